@@ -1,0 +1,55 @@
+# Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+# The installed package: headers, library, tenureConfig.cmake for find_package and tenure.pc for pkg-config.
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/tenure")
+
+install(
+  TARGETS tenure
+  EXPORT tenureTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+  FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT tenureTargets NAMESPACE tenure:: DESTINATION "${package_dir}")
+
+# A static library hands its own dependencies on to whoever links it.
+get_target_property(tenure_type tenure TYPE)
+if(tenure_type STREQUAL "STATIC_LIBRARY")
+  set(tenure_is_static TRUE)
+else()
+  set(tenure_is_static FALSE)
+endif()
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/tenureConfig.cmake.in"
+                              "${PROJECT_BINARY_DIR}/tenureConfig.cmake" INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/tenureConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/tenureConfig.cmake" "${PROJECT_BINARY_DIR}/tenureConfigVersion.cmake"
+        DESTINATION "${package_dir}")
+
+# pkg-config does not know Boost, whose headers lie in the compiler's path on every usual system; elsewhere the path is
+# named. A prefix relative to the file keeps the package movable.
+set(pc_cflags "-pthread")
+get_target_property(boost_includes Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
+foreach(directory IN LISTS boost_includes)
+  if(NOT directory MATCHES "^\\$<" AND NOT directory IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
+    string(APPEND pc_cflags " -I${directory}")
+  endif()
+endforeach()
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
+  set(pc_libdir "${CMAKE_INSTALL_FULL_LIBDIR}")
+  set(pc_includedir "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+else()
+  string(REGEX REPLACE "[^/]+" ".." pc_up "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  set(pc_prefix "\${pcfiledir}/${pc_up}")
+  set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+  set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+if(tenure_is_static)
+  # There is no shared variant beside it: whoever links it always needs what it uses.
+  set(pc_requires "Requires: spdlog, libssl, libcrypto")
+else()
+  set(pc_requires "")
+endif()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/tenure.pc.in" "${PROJECT_BINARY_DIR}/tenure.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/tenure.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,0 +1,258 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/clock.hpp>
+#include <tenure/key_range.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tenure
+{
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+/** One key held by one owner, as the store granted it. Shared by the lease and by requests under way. */
+struct Claim {
+    KeyRangePtr range;
+    std::uint32_t index = 0;
+    std::string owner;
+    std::uint64_t fencing_token = 0;
+    /// whatever the backend needs to find the claim again (a lease id, a session); null for most stores
+    std::shared_ptr<void> handle;
+
+    [[nodiscard]] std::string key() const { return range->key(index); }
+};
+using ClaimPtr = std::shared_ptr<Claim const>;
+
+// -- What a store may answer. `refused`, `not_sent` and `unknown` are first-class answers. --
+
+/** An error reply of the server. It says nothing about who holds the key: only a comparison does. */
+struct Refused {
+    error_code error;
+    /// the server's words and where they came from, for log and diagnostics; never a secret
+    std::string detail;
+    /// asking again cannot help until a person changes something (wrong password, missing permission, wrong database)
+    bool fatal = false;
+};
+/** The request was never written: nothing to give back. */
+struct NotSent {
+    error_code error;
+    std::string detail;
+    /// asking again cannot help until a person changes something
+    bool fatal = false;
+};
+/** The request may have been written and no answer can come any more. It may still take effect later. */
+struct Unknown {
+    error_code error;
+    std::string detail;
+};
+
+struct Granted {
+    std::uint32_t index = 0;
+    /// 0 where fencing was not asked for
+    std::uint64_t fencing_token = 0;
+    /// what the store really granted
+    std::chrono::milliseconds ttl{};
+    /// from when the ttl counts: a local instant before the request was written
+    Instant since{};
+    std::shared_ptr<void> handle;
+};
+struct Busy {
+    /// until the first of the held keys expires; unset if the store does not tell
+    std::optional<std::chrono::milliseconds> earliest_expiry;
+    /// no key of the range can ever free by itself: all are of another type or without ttl
+    bool never_frees = false;
+};
+struct Renewed {
+    std::chrono::milliseconds ttl{};
+    Instant since{};
+};
+/** The store compared: the key does not bear this owner (any more). */
+struct NotOwner {
+};
+struct Released {
+};
+
+using ClaimReply = std::variant<Granted, Busy, Refused, NotSent, Unknown>;
+using RenewReply = std::variant<Renewed, NotOwner, Refused, NotSent, Unknown>;
+using ReleaseReply = std::variant<Released, NotOwner, Refused, NotSent, Unknown>;
+/** Released also where nothing bore the owner: the point is that nothing does any more. */
+using WithdrawReply = std::variant<Released, Refused, NotSent, Unknown>;
+
+struct ClaimRequest {
+    KeyRangePtr range;
+    std::string owner;
+    std::chrono::milliseconds ttl{};
+    /// a request still unwritten at this instant is dropped and answered `NotSent`
+    Instant not_after{};
+    bool fencing = true;
+    /// the earliest attempt of this owner whose outcome is not known; unset on an owner's first attempt. When set, the
+    /// whole range is searched for the owner before a free key is taken, and a claim found but not extended counts from
+    /// this instant.
+    std::optional<Instant> earliest_attempt;
+};
+struct RenewRequest {
+    ClaimPtr claim;
+    std::chrono::milliseconds ttl{};
+    Instant not_after{};
+};
+struct ReleaseRequest {
+    ClaimPtr claim;
+    Instant not_after{};
+    /// tell waiters elsewhere that the key is free
+    bool wake_ups = true;
+};
+struct WithdrawRequest {
+    KeyRangePtr range;
+    std::string owner;
+    Instant not_after{};
+    bool wake_ups = true;
+};
+
+/** What one key looks like from outside. A snapshot: it may be wrong by the time it is read, and proves no ownership.
+ */
+struct KeyState {
+    enum class Kind {
+        free,
+        held,
+        /// of another type, or without ttl: somebody else's, never freed by expiry
+        foreign
+    };
+    std::uint32_t index = 0;
+    Kind kind = Kind::free;
+    std::string owner;
+    std::optional<std::chrono::milliseconds> remaining;
+    /// the last fencing token granted for the key, 0 if none is known
+    std::uint64_t fencing_token = 0;
+    /// how long the present holder has held it, where the store can tell
+    std::optional<std::chrono::milliseconds> held_for;
+};
+using InspectReply = std::variant<std::vector<KeyState>, Refused, NotSent, Unknown>;
+
+struct EvictRequest {
+    KeyRangePtr range;
+    std::uint32_t index = 0;
+    /// the owner that was seen; the claim is replaced only if it still bears this one
+    std::string owner;
+    /// who evicts: the key then bears `evicted/<who>` for the rest of its ttl
+    std::string evicted_by;
+    Instant not_after{};
+};
+struct Evicted {
+    /// when the key frees by itself
+    std::optional<std::chrono::milliseconds> remaining;
+};
+using EvictReply = std::variant<Evicted, NotOwner, Refused, NotSent, Unknown>;
+
+/** One thing that `tenure doctor` found out about a store. */
+struct Finding {
+    enum class Severity { ok, unverified, warning, error };
+    Severity severity = Severity::ok;
+    /// what was looked at: "version", "round trip", "persistence", "eviction policy" ...
+    std::string subject;
+    /// what was seen
+    std::string observed;
+    /// what that means for leases, and what to do; empty where all is well
+    std::string advice;
+};
+using Findings = std::vector<Finding>;
+
+enum class WatchEvent {
+    /// the subscription is in force: what happens from now on is not missed (unless a later `interrupted` says so)
+    in_force,
+    /// a key of the range may have become free
+    hint,
+    /// the subscription broke and is being set up again: `in_force` follows
+    interrupted,
+    /// no hints will come (no permission, not supported): poll
+    unavailable
+};
+
+/** A subscription; destroying it ends it, and its handler is not called afterwards. */
+class Watch
+{
+public:
+    Watch() = default;
+    Watch(Watch const&) = delete;
+    Watch& operator=(Watch const&) = delete;
+    virtual ~Watch() = default;
+};
+
+template <class Reply>
+using ReplyHandler = asio::any_completion_handler<void(Reply)>;
+
+/** What the author of a store implements: the one seam between engine and stores.
+ *
+ *  All functions are called on the runtime's strand, and all handlers are called there, exactly once, never inside the
+ * call that got them. Requests that arrive in one turn of the loop should leave together, and one node that is stuck
+ * must not delay requests to another. A request that may have been written is never cancelled: its reply is awaited (or
+ * its connection given up, which makes it `Unknown`). docs/backends.md lists what the engine relies on; the conformance
+ * suite checks it.
+ */
+class Backend
+{
+public:
+    Backend() = default;
+    Backend(Backend const&) = delete;
+    Backend& operator=(Backend const&) = delete;
+    virtual ~Backend() = default;
+
+    /** Takes the first free key of the range for the owner. Idempotent for its owner: a lost reply is answered by
+     * asking again. */
+    virtual void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) = 0;
+
+    /** Extends a claim if, and only if, the key still bears the owner. While there is no connection it answers
+     * `NotSent` at once: a renewal never waits inside the store. */
+    virtual void renew(RenewRequest request, ReplyHandler<RenewReply> handler) = 0;
+
+    /** Frees a key if, and only if, it bears the owner. */
+    virtual void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) = 0;
+
+    /** Frees whichever keys of the range bear the owner; the index need not be known. */
+    virtual void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) = 0;
+
+    /** Subscribes to news about the range. The handler runs on the strand, never inside this call. */
+    [[nodiscard]] virtual std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) = 0;
+
+    virtual void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) = 0;
+
+    virtual void evict(EvictRequest request, ReplyHandler<EvictReply> handler) = 0;
+
+    /** Looks at the server's version, settings and permissions, as far as it may. Never fails as a whole: what could
+     * not be seen is a finding too. */
+    virtual void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) = 0;
+
+    /** Called on the strand whenever the store becomes reachable (again), so that what failed is retried at once. */
+    virtual void on_reachable(std::function<void()> handler) = 0;
+
+    /** The shortest ttl of a lease that is held now (zero: none): a store uses it to judge how long silence is
+     * acceptable. */
+    virtual void shortest_ttl(std::chrono::milliseconds ttl) = 0;
+
+    /** Where this is, for logs and errors, without secrets: `redis://host:6379/0`. */
+    [[nodiscard]] virtual std::string describe() const = 0;
+
+    /** The shortest and longest ttl the store can grant. */
+    struct TtlLimits {
+        std::chrono::milliseconds shortest{100};
+        std::chrono::milliseconds longest{std::chrono::hours{24}};
+    };
+    [[nodiscard]] virtual TtlLimits ttl_limits() const noexcept { return {}; }
+
+    /** Closes everything: what was not written ends as `NotSent`, what was written as `Unknown`, and no more work is
+     * left on the executor. */
+    virtual void shutdown() noexcept = 0;
+};
+
+} // namespace tenure

@@ -1,0 +1,157 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/cancellation_token.hpp>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/associator.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace tenure
+{
+
+/** A completion token that runs any Asio operation under a cancellation token; made by `cancel_on`. */
+template <class CompletionToken>
+class CancelOn
+{
+public:
+    CancelOn(CancellationToken fires, CompletionToken completion)
+        : stop(std::move(fires))
+        , token(std::move(completion))
+    {
+    }
+
+    CancellationToken stop;
+    CompletionToken token;
+};
+
+/** Runs an Asio operation under a cancellation token: `co_await socket.async_read_some(buffer,
+ * cancel_on(slot.token()))`.
+ *
+ *  When the token fires, the operation is cancelled (terminal) and completes as it does on any cancellation, usually
+ * with operation_aborted. The caller's own cancellation still works.
+ *
+ *  @par Thread safety  The cancellation is emitted on the handler's associated executor: with several threads that must
+ * be a strand, as for every cancellation in Asio.
+ */
+template <class CompletionToken = asio::deferred_t>
+[[nodiscard]] auto cancel_on(CancellationToken stop, CompletionToken&& token = {})
+{
+    return CancelOn<std::decay_t<CompletionToken>>(std::move(stop), std::forward<CompletionToken>(token));
+}
+
+namespace detail
+{
+
+/** Two signals: one ends the operation when the token fires, one ends the wait for the token when the operation is
+ * done. */
+struct CancelOnLink {
+    asio::cancellation_signal cancel_operation;
+    asio::cancellation_signal stop_waiting;
+};
+
+/** The operation's handler; its cancellation slot is the link's. */
+template <class Handler>
+class CancelOnHandler
+{
+public:
+    using cancellation_slot_type = asio::cancellation_slot;
+
+    CancelOnHandler(Handler wrapped, std::shared_ptr<CancelOnLink> link)
+        : handler(std::move(wrapped))
+        , link_(std::move(link))
+    {
+    }
+
+    [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept
+    {
+        return link_->cancel_operation.slot();
+    }
+
+    template <class... Results>
+    void operator()(Results&&... results)
+    {
+        if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected())
+            slot.clear();
+        auto const link = std::move(link_);
+        link->stop_waiting.emit(asio::cancellation_type::terminal);
+        std::move(handler)(std::forward<Results>(results)...);
+    }
+
+    Handler handler;
+
+private:
+    std::shared_ptr<CancelOnLink> link_;
+};
+
+template <class Initiation>
+class InitiateCancelOn
+{
+public:
+    InitiateCancelOn(Initiation initiation, CancellationToken stop)
+        : initiation_(std::move(initiation))
+        , stop_(std::move(stop))
+    {
+    }
+
+    template <class Handler, class... Arguments>
+    void operator()(Handler&& handler, Arguments&&... arguments)
+    {
+        auto link = std::make_shared<CancelOnLink>();
+        if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected())
+            slot.assign([weak = std::weak_ptr(link)](asio::cancellation_type type) {
+                if (auto alive = weak.lock())
+                    alive->cancel_operation.emit(type);
+            });
+        auto executor = asio::get_associated_executor(handler, stop_.get_executor());
+        std::move(initiation_)(
+            CancelOnHandler<std::decay_t<Handler>>(std::forward<Handler>(handler), link),
+            std::forward<Arguments>(arguments)...);
+        stop_.async_wait(asio::bind_cancellation_slot(
+            link->stop_waiting.slot(), asio::bind_executor(executor, [weak = std::weak_ptr(link)](error_code error) {
+                if (auto alive = weak.lock(); alive && !error)
+                    alive->cancel_operation.emit(asio::cancellation_type::terminal);
+            })));
+    }
+
+private:
+    Initiation initiation_;
+    CancellationToken stop_;
+};
+
+} // namespace detail
+} // namespace tenure
+
+template <class CompletionToken, class... Signatures>
+struct boost::asio::async_result<tenure::CancelOn<CompletionToken>, Signatures...> {
+    template <class Initiation, class Token, class... Arguments>
+    static auto initiate(Initiation&& initiation, Token&& token, Arguments&&... arguments)
+    {
+        return async_initiate<CompletionToken, Signatures...>(
+            tenure::detail::InitiateCancelOn<std::decay_t<Initiation>>(
+                std::forward<Initiation>(initiation), token.stop),
+            token.token, std::forward<Arguments>(arguments)...);
+    }
+};
+
+template <template <class, class> class Associator, class Handler, class DefaultCandidate>
+struct boost::asio::associator<Associator, tenure::detail::CancelOnHandler<Handler>, DefaultCandidate>
+    : Associator<Handler, DefaultCandidate> {
+    static auto get(tenure::detail::CancelOnHandler<Handler> const& handler) noexcept
+    {
+        return Associator<Handler, DefaultCandidate>::get(handler.handler);
+    }
+    static auto get(tenure::detail::CancelOnHandler<Handler> const& handler, DefaultCandidate const& candidate) noexcept
+    {
+        return Associator<Handler, DefaultCandidate>::get(handler.handler, candidate);
+    }
+};

@@ -1,0 +1,108 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <memory>
+#include <stop_token>
+#include <string_view>
+#include <utility>
+
+namespace tenure
+{
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace engine
+{
+class TokenState;
+}
+
+/** Why a token fired. */
+enum class LossReason {
+    /// it has not fired
+    none,
+    /// no renewal succeeded in time: the lease can no longer be relied on
+    expired,
+    /// the store proved that somebody else holds the key, or nobody does
+    lost,
+    /// a renewal failed, and the options asked to stop at the first one
+    first_failed_renewal,
+    /// the lease was held for `max_hold`
+    max_hold,
+    /// the store was closed while the lease was held
+    store_closed
+};
+
+[[nodiscard]] std::string_view to_string(LossReason reason) noexcept;
+
+/** Tells when a lease can no longer be relied on. Copyable; all copies are the same token.
+ *
+ *  It fires once and for good, at `valid_until - notice` at the latest, so that the work has `notice` to stop while the
+ * lease still holds. A clean release does not fire it. A default-constructed token never fires.
+ *
+ *  @par Thread safety  Distinct and shared objects: safe.
+ */
+class CancellationToken
+{
+public:
+    using executor_type = asio::any_io_executor;
+
+    CancellationToken() noexcept;
+    explicit CancellationToken(std::shared_ptr<engine::TokenState> state) noexcept;
+    CancellationToken(CancellationToken const&) noexcept;
+    CancellationToken(CancellationToken&&) noexcept;
+    CancellationToken& operator=(CancellationToken const&) noexcept;
+    CancellationToken& operator=(CancellationToken&&) noexcept;
+    ~CancellationToken();
+
+    /** True once the lease can no longer be relied on. Reads the clock itself: it is right even if the event loop was
+     * blocked or the process stopped. */
+    [[nodiscard]] bool cancelled() const noexcept;
+
+    /** Why it fired; `LossReason::none` while it has not. */
+    [[nodiscard]] LossReason reason() const noexcept;
+
+    /** A standard stop token that is requested to stop when this token fires. Its callbacks run on the store's strand:
+     * keep them short. */
+    [[nodiscard]] std::stop_token stop_token() const;
+
+    [[nodiscard]] executor_type get_executor() const noexcept;
+
+    /** Waits until the token fires.
+     *
+     *  @par Completion signature  void(error_code)
+     *  @par Errors  none: it fired; errc::released: the lease was released and will never fire;
+     * asio::error::operation_aborted: cancelled by the caller
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_wait(CompletionToken&& token = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWait{state_, get_executor()}, token);
+    }
+
+private:
+    using WaitHandler = asio::any_completion_handler<void(error_code)>;
+    struct InitiateWait {
+        std::shared_ptr<engine::TokenState> state;
+        asio::any_io_executor executor;
+        using executor_type = asio::any_io_executor;
+        [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
+        template <class Handler>
+        void operator()(Handler&& handler) const
+        {
+            start_wait(state, std::forward<Handler>(handler));
+        }
+    };
+    static void start_wait(std::shared_ptr<engine::TokenState> const& state, WaitHandler handler);
+
+    std::shared_ptr<engine::TokenState> state_;
+};
+
+} // namespace tenure

@@ -1,0 +1,29 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/store.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <string_view>
+
+namespace tenure
+{
+
+/** Opens the store that a URL names. Returns at once: connections are made when they are needed, and remade when they
+ * break.
+ *
+ *  | URL | store |
+ *  | --- | --- |
+ *  | `memory://`, `memory://NAME` | inside this process; stores opened with the same name share their keys |
+ *  | `redis://[user[:password]@]host[:port][/database]` | one Redis or Valkey server |
+ *  | `rediss://...` | the same over TLS; options `?tls_ca=`, `tls_cert=`, `tls_key=`, `tls_server_name=` |
+ *  | `redis+unix:///path/to/socket[?db=0]` | the same over a Unix socket |
+ *
+ *  @param executor  where handlers without an executor of their own run; the library's own work runs on a strand over
+ * it
+ *  @throws std::invalid_argument naming what is wrong with the URL or the options; it never holds the password
+ */
+[[nodiscard]] Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options = {});
+
+} // namespace tenure

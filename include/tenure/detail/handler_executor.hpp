@@ -1,0 +1,29 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/prefer.hpp>
+
+#include <type_traits>
+
+namespace tenure::detail
+{
+
+namespace asio = boost::asio;
+
+/** The handler's executor, else the fallback; its context is kept running while the result lives. */
+template <class Handler>
+[[nodiscard]] asio::any_io_executor handler_executor(Handler const& handler, asio::any_io_executor const& fallback)
+{
+    using Associated = asio::associated_executor_t<Handler, asio::any_io_executor>;
+    if constexpr (std::is_convertible_v<Associated, asio::any_io_executor>)
+        return asio::prefer(
+            asio::any_io_executor(asio::get_associated_executor(handler, fallback)),
+            asio::execution::outstanding_work.tracked);
+    else
+        return asio::prefer(fallback, asio::execution::outstanding_work.tracked);
+}
+
+} // namespace tenure::detail

@@ -1,0 +1,76 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <boost/system/error_category.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <type_traits>
+
+namespace tenure
+{
+
+using boost::system::error_code;
+
+/** Why an operation failed. `asio::error::operation_aborted` is used only for the caller's own cancellation. */
+enum class errc {
+    /// every key of the range stayed held by others until the wait ended
+    timed_out = 1,
+    /// the store could not be reached, or did not answer, until the wait ended
+    store_unavailable,
+    /// the store answered with an error until the wait ended; `Store::diagnostics()` has its words
+    store_refused,
+    /// the store rejected user or password
+    authentication_failed,
+    /// the store's user lacks a permission that leases need; `Store::diagnostics()` names it
+    permission_denied,
+    /// the database number does not exist or may not be used
+    wrong_database,
+    /// the server is not of the kind the URL names (a cluster node, a replica, too old)
+    wrong_server,
+    /// TLS could not be set up: certificate, host name or a server that does not speak TLS
+    tls_failed,
+    /// the server sent what the protocol does not allow; the connection was dropped
+    protocol_error,
+    /// the keys are held by values that never expire or are of another type: somebody else's, never waited for and
+    /// never deleted
+    foreign_key,
+    /// the round trip to the store leaves nothing of the ttl
+    ttl_too_short,
+    /// the lease was lost or can no longer be relied on
+    lease_lost,
+    /// the lease was released
+    released,
+    /// the store or pool was closed
+    closed,
+    /// this process is a fork of the one that connected: it must connect by itself
+    forked
+};
+
+/** What a caller usually wants to know: `if (ec == tenure::condition::try_later)`. */
+enum class condition {
+    /// somebody else holds what was asked for: timed_out
+    busy = 1,
+    /// the same call may succeed later without anybody changing anything: timed_out, store_unavailable, store_refused,
+    /// protocol_error
+    try_later,
+    /// a person has to change configuration: authentication, permission, database, kind of server, TLS, foreign key,
+    /// ttl
+    misconfigured
+};
+
+[[nodiscard]] boost::system::error_category const& tenure_category() noexcept;
+[[nodiscard]] boost::system::error_category const& condition_category() noexcept;
+[[nodiscard]] error_code make_error_code(errc value) noexcept;
+[[nodiscard]] boost::system::error_condition make_error_condition(condition value) noexcept;
+
+} // namespace tenure
+
+namespace boost::system
+{
+template <>
+struct is_error_code_enum<tenure::errc> : std::true_type {
+};
+template <>
+struct is_error_condition_enum<tenure::condition> : std::true_type {
+};
+} // namespace boost::system

@@ -1,0 +1,49 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tenure
+{
+
+/** The keys that one acquisition may take: `prefix + number` for each number of [first, first + count), or one named
+ * key.
+ *
+ *  A lock is a range of one named key; a pool is a numbered range. A list of strings is never made of it.
+ */
+struct KeyRange {
+    std::string prefix;
+    std::uint32_t first = 0;
+    std::uint32_t count = 1;
+    /// false: the range is the one key `prefix` itself
+    bool numbered = true;
+
+    /** The key at `index`, counted from 0 within the range. */
+    [[nodiscard]] std::string key(std::uint32_t index) const;
+
+    /** What a person is told: `jobs:nightly` or `thread_id_lock:0..15`. */
+    [[nodiscard]] std::string describe() const;
+
+    friend bool operator==(KeyRange const&, KeyRange const&) = default;
+};
+
+using KeyRangePtr = std::shared_ptr<KeyRange const>;
+
+/** The range of one named key. @throws std::invalid_argument if the key is not usable (see `check_key`). */
+[[nodiscard]] KeyRangePtr named_key(std::string key);
+
+/** The range `prefix + 0` .. `prefix + (count - 1)`. @throws std::invalid_argument if the prefix is not usable or count
+ * is not in [1, 2^20]. */
+[[nodiscard]] KeyRangePtr numbered_keys(std::string prefix, std::uint32_t count);
+
+/** Refuses what no store should be asked for: empty, longer than 1 KiB, NUL or line breaks, braces that are no clean
+ * hash tag (one
+ *  `{...}` with something inside).
+ *
+ *  @param field  how the message names the value, e.g. "SlotPoolConfig::prefix"
+ *  @throws std::invalid_argument naming field, value and rule */
+void check_key(std::string const& field, std::string const& key);
+
+} // namespace tenure

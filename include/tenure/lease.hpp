@@ -1,0 +1,197 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/cancellation_token.hpp>
+#include <tenure/clock.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tenure
+{
+
+namespace engine
+{
+class LeaseRecord;
+}
+
+enum class LeaseState {
+    /// held, and the last renewal succeeded
+    held,
+    /// held, but a renewal was refused or has been unanswered for ttl/6; the work goes on
+    at_risk,
+    /// the token has fired: the lease can no longer be relied on
+    lost,
+    /// released, or moved from
+    released
+};
+
+[[nodiscard]] std::string_view to_string(LeaseState state) noexcept;
+
+enum class ReleaseOutcome {
+    /// the store confirmed it: the key is free
+    released,
+    /// the store says the key was not this lease's any more; nothing was touched
+    was_lost,
+    /// no answer yet: the release goes on in the background, and the key lapses within the ttl in any case
+    unconfirmed
+};
+
+[[nodiscard]] std::string_view to_string(ReleaseOutcome outcome) noexcept;
+
+/** Ownership of one key for a bounded time. Move-only.
+ *
+ *  Destroying it releases the key in the background; `async_release` does so and tells when it is done. All queries are
+ * local and cost no I/O.
+ *
+ *  @par Thread safety  Distinct objects: safe. Shared objects: const members are safe.
+ *  @par Object lifetime  Operations under way share what they need: the lease may be destroyed before they complete.
+ */
+class [[nodiscard]] Lease
+{
+public:
+    using executor_type = asio::any_io_executor;
+
+    /** No lease: `valid()` is false. */
+    Lease() noexcept;
+    explicit Lease(std::shared_ptr<engine::LeaseRecord> record) noexcept;
+    Lease(Lease&& other) noexcept;
+    /** Releases what this object held before, in the background. */
+    Lease& operator=(Lease&& other) noexcept;
+    Lease(Lease const&) = delete;
+    Lease& operator=(Lease const&) = delete;
+    ~Lease();
+
+    /** True while the holder may rely on the lease. Reads the clock itself, so a process that was stopped, or whose
+     * loop was blocked, sees the truth at once. */
+    [[nodiscard]] bool valid() const noexcept;
+
+    /** True if this object stands for a grant, valid or not; false after a move, and for a failed `async_try_acquire`.
+     */
+    [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }
+
+    [[nodiscard]] LeaseState state() const noexcept;
+
+    /** The local instant up to which the holder may rely on the lease, always before the store's own expiry. */
+    [[nodiscard]] Instant valid_until() const noexcept;
+
+    /** When the token fires unless a renewal succeeds before: `valid_until - notice`. */
+    [[nodiscard]] Instant fires_at() const noexcept;
+
+    /** The ttl that the store granted last. */
+    [[nodiscard]] std::chrono::milliseconds ttl() const noexcept;
+
+    /** Name of the key in the store; empty for no lease. */
+    [[nodiscard]] std::string const& key() const noexcept;
+
+    /** The value under the key; its random part is a secret of the holder. Empty for no lease. */
+    [[nodiscard]] std::string const& owner() const noexcept;
+
+    /** Strictly greater for every later holder of the same key: pass it to the resource, which rejects smaller ones. 0
+     * if fencing is off. See docs/guarantees.md for what may break the order. */
+    [[nodiscard]] std::uint64_t fencing_token() const noexcept;
+
+    /** The token that fires when this lease can no longer be relied on. */
+    [[nodiscard]] CancellationToken token() const noexcept;
+
+    [[nodiscard]] executor_type get_executor() const noexcept;
+
+    /** Gives the key back. Renewal ends before the release is written, and nothing that is not this lease's own is ever
+     * removed.
+     *
+     *  The lease is over as soon as the operation has been initiated, whatever the outcome.
+     *
+     *  @par Completion signature  void(error_code, ReleaseOutcome)
+     *  @par Errors  asio::error::operation_aborted: cancelled by the caller; the release goes on in the background;
+     *               errc::forked
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_release(CompletionToken&& token = {})
+    {
+        return asio::async_initiate<CompletionToken, void(error_code, ReleaseOutcome)>(
+            InitiateRelease{record_, get_executor()}, token);
+    }
+
+    /** Renews now, and from then on, with the given ttl (0: as before). With `Renewal::manual` this is the only renewal
+     * there is.
+     *
+     *  A shorter ttl lowers `valid_until` before the request is written.
+     *
+     *  @par Completion signature  void(error_code)
+     *  @par Errors  errc::lease_lost: it is not held any more, the token has fired; errc::store_unavailable,
+     * errc::store_refused, errc::permission_denied: no success in time, validity remains as it was;
+     * asio::error::operation_aborted: cancelled by the caller, the renewal may still take effect
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_renew(std::chrono::milliseconds ttl, CompletionToken&& token = {})
+    {
+        return asio::async_initiate<CompletionToken, void(error_code)>(
+            InitiateRenew{record_, get_executor()}, token, ttl);
+    }
+    template <class CompletionToken = asio::deferred_t>
+        requires(!std::is_convertible_v<CompletionToken, std::chrono::milliseconds>)
+    auto async_renew(CompletionToken&& token = {})
+    {
+        return async_renew(std::chrono::milliseconds{0}, std::forward<CompletionToken>(token));
+    }
+
+    /** Waits until the lease is at risk or lost.
+     *
+     *  @par Completion signature  void(error_code)
+     *  @par Errors  none: at risk now; errc::lease_lost: the token has fired; errc::released;
+     * asio::error::operation_aborted: cancelled by the caller
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_wait_at_risk(CompletionToken&& token = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code)>(
+            InitiateWaitAtRisk{record_, get_executor()}, token);
+    }
+
+private:
+    using RecordPtr = std::shared_ptr<engine::LeaseRecord>;
+    using ReleaseHandler = asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
+    using WaitHandler = asio::any_completion_handler<void(error_code)>;
+
+    struct Initiate {
+        RecordPtr record;
+        asio::any_io_executor executor;
+        using executor_type = asio::any_io_executor;
+        [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
+    };
+    struct InitiateRelease : Initiate {
+        template <class Handler>
+        void operator()(Handler&& handler) const
+        {
+            start_release(this->record, std::forward<Handler>(handler));
+        }
+    };
+    struct InitiateRenew : Initiate {
+        template <class Handler>
+        void operator()(Handler&& handler, std::chrono::milliseconds ttl) const
+        {
+            start_renew(this->record, ttl, std::forward<Handler>(handler));
+        }
+    };
+    struct InitiateWaitAtRisk : Initiate {
+        template <class Handler>
+        void operator()(Handler&& handler) const
+        {
+            start_wait_at_risk(this->record, std::forward<Handler>(handler));
+        }
+    };
+
+    static void start_release(RecordPtr record, ReleaseHandler handler);
+    static void start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHandler handler);
+    static void start_wait_at_risk(RecordPtr record, WaitHandler handler);
+
+    RecordPtr record_;
+};
+
+} // namespace tenure

@@ -1,0 +1,52 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <chrono>
+
+namespace tenure
+{
+
+/** When the token fires. */
+enum class FireOn {
+    /// when the lease is proven lost, or `notice` before its validity ends: a store that is away for a moment costs
+    /// nothing
+    loss,
+    /// at the first renewal that fails or stays unanswered for ttl/6
+    first_failed_renewal
+};
+
+/** Who renews. */
+enum class Renewal {
+    /// the library, in the background, until release
+    automatic,
+    /// the holder, by `Lease::async_renew`
+    manual
+};
+
+/** How a lease is held; every field has a default that suits most work. Durations are checked where a pool or lock is
+ * made. */
+struct LeaseOptions {
+    /// how long before `valid_until` the token fires: the time the work needs to stop. 0: ttl/10, at least 20 ms. At
+    /// most ttl/3
+    std::chrono::milliseconds notice{0};
+    FireOn fire_on = FireOn::loss;
+    Renewal renewal = Renewal::automatic;
+    /// time from one renewal to the next. 0: ttl/3. At most half of what validity allows
+    std::chrono::milliseconds renew_every{0};
+    /// the token fires, and renewal ends, after this time however well the store answers. 0: no limit
+    std::chrono::milliseconds max_hold{0};
+    /// ask the store for a fencing token with each grant
+    bool fencing = true;
+    /// subscribe to releases while waiting, and announce one's own; without it waiters poll
+    bool wake_ups = true;
+};
+
+/** Options of one acquisition. Trivially destructible on purpose: safe as a temporary inside a co_await expression. */
+struct AcquireOptions {
+    /// how long to wait while all keys are held. 0 tries once; `milliseconds::max()` waits without end
+    std::chrono::milliseconds wait{30'000};
+    /// ttl of this lease; 0: that of the pool or lock
+    std::chrono::milliseconds ttl{0};
+};
+
+} // namespace tenure

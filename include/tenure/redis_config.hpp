@@ -1,0 +1,47 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace tenure
+{
+
+/** Transport security of a connection. Peer and host name are verified on every connect unless switched off. */
+struct TlsConfig {
+    bool enabled = false;
+    /// PEM file with the certificates to trust; empty: the system's
+    std::string ca_file = {};
+    /// PEM files of this client for mutual TLS; both or none
+    std::string certificate_file = {};
+    std::string key_file = {};
+    /// the name that the certificate must bear and that is sent as SNI; empty: the host
+    std::string server_name = {};
+    /// false accepts any certificate: for tests only
+    bool verify = true;
+};
+
+/** One Redis or Valkey server. */
+struct RedisConfig {
+    /// host name or address; ignored where `socket_path` is set
+    std::string host = "127.0.0.1";
+    /// 1..65535
+    std::uint16_t port = 6379;
+    /// path of a Unix socket; empty: TCP
+    std::string socket_path = {};
+    /// empty: the default user
+    std::string username = {};
+    /// empty: no authentication
+    std::string password = {};
+    /// 0 and up
+    std::uint32_t database = 0;
+    TlsConfig tls = {};
+    /// limit of resolve, connect, TLS and login together; milliseconds, 100 and up
+    std::chrono::milliseconds connect_timeout{2000};
+    /// longest pause between two attempts to connect; milliseconds, 10 and up; the pauses grow with jitter from a tenth
+    /// of a second
+    std::chrono::milliseconds reconnect_backoff{2000};
+};
+
+} // namespace tenure

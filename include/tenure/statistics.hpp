@@ -1,0 +1,52 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace tenure
+{
+
+/** Counts since the store was opened, and what is held now. A snapshot: fields may be a moment apart. */
+struct Statistics {
+    /// acquisitions that ended with a lease
+    std::uint64_t acquired = 0;
+    /// acquisitions that ended because all keys stayed held (including tries that found none free)
+    std::uint64_t busy = 0;
+    /// acquisitions that the caller cancelled
+    std::uint64_t cancelled = 0;
+    /// acquisitions that ended with any other error
+    std::uint64_t failed = 0;
+    /// total and longest time from the call to the grant
+    std::chrono::nanoseconds wait_total{};
+    std::chrono::nanoseconds wait_longest{};
+
+    std::uint64_t renewals = 0;
+    /// renewals that were refused, not sent or whose outcome is unknown
+    std::uint64_t renewals_failed = 0;
+    /// least time that was left until the token would have fired when a renewal succeeded; zero before the first
+    /// renewal
+    std::chrono::nanoseconds renewal_margin_least{};
+
+    /// tokens fired, by reason
+    std::uint64_t lost_expired = 0;
+    std::uint64_t lost_proven = 0;
+    std::uint64_t lost_first_failed_renewal = 0;
+    std::uint64_t lost_max_hold = 0;
+    std::uint64_t lost_store_closed = 0;
+
+    std::uint64_t released = 0;
+    /// releases that found the key no longer theirs
+    std::uint64_t released_too_late = 0;
+    /// grants that arrived after their acquisition had ended, or too late to be used, and were given back
+    std::uint64_t given_back = 0;
+    /// leases that were released only after their validity had ended
+    std::uint64_t held_too_long = 0;
+
+    /// leases held now
+    std::uint64_t held = 0;
+    /// acquisitions waiting now
+    std::uint64_t waiting = 0;
+};
+
+} // namespace tenure

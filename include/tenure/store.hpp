@@ -1,0 +1,169 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+#include <tenure/errc.hpp>
+#include <tenure/log.hpp>
+#include <tenure/statistics.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure
+{
+
+class Runtime;
+
+namespace engine
+{
+class Handle;
+}
+
+/** What a store is told about its user. */
+struct StoreOptions {
+    /// readable first part of every owner; printable, no '/', at most 128 bytes. Empty: host:pid
+    std::string worker_name = {};
+    /// where log lines go; empty: `default_log_sink()`
+    LogSink log = {};
+};
+
+/** The last trouble with a store, in words for a person. */
+struct Diagnostics {
+    /// which store, without secrets
+    std::string store;
+    /// the last error; no error if there was none
+    error_code last_error;
+    /// the server's words, the node and the key; what to do. Empty if there was none
+    std::string last_detail;
+    /// how long ago
+    std::chrono::nanoseconds age{};
+};
+
+/** The user's handle to a store: cheap to copy, all copies are the same store.
+ *
+ *  Made by `connect`, `open_memory` or `open_redis`; pools, locks and leases share it. When the last of them is gone
+ * and nothing is under way, its connections close by themselves.
+ *
+ *  @par Thread safety  Distinct and shared objects: safe.
+ */
+class Store
+{
+public:
+    using executor_type = asio::any_io_executor;
+
+    /** A store over a backend of one's own (see docs/backends.md).
+     *  @throws std::invalid_argument for a worker name that is not usable */
+    Store(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, StoreOptions options);
+
+    [[nodiscard]] executor_type get_executor() const noexcept;
+
+    /** Where this is, without secrets. */
+    [[nodiscard]] std::string describe() const;
+
+    [[nodiscard]] Statistics statistics() const noexcept;
+    [[nodiscard]] Diagnostics diagnostics() const;
+    [[nodiscard]] std::string const& worker_name() const noexcept;
+
+    /** Who holds which key of the range: a snapshot for people, it proves nothing.
+     *
+     *  @par Completion signature  void(error_code, std::vector<KeyState>)
+     *  @par Errors  errc::store_unavailable, errc::store_refused, errc::permission_denied and other errors of the
+     * store; asio::error::operation_aborted
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_inspect(KeyRangePtr range, CompletionToken&& token = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code, std::vector<KeyState>)>(
+            InitiateInspect{{handle_, get_executor()}}, token, std::move(range));
+    }
+
+    /** Force-releases one key: replaces the owner that was seen by `evicted/<who>` and keeps the remaining ttl. Its
+     * holder loses the lease at the next renewal; the key frees when its validity has surely ended.
+     *
+     *  @param owner  as `async_inspect` showed it; another owner is left alone
+     *  @param who  who evicts: printable, at most 128 bytes
+     *  @par Completion signature  void(error_code, std::chrono::milliseconds), the time until the key frees
+     *  @par Errors  errc::lease_lost: the key does not bear that owner (any more); errors of the store;
+     *               asio::error::operation_aborted: it may still take effect
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_evict(
+        KeyRangePtr range, std::uint32_t index, std::string owner, std::string who, CompletionToken&& token = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code, std::chrono::milliseconds)>(
+            InitiateEvict{{handle_, get_executor()}}, token, std::move(range), index, std::move(owner), std::move(who));
+    }
+
+    /** Examines the server on behalf of leases with this ttl: version, round trip, persistence, eviction, permissions.
+     *
+     *  @par Completion signature  void(error_code, Findings)
+     *  @par Errors  asio::error::operation_aborted; what could not be seen is a finding, not an error
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_examine(std::chrono::milliseconds ttl, CompletionToken&& token = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code, Findings)>(
+            InitiateExamine{{handle_, get_executor()}}, token, ttl);
+    }
+
+    /** For the other public classes: the engine behind this store. */
+    [[nodiscard]] std::shared_ptr<engine::Handle> const& handle() const noexcept { return handle_; }
+
+private:
+    using HandlePtr = std::shared_ptr<engine::Handle>;
+    using InspectHandler = asio::any_completion_handler<void(error_code, std::vector<KeyState>)>;
+    using EvictHandler = asio::any_completion_handler<void(error_code, std::chrono::milliseconds)>;
+    using ExamineHandler = asio::any_completion_handler<void(error_code, Findings)>;
+
+    struct Initiate {
+        HandlePtr handle;
+        asio::any_io_executor executor;
+        using executor_type = asio::any_io_executor;
+        [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
+    };
+    struct InitiateInspect : Initiate {
+        template <class Handler>
+        void operator()(Handler&& handler, KeyRangePtr range) const
+        {
+            start_inspect(this->handle, std::move(range), std::forward<Handler>(handler));
+        }
+    };
+    struct InitiateEvict : Initiate {
+        template <class Handler>
+        void
+        operator()(Handler&& handler, KeyRangePtr range, std::uint32_t index, std::string owner, std::string who) const
+        {
+            start_evict(
+                this->handle, std::move(range), index, std::move(owner), std::move(who),
+                std::forward<Handler>(handler));
+        }
+    };
+    struct InitiateExamine : Initiate {
+        template <class Handler>
+        void operator()(Handler&& handler, std::chrono::milliseconds ttl) const
+        {
+            start_examine(this->handle, ttl, std::forward<Handler>(handler));
+        }
+    };
+
+    static void start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler handler);
+    static void start_evict(
+        HandlePtr handle, KeyRangePtr range, std::uint32_t index, std::string owner, std::string who,
+        EvictHandler handler);
+    static void start_examine(HandlePtr handle, std::chrono::milliseconds ttl, ExamineHandler handler);
+
+    HandlePtr handle_;
+};
+
+} // namespace tenure

@@ -1,0 +1,204 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/detail/handler_executor.hpp>
+#include <tenure/errc.hpp>
+#include <tenure/lease.hpp>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace tenure
+{
+
+namespace detail
+{
+
+template <class T>
+struct AwaitedType;
+template <class T, class Executor>
+struct AwaitedType<asio::awaitable<T, Executor>> {
+    using type = T;
+};
+/** What `work(lease)` results in once awaited. */
+template <class Work, class LeaseType>
+using WorkResult = typename AwaitedType<std::invoke_result_t<std::decay_t<Work>&, LeaseType&>>::type;
+
+template <class T>
+struct WorkSignature {
+    using type = void(std::exception_ptr, T);
+};
+template <>
+struct WorkSignature<void> {
+    using type = void(std::exception_ptr);
+};
+
+/** One run of work under a lease: spawned on a strand of the caller's executor, cancelled when the token fires or the
+ * caller says so, and followed by the release. */
+template <class LeaseType, class Work, class Result, class Handler>
+class LeasedWork : public std::enable_shared_from_this<LeasedWork<LeaseType, Work, Result, Handler>>
+{
+    using Value = std::conditional_t<std::is_void_v<Result>, bool, Result>;
+
+public:
+    LeasedWork(LeaseType lease, Work work, Handler handler)
+        : lease_(std::move(lease))
+        , work_(std::move(work))
+        , handler_(std::move(handler))
+        , token_(lease_.token())
+        , executor_(handler_executor(handler_, lease_.get_executor()))
+        , strand_(executor_)
+    {
+    }
+
+    void start()
+    {
+        auto self = this->shared_from_this();
+        if (auto slot = asio::get_associated_cancellation_slot(handler_); slot.is_connected())
+            slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type type) {
+                if (auto alive = weak.lock())
+                    asio::dispatch(alive->strand_, [alive, type] { alive->cancel_work_.emit(type); });
+            });
+        token_.async_wait(
+            asio::bind_cancellation_slot(stop_waiting_.slot(), asio::bind_executor(strand_, [self](error_code error) {
+                                             if (!error)
+                                                 self->cancel_work_.emit(asio::cancellation_type::terminal);
+                                         })));
+        asio::dispatch(strand_, [self] { self->spawn(); });
+    }
+
+private:
+    void spawn()
+    {
+        auto self = this->shared_from_this();
+        auto token = [&](auto handler) {
+            return asio::bind_cancellation_slot(cancel_work_.slot(), asio::bind_executor(strand_, std::move(handler)));
+        };
+        try {
+            if constexpr (std::is_void_v<Result>)
+                asio::co_spawn(strand_, std::invoke(work_, lease_), token([self](std::exception_ptr failure) {
+                                   self->finished(failure, true);
+                               }));
+            else
+                asio::co_spawn(
+                    strand_, std::invoke(work_, lease_), token([self](std::exception_ptr failure, Result value) {
+                        self->finished(failure, std::move(value));
+                    }));
+        } catch (...) {
+            finished(std::current_exception(), Value{});
+        }
+    }
+
+    void finished(std::exception_ptr failure, Value value)
+    {
+        failure_ = outcome(failure);
+        value_.emplace(std::move(value));
+        stop_waiting_.emit(asio::cancellation_type::terminal);
+        if (auto slot = asio::get_associated_cancellation_slot(handler_); slot.is_connected())
+            slot.clear();
+        // the release is not for the caller to cancel: the work is over, and the answer takes one round trip
+        lease_.async_release(asio::bind_executor(
+            strand_, [self = this->shared_from_this()](error_code, ReleaseOutcome) { self->complete(); }));
+    }
+
+    /** A fired token is told as such, unless the work failed by an error of its own. */
+    [[nodiscard]] std::exception_ptr outcome(std::exception_ptr const& failure) const
+    {
+        if (!token_.cancelled())
+            return failure;
+        if (failure) {
+            try {
+                std::rethrow_exception(failure);
+            } catch (boost::system::system_error const& error) {
+                if (error.code() != asio::error::operation_aborted)
+                    return failure;
+            } catch (...) {
+                return failure;
+            }
+        }
+        return std::make_exception_ptr(boost::system::system_error(make_error_code(errc::lease_lost)));
+    }
+
+    void complete()
+    {
+        auto handler = std::make_shared<Handler>(std::move(handler_));
+        if constexpr (std::is_void_v<Result>)
+            asio::dispatch(executor_, [handler, failure = failure_] { std::move (*handler)(failure); });
+        else
+            asio::dispatch(executor_, [handler, failure = failure_, value = std::move(*value_)]() mutable {
+                std::move (*handler)(failure, std::move(value));
+            });
+    }
+
+    LeaseType lease_;
+    Work work_;
+    Handler handler_;
+    CancellationToken token_;
+    /// where the handler is called; kept running until then
+    asio::any_io_executor executor_;
+    /// everything here runs on it
+    asio::strand<asio::any_io_executor> strand_;
+    /// ends the work
+    asio::cancellation_signal cancel_work_;
+    /// ends the wait for the token
+    asio::cancellation_signal stop_waiting_;
+    std::exception_ptr failure_;
+    std::optional<Value> value_;
+};
+
+struct InitiateWithLease {
+    asio::any_io_executor executor;
+    using executor_type = asio::any_io_executor;
+    [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
+
+    template <class Handler, class LeaseType, class Work>
+    void operator()(Handler&& handler, LeaseType lease, Work work) const
+    {
+        using Run = LeasedWork<LeaseType, Work, WorkResult<Work, LeaseType>, std::decay_t<Handler>>;
+        std::make_shared<Run>(std::move(lease), std::move(work), std::forward<Handler>(handler))->start();
+    }
+};
+
+} // namespace detail
+
+/** Runs work under a lease: calls `work(lease)`, cancels the coroutine (terminal) when the token fires, waits for it to
+ * wind down, releases the lease, and completes with what the work resulted in.
+ *
+ *  The work runs on a strand over the handler's executor; the reference it gets lives until it ends.
+ *
+ *  @param lease  a `Lease` or `Slot`
+ *  @param work  `asio::awaitable<T>(Lease&)` or `(Slot&)`. g++ 12 destroys a lambda temporary that captures by value
+ * twice when it stands inside a co_await expression: name the lambda first, or capture by reference
+ *  @par Completion signature  void(std::exception_ptr, T), or void(std::exception_ptr) where T is void
+ *  @par Errors  boost::system::system_error(errc::lease_lost): the token fired (the work may have returned normally
+ * because it saw the token itself); any other exception is the work's own
+ *  @par Per-operation cancellation  passed on to the work; the release is still waited for
+ */
+template <class LeaseType, class Work, class CompletionToken = asio::deferred_t>
+    requires std::is_base_of_v<Lease, LeaseType>
+auto with_lease(LeaseType lease, Work&& work, CompletionToken&& token = {})
+{
+    using Signature = typename detail::WorkSignature<detail::WorkResult<Work, LeaseType>>::type;
+    auto executor = lease.get_executor();
+    return asio::async_initiate<CompletionToken, Signature>(
+        detail::InitiateWithLease{std::move(executor)}, token, std::move(lease), std::forward<Work>(work));
+}
+
+} // namespace tenure

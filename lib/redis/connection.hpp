@@ -1,0 +1,104 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "resp/command.hpp"
+#include "resp/value.hpp"
+
+#include <tenure/clock.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace tenure::redis
+{
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+/** How a request ended. What a lease must know of every request is exactly this. */
+enum class Delivery {
+    /// a reply arrived; it may be an error reply of the server
+    answered,
+    /// not a byte was written
+    not_sent,
+    /// it may have been written, and no reply can come any more
+    unknown
+};
+
+struct Outcome {
+    Delivery delivery = Delivery::not_sent;
+    /// just before the request was handed to a ready connection (answered and unknown)
+    Instant since{};
+    /// answered: the reply
+    resp::Value reply;
+    /// not_sent and unknown: why
+    error_code error;
+    std::string detail;
+    /// not_sent: nothing will change until a person acts (wrong password, wrong database, certificate)
+    bool fatal = false;
+};
+using OutcomeHandler = asio::any_completion_handler<void(Outcome)>;
+
+/** Told by the handshake: what kind of server this is. */
+struct ServerInfo {
+    /// "redis", "valkey" ...
+    std::string server;
+    std::string version;
+    /// "standalone", "sentinel", "cluster"
+    std::string mode;
+    /// "master", "replica"
+    std::string role;
+    /// 2 or 3
+    int protocol = 2;
+};
+
+enum class ConnectionState { idle, connecting, ready, backing_off, failed, closed };
+
+/** One logical connection to one server, which reconnects by itself. Everything runs on the runtime's strand.
+ *
+ *  `execute` queues while the connection is being set up (until `not_after`) and is pipelined in order once it is ready. All that is
+ *  queued in one turn of the loop leaves in one write. A written request is never cancelled.
+ */
+class Connection
+{
+public:
+    Connection() = default;
+    Connection(Connection const&) = delete;
+    Connection& operator=(Connection const&) = delete;
+    virtual ~Connection() = default;
+
+    /** Sends a command. The handler is called on the strand, exactly once, never inside this call. */
+    virtual void execute(resp::Command command, Instant not_after, OutcomeHandler handler) = 0;
+
+    /** True if a command given now would be written at once. */
+    [[nodiscard]] virtual bool ready() const noexcept = 0;
+    [[nodiscard]] virtual ConnectionState state() const noexcept = 0;
+
+    /** Opens the connection without waiting for the first command. */
+    virtual void open() = 0;
+
+    /** Called on the strand on each change of state (connected, lost, failed for good). */
+    virtual void on_state(std::function<void(ConnectionState)> handler) = 0;
+
+    /** Pushes: RESP3 pushes, and in RESP2 the message arrays of a connection that has subscribed. */
+    virtual void on_push(std::function<void(resp::Value const&)> handler) = 0;
+
+    /** When the oldest written and unanswered request was written; Instant::max() if there is none. */
+    [[nodiscard]] virtual Instant oldest_unanswered() const noexcept = 0;
+
+    [[nodiscard]] virtual ServerInfo const& server() const noexcept = 0;
+
+    /** Why the connection is not ready, in words for a person; empty if it is. */
+    [[nodiscard]] virtual std::string last_error() const = 0;
+
+    /** Ends it for good: what was not written ends as not_sent, what was written as unknown, handlers are posted. */
+    virtual void close() noexcept = 0;
+};
+
+} // namespace tenure::redis

@@ -1,0 +1,32 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "connection.hpp"
+#include "stream.hpp"
+
+#include <tenure/redis_config.hpp>
+#include <tenure/runtime.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace tenure::redis
+{
+
+struct ConnectionOptions {
+    /// how log lines name the connection: "redis://host:6379/0"; empty: made from the config
+    std::string name;
+    /// the largest reply or push that is accepted unless its command expects more, in bytes on the wire
+    std::size_t max_reply_bytes = std::size_t{64} * 1024;
+};
+
+/** Where the config points, for logs and errors, without secrets: `redis://host:6379/0`. */
+[[nodiscard]] std::string describe(RedisConfig const& config);
+
+/** A connection that has not been opened yet. `close` it on the strand before the last reference goes; a connection that is dropped
+ *  without that closes itself. */
+[[nodiscard]] std::shared_ptr<Connection> make_connection(
+    std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options = {});
+
+} // namespace tenure::redis

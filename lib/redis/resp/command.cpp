@@ -1,0 +1,58 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "command.hpp"
+
+#include <utility>
+
+namespace tenure::redis::resp
+{
+
+namespace
+{
+
+bool same_word(std::string_view word, std::string_view upper) noexcept
+{
+    if (word.size() != upper.size())
+        return false;
+    for (std::size_t i = 0; i < word.size(); ++i) {
+        char const letter = word[i] >= 'a' && word[i] <= 'z' ? static_cast<char>(word[i] - 'a' + 'A') : word[i];
+        if (letter != upper[i])
+            return false;
+    }
+    return true;
+}
+
+} // namespace
+
+Command::Answer Command::answer_to(std::string_view name) noexcept
+{
+    // all words of the family are this long; almost every command is shorter
+    if (name.size() < std::string_view("SUBSCRIBE").size())
+        return Answer::reply;
+    constexpr std::pair<std::string_view, Answer> family[] = {
+        {"SUBSCRIBE", Answer::subscribe},       {"PSUBSCRIBE", Answer::psubscribe},
+        {"SSUBSCRIBE", Answer::ssubscribe},     {"UNSUBSCRIBE", Answer::unsubscribe},
+        {"PUNSUBSCRIBE", Answer::punsubscribe}, {"SUNSUBSCRIBE", Answer::sunsubscribe},
+    };
+    for (auto const& [word, answer] : family)
+        if (same_word(name, word))
+            return answer;
+    return Answer::reply;
+}
+
+bool Command::names(std::string_view argument) const noexcept
+{
+    // our own encoding is walked, so it needs no checks beyond its end
+    std::string_view rest = arguments_.bytes_;
+    for (bool first = true; !rest.empty(); first = false) {
+        std::size_t length = 0;
+        std::size_t at = 1;
+        for (; rest[at] != '\r'; ++at)
+            length = length * 10 + static_cast<std::size_t>(rest[at] - '0');
+        if (!first && rest.substr(at + 2, length) == argument)
+            return true;
+        rest.remove_prefix(at + 2 + length + 2);
+    }
+    return false;
+}
+
+} // namespace tenure::redis::resp

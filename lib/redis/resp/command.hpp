@@ -1,0 +1,198 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace tenure::redis::resp
+{
+
+template <class T>
+concept IntegerArgument = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>;
+
+/** Arguments in their wire form. Encode once what many commands share (the keys of a pool), then `Command::add` copies
+ * bytes. */
+class EncodedArguments
+{
+public:
+    EncodedArguments& add(std::string_view argument)
+    {
+        // $<length>\r\n<bytes>\r\n in one growth of the string
+        std::array<char, 24> head{};
+        head[0] = '$';
+        char* const digits = std::to_chars(head.data() + 1, head.data() + head.size() - 2, argument.size()).ptr;
+        digits[0] = '\r';
+        digits[1] = '\n';
+        auto const head_size = static_cast<std::size_t>(digits + 2 - head.data());
+        auto const before = bytes_.size();
+        bytes_.resize(before + head_size + argument.size() + 2);
+        char* out = bytes_.data() + before;
+        std::memcpy(out, head.data(), head_size);
+        if (!argument.empty())
+            std::memcpy(out + head_size, argument.data(), argument.size());
+        out[head_size + argument.size()] = '\r';
+        out[head_size + argument.size() + 1] = '\n';
+        ++count_;
+        return *this;
+    }
+
+    template <IntegerArgument T>
+    EncodedArguments& add(T number)
+    {
+        std::array<char, 24> digits{};
+        auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+        return add(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
+    }
+
+    EncodedArguments& add(EncodedArguments const& more)
+    {
+        bytes_.append(more.bytes_);
+        count_ += more.count_;
+        return *this;
+    }
+
+    void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
+    [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+private:
+    friend class Command;
+    std::string bytes_;
+    std::size_t count_ = 0;
+};
+
+/** One command, encoded as it is built: an array of bulk strings.
+ *
+ *  It has no printing and no way back to its arguments, because they may be secrets.
+ */
+class Command
+{
+public:
+    /** What answers the command: one reply, or (for the subscribe family) one confirmation for each channel. */
+    enum class Answer : std::uint8_t {
+        reply,
+        subscribe,
+        psubscribe,
+        ssubscribe,
+        unsubscribe,
+        punsubscribe,
+        sunsubscribe
+    };
+
+    /** `Command("SET", key, owner, "PX", 5000)`. UNSUBSCRIBE and its kin must name their channels. */
+    template <class... Arguments>
+    explicit Command(std::string_view name, Arguments const&... arguments)
+        : answer_(answer_to(name))
+    {
+        arguments_.add(name);
+        (arguments_.add(arguments), ...);
+    }
+
+    Command(Command&&) noexcept = default;
+    Command& operator=(Command&&) noexcept = default;
+    Command(Command const&) = delete;
+    Command& operator=(Command const&) = delete;
+    ~Command() = default;
+
+    Command& add(std::string_view argument)
+    {
+        arguments_.add(argument);
+        return *this;
+    }
+
+    template <IntegerArgument T>
+    Command& add(T number)
+    {
+        arguments_.add(number);
+        return *this;
+    }
+
+    Command& add(EncodedArguments const& more)
+    {
+        arguments_.add(more);
+        return *this;
+    }
+
+    /** Makes room for what will be added. */
+    void reserve(std::size_t bytes) { arguments_.reserve(bytes); }
+
+    /** The largest reply that is expected, in bytes on the wire, where that is more than the connection's limit. */
+    Command& expect_reply_bytes(std::size_t bytes) noexcept
+    {
+        reply_bytes_ = bytes;
+        return *this;
+    }
+    [[nodiscard]] std::size_t expected_reply_bytes() const noexcept { return reply_bytes_; }
+
+    [[nodiscard]] Answer answer() const noexcept { return answer_; }
+
+    /** How many replies or confirmations end the command. */
+    [[nodiscard]] std::size_t expected_answers() const noexcept
+    {
+        return answer_ == Answer::reply || arguments_.count() < 2 ? 1 : arguments_.count() - 1;
+    }
+
+    /** The number of arguments, the name included. */
+    [[nodiscard]] std::size_t size() const noexcept { return arguments_.count(); }
+
+    /** The size of the encoded command. */
+    [[nodiscard]] std::size_t encoded_size() const noexcept
+    {
+        return arguments_.bytes_.size() + 3 + digits_of(arguments_.count());
+    }
+
+    /** Appends the encoded command to `out`. */
+    void append_to(std::string& out) const
+    {
+        std::array<char, 24> head{};
+        head[0] = '*';
+        char* const digits = std::to_chars(head.data() + 1, head.data() + head.size() - 2, arguments_.count()).ptr;
+        digits[0] = '\r';
+        digits[1] = '\n';
+        out.append(head.data(), static_cast<std::size_t>(digits + 2 - head.data()));
+        out.append(arguments_.bytes_);
+    }
+
+    /** The encoded command, for tests and simulated servers. */
+    [[nodiscard]] std::string encoded() const
+    {
+        std::string out;
+        append_to(out);
+        return out;
+    }
+
+    /** True if `argument` is one of the arguments after the name: which channel a confirmation belongs to. */
+    [[nodiscard]] bool names(std::string_view argument) const noexcept;
+
+    /** Forgets the bytes of a command that was written; what answers it is still known. */
+    void forget_bytes() noexcept
+    {
+        arguments_.bytes_.clear();
+        arguments_.bytes_.shrink_to_fit();
+    }
+
+private:
+    static constexpr std::size_t digits_of(std::size_t number) noexcept
+    {
+        std::size_t digits = 1;
+        while (number >= 10) {
+            number /= 10;
+            ++digits;
+        }
+        return digits;
+    }
+    static Answer answer_to(std::string_view name) noexcept;
+
+    EncodedArguments arguments_;
+    /// 0: no more than the connection's limit
+    std::size_t reply_bytes_ = 0;
+    Answer answer_;
+};
+
+} // namespace tenure::redis::resp

@@ -1,0 +1,49 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "url.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace
+{
+
+void must_not_be_in(std::string_view secret, std::string const& message)
+{
+    if (secret.size() >= 12 && message.find(secret) != std::string::npos)
+        std::abort();
+}
+
+void try_url(std::string const& text, std::string_view secret)
+{
+    try {
+        auto const url = tenure::parse_url(text);
+        for (auto const& host : url.hosts)
+            if (host.name.empty() || (host.port && *host.port == 0))
+                std::abort();
+        tenure::check_scheme(url);
+        if (url.scheme != "memory")
+            static_cast<void>(tenure::redis_config_from(url));
+    } catch (std::invalid_argument const& error) {
+        must_not_be_in(secret, error.what());
+    }
+}
+
+} // namespace
+
+// Whatever is given, the parser either answers or throws std::invalid_argument, and no error holds a piece of a
+// password.
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size)
+{
+    std::string const input(reinterpret_cast<char const*>(data), size);
+    try_url(input, {});
+    static_cast<void>(tenure::parse_duration(input));
+
+    constexpr std::string_view secret = "Xsecret0word";
+    auto const half = size / 2;
+    try_url("redis://user:" + input.substr(0, half) + std::string(secret) + input.substr(half) + "@host:6379", secret);
+    return 0;
+}

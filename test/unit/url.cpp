@@ -1,0 +1,198 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "url.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <stdexcept>
+#include <string>
+
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace
+{
+
+std::string error_of(std::string const& text)
+{
+    try {
+        auto const url = tenure::parse_url(text);
+        tenure::check_scheme(url);
+        static_cast<void>(tenure::redis_config_from(url));
+    } catch (std::invalid_argument const& error) {
+        return error.what();
+    }
+    return {};
+}
+
+} // namespace
+
+TEST_CASE("a URL with everything is taken apart and decoded", "[url]")
+{
+    auto const url =
+        tenure::parse_url("rediss://us%40er:p%2Fa%3Ass@redis.example:6380/2?connect_timeout=1s&tls_ca=/a%26b");
+    CHECK(url.scheme == "rediss");
+    CHECK(url.user == "us@er");
+    CHECK(url.password == "p/a:ss");
+    REQUIRE(url.hosts.size() == 1);
+    CHECK(url.hosts[0] == tenure::Url::Host{"redis.example", std::uint16_t{6380}});
+    CHECK(url.path == "/2");
+    CHECK(url.options.at("connect_timeout") == "1s");
+    CHECK(url.options.at("tls_ca") == "/a&b");
+}
+
+TEST_CASE("several hosts and IPv6 addresses are understood", "[url]")
+{
+    auto const url = tenure::parse_url("REDIS+Sentinel://a:1,[::1]:26379,[fe80::1%eth0],c/the-master");
+    CHECK(url.scheme == "redis+sentinel");
+    REQUIRE(url.hosts.size() == 4);
+    CHECK(url.hosts[0] == tenure::Url::Host{"a", std::uint16_t{1}});
+    CHECK(url.hosts[1] == tenure::Url::Host{"::1", std::uint16_t{26379}});
+    CHECK(url.hosts[2] == tenure::Url::Host{"fe80::1%eth0", std::nullopt});
+    CHECK(url.hosts[3] == tenure::Url::Host{"c", std::nullopt});
+    CHECK(url.path == "/the-master");
+}
+
+TEST_CASE("a password without user, and an empty authority, are allowed", "[url]")
+{
+    auto const url = tenure::parse_url("redis://:secret@host");
+    CHECK_FALSE(url.user);
+    CHECK(url.password == "secret");
+    CHECK(tenure::parse_url("memory://").hosts.empty());
+    CHECK(tenure::parse_url("memory://jobs").hosts.at(0).name == "jobs");
+    CHECK(tenure::parse_url("redis+unix:///run/redis.sock?db=3").path == "/run/redis.sock");
+}
+
+TEST_CASE("a malformed URL is refused with field and rule", "[url]")
+{
+    auto const [text, field] = GENERATE(table<std::string, std::string>({
+        {"", "scheme"},
+        {"host:6379", "scheme"},
+        {"://host", "scheme"},
+        {"1redis://host", "scheme"},
+        {"re dis://host", "characters"},
+        {"redis://host\n", "characters"},
+        {"redis://ho\x01st", "characters"},
+        {"redis://host:0", "port '0'"},
+        {"redis://host:65536", "port '65536'"},
+        {"redis://host:", "port ''"},
+        {"redis://host:12a", "port '12a'"},
+        {"redis://host:-1", "port '-1'"},
+        {"redis://[::1", "host"},
+        {"redis://[::1]6379", "port"},
+        {"redis://[localhost]", "host"},
+        {"redis://[:]", "host"},
+        {"redis://::1", "host"},
+        {"redis://a,,b", "host"},
+        {"redis://a,", "host"},
+        {"redis://,a", "host"},
+        {"redis://h%20st", "host"},
+        {"redis://host/%zz", "path"},
+        {"redis://host/%4", "path"},
+        {"redis://host/%00", "path"},
+        {"redis://host?a", "option"},
+        {"redis://host?=1", "option"},
+        {"redis://host?a=1&a=2", "option 'a'"},
+        {"redis://host#1", "fragment"},
+        {"redis://" + std::string(300, 'h'), "host"},
+        {"redis://host/" + std::string(9000, '1'), "length"},
+    }));
+    CAPTURE(text);
+    CHECK_THROWS_MATCHES(
+        tenure::parse_url(text), std::invalid_argument, MessageMatches(ContainsSubstring("store URL: " + field)));
+}
+
+TEST_CASE("no error shows any part of a password", "[url]")
+{
+    auto const text = GENERATE(
+        as<std::string>{}, "redis://user:hush/hush@host", "redis://user:hush?hush@host", "redis://user:hush#hush@host",
+        "redis://user:hush@hush@host", "redis://user:hush%@host", "redis://user:hush%0@host",
+        "redis://user:hush%00@host", "redis://user:hush@host:99999", "redis://user:hush@ho!st",
+        "redis://user:hush@host/x", "redis://user:hush@host?unknown=1", "redis://:hush@", "etcd://user:hush@host",
+        "redis://hush@host", "redis://user:hush,hush:0@host,host", "redis://user:hush@host#x", "user:hush@host");
+    CAPTURE(text);
+    auto const message = error_of(text);
+    CHECK(message.starts_with("store URL: "));
+    CHECK(message.find("hush") == std::string::npos);
+}
+
+TEST_CASE("schemes that are planned are told from schemes that nobody knows", "[url]")
+{
+    CHECK_THAT(error_of("etcd://host"), ContainsSubstring("not built in this version"));
+    CHECK_THAT(error_of("redlock://a,b,c"), ContainsSubstring("not built in this version"));
+    CHECK_THAT(error_of("http://host"), ContainsSubstring("must be memory://"));
+    CHECK_NOTHROW(tenure::check_scheme(tenure::parse_url("memory://")));
+}
+
+TEST_CASE("redis URLs become a configuration", "[url]")
+{
+    auto const config =
+        tenure::redis_config_from(tenure::parse_url("rediss://user:secret@host:1234/7?tls_ca=/ca.pem&tls_cert=/"
+                                                    "c.pem&tls_key=/k.pem&tls_server_name=name&tls_verify=false"
+                                                    "&connect_timeout=300ms&reconnect_backoff=1s"));
+    CHECK(config.host == "host");
+    CHECK(config.port == 1234);
+    CHECK(config.username == "user");
+    CHECK(config.password == "secret");
+    CHECK(config.database == 7);
+    CHECK(config.tls.enabled);
+    CHECK(config.tls.ca_file == "/ca.pem");
+    CHECK(config.tls.certificate_file == "/c.pem");
+    CHECK(config.tls.key_file == "/k.pem");
+    CHECK(config.tls.server_name == "name");
+    CHECK_FALSE(config.tls.verify);
+    CHECK(config.connect_timeout == 300ms);
+    CHECK(config.reconnect_backoff == 1s);
+
+    auto const plain = tenure::redis_config_from(tenure::parse_url("redis://host"));
+    CHECK(plain.port == 6379);
+    CHECK(plain.database == 0);
+    CHECK_FALSE(plain.tls.enabled);
+    CHECK(plain.tls.verify);
+
+    auto const local = tenure::redis_config_from(tenure::parse_url("redis+unix://:pw@/run/my%20redis.sock?db=3"));
+    CHECK(local.socket_path == "/run/my redis.sock");
+    CHECK(local.database == 3);
+    CHECK(local.password == "pw");
+}
+
+TEST_CASE("a redis URL with a wrong part is refused with that part and the rule", "[url]")
+{
+    auto const [text, words] = GENERATE(table<std::string, std::string>({
+        {"redis://a,b", "hosts: must be exactly one"},
+        {"redis://", "hosts: must be exactly one"},
+        {"redis://host/zero", "path 'zero'"},
+        {"redis://host/-1", "path '-1'"},
+        {"redis://host/1/2", "path '1/2'"},
+        {"redis://host?colour=red", "option 'colour'"},
+        {"redis://host?tls_ca=x", "option tls_ca 'x': needs rediss://"},
+        {"rediss://host?tls_colour=x", "option 'tls_colour'"},
+        {"rediss://host?tls_verify=1", "option tls_verify '1'"},
+        {"rediss://host?tls_cert=x", "tls.key_file"},
+        {"redis://host?db=1", "option db '1'"},
+        {"redis://host?connect_timeout=5", "option connect_timeout '5'"},
+        {"redis://host?connect_timeout=99999999999999999999s", "option connect_timeout"},
+        {"redis://host?connect_timeout=50ms", "connect_timeout = '50ms'"},
+        {"redis://host?reconnect_backoff=2h", "reconnect_backoff = '7200000ms'"},
+        {"redis://user@host", "password: must follow the user"},
+        {"redis+unix://host/run/redis.sock", "host 'host'"},
+        {"redis+unix:///", "path"},
+        {"redis+unix:///" + std::string(200, 'x'), "socket_path"},
+    }));
+    CAPTURE(text);
+    CHECK_THAT(error_of(text), ContainsSubstring(words));
+}
+
+TEST_CASE("durations need a unit", "[url]")
+{
+    CHECK(tenure::parse_duration("500ms") == 500ms);
+    CHECK(tenure::parse_duration("5s") == 5s);
+    CHECK(tenure::parse_duration("2m") == 2min);
+    CHECK(tenure::parse_duration("24h") == 24h);
+    for (auto const* text :
+         {"", "5", "s", "-5s", "5 s", "5sec", "1.5s", "9223372036854775807h", "99999999999999999999ms"})
+        CHECK_FALSE(tenure::parse_duration(text));
+}
