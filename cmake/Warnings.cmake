@@ -19,7 +19,6 @@ function(tenure_warnings target)
             -Wcast-align
             -Wcast-qual
             -Woverloaded-virtual
-            -Wnon-virtual-dtor
             -Wnull-dereference
             -Wformat=2
             -Wimplicit-fallthrough

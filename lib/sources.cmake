@@ -3,4 +3,19 @@
 target_sources(
   tenure
   PRIVATE
+    cancellation_token.cpp
+    clock.cpp
+    connect.cpp
+    errc.cpp
+    key_range.cpp
+    lease.cpp
+    lock.cpp
+    log.cpp
+    memory_store.cpp
+    redis_store.cpp
+    slot.cpp
+    slot_pool.cpp
+    store.cpp
+    url.cpp
+    version.cpp
 )

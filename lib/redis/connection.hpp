@@ -62,8 +62,8 @@ enum class ConnectionState { idle, connecting, ready, backing_off, failed, close
 
 /** One logical connection to one server, which reconnects by itself. Everything runs on the runtime's strand.
  *
- *  `execute` queues while the connection is being set up (until `not_after`) and is pipelined in order once it is ready. All that is
- *  queued in one turn of the loop leaves in one write. A written request is never cancelled.
+ *  `execute` queues while the connection is being set up (until `not_after`) and is pipelined in order once it is
+ * ready. All that is queued in one turn of the loop leaves in one write. A written request is never cancelled.
  */
 class Connection
 {

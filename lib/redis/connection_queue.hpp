@@ -26,8 +26,8 @@ struct Request {
     std::uint64_t first_byte = 0;
 };
 
-/** The requests of a connection in order: first those that were written, then those that wait. A ring, so that a steady load
- *  allocates nothing here. */
+/** The requests of a connection in order: first those that were written, then those that wait. A ring, so that a steady
+ * load allocates nothing here. */
 class RequestQueue
 {
 public:
@@ -79,7 +79,8 @@ public:
     }
 
     /** Takes out each waiting request for which `is_over` is true, in order, and hands it to `take`. */
-    template <class Predicate, class Take> void take_waiting(Predicate is_over, Take take)
+    template <class Predicate, class Take>
+    void take_waiting(Predicate is_over, Take take)
     {
         std::size_t kept = written_;
         for (std::size_t i = written_; i < size_; ++i) {

@@ -3,5 +3,38 @@
 target_sources(
   tenure
   PRIVATE
+    redis/backend.cpp
+    redis/claim.cpp
+    redis/claim_reply.cpp
+    redis/config_from_url.cpp
+    redis/config_rules.cpp
+    redis/connection.cpp
+    redis/connection_handshake.cpp
+    redis/connection_machine.cpp
+    redis/connection_machine_replies.cpp
+    redis/evict.cpp
+    redis/examine.cpp
+    redis/findings.cpp
+    redis/flags_reply.cpp
+    redis/inspect.cpp
+    redis/inspect_reply.cpp
+    redis/key_names.cpp
+    redis/node.cpp
+    redis/range_cache.cpp
+    redis/releases.cpp
+    redis/renewals.cpp
     redis/resp/command.cpp
+    redis/resp/parser.cpp
+    redis/route.cpp
+    redis/script.cpp
+    redis/scripts.cpp
+    redis/server_error.cpp
+    redis/sha1.cpp
+    redis/stream.cpp
+    redis/stream_dial.cpp
+    redis/subscriber.cpp
+    redis/tcp_stream.cpp
+    redis/tls_stream.cpp
+    redis/unix_stream.cpp
+    redis/withdraw.cpp
 )

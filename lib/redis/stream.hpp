@@ -39,8 +39,8 @@ public:
     /** Ends a `read`. The bytes are valid until the next `read` or `close`; the end of the stream is an error. */
     virtual void on_read(StreamError const& error, std::string_view bytes) = 0;
 
-    /** Ends a `write`. `written` of its bytes may have left, the rest surely did not; `buffer` is the string that was written, to be
-     *  used again. */
+    /** Ends a `write`. `written` of its bytes may have left, the rest surely did not; `buffer` is the string that was
+     * written, to be used again. */
     virtual void on_written(StreamError const& error, std::size_t written, std::string buffer) = 0;
 
 protected:
@@ -56,8 +56,8 @@ public:
     Stream& operator=(Stream const&) = delete;
     virtual ~Stream() = default;
 
-    /** Resolves the host anew and connects. An address that does not answer must leave time for the others before `deadline`; the caller
-     *  enforces the deadline itself. `events` must live until `close`. */
+    /** Resolves the host anew and connects. An address that does not answer must leave time for the others before
+     * `deadline`; the caller enforces the deadline itself. `events` must live until `close`. */
     virtual void connect(StreamEvents& events, Instant deadline) = 0;
 
     /** Waits for bytes; one at a time. */

@@ -1,0 +1,48 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "harness/redis_process.hpp"
+#include "harness/report.hpp"
+
+namespace bench
+{
+
+/** How long and how often is measured. */
+struct Extent {
+    /// interleaved rounds of each figure
+    unsigned rounds = 7;
+    /// length of one run of pairs
+    double pair_seconds = 1;
+    /// pairs in one run of the latency, and commands in one run of the floor
+    unsigned pairs = 20'000;
+    /// acquisitions in one run of the first free key
+    unsigned first_free = 500;
+    /// hand-overs in one run
+    unsigned handovers = 200;
+    /// length of one run of the renewals
+    double renewal_seconds = 60;
+};
+
+/** What every figure gets. */
+struct Setting {
+    RedisProcess const& redis;
+    Extent extent;
+    Report& report;
+};
+
+/** The raw client against `redis-benchmark -c 1`: whether the floor is one. */
+void measure_floor(Setting const& setting);
+/** Pairs per second, 64 in flight on 64 keys. */
+void measure_pairs(Setting const& setting);
+/** One pair after another, client and server on one core. */
+void measure_latency(Setting const& setting);
+/** The first free of 1,024 where only the last is free. */
+void measure_first_free(Setting const& setting);
+/** From release to acquire in another process. */
+void measure_handover(Setting const& setting);
+/** What 1,000 leases of 3 s cost their holder. */
+void measure_renewals(Setting const& setting);
+/** What `#include <tenure/tenure.hpp>` costs. */
+void measure_compile_time(Setting const& setting);
+
+} // namespace bench

@@ -1,0 +1,133 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "harness/stopwatch.hpp"
+#include "library/session.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace bench::library
+{
+
+namespace
+{
+
+constexpr std::chrono::milliseconds ttl{10'000};
+
+tenure::Lock make_lock(tenure::Store const& store, unsigned number, Features features)
+{
+    return {store, tenure::LockConfig{"bench:lock:" + std::to_string(number), ttl, lease_options(features)}};
+}
+
+/** What all coroutines of a run share. */
+struct Count {
+    std::uint64_t pairs = 0;
+    std::exception_ptr failure;
+};
+
+/** `Source` is a Lock or a SlotPool; ends with its first failure. Release is written out here and not shared: a
+ * coroutine of its own would be measured with it. */
+template <class Source>
+asio::awaitable<void> pair_for_ever(Source source, Count& count)
+{
+    for (;;) {
+        auto lease = co_await source.async_acquire();
+        auto const outcome = co_await lease.async_release();
+        if (outcome != tenure::ReleaseOutcome::released)
+            throw std::runtime_error("a release ended as " + std::string(to_string(outcome)));
+        ++count.pairs;
+    }
+}
+
+asio::awaitable<void> pause(double seconds)
+{
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    timer.expires_after(std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(seconds)));
+    co_await timer.async_wait(asio::deferred);
+}
+
+/** Lets the coroutines that count run, and measures all but their first moments. */
+asio::awaitable<void> measure(Count& count, double seconds, Measurement& result)
+{
+    co_await pause(seconds / 10);
+    auto const before = count.pairs;
+    auto const begin = Steady::now();
+    auto const cpu = cpu_seconds();
+    co_await pause(seconds);
+    auto const pairs = static_cast<double>(count.pairs - before);
+    result = {pairs / seconds_since(begin), (cpu_seconds() - cpu) * 1e6 / pairs};
+    if (count.failure)
+        std::rethrow_exception(count.failure);
+}
+
+template <class Source>
+void start(asio::any_io_executor const& executor, Source source, Count& count)
+{
+    asio::co_spawn(executor, pair_for_ever(std::move(source), count), [&count](std::exception_ptr failure) {
+        count.failure = failure;
+    });
+}
+
+} // namespace
+
+Measurement pairs(std::string const& url, unsigned keys, double seconds, Features features)
+{
+    Measurement result;
+    Count count;
+    run_session(url, [&](tenure::Store store) {
+        for (unsigned number = 0; number < keys; ++number)
+            start(store.get_executor(), make_lock(store, number, features), count);
+        return measure(count, seconds, result);
+    });
+    return result;
+}
+
+Measurement pool_pairs(std::string const& url, unsigned size, double seconds, Features features)
+{
+    Measurement result;
+    Count count;
+    run_session(url, [&](tenure::Store store) {
+        tenure::SlotPool const pool{store, {"bench:slot:", size, ttl, lease_options(features)}};
+        for (unsigned number = 0; number < size; ++number)
+            start(store.get_executor(), pool, count);
+        return measure(count, seconds, result);
+    });
+    return result;
+}
+
+namespace
+{
+
+asio::awaitable<void> measure_latency(tenure::Lock lock, unsigned pairs, std::vector<double>& times)
+{
+    auto const warm_up = pairs / 10;
+    for (unsigned pair = 0; pair < warm_up + pairs; ++pair) {
+        auto const begin = Steady::now();
+        auto lease = co_await lock.async_acquire();
+        auto const outcome = co_await lease.async_release();
+        if (outcome != tenure::ReleaseOutcome::released)
+            throw std::runtime_error("a release ended as " + std::string(to_string(outcome)));
+        if (pair >= warm_up)
+            times.push_back(microseconds_since(begin));
+    }
+}
+
+} // namespace
+
+Measurement pair_latency(std::string const& url, unsigned pairs, Features features)
+{
+    std::vector<double> times;
+    times.reserve(pairs);
+    run_session(url, [&](tenure::Store store) { return measure_latency(make_lock(store, 0, features), pairs, times); });
+    return {median(times)};
+}
+
+} // namespace bench::library

@@ -1,0 +1,57 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "library/session.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+
+namespace bench::library
+{
+
+namespace
+{
+
+/** What goes wrong must be seen; what goes well must not be measured. */
+void log(tenure::LogLevel level, std::string_view line)
+{
+    if (level >= tenure::LogLevel::warning)
+        std::fprintf(stderr, "  %.*s\n", static_cast<int>(line.size()), line.data());
+}
+
+} // namespace
+
+void run_session(std::string const& url, std::function<asio::awaitable<void>(tenure::Store)> const& work)
+{
+    asio::io_context context(1);
+    tenure::StoreOptions options;
+    options.log = log;
+    auto store = tenure::connect(context.get_executor(), url, options);
+    std::exception_ptr failure;
+    asio::co_spawn(context, work(store), [&](std::exception_ptr error) {
+        failure = error;
+        context.stop();
+    });
+    context.run();
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
+tenure::LeaseOptions lease_options(Features features)
+{
+    tenure::LeaseOptions options;
+    options.fencing = features.fencing;
+    options.wake_ups = features.wake_ups;
+    return options;
+}
+
+asio::awaitable<void> release(tenure::Lease& lease)
+{
+    auto const outcome = co_await lease.async_release(asio::deferred);
+    if (outcome != tenure::ReleaseOutcome::released)
+        throw std::runtime_error("a release ended as " + std::string(to_string(outcome)));
+}
+
+} // namespace bench::library

@@ -1,0 +1,39 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "harness/rounds.hpp"
+
+#include <string>
+
+/** The same work as in raw/workloads.hpp, by the public interface: coroutines on one io_context and one thread. */
+namespace bench::library
+{
+
+/** What a grant may carry beyond the bare key. */
+struct Features {
+    bool fencing = false;
+    bool wake_ups = false;
+};
+
+/** That many coroutines, each acquiring and releasing a lock of its own.
+ *  @returns pairs per second, microseconds of client CPU per pair */
+[[nodiscard]] Measurement pairs(std::string const& url, unsigned keys, double seconds, Features features);
+
+/** That many coroutines, each acquiring and releasing a slot of one pool with as many slots.
+ *  @returns pairs per second, microseconds of client CPU per pair */
+[[nodiscard]] Measurement pool_pairs(std::string const& url, unsigned size, double seconds, Features features);
+
+/** One coroutine, one lock. @returns p50 of a pair in microseconds */
+[[nodiscard]] Measurement pair_latency(std::string const& url, unsigned pairs, Features features);
+
+/** Acquires the only free slot, the last one of `keys`. @returns p50 in microseconds */
+[[nodiscard]] Measurement first_free(std::string const& url, unsigned keys, unsigned times, Features features);
+
+/** Holds that many leases. @returns client CPU in percent of a core, renewals per lease and third of the ttl */
+[[nodiscard]] Measurement renewals(std::string const& url, unsigned leases, unsigned ttl_ms, double seconds);
+
+/** The two ends of a hand-over; see figures/handover.cpp for what passes through `control`. */
+void hold(std::string const& url, int control, Features features);
+void wait(std::string const& url, int control, Features features);
+
+} // namespace bench::library

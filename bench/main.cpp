@@ -1,0 +1,140 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "figures/figures.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace
+{
+
+struct Part {
+    std::string_view name;
+    void (*measure)(bench::Setting const&);
+};
+constexpr std::array<Part, 7> parts{{
+    {"floor", bench::measure_floor},
+    {"pairs", bench::measure_pairs},
+    {"latency", bench::measure_latency},
+    {"first_free", bench::measure_first_free},
+    {"handover", bench::measure_handover},
+    {"compile_time", bench::measure_compile_time},
+    {"renewals", bench::measure_renewals},
+}};
+
+constexpr std::string_view usage = R"(usage: tenure_bench [OPTION...]
+Measures tenure against a raw socket client on a redis-server of its own, and prints one line per figure:
+`name ratio goal ok|short`. Ends with 0 if every figure is within its goal, 1 if one is short, 2 on trouble.
+
+  --quick               3 short rounds: minutes become seconds, and medians less sure
+  --only PART           only this part; may be repeated. Parts: floor pairs latency first_free handover compile_time
+                        renewals
+  --rounds N            interleaved rounds of each figure (7)
+  --renewal-seconds S   length of one run of the renewals (60)
+  --server PROGRAM      the server to start (redis-server)
+)";
+
+struct Options {
+    bench::Extent extent;
+    std::string server = "redis-server";
+    std::vector<std::string> only;
+
+    [[nodiscard]] bool wants(std::string_view part) const
+    {
+        if (only.empty())
+            return true;
+        for (auto const& name : only)
+            if (name == part)
+                return true;
+        return false;
+    }
+};
+
+unsigned number(std::string_view option, std::string const& text)
+{
+    unsigned value = 0;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value == 0)
+        throw std::invalid_argument(std::string(option) + " wants a number from 1, not " + text);
+    return value;
+}
+
+std::string part_name(std::string const& text)
+{
+    for (auto const& part : parts)
+        if (part.name == text)
+            return text;
+    throw std::invalid_argument("there is no part " + text);
+}
+
+Options parse(std::vector<std::string> const& arguments)
+{
+    Options options;
+    for (std::size_t index = 0; index < arguments.size(); ++index) {
+        auto const& option = arguments[index];
+        auto const value = [&]() -> std::string const& {
+            if (index + 1 == arguments.size())
+                throw std::invalid_argument(option + " wants a value");
+            return arguments[++index];
+        };
+        if (option == "--quick")
+            options.extent = {3, 0.3, 5000, 100, 50, 10};
+        else if (option == "--only")
+            options.only.push_back(part_name(value()));
+        else if (option == "--rounds")
+            options.extent.rounds = number(option, value());
+        else if (option == "--renewal-seconds")
+            options.extent.renewal_seconds = number(option, value());
+        else if (option == "--server")
+            options.server = value();
+        else
+            throw std::invalid_argument("unknown option " + option);
+    }
+    return options;
+}
+
+int measure(Options const& options)
+{
+    // children inherit what is buffered, and would print it again
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    bench::RedisProcess const redis(options.server);
+    bench::Report report;
+    double load = 0;
+    ::getloadavg(&load, 1);
+    std::printf(
+        "tenure_bench: server %s, %u cores, load %.1f, %u rounds\n", redis.version().c_str(),
+        std::thread::hardware_concurrency(), load, options.extent.rounds);
+    if (load > 0.5)
+        report.note("the machine is not idle: only the ratios say something, and less than they should");
+    for (auto const& part : parts)
+        if (options.wants(part.name)) {
+            std::printf("\n");
+            part.measure({redis, options.extent, report});
+        }
+    return report.finish() ? 0 : 1;
+}
+
+} // namespace
+
+int main(int count, char** values)
+{
+    try {
+        std::vector<std::string> const arguments(values + 1, values + count);
+        for (auto const& argument : arguments)
+            if (argument == "--help" || argument == "-h") {
+                std::fwrite(usage.data(), 1, usage.size(), stdout);
+                return 0;
+            }
+        return measure(parse(arguments));
+    } catch (std::exception const& error) {
+        std::fprintf(stderr, "tenure_bench: %s\n", error.what());
+        return 2;
+    }
+}

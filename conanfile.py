@@ -1,0 +1,66 @@
+# Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+import os
+import re
+
+from conan import ConanFile
+from conan.tools.build import check_min_cppstd
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
+from conan.tools.files import copy, load
+
+required_conan_version = ">=2.4"
+
+
+class TenureRecipe(ConanFile):
+    name = "tenure"
+    description = "Asynchronous leases for Boost.Asio: distributed locks and pools of numbered slots"
+    license = "BSL-1.0"
+    topics = ("asio", "lease", "distributed-lock", "redis", "coroutines")
+    package_type = "library"
+    settings = "os", "arch", "compiler", "build_type"
+    options = {"shared": [True, False], "fPIC": [True, False]}
+    default_options = {"shared": False, "fPIC": True}
+    implements = ["auto_shared_fpic"]
+    exports_sources = "CMakeLists.txt", "cmake/*", "include/*", "lib/*", "LICENSE"
+    test_package_folder = "test/package/consumer"
+
+    def set_version(self):
+        project = load(self, os.path.join(self.recipe_folder, "CMakeLists.txt"))
+        self.version = re.search(r"project\(\s*tenure VERSION ([0-9.]+)", project).group(1)
+
+    def requirements(self):
+        # Public headers include Boost.Asio; OpenSSL and spdlog stay inside the library.
+        self.requires("boost/[>=1.83 <2]", transitive_headers=True)
+        self.requires("openssl/[>=3 <4]")
+        self.requires("spdlog/[>=1.9 <2]")
+
+    def validate(self):
+        check_min_cppstd(self, 20)
+
+    def layout(self):
+        cmake_layout(self)
+
+    def generate(self):
+        CMakeDeps(self).generate()
+        toolchain = CMakeToolchain(self)
+        for part in ("TESTS", "TOOL", "EXAMPLES", "BENCH", "FUZZ"):
+            toolchain.cache_variables[f"TENURE_BUILD_{part}"] = False
+        toolchain.cache_variables["TENURE_INSTALL"] = True
+        toolchain.cache_variables["TENURE_UNITY_BUILD"] = True
+        toolchain.generate()
+
+    def build(self):
+        cmake = CMake(self)
+        cmake.configure()
+        cmake.build()
+
+    def package(self):
+        copy(self, "LICENSE", src=self.source_folder, dst=os.path.join(self.package_folder, "licenses"))
+        CMake(self).install()
+
+    def package_info(self):
+        # The package's own tenureConfig.cmake is the one that is found, also where Boost and the others are the platform's.
+        self.cpp_info.set_property("cmake_find_mode", "none")
+        self.cpp_info.builddirs = [os.path.join("lib", "cmake", "tenure")]
+        self.cpp_info.set_property("pkg_config_name", "tenure")
+        self.cpp_info.libs = ["tenure"]
+        self.cpp_info.system_libs = ["pthread"]

@@ -1,0 +1,36 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include <tenure/connect.hpp>
+#include <tenure/memory_store.hpp>
+#include <tenure/redis_store.hpp>
+
+#include "url.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace tenure
+{
+
+namespace
+{
+
+MemoryConfig memory_config_from(Url const& url)
+{
+    if (url.user || url.password || !url.path.empty() || !url.options.empty() || url.hosts.size() > 1)
+        throw std::invalid_argument(
+            "a memory:// URL has nothing but a name: memory://NAME, or memory:// for keys shared with nobody");
+    return MemoryConfig{url.hosts.empty() ? std::string() : url.hosts.front().name};
+}
+
+} // namespace
+
+Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options)
+{
+    auto const parsed = parse_url(url);
+    check_scheme(parsed);
+    if (parsed.scheme == "memory")
+        return open_memory(std::move(executor), memory_config_from(parsed), std::move(options));
+    return open_redis(std::move(executor), redis_config_from(parsed), std::move(options));
+}
+
+} // namespace tenure

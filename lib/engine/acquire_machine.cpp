@@ -1,0 +1,148 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "acquire_machine.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+
+namespace tenure::engine
+{
+
+namespace
+{
+
+using std::chrono::milliseconds;
+
+constexpr Clock::duration shortest_backoff = milliseconds{20};
+constexpr Clock::duration longest_backoff = milliseconds{1000};
+/// without hints nothing but polling tells of a release
+constexpr Clock::duration longest_poll = milliseconds{250};
+/// a key is free a moment after its ttl: servers count in milliseconds
+constexpr Clock::duration after_expiry = milliseconds{2};
+
+} // namespace
+
+error_code AcquireMachine::reason() const
+{
+    if (last_)
+        return last_;
+    return make_error_code(phase_ == Phase::queued ? errc::timed_out : errc::store_unavailable);
+}
+
+AcquireMachine::Step AcquireMachine::finish(error_code error)
+{
+    phase_ = Phase::ended;
+    return {false, error, Instant::max()};
+}
+
+AcquireMachine::Step AcquireMachine::ask(Instant now)
+{
+    phase_ = Phase::asking;
+    ask_after_answer_ = false;
+    ++asked_;
+    patience_ = asked_ == 1 ? limits_.patience : patience_ * 2;
+    next_ask_ = now + patience_;
+    return {true, std::nullopt, std::min(next_ask_, limits_.deadline)};
+}
+
+AcquireMachine::Step AcquireMachine::wait_until(Instant instant, Instant now)
+{
+    if (ask_after_answer_)
+        return ask(now);
+    phase_ = Phase::waiting;
+    next_ask_ = instant;
+    return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
+}
+
+AcquireMachine::Step AcquireMachine::ask_now(Instant now)
+{
+    if (phase_ == Phase::ended)
+        return {};
+    if (now >= limits_.deadline && phase_ != Phase::idle)
+        return finish(reason());
+    if (phase_ == Phase::asking) {
+        ask_after_answer_ = true;
+        return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
+    }
+    return ask(now);
+}
+
+AcquireMachine::Step AcquireMachine::queue_up(Instant now)
+{
+    if (phase_ == Phase::ended)
+        return {};
+    if (now >= limits_.deadline)
+        return finish(reason());
+    phase_ = Phase::queued;
+    ask_after_answer_ = false;
+    next_ask_ = Instant::max();
+    return {false, std::nullopt, limits_.deadline};
+}
+
+AcquireMachine::Step AcquireMachine::tick(Instant now)
+{
+    if (phase_ == Phase::ended)
+        return {};
+    if (now >= limits_.deadline)
+        return finish(reason());
+    if (now >= next_ask_)
+        return ask(now);
+    return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
+}
+
+Clock::duration AcquireMachine::next_backoff(std::uint64_t random, Clock::duration longest) noexcept
+{
+    // decorrelated jitter: a random length between the shortest and three times the last one
+    auto const span = std::max(backoff_ * 3, shortest_backoff * 2) - shortest_backoff;
+    backoff_ = std::min(longest, shortest_backoff + span / 1024 * static_cast<Clock::rep>(random % 1024));
+    return backoff_;
+}
+
+AcquireMachine::Step AcquireMachine::busy(Busy const& reply, Instant now, std::uint64_t random)
+{
+    answered();
+    if (phase_ == Phase::ended)
+        return {};
+    last_ = make_error_code(reply.never_frees ? errc::foreign_key : errc::timed_out);
+    if (reply.never_frees || limits_.only_try || now >= limits_.deadline)
+        return finish(last_);
+    auto pause = next_backoff(random, limits_.hints ? longest_backoff : longest_poll);
+    if (reply.earliest_expiry)
+        // all who wait elsewhere know the same instant: spread them a little
+        pause =
+            std::min<Clock::duration>(pause, *reply.earliest_expiry + after_expiry + milliseconds((random >> 32U) % 8));
+    return wait_until(now + pause, now);
+}
+
+AcquireMachine::Step AcquireMachine::failed(error_code error, bool fatal, Instant now, std::uint64_t random)
+{
+    answered();
+    if (phase_ == Phase::ended)
+        return {};
+    last_ = error;
+    if (fatal || limits_.only_try || now >= limits_.deadline)
+        return finish(error);
+    // another claim is still awaited: its answer decides
+    if (asked_ > 0)
+        return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
+    return wait_until(now + next_backoff(random, longest_backoff), now);
+}
+
+AcquireMachine::Step AcquireMachine::too_late(Instant now, std::uint64_t random)
+{
+    answered();
+    if (phase_ == Phase::ended)
+        return {};
+    last_ = make_error_code(errc::ttl_too_short);
+    if (limits_.only_try || now >= limits_.deadline)
+        return finish(last_);
+    return wait_until(now + next_backoff(random, longest_backoff), now);
+}
+
+void AcquireMachine::answered() noexcept
+{
+    if (asked_ > 0)
+        --asked_;
+}
+
+} // namespace tenure::engine

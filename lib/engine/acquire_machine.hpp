@@ -1,0 +1,98 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+#include <tenure/clock.hpp>
+
+#include <boost/system/error_code.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace tenure::engine
+{
+
+/** One acquisition from the call to its end, as a pure state machine: it decides when the store is asked, when to wait
+ * and for how long, and when to give up; no I/O, no clock.
+ *
+ *  Whose turn it is among the acquisitions of one process is the gate's business, and told by `ask_now`. */
+class AcquireMachine
+{
+public:
+    struct Limits {
+        /// when the caller stops waiting
+        Instant deadline = Instant::max();
+        /// one attempt, whose answer is final
+        bool only_try = false;
+        /// an unanswered claim is asked again after this time, then after twice of it, and so on
+        Clock::duration patience{};
+        /// waiting is told of releases (else it polls more often)
+        bool hints = true;
+    };
+
+    /** What to do after an event. */
+    struct Step {
+        /// send a claim
+        bool ask = false;
+        /// the acquisition ends with this error
+        std::optional<error_code> finish;
+        /// look again at this instant at the latest
+        Instant look_at = Instant::max();
+    };
+
+    explicit AcquireMachine(Limits const& limits) noexcept
+        : limits_(limits)
+    {
+    }
+
+    /** It is this acquisition's turn, or a key may have become free, or a subscription has come into force: asks at
+     * once, or right after the answer that is awaited. */
+    [[nodiscard]] Step ask_now(Instant now);
+    /** It is not its turn: it waits for `ask_now` or the deadline. */
+    [[nodiscard]] Step queue_up(Instant now);
+    [[nodiscard]] Step tick(Instant now);
+
+    /** All keys are held; the first of them expires in `earliest_expiry`. */
+    [[nodiscard]] Step busy(Busy const& reply, Instant now, std::uint64_t random);
+    /** The claim failed: refused, not sent or unknown. */
+    [[nodiscard]] Step failed(error_code error, bool fatal, Instant now, std::uint64_t random);
+    /** A grant came too late to be of use and was given back. */
+    [[nodiscard]] Step too_late(Instant now, std::uint64_t random);
+    /** Whether releases will be told of; else it polls more often. */
+    void expect_hints(bool expected) noexcept { limits_.hints = expected; }
+    /** An answer that changes nothing here (to a claim that was given up). */
+    void answered() noexcept;
+
+    /** The acquisition has ended, whatever happens: nothing is asked any more. */
+    void end() noexcept { phase_ = Phase::ended; }
+    [[nodiscard]] bool ended() const noexcept { return phase_ == Phase::ended; }
+    [[nodiscard]] bool asking() const noexcept { return asked_ > 0; }
+    [[nodiscard]] Instant deadline() const noexcept { return limits_.deadline; }
+    /** The error for a wait that ends now. */
+    [[nodiscard]] error_code reason() const;
+
+private:
+    enum class Phase { idle, queued, asking, waiting, ended };
+
+    [[nodiscard]] Step ask(Instant now);
+    [[nodiscard]] Step wait_until(Instant instant, Instant now);
+    [[nodiscard]] Step finish(error_code error);
+    [[nodiscard]] Clock::duration next_backoff(std::uint64_t random, Clock::duration longest) noexcept;
+
+    Limits limits_;
+    Phase phase_ = Phase::idle;
+    /// claims sent and not yet answered
+    unsigned asked_ = 0;
+    /// somebody said "ask" while an answer was awaited
+    bool ask_after_answer_ = false;
+    /// when to ask again: the backoff is over, a key expires, or patience with an unanswered claim ends
+    Instant next_ask_ = Instant::max();
+    /// present patience; doubles with each unanswered claim
+    Clock::duration patience_{};
+    Clock::duration backoff_{};
+    /// what the last answer said
+    error_code last_;
+};
+
+} // namespace tenure::engine

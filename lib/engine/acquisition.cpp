@@ -1,0 +1,317 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "acquisition.hpp"
+
+#include "contest.hpp"
+#include "core.hpp"
+#include "store_answer.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tenure::engine
+{
+
+namespace
+{
+
+/// a try is answered within this, or counts as unanswered
+constexpr milliseconds longest_try{2000};
+constexpr Clock::duration shortest_patience = milliseconds{100};
+constexpr Clock::duration longest_patience = milliseconds{1000};
+
+Instant deadline_after(Instant now, milliseconds wait)
+{
+    return wait >= std::chrono::floor<milliseconds>(Instant::max() - now) ? Instant::max() : now + wait;
+}
+
+void append_hex(std::string& text, std::uint64_t number)
+{
+    constexpr std::array digits{'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
+    for (int shift = 60; shift >= 0; shift -= 4)
+        text += digits.at((number >> static_cast<unsigned>(shift)) & 0xfU);
+}
+
+} // namespace
+
+Acquisition::Acquisition(
+    std::shared_ptr<Contest> contest, LeaseTerms const& terms, AcquireOptions const& options, bool only_try,
+    Handler handler)
+    : contest_(std::move(contest))
+    , core_(contest_->handle()->core())
+    , terms_(terms)
+    , options_(options)
+    , only_try_(only_try)
+    , handler_(std::move(handler))
+{
+}
+
+void Acquisition::start(std::shared_ptr<Acquisition> self)
+{
+    auto& runtime = *self->core_->runtime();
+    auto slot = std::visit([](auto const& handler) { return handler.slot(); }, *self->handler_);
+    if (slot.is_connected())
+        slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type) {
+            if (auto alive = weak.lock())
+                alive->core_->runtime()->post([alive] { alive->cancel(); });
+        });
+    asio::dispatch(runtime.strand(), [self = std::move(self)] { self->begin(); });
+}
+
+void Acquisition::begin()
+{
+    if (!handler_)
+        return;
+    started_ = core_->runtime()->now();
+    bool const single = only_try_ || options_.wait == milliseconds{0};
+    AcquireMachine::Limits limits;
+    limits.only_try = single;
+    limits.deadline = deadline_after(started_, single ? std::min(terms_.ttl, longest_try) : options_.wait);
+    limits.patience = std::clamp<Clock::duration>(Clock::duration(terms_.ttl) / 3, shortest_patience, longest_patience);
+    limits.hints = terms_.wake_ups;
+    machine_.emplace(limits);
+    core_->add(shared_from_this());
+
+    // while the gate is closed whoever comes later waits for its turn; a single try asks past it
+    if (auto gate = single ? nullptr : core_->gates().find(*contest_->range()); gate && gate->closed()) {
+        gate_ = std::move(gate);
+        gate_->join(*this);
+        carry_out(machine_->queue_up(started_));
+        return;
+    }
+    carry_out(machine_->ask_now(started_));
+}
+
+void Acquisition::take_turn()
+{
+    if (machine_ && !machine_->ended())
+        carry_out(machine_->ask_now(core_->runtime()->now()));
+}
+
+void Acquisition::carry_out(AcquireMachine::Step const& step)
+{
+    if (step.finish) {
+        finish(*step.finish);
+        return;
+    }
+    if (!handler_)
+        return;
+    look_at(step.look_at);
+    if (step.ask)
+        ask();
+}
+
+void Acquisition::look_at(Instant when)
+{
+    // a timer that rings too early costs less than one that is set anew for every answer
+    if (when >= timer_at_)
+        return;
+    auto& runtime = *core_->runtime();
+    runtime.cancel(timer_);
+    timer_at_ = when;
+    timer_ = runtime.call_at(when, [weak = weak_from_this()] {
+        auto const self = weak.lock();
+        if (!self || !self->handler_)
+            return;
+        self->timer_ = 0;
+        self->timer_at_ = Instant::max();
+        self->carry_out(self->machine_->tick(self->core_->runtime()->now()));
+    });
+}
+
+std::string Acquisition::make_owner()
+{
+    auto const& name = core_->worker_name();
+    std::string owner;
+    owner.reserve(name.size() + 33);
+    owner += name;
+    owner += '/';
+    append_hex(owner, core_->runtime()->random());
+    append_hex(owner, core_->runtime()->random());
+    return owner;
+}
+
+void Acquisition::ask()
+{
+    auto const now = core_->runtime()->now();
+    if (owner_.empty())
+        owner_ = make_owner();
+    ClaimRequest request;
+    request.range = contest_->range();
+    request.owner = owner_;
+    request.ttl = terms_.ttl;
+    request.not_after = machine_->deadline();
+    request.fencing = terms_.fencing;
+    request.earliest_attempt = earliest_attempt_;
+    // until the answer is there, this attempt's outcome is not known either
+    if (!earliest_attempt_)
+        earliest_attempt_ = now;
+    core_->backend().claim(std::move(request), [self = shared_from_this(), owner = owner_](ClaimReply const& reply) {
+        self->answered(owner, reply);
+    });
+}
+
+void Acquisition::answered(std::string const& owner, ClaimReply const& reply)
+{
+    if (!handler_ || owner != owner_) {
+        if (handler_)
+            machine_->answered();
+        answered_too_late(owner, reply);
+        return;
+    }
+    auto const now = core_->runtime()->now();
+    if (auto const* grant = std::get_if<Granted>(&reply)) {
+        granted(owner, *grant);
+    } else if (auto const* held = std::get_if<Busy>(&reply)) {
+        busy(*held);
+    } else if (auto const failure = failure_of(reply)) {
+        core_->journal().trouble(failure->error, failure->detail);
+        carry_out(machine_->failed(failure->error, failure->fatal, now, core_->runtime()->random()));
+    }
+    unknown_ = unknown_ || std::holds_alternative<Unknown>(reply);
+    // nothing is under way, and every outcome is known: the next attempt is a first one again
+    bool const known = std::holds_alternative<Busy>(reply) || std::holds_alternative<NotSent>(reply);
+    if (handler_ && known && !unknown_ && !machine_->asking())
+        earliest_attempt_.reset();
+}
+
+void Acquisition::answered_too_late(std::string const& owner, ClaimReply const& reply)
+{
+    if (auto const* grant = std::get_if<Granted>(&reply)) {
+        bool const is_the_lease = granted_index_ == grant->index && owner == owner_;
+        if (!is_the_lease)
+            give_back(owner, *grant);
+    } else if (std::holds_alternative<Unknown>(reply) && (!granted_index_ || owner != owner_)) {
+        core_->withdraw(contest_->range(), owner, terms_.ttl, terms_.wake_ups);
+    }
+}
+
+void Acquisition::granted(std::string const& owner, Granted const& grant)
+{
+    auto const now = core_->runtime()->now();
+    auto const usable_until = valid_until(grant.since, grant.ttl) - std::min(terms_.notice, grant.ttl / 3);
+    if (now >= usable_until) {
+        core_->journal().trouble(
+            make_error_code(errc::ttl_too_short),
+            "the answer for " + contest_->range()->describe() + " came " +
+                std::to_string(std::chrono::round<milliseconds>(now - grant.since).count()) +
+                " ms after the request, and the ttl is " + std::to_string(grant.ttl.count()) +
+                " ms: nothing of it was left; the key was given back. Use a longer ttl or a nearer store");
+        give_back(owner, grant);
+        // this owner is spent: the release under way must not hit a later grant
+        owner_.clear();
+        earliest_attempt_.reset();
+        unknown_ = false;
+        carry_out(machine_->too_late(now, core_->runtime()->random()));
+        return;
+    }
+    granted_index_ = grant.index;
+    auto claim = std::make_shared<Claim>();
+    claim->range = contest_->range();
+    claim->index = grant.index;
+    claim->owner = owner;
+    claim->fencing_token = grant.fencing_token;
+    claim->handle = grant.handle;
+    auto record =
+        std::make_shared<LeaseRecord>(contest_->handle(), core_->runtime(), std::move(claim), terms_, grant, now);
+    core_->counters().acquired_after(now - started_);
+    core_->keeper().add(record);
+    end();
+    call_handler({}, std::move(record));
+}
+
+void Acquisition::busy(Busy const& reply)
+{
+    machine_->expect_hints(terms_.wake_ups && (!gate_ || gate_->watched()));
+    auto const now = core_->runtime()->now();
+    auto const step = machine_->busy(reply, now, core_->runtime()->random());
+    if (step.finish) {
+        finish(*step.finish);
+        return;
+    }
+    // the store has said that all keys are held: from now on one contends, and the others queue
+    if (!gate_) {
+        gate_ = core_->gates().find_or_make(contest_->range());
+        gate_->join(*this);
+    }
+    if (gate_->is_head(*this)) {
+        if (terms_.wake_ups)
+            gate_->watch();
+        carry_out(step);
+    } else {
+        carry_out(step.ask ? step : machine_->queue_up(now));
+    }
+}
+
+void Acquisition::cancel()
+{
+    if (handler_)
+        finish(asio::error::operation_aborted);
+}
+
+void Acquisition::finish(error_code error)
+{
+    auto& counters = core_->counters();
+    if (error == asio::error::operation_aborted)
+        add_one(counters.cancelled);
+    else if (error == errc::timed_out)
+        add_one(counters.busy);
+    else
+        add_one(counters.failed);
+    bool const asked = machine_.has_value();
+    if (asked && unknown_)
+        core_->withdraw(contest_->range(), owner_, terms_.ttl, terms_.wake_ups);
+    if (asked)
+        end();
+    if (only_try_ && error == errc::timed_out)
+        error = {};
+    call_handler(error, nullptr);
+}
+
+void Acquisition::end()
+{
+    auto const self = shared_from_this();
+    machine_->end();
+    core_->runtime()->cancel(std::exchange(timer_, 0));
+    if (auto const gate = std::exchange(gate_, nullptr)) {
+        gate->leave(*this);
+        core_->gates().left(gate);
+    }
+    core_->remove(*this);
+}
+
+void Acquisition::call_handler(error_code error, LeaseRecordPtr record)
+{
+    auto handler = std::exchange(handler_, std::nullopt);
+    std::visit(
+        [&](auto& waiting) {
+            using Waiting = std::decay_t<decltype(waiting)>;
+            if constexpr (std::is_same_v<Waiting, PendingHandler<void(error_code, Slot)>>)
+                std::move(waiting).post(error, record ? Slot(std::move(record)) : Slot());
+            else
+                std::move(waiting).post(error, record ? Lease(std::move(record)) : Lease());
+        },
+        *handler);
+}
+
+void Acquisition::give_back(std::string const& owner, Granted const& grant)
+{
+    auto claim = std::make_shared<Claim>();
+    claim->range = contest_->range();
+    claim->index = grant.index;
+    claim->owner = owner;
+    claim->handle = grant.handle;
+    core_->give_back(std::move(claim), grant.ttl, terms_.wake_ups);
+}
+
+void Acquisition::abandon()
+{
+    if (machine_)
+        machine_->end();
+    gate_.reset();
+    handler_.reset();
+}
+
+} // namespace tenure::engine

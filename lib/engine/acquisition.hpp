@@ -1,0 +1,95 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "acquire_machine.hpp"
+#include "gate.hpp"
+#include "lease_record.hpp"
+#include "lease_terms.hpp"
+#include "pending_handler.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/lease.hpp>
+#include <tenure/options.hpp>
+#include <tenure/runtime.hpp>
+#include <tenure/slot.hpp>
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace tenure::engine
+{
+
+class Contest;
+class Core;
+
+/** One acquisition under way: asks the store as its machine says, takes its turn at the gate, and hands the lease to
+ * its caller.
+ *
+ *  Whatever the store grants to an acquisition that has ended is given back. The core owns it while it is under way;
+ * what comes later finds it through the handlers of its requests. Everything but `start` runs on the strand.
+ */
+class Acquisition : public std::enable_shared_from_this<Acquisition>
+{
+public:
+    using LeaseHandler = asio::any_completion_handler<void(error_code, Lease)>;
+    using SlotHandler = asio::any_completion_handler<void(error_code, Slot)>;
+    using Handler = std::variant<PendingHandler<void(error_code, Lease)>, PendingHandler<void(error_code, Slot)>>;
+
+    Acquisition(
+        std::shared_ptr<Contest> contest, LeaseTerms const& terms, AcquireOptions const& options, bool only_try,
+        Handler handler);
+
+    /** On the thread of the initiating call. */
+    static void start(std::shared_ptr<Acquisition> self);
+
+    /** It is the head of its gate, and a key may be free: ask at once. */
+    void take_turn();
+
+    /** The context is going away: drops the handler without calling it. */
+    void abandon();
+
+private:
+    friend class Core;
+
+    void begin();
+    void cancel();
+    void carry_out(AcquireMachine::Step const& step);
+    void look_at(Instant when);
+    void ask();
+    void answered(std::string const& owner, ClaimReply const& reply);
+    void answered_too_late(std::string const& owner, ClaimReply const& reply);
+    void granted(std::string const& owner, Granted const& grant);
+    void busy(Busy const& reply);
+    void finish(error_code error);
+    void end();
+    void call_handler(error_code error, LeaseRecordPtr record);
+    void give_back(std::string const& owner, Granted const& grant);
+    [[nodiscard]] std::string make_owner();
+
+    std::shared_ptr<Contest> contest_;
+    std::shared_ptr<Core> core_;
+    LeaseTerms terms_;
+    AcquireOptions options_;
+    bool only_try_;
+    std::optional<Handler> handler_;
+    std::optional<AcquireMachine> machine_;
+    /// present owner; a new one after anything was given back, so that no late release can hit a later grant
+    std::string owner_;
+    /// the first claim under this owner whose outcome is not known for sure
+    std::optional<Instant> earliest_attempt_;
+    /// a claim under this owner ended without an answer, and may still take effect
+    bool unknown_ = false;
+    /// index of the key that became the lease
+    std::optional<std::uint32_t> granted_index_;
+    Instant started_{};
+    std::shared_ptr<Gate> gate_;
+    Runtime::TimerId timer_ = 0;
+    Instant timer_at_ = Instant::max();
+    /// where the core keeps it
+    std::list<std::shared_ptr<Acquisition>>::iterator position_;
+};
+
+} // namespace tenure::engine

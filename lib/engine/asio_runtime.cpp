@@ -1,0 +1,128 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "asio_runtime.hpp"
+
+#include "random_pool.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace tenure::engine
+{
+
+namespace
+{
+
+/** One Asio timer drives all of a store's timers.
+ *
+ *  Asio's timer stands still while the machine is suspended and BOOTTIME does not, so it never sleeps longer than
+ * `longest_sleep` and looks at the real clock whenever it wakes. */
+class AsioRuntime final : public Runtime, public std::enable_shared_from_this<AsioRuntime>
+{
+public:
+    AsioRuntime(asio::any_io_executor executor, LogSink log)
+        : executor_(std::move(executor))
+        , strand_(executor_)
+        , alarm_(strand_)
+        , log_(std::move(log))
+    {
+    }
+
+    [[nodiscard]] Instant now() const noexcept override { return Clock::now(); }
+    [[nodiscard]] std::uint64_t random() override { return random_.next(); }
+    [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return executor_; }
+    [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }
+
+    void post(Task task) override { asio::post(strand_, std::move(task)); }
+
+    TimerId call_at(Instant when, Task task) override
+    {
+        auto const id = ++last_id_;
+        timers_.emplace(std::pair(when, id), std::move(task));
+        due_.emplace(id, when);
+        if (when < armed_for_)
+            arm();
+        return id;
+    }
+
+    void cancel(TimerId id) noexcept override
+    {
+        auto const found = due_.find(id);
+        if (found == due_.end())
+            return;
+        timers_.erase({found->second, id});
+        due_.erase(found);
+        // the alarm is left as it is and finds nothing to do: timers come and go far more often than they ring
+    }
+
+    [[nodiscard]] bool logs(LogLevel) const noexcept override { return static_cast<bool>(log_); }
+
+    void log(LogLevel level, std::string_view line) const noexcept override
+    {
+        try {
+            if (log_)
+                log_(level, line);
+        } catch (...) { // NOLINT(bugprone-empty-catch): a log that fails must not cost a lease
+        }
+    }
+
+private:
+    static constexpr std::chrono::milliseconds longest_sleep{250};
+
+    void arm()
+    {
+        auto const now = Clock::now();
+        auto const first = timers_.begin()->first.first;
+        auto const sleep = std::clamp<Clock::duration>(first - now, Clock::duration::zero(), longest_sleep);
+        armed_for_ = std::min(first, now + sleep);
+        auto const arming = ++arming_;
+        alarm_.expires_after(sleep);
+        alarm_.async_wait([weak = weak_from_this(), arming](boost::system::error_code const& error) {
+            if (auto self = weak.lock(); self && !error && self->arming_ == arming)
+                self->run_due();
+        });
+    }
+
+    void run_due()
+    {
+        auto const self = shared_from_this();
+        // while tasks run, call_at must not arm: the loop looks at the first timer again when they are done
+        armed_for_ = Instant::min();
+        auto const now = Clock::now();
+        while (!timers_.empty() && timers_.begin()->first.first <= now) {
+            auto due = timers_.extract(timers_.begin());
+            due_.erase(due.key().second);
+            std::move(due.mapped())();
+        }
+        armed_for_ = Instant::max();
+        if (!timers_.empty())
+            arm();
+    }
+
+    asio::any_io_executor executor_;
+    Strand strand_;
+    asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Strand> alarm_;
+    LogSink log_;
+    RandomPool random_;
+
+    // -- on the strand --
+    std::map<std::pair<Instant, TimerId>, Task> timers_;
+    std::map<TimerId, Instant> due_;
+    TimerId last_id_ = 0;
+    /// when the alarm will ring; max: it is not set
+    Instant armed_for_ = Instant::max();
+    /// tells the present setting of the alarm from one whose handler was already on its way
+    std::uint64_t arming_ = 0;
+};
+
+} // namespace
+
+std::shared_ptr<Runtime> make_asio_runtime(asio::any_io_executor executor, LogSink log)
+{
+    return std::make_shared<AsioRuntime>(std::move(executor), std::move(log));
+}
+
+} // namespace tenure::engine

@@ -1,0 +1,17 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/log.hpp>
+#include <tenure/runtime.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <memory>
+
+namespace tenure::engine
+{
+
+/** The runtime of a program: the user's executor, CLOCK_BOOTTIME, the system's random numbers. */
+[[nodiscard]] std::shared_ptr<Runtime> make_asio_runtime(asio::any_io_executor executor, LogSink log);
+
+} // namespace tenure::engine

@@ -1,0 +1,59 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "pending_handler.hpp"
+
+#include <tenure/runtime.hpp>
+
+#include <boost/asio/error.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace tenure::engine
+{
+
+using boost::system::error_code;
+
+/** One asynchronous call of a user that waits for an answer: completed once, by the answer or by the user's
+ * cancellation, whichever the strand sees first. What was asked for goes on without it. */
+template <class... Results>
+class Call : public std::enable_shared_from_this<Call<Results...>>
+{
+public:
+    using Handler = asio::any_completion_handler<void(error_code, Results...)>;
+
+    /** On the thread of the initiating call, which is the only one that may touch the handler's cancellation slot. */
+    [[nodiscard]] static std::shared_ptr<Call> start(Handler handler, std::shared_ptr<Runtime> const& runtime)
+    {
+        auto call = std::make_shared<Call>(std::move(handler), *runtime);
+        if (auto slot = call->handler_->slot(); slot.is_connected())
+            slot.assign([weak = std::weak_ptr(call), runtime = std::weak_ptr(runtime)](asio::cancellation_type) {
+                auto const strand = runtime.lock();
+                if (auto alive = weak.lock(); alive && strand)
+                    strand->post([alive] { alive->complete(asio::error::operation_aborted, Results{}...); });
+            });
+        return call;
+    }
+
+    Call(Handler handler, Runtime const& runtime)
+        : handler_(std::in_place, std::move(handler), runtime.executor())
+    {
+    }
+
+    /** On the strand. Later results are dropped. */
+    void complete(error_code error, Results... results)
+    {
+        if (auto handler = std::exchange(handler_, std::nullopt))
+            std::move(*handler).post(error, std::move(results)...);
+    }
+
+    [[nodiscard]] bool done() const noexcept { return !handler_; }
+
+private:
+    std::optional<PendingHandler<void(error_code, Results...)>> handler_;
+};
+
+} // namespace tenure::engine

@@ -1,0 +1,176 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "compensation.hpp"
+
+#include "journal.hpp"
+#include "store_answer.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace tenure::engine
+{
+
+namespace
+{
+
+using std::chrono::milliseconds;
+
+/// an unanswered request is asked again after this time, then after twice of it, and so on
+constexpr Clock::duration patience = milliseconds{1000};
+constexpr Clock::duration first_retry_pause = milliseconds{10};
+constexpr unsigned most_doublings = 6;
+
+} // namespace
+
+Compensation::Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Journal& journal)
+    : runtime_(std::move(runtime))
+    , backend_(std::move(backend))
+    , journal_(journal)
+{
+}
+
+void Compensation::release(ClaimPtr claim, bool wake_ups, Instant lapses_at, Done done)
+{
+    auto item = std::make_shared<Item>();
+    item->claim = std::move(claim);
+    item->wake_ups = wake_ups;
+    item->give_up_at = lapses_at;
+    item->done = std::move(done);
+    begin(item);
+}
+
+void Compensation::withdraw(KeyRangePtr range, std::string owner, bool wake_ups, Instant lapses_at)
+{
+    auto item = std::make_shared<Item>();
+    item->range = std::move(range);
+    item->owner = std::move(owner);
+    item->wake_ups = wake_ups;
+    item->give_up_at = lapses_at;
+    begin(item);
+}
+
+void Compensation::begin(ItemPtr const& item)
+{
+    item->position = items_.insert(items_.end(), item);
+    item->tell_at = runtime_->now() + patience;
+    ask(item);
+}
+
+void Compensation::ask(ItemPtr const& item)
+{
+    auto const now = runtime_->now();
+    if (now >= item->give_up_at) {
+        finish(item, ReleaseOutcome::unconfirmed);
+        return;
+    }
+    if (now >= item->tell_at && item->done) {
+        item->tell_at = Instant::max();
+        item->done(ReleaseOutcome::unconfirmed);
+    }
+    auto const waited = std::min(item->asked, most_doublings);
+    ++item->asked;
+    if (item->claim) {
+        ReleaseRequest request;
+        request.claim = item->claim;
+        request.not_after = item->give_up_at;
+        request.wake_ups = item->wake_ups;
+        backend_->release(std::move(request), [weak = weak_from_this(), item](ReleaseReply const& reply) {
+            if (auto self = weak.lock())
+                self->answered(item, reply);
+        });
+    } else {
+        WithdrawRequest request;
+        request.range = item->range;
+        request.owner = item->owner;
+        request.not_after = item->give_up_at;
+        request.wake_ups = item->wake_ups;
+        backend_->withdraw(std::move(request), [weak = weak_from_this(), item](WithdrawReply const& reply) {
+            if (auto self = weak.lock())
+                self->answered(item, reply);
+        });
+    }
+    retry_at(item, now + patience * (1 << waited));
+}
+
+void Compensation::retry_at(ItemPtr const& item, Instant when)
+{
+    runtime_->cancel(item->timer);
+    item->timer =
+        runtime_->call_at(std::min(when, item->give_up_at), [weak = weak_from_this(), waiting = std::weak_ptr(item)] {
+            auto self = weak.lock();
+            if (auto alive = waiting.lock(); self && alive) {
+                alive->timer = 0;
+                self->ask(alive);
+            }
+        });
+}
+
+template <class Reply>
+void Compensation::answered(ItemPtr const& item, Reply const& reply)
+{
+    if (item->finished)
+        return;
+    if (item->asked > 0)
+        --item->asked;
+    if (auto const failure = failure_of(reply)) {
+        item->may_be_done = item->may_be_done || failure->may_take_effect;
+        journal_.trouble(failure->error, failure->detail);
+        auto const backoff = first_retry_pause * (1 << std::min(item->failed++, most_doublings));
+        retry_at(item, runtime_->now() + backoff);
+    } else if (std::holds_alternative<Released>(reply)) {
+        finish(item, ReleaseOutcome::released);
+    } else {
+        // not ours (any more): an earlier request, whose answer was lost, may have freed it
+        finish(item, item->may_be_done ? ReleaseOutcome::released : ReleaseOutcome::was_lost);
+    }
+}
+
+void Compensation::finish(ItemPtr const& item, ReleaseOutcome outcome)
+{
+    if (std::exchange(item->finished, true))
+        return;
+    runtime_->cancel(std::exchange(item->timer, 0));
+    items_.erase(item->position);
+    if (outcome == ReleaseOutcome::unconfirmed)
+        journal_.log(
+            LogLevel::warning, "giving back " + (item->claim ? item->claim->key() : item->range->describe()) +
+                                   " was never confirmed; it lapses by its ttl");
+    if (auto const done = std::exchange(item->done, nullptr))
+        done(outcome);
+    if (items_.empty() && on_idle_)
+        on_idle_();
+}
+
+void Compensation::reachable()
+{
+    auto const all = std::vector<ItemPtr>(items_.begin(), items_.end());
+    for (auto const& item : all)
+        if (!item->finished && item->asked == 0)
+            ask(item);
+}
+
+void Compensation::hurry(Instant give_up_at)
+{
+    auto const now = runtime_->now();
+    auto const all = std::vector<ItemPtr>(items_.begin(), items_.end());
+    for (auto const& item : all)
+        if (!item->finished && give_up_at < item->give_up_at) {
+            item->give_up_at = give_up_at;
+            retry_at(item, std::max(give_up_at, now));
+        }
+}
+
+void Compensation::close()
+{
+    on_idle_ = nullptr;
+    auto const all = std::exchange(items_, {});
+    for (auto const& item : all) {
+        item->finished = true;
+        runtime_->cancel(std::exchange(item->timer, 0));
+        if (auto const done = std::exchange(item->done, nullptr))
+            done(ReleaseOutcome::unconfirmed);
+    }
+}
+
+} // namespace tenure::engine

@@ -1,0 +1,90 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+#include <tenure/clock.hpp>
+#include <tenure/lease.hpp>
+#include <tenure/runtime.hpp>
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+namespace tenure::engine
+{
+
+class Journal;
+
+/** Gives keys back, whatever it takes: asks again until the store has answered or the key has lapsed by itself.
+ * Nobody's cancellation reaches it. Everything runs on the strand.
+ */
+class Compensation : public std::enable_shared_from_this<Compensation>
+{
+public:
+    using Done = std::function<void(ReleaseOutcome)>;
+
+    Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Journal& journal);
+
+    /** Frees one key that bears our owner.
+     *  @param lapses_at  by then the key has lapsed by itself, and there is nothing more to do
+     *  @param done  called with the outcome; before that with `unconfirmed` if the answer takes long, or never comes.
+     * May be empty */
+    void release(ClaimPtr claim, bool wake_ups, Instant lapses_at, Done done);
+
+    /** Frees whichever keys of the range bear the owner. */
+    void withdraw(KeyRangePtr range, std::string owner, bool wake_ups, Instant lapses_at);
+
+    /** The store can be reached again: what failed is asked again at once. */
+    void reachable();
+
+    /** Nobody uses the store any more: nothing is tried beyond this instant. */
+    void hurry(Instant give_up_at);
+
+    /** Called when the last item is done. */
+    void on_idle(std::function<void()> handler) { on_idle_ = std::move(handler); }
+
+    void close();
+
+    [[nodiscard]] bool idle() const noexcept { return items_.empty(); }
+
+private:
+    /** Something to give back. */
+    struct Item {
+        /// the key to free; null for a withdrawal
+        ClaimPtr claim;
+        /// the withdrawal
+        KeyRangePtr range;
+        std::string owner;
+        bool wake_ups = true;
+        Instant give_up_at{};
+        /// by then who waits is told that it takes long
+        Instant tell_at{};
+        Done done;
+        Runtime::TimerId timer = 0;
+        /// requests without an answer
+        unsigned asked = 0;
+        /// requests that failed
+        unsigned failed = 0;
+        /// one of them may have taken effect
+        bool may_be_done = false;
+        bool finished = false;
+        std::list<std::shared_ptr<Item>>::iterator position;
+    };
+    using ItemPtr = std::shared_ptr<Item>;
+
+    void begin(ItemPtr const& item);
+    void ask(ItemPtr const& item);
+    void retry_at(ItemPtr const& item, Instant when);
+    void finish(ItemPtr const& item, ReleaseOutcome outcome);
+    template <class Reply>
+    void answered(ItemPtr const& item, Reply const& reply);
+
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<Backend> backend_;
+    Journal& journal_;
+    std::list<ItemPtr> items_;
+    std::function<void()> on_idle_;
+};
+
+} // namespace tenure::engine

@@ -1,0 +1,52 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "core.hpp"
+#include "lease_terms.hpp"
+
+#include <tenure/key_range.hpp>
+#include <tenure/options.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace tenure::engine
+{
+
+/** What a lock or a pool is, seen from the engine: keys that are contended for, and the terms of their leases. */
+class Contest
+{
+public:
+    /** @param where  how messages name the config
+     *  @throws std::invalid_argument naming field, value and rule */
+    Contest(
+        std::shared_ptr<Handle> handle, KeyRangePtr range, std::string where, milliseconds ttl,
+        LeaseOptions const& options)
+        : handle_(std::move(handle))
+        , range_(std::move(range))
+        , where_(std::move(where))
+        , options_(options)
+        , terms_(make_terms(where_, ttl, options, handle_->core()->ttl_limits()))
+    {
+    }
+
+    [[nodiscard]] std::shared_ptr<Handle> const& handle() const noexcept { return handle_; }
+    [[nodiscard]] KeyRangePtr const& range() const noexcept { return range_; }
+    [[nodiscard]] LeaseTerms const& terms() const noexcept { return terms_; }
+
+    /** The terms for a ttl of one acquisition's own. @throws std::invalid_argument */
+    [[nodiscard]] LeaseTerms terms_for(milliseconds ttl) const
+    {
+        return make_terms(where_, ttl, options_, handle_->core()->ttl_limits());
+    }
+
+private:
+    std::shared_ptr<Handle> handle_;
+    KeyRangePtr range_;
+    std::string where_;
+    LeaseOptions options_;
+    LeaseTerms terms_;
+};
+
+} // namespace tenure::engine

@@ -1,0 +1,163 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "core.hpp"
+
+#include "context_guard.hpp"
+#include "fork_guard.hpp"
+
+#include <boost/asio/query.hpp>
+
+#include <chrono>
+#include <utility>
+
+namespace tenure::engine
+{
+
+namespace
+{
+
+/// how long a store without users goes on giving keys back: then they lapse by their ttl
+constexpr std::chrono::seconds closing_time{1};
+
+} // namespace
+
+Core::Core(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name)
+    : runtime_(std::move(runtime))
+    , backend_(std::move(backend))
+    , worker_name_(std::move(worker_name))
+    , ttl_limits_(backend_->ttl_limits())
+    , generation_(fork_generation())
+    , journal_(runtime_, backend_->describe())
+    , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, journal_))
+    , compensation_(std::make_shared<Compensation>(runtime_, backend_, journal_))
+    , gates_(runtime_, backend_)
+{
+}
+
+void Core::start()
+{
+    auto const weak = weak_from_this();
+    abandon_with(asio::query(runtime_->executor(), asio::execution::context), weak);
+    compensation_->on_idle([weak] {
+        if (auto self = weak.lock())
+            self->close_if_idle();
+    });
+    asio::dispatch(runtime_->strand(), [self = shared_from_this(), weak] {
+        if (!self->closed_)
+            self->backend_->on_reachable([weak] {
+                if (auto core = weak.lock(); core && !core->closed_) {
+                    core->keeper_->reachable();
+                    core->compensation_->reachable();
+                }
+            });
+    });
+}
+
+bool Core::same_process() const noexcept
+{
+    return generation_ == fork_generation();
+}
+
+void Core::add(std::shared_ptr<Acquisition> acquisition)
+{
+    auto& added = *acquisition;
+    added.position_ = acquisitions_.insert(acquisitions_.end(), std::move(acquisition));
+    counters_.waiting.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Core::remove(Acquisition& acquisition)
+{
+    counters_.waiting.fetch_sub(1, std::memory_order_relaxed);
+    acquisitions_.erase(acquisition.position_);
+    if (closing_)
+        close_if_idle();
+}
+
+void Core::release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOutcome>> call)
+{
+    keeper_->remove(*record);
+    auto const now = runtime_->now();
+    if (now > record->valid_until())
+        add_one(counters_.held_too_long);
+    if (closed_) {
+        if (call)
+            call->complete({}, ReleaseOutcome::unconfirmed);
+        return;
+    }
+    compensation_->release(
+        record->claim_ptr(), record->wake_ups(), now + record->ttl(),
+        [weak = weak_from_this(), range = record->claim().range, call = std::move(call)](ReleaseOutcome outcome) {
+            if (auto self = weak.lock()) {
+                if (outcome == ReleaseOutcome::released) {
+                    add_one(self->counters_.released);
+                    self->gates_.hint(*range);
+                } else if (outcome == ReleaseOutcome::was_lost) {
+                    add_one(self->counters_.released_too_late);
+                }
+            }
+            if (call)
+                call->complete({}, outcome);
+        });
+}
+
+void Core::give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups)
+{
+    add_one(counters_.given_back);
+    if (!closed_)
+        compensation_->release(
+            claim, wake_ups, runtime_->now() + ttl,
+            [weak = weak_from_this(), range = claim->range](ReleaseOutcome outcome) {
+                if (auto self = weak.lock(); self && outcome == ReleaseOutcome::released)
+                    self->gates_.hint(*range);
+            });
+}
+
+void Core::withdraw(KeyRangePtr range, std::string owner, milliseconds ttl, bool wake_ups)
+{
+    if (!closed_)
+        compensation_->withdraw(std::move(range), std::move(owner), wake_ups, runtime_->now() + ttl);
+}
+
+void Core::handle_gone() noexcept
+{
+    if (!same_process() || abandoned())
+        return;
+    try {
+        asio::post(runtime_->strand(), [self = shared_from_this()] {
+            self->closing_ = true;
+            self->compensation_->hurry(self->runtime_->now() + closing_time);
+            self->close_if_idle();
+        });
+    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the store closes with its context
+    }
+}
+
+void Core::close_if_idle()
+{
+    if (!closing_ || closed_ || !keeper_->empty() || !compensation_->idle() || !acquisitions_.empty())
+        return;
+    closed_ = true;
+    gates_.close();
+    keeper_->close();
+    compensation_->close();
+    backend_->shutdown();
+}
+
+void Core::abandon() noexcept
+{
+    auto const self = shared_from_this();
+    if (abandoned_.exchange(true))
+        return;
+    try {
+        closed_ = true;
+        gates_.close();
+        auto const acquisitions = std::exchange(acquisitions_, {});
+        for (auto const& acquisition : acquisitions)
+            acquisition->abandon();
+        compensation_->close();
+        keeper_->close();
+        backend_->shutdown();
+    } catch (...) { // NOLINT(bugprone-empty-catch): the context is going away, and nobody is left to tell
+    }
+}
+
+} // namespace tenure::engine

@@ -1,0 +1,106 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "acquisition.hpp"
+#include "call.hpp"
+#include "compensation.hpp"
+#include "counters.hpp"
+#include "gate.hpp"
+#include "journal.hpp"
+#include "keeper.hpp"
+#include "lease_record.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/runtime.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+
+namespace tenure::engine
+{
+
+/** The engine of one store: what acquisitions, leases and releases have in common. Everything runs on the strand unless
+ * it says otherwise. */
+class Core : public std::enable_shared_from_this<Core>
+{
+public:
+    Core(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name);
+
+    /** Right after construction. */
+    void start();
+
+    // -- any thread --
+
+    [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
+    /** False in a fork of the process that made it: nothing here may be used there. */
+    [[nodiscard]] bool same_process() const noexcept;
+    [[nodiscard]] Counters& counters() noexcept { return counters_; }
+    [[nodiscard]] Journal& journal() noexcept { return journal_; }
+    [[nodiscard]] std::string const& worker_name() const noexcept { return worker_name_; }
+    [[nodiscard]] Backend::TtlLimits ttl_limits() const noexcept { return ttl_limits_; }
+
+    /** The last public object that uses the store is gone: closes it as soon as nothing is under way. */
+    void handle_gone() noexcept;
+
+    /** The context is being destroyed: drops everything without calling anybody. */
+    void abandon() noexcept;
+    [[nodiscard]] bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire); }
+
+    // -- on the strand --
+
+    [[nodiscard]] Backend& backend() noexcept { return *backend_; }
+    [[nodiscard]] Keeper& keeper() noexcept { return *keeper_; }
+    [[nodiscard]] Gates& gates() noexcept { return gates_; }
+
+    void add(std::shared_ptr<Acquisition> acquisition);
+    void remove(Acquisition& acquisition);
+
+    void release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOutcome>> call);
+    /** A grant that nobody wants any more. */
+    void give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups);
+    /** A claim of an acquisition that is over, with unknown outcome. */
+    void withdraw(KeyRangePtr range, std::string owner, milliseconds ttl, bool wake_ups);
+
+private:
+    void close_if_idle();
+
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<Backend> backend_;
+    std::string worker_name_;
+    Backend::TtlLimits ttl_limits_;
+    std::uint64_t generation_;
+    Counters counters_;
+    Journal journal_;
+    std::shared_ptr<Keeper> keeper_;
+    std::shared_ptr<Compensation> compensation_;
+    Gates gates_;
+    /// acquisitions under way
+    std::list<std::shared_ptr<Acquisition>> acquisitions_;
+    /// no public object is left
+    bool closing_ = false;
+    bool closed_ = false;
+    std::atomic<bool> abandoned_{false};
+};
+
+/** What public objects share: while one lives, the store stays open. */
+class Handle
+{
+public:
+    explicit Handle(std::shared_ptr<Core> core) noexcept
+        : core_(std::move(core))
+    {
+    }
+    Handle(Handle const&) = delete;
+    Handle& operator=(Handle const&) = delete;
+    ~Handle() { core_->handle_gone(); }
+
+    [[nodiscard]] std::shared_ptr<Core> const& core() const noexcept { return core_; }
+
+private:
+    std::shared_ptr<Core> core_;
+};
+
+} // namespace tenure::engine

@@ -1,0 +1,44 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/clock.hpp>
+#include <tenure/log.hpp>
+#include <tenure/runtime.hpp>
+#include <tenure/store.hpp>
+
+#include <boost/system/error_code.hpp>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace tenure::engine
+{
+
+/** Writes log lines that name the store, and remembers the last trouble for `Store::diagnostics`. */
+class Journal
+{
+public:
+    Journal(std::shared_ptr<Runtime> runtime, std::string store);
+
+    void log(LogLevel level, std::string_view line) const;
+    [[nodiscard]] bool logs(LogLevel level) const noexcept { return runtime_->logs(level); }
+
+    /** Trouble with the store, as it told it. */
+    void trouble(error_code error, std::string detail);
+
+    [[nodiscard]] std::string const& store() const noexcept { return store_; }
+    [[nodiscard]] Diagnostics diagnostics() const;
+
+private:
+    std::shared_ptr<Runtime> runtime_;
+    std::string store_;
+    /// guards the rest
+    mutable std::mutex mutex_;
+    error_code error_;
+    std::string detail_;
+    Instant when_{};
+};
+
+} // namespace tenure::engine

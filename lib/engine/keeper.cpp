@@ -1,0 +1,253 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "keeper.hpp"
+
+#include "counters.hpp"
+#include "journal.hpp"
+#include "store_answer.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace tenure::engine
+{
+
+namespace
+{
+
+/// how much earlier than due a renewal may leave, to go out together with others
+constexpr Clock::duration longest_slack = milliseconds{100};
+/// ttls that no lease has any more are forgotten when there are this many
+constexpr std::size_t many_ttls = 16;
+
+Clock::duration slack_for(milliseconds ttl) noexcept
+{
+    return std::min<Clock::duration>(longest_slack, Clock::duration(ttl) / 30);
+}
+
+std::string milliseconds_text(Clock::duration duration)
+{
+    return std::to_string(std::chrono::round<milliseconds>(duration).count()) + " ms";
+}
+
+} // namespace
+
+Keeper::Keeper(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, Journal& journal)
+    : runtime_(std::move(runtime))
+    , backend_(std::move(backend))
+    , counters_(counters)
+    , journal_(journal)
+{
+}
+
+void Keeper::add(LeaseRecordPtr record)
+{
+    auto& kept = *record;
+    counters_.held.fetch_add(1, std::memory_order_relaxed);
+    kept.kept = true;
+    note_ttl(kept.machine.ttl(), 1);
+    auto const step = kept.machine.tick(runtime_->now(), Clock::duration::zero(), 0);
+    kept.agenda_entry = agenda_.emplace(step.look_at, std::move(record));
+    carry_out(LeaseRecordPtr(kept.agenda_entry->second), step);
+}
+
+void Keeper::note_ttl(milliseconds ttl, int change)
+{
+    auto& count = ttls_[ttl];
+    count = change > 0 ? count + 1 : count - 1;
+    if (count > 1 || (change > 0 && ttl >= shortest_ttl_ && shortest_ttl_ != milliseconds{0}))
+        return;
+    if (ttls_.size() > many_ttls)
+        std::erase_if(ttls_, [](auto const& entry) { return entry.second == 0; });
+    auto const shortest = std::ranges::find_if(ttls_, [](auto const& entry) { return entry.second > 0; });
+    // the last one is remembered until another replaces it: leases come and go
+    if (shortest == ttls_.end() || shortest->first == shortest_ttl_)
+        return;
+    shortest_ttl_ = shortest->first;
+    backend_->shortest_ttl(shortest_ttl_);
+}
+
+void Keeper::forget(LeaseRecord& record)
+{
+    if (!record.kept)
+        return;
+    record.kept = false;
+    note_ttl(record.machine.ttl(), -1);
+    counters_.held.fetch_sub(1, std::memory_order_relaxed);
+    agenda_.erase(record.agenda_entry);
+}
+
+void Keeper::remove(LeaseRecord& record)
+{
+    record.machine.end();
+    finish_calls(record, 0, make_error_code(errc::released), false);
+    forget(record);
+}
+
+void Keeper::look_by(Instant when)
+{
+    if (when >= timer_at_ || closed_)
+        return;
+    runtime_->cancel(timer_);
+    timer_at_ = when;
+    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
+        if (auto self = weak.lock()) {
+            self->timer_at_ = Instant::max();
+            self->look(self->runtime_->now());
+        }
+    });
+}
+
+void Keeper::look(Instant now)
+{
+    std::vector<LeaseRecordPtr> due;
+    if (!agenda_.empty() && agenda_.begin()->first <= now)
+        for (auto entry = agenda_.begin(); entry != agenda_.end() && entry->first <= now + longest_slack; ++entry)
+            if (entry->first <= now + slack_for(entry->second->machine.ttl()))
+                due.push_back(entry->second);
+    for (auto const& record : due)
+        if (record->kept)
+            carry_out(record, record->machine.tick(now, slack_for(record->machine.ttl()), runtime_->random()));
+    if (!agenda_.empty())
+        look_by(agenda_.begin()->first);
+}
+
+void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step)
+{
+    if (!record->kept)
+        return;
+    if (step.fire != LossReason::none) {
+        lose(record, step.fire);
+        return;
+    }
+    // nothing is renewed once a release has begun on another thread: it is on its way to this strand
+    if (record->released())
+        return;
+    bool const was_at_risk = record->state() == LeaseState::at_risk;
+    if (!record->publish()) {
+        record->machine.end();
+        lose(record, record->token().reason());
+        return;
+    }
+    if (record->machine.at_risk() && !was_at_risk)
+        journal_.log(
+            LogLevel::warning, "lease on " + record->key() +
+                                   " is at risk: a renewal failed or is unanswered; it remains valid for " +
+                                   milliseconds_text(record->machine.valid_until() - runtime_->now()) + ", retrying");
+    else if (!record->machine.at_risk() && was_at_risk)
+        journal_.log(LogLevel::info, "lease on " + record->key() + " is renewed again");
+    auto node = agenda_.extract(record->agenda_entry);
+    node.key() = step.look_at;
+    record->agenda_entry = agenda_.insert(std::move(node));
+    look_by(step.look_at);
+    if (step.renew != 0)
+        send_renewal(record, step.renew);
+}
+
+void Keeper::send_renewal(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt)
+{
+    RenewRequest request;
+    request.claim = record->claim_ptr();
+    request.ttl = record->machine.ttl();
+    request.not_after = record->machine.fires_at();
+    backend_->renew(std::move(request), [weak = weak_from_this(), record, attempt](RenewReply const& reply) {
+        if (auto self = weak.lock())
+            self->answered(record, attempt, reply);
+    });
+}
+
+void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt, RenewReply const& reply)
+{
+    auto const now = runtime_->now();
+    auto& machine = record->machine;
+    if (auto const* renewed = std::get_if<Renewed>(&reply)) {
+        auto const step = machine.renewed(attempt, renewed->ttl, renewed->since, now, runtime_->random());
+        if (step.fire == LossReason::none && !machine.ended()) {
+            counters_.renewed_with(machine.last_margin());
+            finish_calls(*record, attempt, {}, false);
+        }
+        carry_out(record, step);
+    } else if (std::holds_alternative<NotOwner>(reply)) {
+        carry_out(record, machine.disowned());
+    } else if (auto const failure = failure_of(reply)) {
+        add_one(counters_.renewals_failed);
+        journal_.trouble(failure->error, failure->detail);
+        finish_calls(*record, attempt, failure->error, true);
+        carry_out(record, machine.failed(attempt, failure->may_take_effect, now, runtime_->random()));
+    }
+}
+
+void Keeper::lose(LeaseRecordPtr const& record, LossReason reason)
+{
+    record->token().fire(reason);
+    auto const known = record->token().reason();
+    if (!std::exchange(record->loss_reported, true) && known != LossReason::none) {
+        counters_.lost(known);
+        journal_.log(
+            LogLevel::warning, "lease on " + record->key() + " is lost (" + std::string(to_string(known)) +
+                                   "): stop the work it covers" +
+                                   (known == LossReason::lost ? "; somebody deleted or overwrote the key" : ""));
+    }
+    record->tell_risk_waiters(make_error_code(errc::lease_lost));
+    finish_calls(*record, 0, make_error_code(errc::lease_lost), false);
+    forget(*record);
+}
+
+void Keeper::renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call)
+{
+    if (!record->kept) {
+        call->complete(make_error_code(record->released() ? errc::released : errc::lease_lost));
+        return;
+    }
+    auto const before = record->machine.ttl();
+    auto const step = record->machine.renew_now(ttl, runtime_->now());
+    if (record->machine.ttl() != before) {
+        note_ttl(before, -1);
+        note_ttl(record->machine.ttl(), 1);
+    }
+    record->renewing.emplace_back(step.renew, std::move(call));
+    carry_out(record, step);
+}
+
+void Keeper::finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that)
+{
+    std::erase_if(record.renewing, [&](auto const& call) {
+        auto const& [attempt, waiting] = call;
+        if (answered != 0 && (only_that ? attempt != answered : attempt > answered))
+            return false;
+        waiting->complete(error);
+        return true;
+    });
+}
+
+void Keeper::reachable()
+{
+    auto const now = runtime_->now();
+    std::vector<LeaseRecordPtr> all;
+    all.reserve(agenda_.size());
+    for (auto const& entry : agenda_)
+        all.push_back(entry.second);
+    for (auto const& record : all)
+        if (record->kept)
+            carry_out(record, record->machine.reachable(now));
+}
+
+void Keeper::close()
+{
+    closed_ = true;
+    runtime_->cancel(std::exchange(timer_, 0));
+    auto const all = std::exchange(agenda_, {});
+    for (auto const& [when, record] : all) {
+        record->kept = false;
+        record->machine.end();
+        counters_.held.fetch_sub(1, std::memory_order_relaxed);
+        if (record->token().fire(LossReason::store_closed))
+            counters_.lost(LossReason::store_closed);
+        record->tell_risk_waiters(make_error_code(errc::lease_lost));
+        finish_calls(*record, 0, make_error_code(errc::lease_lost), false);
+    }
+}
+
+} // namespace tenure::engine

@@ -1,0 +1,72 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "lease_record.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/runtime.hpp>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+
+namespace tenure::engine
+{
+
+class Counters;
+class Journal;
+
+/** Renews all leases of a store, in batches, and fires their tokens in time. One timer serves them all; each lease is
+ * judged by its own machine and its own answers, so that one bad claim or one stuck node delays no other. Everything
+ * runs on the strand.
+ */
+class Keeper : public std::enable_shared_from_this<Keeper>
+{
+public:
+    Keeper(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, Journal& journal);
+
+    /** Keeps the lease until it is lost or `remove`d. */
+    void add(LeaseRecordPtr record);
+
+    /** Released: nothing is renewed any more. */
+    void remove(LeaseRecord& record);
+
+    /** A renewal the holder asked for. */
+    void renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call);
+
+    /** The store can be reached again: what failed is asked again at once. */
+    void reachable();
+
+    /** The store is closed for good: all tokens fire. */
+    void close();
+
+    [[nodiscard]] bool empty() const noexcept { return agenda_.empty(); }
+
+private:
+    void look(Instant now);
+    void look_by(Instant when);
+    void note_ttl(milliseconds ttl, int change);
+    /** Does what the machine said, and looks at the lease again when it said so. */
+    void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step);
+    void send_renewal(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt);
+    void answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt, RenewReply const& reply);
+    void finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that);
+    void lose(LeaseRecordPtr const& record, LossReason reason);
+    void forget(LeaseRecord& record);
+
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<Backend> backend_;
+    Counters& counters_;
+    Journal& journal_;
+    /// all leases, by the instant at which they have to be looked at
+    KeeperAgenda agenda_;
+    /// how many leases have which ttl: the store is told the shortest
+    std::map<milliseconds, std::size_t> ttls_;
+    milliseconds shortest_ttl_{0};
+    /// rings at `timer_at_` at the latest; left alone when a lease goes, and then finds nothing to do
+    Runtime::TimerId timer_ = 0;
+    Instant timer_at_ = Instant::max();
+    bool closed_ = false;
+};
+
+} // namespace tenure::engine

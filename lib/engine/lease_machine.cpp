@@ -1,0 +1,200 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "lease_machine.hpp"
+
+#include <algorithm>
+
+namespace tenure::engine
+{
+
+namespace
+{
+
+constexpr Clock::duration first_backoff = milliseconds{20};
+
+/** A fraction in [0, 1) of 1024ths: no distribution of the standard library, whose results differ between libraries. */
+Clock::duration fraction_of(Clock::duration whole, std::uint64_t random) noexcept
+{
+    return whole / 1024 * static_cast<Clock::rep>(random % 1024);
+}
+
+} // namespace
+
+LeaseMachine::LeaseMachine(LeaseTerms const& terms, Instant since, milliseconds granted_ttl, Instant now) noexcept
+    : terms_(terms)
+    , ttl_(terms.ttl)
+    , granted_ttl_(granted_ttl)
+    , valid_until_(engine::valid_until(since, granted_ttl))
+{
+    if (terms.max_hold > milliseconds{0})
+        hold_until_ = now + terms.max_hold;
+    if (terms.renewal == Renewal::automatic)
+        next_renewal_ = since + std::min<Clock::duration>(terms.renew_every, Clock::duration(granted_ttl) / 3);
+}
+
+milliseconds LeaseMachine::notice_for(milliseconds ttl) const noexcept
+{
+    return std::min(terms_.notice, ttl / 3);
+}
+
+Instant LeaseMachine::fires_at() const noexcept
+{
+    return std::min(valid_until_ - notice_for(ttl_), hold_until_);
+}
+
+Clock::duration LeaseMachine::interval(std::uint64_t random) const noexcept
+{
+    auto const every = std::min<Clock::duration>(terms_.renew_every, Clock::duration(granted_ttl_) / 3);
+    return every - fraction_of(every / 10, random);
+}
+
+Instant LeaseMachine::oldest_unanswered() const noexcept
+{
+    for (auto const& attempt : attempts_)
+        if (!attempt.superseded)
+            return attempt.sent;
+    return Instant::max();
+}
+
+LeaseMachine::Step LeaseMachine::fire(LossReason reason) noexcept
+{
+    ended_ = true;
+    return {0, reason, Instant::max()};
+}
+
+LossReason LeaseMachine::what_time_says(Instant now) noexcept
+{
+    if (now >= fires_at())
+        return now >= hold_until_ ? LossReason::max_hold : LossReason::expired;
+    auto const oldest = oldest_unanswered();
+    if (oldest != Instant::max() && now >= oldest + patience()) {
+        at_risk_ = true;
+        if (terms_.fire_on == FireOn::first_failed_renewal)
+            return LossReason::first_failed_renewal;
+    }
+    return LossReason::none;
+}
+
+LeaseMachine::Step LeaseMachine::look_again() const noexcept
+{
+    auto look = std::min(fires_at(), next_renewal_);
+    if (auto const oldest = oldest_unanswered(); !at_risk_ && oldest != Instant::max())
+        look = std::min(look, oldest + patience());
+    return {0, LossReason::none, look};
+}
+
+LeaseMachine::AttemptId LeaseMachine::begin_attempt(Instant now)
+{
+    attempts_.push_back({++last_id_, ttl_, now, false});
+    return last_id_;
+}
+
+LeaseMachine::Step LeaseMachine::tick(Instant now, Clock::duration slack, std::uint64_t random)
+{
+    if (ended_)
+        return {};
+    if (auto const reason = what_time_says(now); reason != LossReason::none)
+        return fire(reason);
+    AttemptId renewal = 0;
+    if (next_renewal_ != Instant::max() && next_renewal_ <= now + slack) {
+        renewal = begin_attempt(now);
+        next_renewal_ = now + patience() + fraction_of(patience() / 4, random);
+    }
+    auto step = look_again();
+    step.renew = renewal;
+    return step;
+}
+
+LeaseMachine::Step
+LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant now, std::uint64_t random)
+{
+    auto const attempt = std::ranges::find(attempts_, id, &Attempt::id);
+    if (ended_ || attempt == attempts_.end())
+        return ended_ ? Step{} : look_again();
+    attempts_.erase(attempt);
+    if (auto const reason = what_time_says(now); reason == LossReason::expired || reason == LossReason::max_hold)
+        return fire(reason);
+    // an answer to what was asked before the ttl was changed tells that the key is ours, but not for how long from now
+    // on
+    if (id <= outdated_)
+        return look_again();
+
+    // an unanswered attempt with a shorter ttl may take effect after this one
+    auto usable = std::min(granted, shortest_unknown_);
+    for (auto const& other : attempts_)
+        usable = std::min(usable, other.ttl);
+    last_margin_ = fires_at() - now;
+    granted_ttl_ = granted;
+    valid_until_ = std::max(valid_until_, engine::valid_until(since, usable));
+    for (auto& other : attempts_)
+        other.superseded = other.superseded || other.id < id;
+    failures_ = 0;
+    at_risk_ = false;
+    if (terms_.renewal == Renewal::automatic)
+        next_renewal_ = since + interval(random);
+    return look_again();
+}
+
+LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Instant now, std::uint64_t random)
+{
+    auto const attempt = std::ranges::find(attempts_, id, &Attempt::id);
+    if (ended_ || attempt == attempts_.end())
+        return ended_ ? Step{} : look_again();
+    bool const superseded = attempt->superseded;
+    if (may_take_effect)
+        shortest_unknown_ = std::min(shortest_unknown_, attempt->ttl);
+    attempts_.erase(attempt);
+    if (auto const reason = what_time_says(now); reason != LossReason::none)
+        return fire(reason);
+    if (superseded)
+        return look_again();
+
+    at_risk_ = true;
+    if (terms_.fire_on == FireOn::first_failed_renewal)
+        return fire(LossReason::first_failed_renewal);
+    if (terms_.renewal == Renewal::automatic) {
+        // at once after the first failure, then ever more slowly, but at least a dozen times within a ttl
+        auto const doublings = std::min(failures_, 10U);
+        auto const longest = std::max<Clock::duration>(first_backoff, Clock::duration(ttl_) / 12);
+        auto const backoff =
+            failures_ == 0 ? Clock::duration::zero() : std::min(longest, first_backoff * (1 << doublings) / 2);
+        next_renewal_ = std::min(next_renewal_, now + backoff + fraction_of(backoff / 2, random));
+    }
+    ++failures_;
+    return look_again();
+}
+
+LeaseMachine::Step LeaseMachine::disowned()
+{
+    return ended_ ? Step{} : fire(LossReason::lost);
+}
+
+LeaseMachine::Step LeaseMachine::renew_now(milliseconds ttl, Instant now)
+{
+    if (ended_)
+        return {};
+    if (ttl > milliseconds{0} && ttl != ttl_) {
+        outdated_ = last_id_;
+        if (ttl < ttl_)
+            valid_until_ = std::min(valid_until_, engine::valid_until(now, ttl));
+        ttl_ = ttl;
+    }
+    if (auto const reason = what_time_says(now); reason != LossReason::none)
+        return fire(reason);
+    auto const renewal = begin_attempt(now);
+    if (terms_.renewal == Renewal::automatic)
+        next_renewal_ = now + patience();
+    auto step = look_again();
+    step.renew = renewal;
+    return step;
+}
+
+LeaseMachine::Step LeaseMachine::reachable(Instant now) noexcept
+{
+    if (ended_)
+        return {};
+    if (failures_ > 0 && terms_.renewal == Renewal::automatic)
+        next_renewal_ = std::min(next_renewal_, now);
+    return look_again();
+}
+
+} // namespace tenure::engine

@@ -1,0 +1,115 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "lease_terms.hpp"
+
+#include <tenure/cancellation_token.hpp>
+#include <tenure/clock.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace tenure::engine
+{
+
+/** The life of one lease after its grant, as a pure state machine: events and instants in, actions out; no I/O, no
+ * clock.
+ *
+ *  It knows three rules. Validity counts from before the request that was answered, and only an answer extends it. What
+ * is not answered is asked again, until time or a proven loss ends the lease. After the end nothing is ever asked.
+ */
+class LeaseMachine
+{
+public:
+    using AttemptId = std::uint64_t;
+
+    /** What to do after an event. */
+    struct Step {
+        /// send a renewal with this id and `ttl()`; 0: none
+        AttemptId renew = 0;
+        /// fire the token for this reason
+        LossReason fire = LossReason::none;
+        /// look again at this instant at the latest
+        Instant look_at = Instant::max();
+    };
+
+    LeaseMachine(LeaseTerms const& terms, Instant since, milliseconds granted_ttl, Instant now) noexcept;
+
+    /** Time has passed. A renewal that falls due within `slack` is sent at once, so that renewals leave in batches.
+     *  @param random  any 64 bits, for the jitter */
+    [[nodiscard]] Step tick(Instant now, Clock::duration slack, std::uint64_t random);
+
+    /** A renewal was answered: the store keeps the claim for `granted` counted from `since`. */
+    [[nodiscard]] Step renewed(AttemptId id, milliseconds granted, Instant since, Instant now, std::uint64_t random);
+
+    /** A renewal failed: refused, not sent, or (`may_take_effect`) with unknown outcome. */
+    [[nodiscard]] Step failed(AttemptId id, bool may_take_effect, Instant now, std::uint64_t random);
+
+    /** The store proved that the key is not ours. */
+    [[nodiscard]] Step disowned();
+
+    /** The holder wants a renewal now, with this ttl from now on (zero: as before). A shorter ttl lowers validity at
+     * once. */
+    [[nodiscard]] Step renew_now(milliseconds ttl, Instant now);
+
+    /** The store can be reached again: what failed is asked again at once. */
+    [[nodiscard]] Step reachable(Instant now) noexcept;
+
+    /** Released: nothing is asked any more. */
+    void end() noexcept { ended_ = true; }
+
+    [[nodiscard]] bool ended() const noexcept { return ended_; }
+    [[nodiscard]] Instant valid_until() const noexcept { return valid_until_; }
+    /** When the token fires unless a renewal succeeds. */
+    [[nodiscard]] Instant fires_at() const noexcept;
+    [[nodiscard]] bool at_risk() const noexcept { return at_risk_ && !ended_; }
+    [[nodiscard]] milliseconds ttl() const noexcept { return ttl_; }
+    /** The ttl that the store granted last. */
+    [[nodiscard]] milliseconds granted_ttl() const noexcept { return granted_ttl_; }
+    /** Time that was left until firing when the last renewal succeeded. */
+    [[nodiscard]] Clock::duration last_margin() const noexcept { return last_margin_; }
+
+private:
+    /** A renewal that was sent and not answered. */
+    struct Attempt {
+        AttemptId id;
+        milliseconds ttl;
+        Instant sent;
+        /// a later one was answered: it tells nothing about the store any more
+        bool superseded;
+    };
+
+    [[nodiscard]] AttemptId begin_attempt(Instant now);
+    [[nodiscard]] Step look_again() const noexcept;
+    [[nodiscard]] Step fire(LossReason reason) noexcept;
+    /** Fires if time is up; else marks the lease at risk where an answer is overdue. */
+    [[nodiscard]] LossReason what_time_says(Instant now) noexcept;
+    [[nodiscard]] Instant oldest_unanswered() const noexcept;
+    /** How long a renewal may stay unanswered before it is asked again. */
+    [[nodiscard]] Clock::duration patience() const noexcept { return Clock::duration(ttl_) / 6; }
+    [[nodiscard]] milliseconds notice_for(milliseconds ttl) const noexcept;
+    [[nodiscard]] Clock::duration interval(std::uint64_t random) const noexcept;
+
+    LeaseTerms terms_;
+    /// asked for; the holder may change it
+    milliseconds ttl_;
+    milliseconds granted_ttl_;
+    Instant valid_until_;
+    /// when max_hold is over; max: no limit
+    Instant hold_until_ = Instant::max();
+    Instant next_renewal_ = Instant::max();
+    Clock::duration last_margin_{};
+    std::vector<Attempt> attempts_;
+    AttemptId last_id_ = 0;
+    /// attempts up to this one asked for a ttl that is not wanted any more
+    AttemptId outdated_ = 0;
+    /// shortest ttl of the attempts with unknown outcome: one of them may still take effect, any time
+    milliseconds shortest_unknown_ = milliseconds::max();
+    /// since the last success
+    unsigned failures_ = 0;
+    bool at_risk_ = false;
+    /// fired or released
+    bool ended_ = false;
+};
+
+} // namespace tenure::engine

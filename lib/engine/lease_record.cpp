@@ -1,0 +1,128 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "lease_record.hpp"
+
+#include "fork_guard.hpp"
+
+#include <tenure/errc.hpp>
+
+namespace tenure::engine
+{
+
+LeaseRecord::LeaseRecord(
+    std::shared_ptr<Handle> handle, std::shared_ptr<Runtime> runtime, ClaimPtr claim, LeaseTerms const& terms,
+    Granted const& grant, Instant now)
+    : machine(terms, grant.since, grant.ttl, now)
+    , runtime_(std::move(runtime))
+    , claim_(std::move(claim))
+    , key_(claim_->key())
+    , generation_(fork_generation())
+    , wake_ups_(terms.wake_ups)
+    , token_(runtime_, machine.fires_at())
+    , valid_until_(machine.valid_until().time_since_epoch().count())
+    , ttl_(grant.ttl.count())
+    , handle_(std::move(handle))
+{
+}
+
+bool LeaseRecord::forked() const noexcept
+{
+    return generation_ != fork_generation();
+}
+
+Instant LeaseRecord::valid_until() const noexcept
+{
+    return Instant(Clock::duration(valid_until_.load(std::memory_order_acquire)));
+}
+
+bool LeaseRecord::valid() const noexcept
+{
+    return !released() && token_.reason() != LossReason::lost && !forked() && runtime_->now() < valid_until();
+}
+
+LeaseState LeaseRecord::state() const noexcept
+{
+    if (released() || forked())
+        return LeaseState::released;
+    if (token_.cancelled())
+        return LeaseState::lost;
+    return at_risk_.load(std::memory_order_acquire) ? LeaseState::at_risk : LeaseState::held;
+}
+
+std::shared_ptr<Handle> LeaseRecord::handle() noexcept
+{
+    std::lock_guard const lock(mutex_);
+    return handle_;
+}
+
+std::shared_ptr<Handle> LeaseRecord::begin_release() noexcept
+{
+    if (released_.exchange(true, std::memory_order_acq_rel))
+        return nullptr;
+    std::unique_lock lock(mutex_);
+    auto handle = std::move(handle_);
+    auto waiting = risk_waiters_.take_all();
+    lock.unlock();
+    if (!forked()) {
+        try {
+            token_.end();
+            Waiters::post_all(std::move(waiting), make_error_code(errc::released));
+        } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the handlers are destroyed, the release goes on
+        }
+    }
+    return handle;
+}
+
+bool LeaseRecord::publish()
+{
+    auto const risk = machine.at_risk();
+    auto const fires_at = machine.fires_at();
+    auto const until = machine.valid_until().time_since_epoch().count();
+    // a shorter validity is shown before the token's instant moves, a longer one only if the token is still live
+    if (until < valid_until_.load(std::memory_order_relaxed))
+        valid_until_.store(until, std::memory_order_release);
+    if (!token_.set_fires_at(fires_at))
+        return false;
+    valid_until_.store(until, std::memory_order_release);
+    ttl_.store(machine.granted_ttl().count(), std::memory_order_release);
+    if (risk != at_risk_.exchange(risk, std::memory_order_acq_rel) && risk)
+        tell_risk_waiters({});
+    return true;
+}
+
+void LeaseRecord::tell_risk_waiters(error_code error)
+{
+    std::unique_lock lock(mutex_);
+    auto waiting = risk_waiters_.take_all();
+    lock.unlock();
+    Waiters::post_all(std::move(waiting), error);
+}
+
+void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, asio::any_completion_handler<void(error_code)> handler)
+{
+    Waiters::Handler pending(std::move(handler), record->runtime_->executor());
+    auto slot = pending.slot();
+    std::unique_lock lock(record->mutex_);
+    auto const state = record->state();
+    if (state != LeaseState::held) {
+        lock.unlock();
+        auto const error = state == LeaseState::at_risk
+                               ? error_code()
+                               : make_error_code(state == LeaseState::lost ? errc::lease_lost : errc::released);
+        std::move(pending).post(error);
+        return;
+    }
+    auto const id = record->risk_waiters_.add(std::move(pending));
+    if (slot.is_connected())
+        slot.assign([weak = std::weak_ptr(record), id](asio::cancellation_type) {
+            auto const alive = weak.lock();
+            if (!alive)
+                return;
+            std::unique_lock cancelling(alive->mutex_);
+            auto waiting = alive->risk_waiters_.take(id);
+            cancelling.unlock();
+            if (waiting)
+                std::move(*waiting).post(error_code(asio::error::operation_aborted));
+        });
+}
+
+} // namespace tenure::engine

@@ -1,0 +1,102 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "call.hpp"
+#include "lease_machine.hpp"
+#include "lease_terms.hpp"
+#include "token_state.hpp"
+#include "waiters.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/lease.hpp>
+#include <tenure/runtime.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure::engine
+{
+
+class Handle;
+class LeaseRecord;
+using LeaseRecordPtr = std::shared_ptr<LeaseRecord>;
+
+/** When the keeper has to look at which lease next. */
+using KeeperAgenda = std::multimap<Instant, LeaseRecordPtr>;
+
+/** One granted lease: what its holder asks from any thread, and what the keeper knows on the strand. */
+class LeaseRecord : public std::enable_shared_from_this<LeaseRecord>
+{
+public:
+    LeaseRecord(
+        std::shared_ptr<Handle> handle, std::shared_ptr<Runtime> runtime, ClaimPtr claim, LeaseTerms const& terms,
+        Granted const& grant, Instant now);
+
+    // -- any thread --
+
+    [[nodiscard]] Claim const& claim() const noexcept { return *claim_; }
+    [[nodiscard]] ClaimPtr const& claim_ptr() const noexcept { return claim_; }
+    [[nodiscard]] std::string const& key() const noexcept { return key_; }
+    [[nodiscard]] bool valid() const noexcept;
+    [[nodiscard]] LeaseState state() const noexcept;
+    [[nodiscard]] Instant valid_until() const noexcept;
+    [[nodiscard]] milliseconds ttl() const noexcept { return milliseconds(ttl_.load(std::memory_order_acquire)); }
+    [[nodiscard]] TokenState& token() noexcept { return token_; }
+    [[nodiscard]] TokenState const& token() const noexcept { return token_; }
+    [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
+    [[nodiscard]] bool released() const noexcept { return released_.load(std::memory_order_acquire); }
+    [[nodiscard]] bool forked() const noexcept;
+    /** Its release is announced to waiters elsewhere. */
+    [[nodiscard]] bool wake_ups() const noexcept { return wake_ups_; }
+
+    [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return runtime_; }
+    /** What keeps the store open while the lease is held; null once it was released. */
+    [[nodiscard]] std::shared_ptr<Handle> handle() noexcept;
+
+    /** The release begins, once; from here on nothing is renewed. The handle that keeps the store open is handed over
+     * to it; null if somebody has released before. */
+    [[nodiscard]] std::shared_ptr<Handle> begin_release() noexcept;
+
+    static void wait_at_risk(LeaseRecordPtr const& record, asio::any_completion_handler<void(error_code)> handler);
+
+    // -- on the strand: the keeper's --
+
+    /** Shows what the machine knows to the holder. False if the token has fired meanwhile. */
+    bool publish();
+    /** Wakes who waits for trouble. */
+    void tell_risk_waiters(error_code error);
+
+    LeaseMachine machine;
+    KeeperAgenda::iterator agenda_entry;
+    /// true while the keeper has it; then the entry above is in its agenda
+    bool kept = false;
+    /// the loss was counted and logged
+    bool loss_reported = false;
+    /// calls of async_renew that wait for an answer to this attempt or a later one
+    std::vector<std::pair<LeaseMachine::AttemptId, std::shared_ptr<Call<>>>> renewing;
+
+private:
+    std::shared_ptr<Runtime> runtime_;
+    ClaimPtr claim_;
+    std::string key_;
+    std::uint64_t generation_;
+    bool wake_ups_;
+    TokenState token_;
+    std::atomic<Clock::rep> valid_until_;
+    std::atomic<milliseconds::rep> ttl_;
+    std::atomic<bool> at_risk_{false};
+    std::atomic<bool> released_{false};
+    /// guards the next two
+    std::mutex mutex_;
+    /// keeps the store open while the lease is held; taken by the release
+    std::shared_ptr<Handle> handle_;
+    Waiters risk_waiters_;
+};
+
+} // namespace tenure::engine

@@ -1,0 +1,82 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "lease_terms.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tenure::engine
+{
+
+namespace
+{
+
+constexpr milliseconds margin{10};
+constexpr int drift_divisor = 100;
+
+class Rules
+{
+public:
+    explicit Rules(std::string where)
+        : where_(std::move(where))
+    {
+    }
+
+    void check(bool holds, char const* field, milliseconds value, std::string const& rule) const
+    {
+        if (!holds)
+            throw std::invalid_argument(
+                where_ + "::" + field + " is " + std::to_string(value.count()) + " ms: " + rule);
+    }
+
+private:
+    std::string where_;
+};
+
+std::string text(milliseconds value)
+{
+    return std::to_string(value.count()) + " ms";
+}
+
+} // namespace
+
+Instant valid_until(Instant since, milliseconds ttl) noexcept
+{
+    Clock::duration const granted = ttl;
+    return since + granted - granted / drift_divisor - margin;
+}
+
+LeaseTerms
+make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, Backend::TtlLimits const& limits)
+{
+    Rules const rules(where);
+    rules.check(
+        ttl >= limits.shortest && ttl <= limits.longest, "ttl", ttl,
+        "this store allows " + text(limits.shortest) + " to " + text(limits.longest));
+
+    LeaseTerms terms;
+    terms.ttl = ttl;
+    terms.fire_on = options.fire_on;
+    terms.renewal = options.renewal;
+    terms.fencing = options.fencing;
+    terms.wake_ups = options.wake_ups;
+
+    rules.check(
+        options.notice >= milliseconds{0} && options.notice <= ttl / 3, "lease.notice", options.notice,
+        "at most a third of the ttl, " + text(ttl / 3) + "; 0 for the default");
+    terms.notice =
+        options.notice > milliseconds{0} ? options.notice : std::min(std::max(ttl / 10, milliseconds{20}), ttl / 3);
+
+    auto const validity = std::chrono::floor<milliseconds>(valid_until(Instant{}, ttl) - Instant{}) - terms.notice;
+    rules.check(
+        options.renew_every >= milliseconds{0} && options.renew_every <= validity / 2, "lease.renew_every",
+        options.renew_every,
+        "at most half of what the validity allows, " + text(validity / 2) + " for a ttl of " + text(ttl) +
+            "; 0 for the default");
+    terms.renew_every = options.renew_every > milliseconds{0} ? options.renew_every : ttl / 3;
+
+    rules.check(options.max_hold >= milliseconds{0}, "lease.max_hold", options.max_hold, "0 (no limit) or more");
+    terms.max_hold = options.max_hold;
+    return terms;
+}
+
+} // namespace tenure::engine

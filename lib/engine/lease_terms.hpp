@@ -1,0 +1,41 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+#include <tenure/clock.hpp>
+#include <tenure/options.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace tenure::engine
+{
+
+using std::chrono::milliseconds;
+
+/** How one lease is held, all defaults filled in. */
+struct LeaseTerms {
+    milliseconds ttl{};
+    milliseconds notice{};
+    milliseconds renew_every{};
+    /// zero: no limit
+    milliseconds max_hold{};
+    FireOn fire_on = FireOn::loss;
+    Renewal renewal = Renewal::automatic;
+    bool fencing = true;
+    bool wake_ups = true;
+};
+
+/** Fills in the defaults for this ttl and checks everything.
+ *
+ *  @param where  how messages name the config: "SlotPoolConfig"
+ *  @throws std::invalid_argument naming field, value and rule */
+[[nodiscard]] LeaseTerms
+make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, Backend::TtlLimits const& limits);
+
+/** The time rule: a claim that the store granted for `ttl`, asked for at `since`, may be relied on until here.
+ *
+ *  A hundredth of the ttl covers clocks that run at different speed, and 10 ms the granularity of clocks and timers. */
+[[nodiscard]] Instant valid_until(Instant since, milliseconds ttl) noexcept;
+
+} // namespace tenure::engine

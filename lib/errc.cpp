@@ -1,0 +1,146 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include <tenure/errc.hpp>
+
+#include <string>
+
+namespace tenure
+{
+
+namespace
+{
+
+char const* describe(errc value) noexcept
+{
+    switch (value) {
+    case errc::timed_out:
+        return "all keys stayed held by others until the wait ended: wait longer, or enlarge the pool";
+    case errc::store_unavailable:
+        return "the store did not answer in time: check that it runs and can be reached (Store::diagnostics() has "
+               "details)";
+    case errc::store_refused:
+        return "the store answered with an error: Store::diagnostics() has its words";
+    case errc::authentication_failed:
+        return "the store rejected the user or password: check the credentials in the URL or config";
+    case errc::permission_denied:
+        return "the store's user lacks a permission that leases need: Store::diagnostics() names it";
+    case errc::wrong_database:
+        return "the store has no such database, or its user may not select it";
+    case errc::wrong_server:
+        return "the server is not of the kind that the URL names: Store::diagnostics() says what it is";
+    case errc::tls_failed:
+        return "TLS with the store failed: check certificate, host name and that the port speaks TLS";
+    case errc::protocol_error:
+        return "the server sent what the protocol does not allow: check that host and port are those of the store";
+    case errc::foreign_key:
+        return "the keys hold values of another type or without expiry, which can never free: use another prefix or "
+               "key, or delete them by "
+               "hand";
+    case errc::ttl_too_short:
+        return "the round trip to the store leaves nothing of the ttl: use a longer ttl";
+    case errc::lease_lost:
+        return "the lease was lost or can no longer be relied on: stop the work it covers";
+    case errc::released:
+        return "the lease was released";
+    case errc::closed:
+        return "the store was closed";
+    case errc::forked:
+        return "this process is a fork of the one that opened the store: open it again after the fork";
+    }
+    return "unknown tenure error";
+}
+
+class TenureCategory final : public boost::system::error_category
+{
+public:
+    TenureCategory() noexcept
+        : error_category(0x7d1a3c5e9b2f4a61)
+    {
+    }
+    [[nodiscard]] char const* name() const noexcept override { return "tenure"; }
+    [[nodiscard]] std::string message(int value) const override { return describe(static_cast<errc>(value)); }
+    char const* message(int value, char*, std::size_t) const noexcept override
+    {
+        return describe(static_cast<errc>(value));
+    }
+};
+
+char const* describe(condition value) noexcept
+{
+    switch (value) {
+    case condition::busy:
+        return "held by others";
+    case condition::try_later:
+        return "may succeed later";
+    case condition::misconfigured:
+        return "somebody has to change the configuration";
+    }
+    return "unknown tenure condition";
+}
+
+bool belongs_to(errc error, condition value) noexcept
+{
+    switch (error) {
+    case errc::timed_out:
+        return value == condition::busy || value == condition::try_later;
+    case errc::store_unavailable:
+    case errc::store_refused:
+    case errc::protocol_error:
+        return value == condition::try_later;
+    case errc::authentication_failed:
+    case errc::permission_denied:
+    case errc::wrong_database:
+    case errc::wrong_server:
+    case errc::tls_failed:
+    case errc::foreign_key:
+    case errc::ttl_too_short:
+        return value == condition::misconfigured;
+    case errc::lease_lost:
+    case errc::released:
+    case errc::closed:
+    case errc::forked:
+        return false;
+    }
+    return false;
+}
+
+class ConditionCategory final : public boost::system::error_category
+{
+public:
+    ConditionCategory() noexcept
+        : error_category(0x7d1a3c5e9b2f4a62)
+    {
+    }
+    [[nodiscard]] char const* name() const noexcept override { return "tenure.condition"; }
+    [[nodiscard]] std::string message(int value) const override { return describe(static_cast<condition>(value)); }
+    [[nodiscard]] bool equivalent(boost::system::error_code const& code, int value) const noexcept override
+    {
+        return code.category() == tenure_category() &&
+               belongs_to(static_cast<errc>(code.value()), static_cast<condition>(value));
+    }
+};
+
+} // namespace
+
+boost::system::error_category const& tenure_category() noexcept
+{
+    static TenureCategory const category;
+    return category;
+}
+
+boost::system::error_category const& condition_category() noexcept
+{
+    static ConditionCategory const category;
+    return category;
+}
+
+error_code make_error_code(errc value) noexcept
+{
+    return {static_cast<int>(value), tenure_category()};
+}
+
+boost::system::error_condition make_error_condition(condition value) noexcept
+{
+    return {static_cast<int>(value), condition_category()};
+}
+
+} // namespace tenure

@@ -1,0 +1,197 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include <tenure/lease.hpp>
+
+#include "engine/core.hpp"
+#include "engine/lease_record.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <utility>
+
+namespace tenure
+{
+
+namespace
+{
+
+/** Hands a release that has begun to the strand. A fork of the process, or one whose context is gone, releases nothing.
+ */
+void hand_over(
+    engine::LeaseRecordPtr record, std::shared_ptr<engine::Handle> handle,
+    std::shared_ptr<engine::Call<ReleaseOutcome>> call)
+{
+    auto const& core = handle->core();
+    auto const& strand = core->runtime()->strand();
+    auto task = [record = std::move(record), handle = std::move(handle), call = std::move(call)]() mutable {
+        handle->core()->release(record, std::move(call));
+    };
+    asio::dispatch(strand, std::move(task));
+}
+
+void release_in_background(engine::LeaseRecordPtr record) noexcept
+{
+    if (!record)
+        return;
+    try {
+        if (auto handle = record->begin_release();
+            handle && handle->core()->same_process() && !handle->core()->abandoned()) {
+            auto const core = handle->core();
+            asio::post(core->runtime()->strand(), [record = std::move(record), handle = std::move(handle)] {
+                handle->core()->release(record, nullptr);
+            });
+        }
+    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the key lapses by its ttl
+    }
+}
+
+} // namespace
+
+std::string_view to_string(LeaseState state) noexcept
+{
+    switch (state) {
+    case LeaseState::held:
+        return "held";
+    case LeaseState::at_risk:
+        return "at risk";
+    case LeaseState::lost:
+        return "lost";
+    case LeaseState::released:
+        return "released";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(ReleaseOutcome outcome) noexcept
+{
+    switch (outcome) {
+    case ReleaseOutcome::released:
+        return "released";
+    case ReleaseOutcome::was_lost:
+        return "was lost";
+    case ReleaseOutcome::unconfirmed:
+        return "unconfirmed";
+    }
+    return "unknown";
+}
+
+Lease::Lease() noexcept = default;
+
+Lease::Lease(std::shared_ptr<engine::LeaseRecord> record) noexcept
+    : record_(std::move(record))
+{
+}
+
+Lease::Lease(Lease&& other) noexcept = default;
+
+Lease& Lease::operator=(Lease&& other) noexcept
+{
+    if (this != &other)
+        release_in_background(std::exchange(record_, std::move(other.record_)));
+    return *this;
+}
+
+Lease::~Lease()
+{
+    release_in_background(std::move(record_));
+}
+
+bool Lease::valid() const noexcept
+{
+    return record_ && record_->valid();
+}
+
+LeaseState Lease::state() const noexcept
+{
+    return record_ ? record_->state() : LeaseState::released;
+}
+
+Instant Lease::valid_until() const noexcept
+{
+    return record_ ? record_->valid_until() : Instant{};
+}
+
+Instant Lease::fires_at() const noexcept
+{
+    return record_ ? record_->token().fires_at() : Instant{};
+}
+
+std::chrono::milliseconds Lease::ttl() const noexcept
+{
+    return record_ ? record_->ttl() : std::chrono::milliseconds{0};
+}
+
+std::string const& Lease::key() const noexcept
+{
+    static std::string const none;
+    return record_ ? record_->key() : none;
+}
+
+std::string const& Lease::owner() const noexcept
+{
+    static std::string const none;
+    return record_ ? record_->claim().owner : none;
+}
+
+std::uint64_t Lease::fencing_token() const noexcept
+{
+    return record_ ? record_->claim().fencing_token : 0;
+}
+
+CancellationToken Lease::token() const noexcept
+{
+    if (!record_)
+        return {};
+    return CancellationToken(std::shared_ptr<engine::TokenState>(record_, &record_->token()));
+}
+
+Lease::executor_type Lease::get_executor() const noexcept
+{
+    return record_ ? record_->runtime().executor() : executor_type();
+}
+
+void Lease::start_release(RecordPtr record, ReleaseHandler handler)
+{
+    auto const& runtime = record->shared_runtime();
+    if (record->forked()) {
+        engine::PendingHandler<void(error_code, ReleaseOutcome)>(std::move(handler), runtime->executor())
+            .post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
+        return;
+    }
+    auto call = engine::Call<ReleaseOutcome>::start(std::move(handler), runtime);
+    auto handle = record->begin_release();
+    if (!handle) {
+        runtime->post(
+            [call = std::move(call)] { call->complete(make_error_code(errc::released), ReleaseOutcome::was_lost); });
+        return;
+    }
+    hand_over(std::move(record), std::move(handle), std::move(call));
+}
+
+void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHandler handler)
+{
+    auto const& runtime = record->shared_runtime();
+    auto const refuse = [&](error_code error) {
+        engine::PendingHandler<void(error_code)>(std::move(handler), runtime->executor()).post(error);
+    };
+    if (record->forked())
+        return refuse(make_error_code(errc::forked));
+    auto handle = record->handle();
+    if (!handle)
+        return refuse(make_error_code(errc::released));
+    auto const limits = handle->core()->ttl_limits();
+    if (ttl != std::chrono::milliseconds{0} && (ttl < limits.shortest || ttl > limits.longest))
+        return refuse(make_error_code(boost::system::errc::invalid_argument));
+    auto call = engine::Call<>::start(std::move(handler), runtime);
+    auto const& strand = runtime->strand();
+    asio::dispatch(
+        strand, [record = std::move(record), handle = std::move(handle), ttl, call = std::move(call)]() mutable {
+            handle->core()->keeper().renew(record, ttl, std::move(call));
+        });
+}
+
+void Lease::start_wait_at_risk(RecordPtr record, WaitHandler handler)
+{
+    engine::LeaseRecord::wait_at_risk(record, std::move(handler));
+}
+
+} // namespace tenure

@@ -1,0 +1,120 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "backend.hpp"
+
+#include "domain.hpp"
+
+#include <utility>
+
+namespace tenure::memory
+{
+
+namespace
+{
+
+class MemoryWatch final : public Watch
+{
+public:
+    MemoryWatch(
+        std::shared_ptr<Runtime> const& runtime, std::shared_ptr<Domain> domain, KeyRange const& range,
+        std::function<void(WatchEvent)> handler)
+        : domain_(std::move(domain))
+        , handler_(std::make_shared<std::function<void(WatchEvent)>>(std::move(handler)))
+        , id_(domain_->subscribe([post = poster(runtime)] { post(WatchEvent::hint); }, range))
+    {
+        poster(runtime)(WatchEvent::in_force);
+    }
+
+    MemoryWatch(MemoryWatch const&) = delete;
+    MemoryWatch& operator=(MemoryWatch const&) = delete;
+    ~MemoryWatch() override { domain_->unsubscribe(id_); }
+
+private:
+    /** Hands an event to the handler on the strand, if the watch still exists by then. */
+    [[nodiscard]] std::function<void(WatchEvent)> poster(std::shared_ptr<Runtime> const& runtime) const
+    {
+        return [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchEvent event) {
+            if (auto const strand = runtime.lock())
+                strand->post([handler, event] {
+                    if (auto const alive = handler.lock())
+                        (*alive)(event);
+                });
+        };
+    }
+
+    std::shared_ptr<Domain> domain_;
+    std::shared_ptr<std::function<void(WatchEvent)>> handler_;
+    std::uint64_t id_;
+};
+
+class MemoryBackend final : public Backend
+{
+public:
+    MemoryBackend(std::shared_ptr<Runtime> runtime, std::string const& name)
+        : runtime_(std::move(runtime))
+        , domain_(Domain::named(name))
+        , description_("memory://" + name)
+    {
+    }
+
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        reply(domain_->claim(request, runtime_->now()), std::move(handler));
+    }
+    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    {
+        reply(domain_->renew(request, runtime_->now()), std::move(handler));
+    }
+    void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
+    {
+        reply(domain_->release(request, runtime_->now()), std::move(handler));
+    }
+    void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
+    {
+        reply(domain_->withdraw(request, runtime_->now()), std::move(handler));
+    }
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    {
+        return std::make_unique<MemoryWatch>(runtime_, domain_, *range, std::move(handler));
+    }
+    void inspect(KeyRangePtr range, Instant, ReplyHandler<InspectReply> handler) override
+    {
+        reply(InspectReply(domain_->inspect(*range, runtime_->now())), std::move(handler));
+    }
+    void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
+    {
+        reply(domain_->evict(request, runtime_->now()), std::move(handler));
+    }
+    void examine(std::chrono::milliseconds, Instant, ReplyHandler<Findings> handler) override
+    {
+        Findings findings;
+        findings.push_back(
+            {Finding::Severity::ok, "store", "in this process; leases end with it and are shared with no other", ""});
+        reply(std::move(findings), std::move(handler));
+    }
+    void on_reachable(std::function<void()>) override {}
+    void shortest_ttl(std::chrono::milliseconds) override {}
+    [[nodiscard]] std::string describe() const override { return description_; }
+    void shutdown() noexcept override {}
+
+private:
+    template <class Reply>
+    void reply(Reply answer, ReplyHandler<Reply> handler)
+    {
+        runtime_->post([answer = std::move(answer), handler = std::move(handler)]() mutable {
+            std::move(handler)(std::move(answer));
+        });
+    }
+
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<Domain> domain_;
+    std::string description_;
+};
+
+} // namespace
+
+std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, std::string const& name)
+{
+    return std::make_shared<MemoryBackend>(std::move(runtime), name);
+}
+
+} // namespace tenure::memory

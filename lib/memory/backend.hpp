@@ -1,0 +1,17 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+#include <tenure/runtime.hpp>
+
+#include <memory>
+#include <string>
+
+namespace tenure::memory
+{
+
+/** A store inside this process.
+ *  @param name  stores with the same name share their keys; empty: shares with nobody */
+[[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, std::string const& name);
+
+} // namespace tenure::memory

@@ -1,0 +1,201 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "domain.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+namespace tenure::memory
+{
+
+namespace
+{
+
+using std::chrono::milliseconds;
+
+milliseconds remaining(Instant expires, Instant now)
+{
+    return std::chrono::ceil<milliseconds>(expires - now);
+}
+
+/** Whether the key is one of the range. */
+bool covers(KeyRange const& range, std::string_view key)
+{
+    if (!range.numbered)
+        return key == range.prefix;
+    if (!key.starts_with(range.prefix))
+        return false;
+    auto const digits = key.substr(range.prefix.size());
+    std::uint32_t number = 0;
+    auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return error == std::errc() && end == digits.data() + digits.size() && number >= range.first &&
+           number - range.first < range.count;
+}
+
+} // namespace
+
+std::shared_ptr<Domain> Domain::named(std::string const& name)
+{
+    static std::mutex mutex;
+    static std::map<std::string, std::weak_ptr<Domain>> domains;
+    if (name.empty())
+        return std::make_shared<Domain>();
+    std::lock_guard const lock(mutex);
+    std::erase_if(domains, [](auto const& entry) { return entry.second.expired(); });
+    auto& known = domains[name];
+    auto domain = known.lock();
+    if (!domain) {
+        domain = std::make_shared<Domain>();
+        known = domain;
+    }
+    return domain;
+}
+
+Domain::Entry* Domain::find(std::string const& key, Instant now)
+{
+    auto const found = entries_.find(key);
+    if (found == entries_.end())
+        return nullptr;
+    if (found->second.expires > now)
+        return &found->second;
+    entries_.erase(found);
+    return nullptr;
+}
+
+Granted Domain::grant(ClaimRequest const& request, std::uint32_t index, std::string const& key, Instant now)
+{
+    Granted granted;
+    granted.index = index;
+    granted.ttl = request.ttl;
+    granted.since = now;
+    if (request.fencing)
+        granted.fencing_token = ++fences_[key];
+    auto& entry = entries_[key];
+    entry.owner = request.owner;
+    entry.expires = now + request.ttl;
+    entry.granted = now;
+    return granted;
+}
+
+ClaimReply Domain::claim(ClaimRequest const& request, Instant now)
+{
+    std::lock_guard const lock(mutex_);
+    auto const& range = *request.range;
+    if (request.earliest_attempt)
+        for (std::uint32_t index = 0; index < range.count; ++index) {
+            auto const key = range.key(index);
+            if (auto* entry = find(key, now); entry != nullptr && entry->owner == request.owner)
+                return grant(request, index, key, now);
+        }
+    std::optional<milliseconds> earliest;
+    for (std::uint32_t index = 0; index < range.count; ++index) {
+        auto const key = range.key(index);
+        auto* entry = find(key, now);
+        if (entry == nullptr)
+            return grant(request, index, key, now);
+        auto const left = remaining(entry->expires, now);
+        earliest = earliest ? std::min(*earliest, left) : left;
+    }
+    return Busy{earliest, false};
+}
+
+RenewReply Domain::renew(RenewRequest const& request, Instant now)
+{
+    std::lock_guard const lock(mutex_);
+    auto* entry = find(request.claim->key(), now);
+    if (entry == nullptr || entry->owner != request.claim->owner)
+        return NotOwner{};
+    entry->expires = now + request.ttl;
+    return Renewed{request.ttl, now};
+}
+
+ReleaseReply Domain::release(ReleaseRequest const& request, Instant now)
+{
+    std::unique_lock lock(mutex_);
+    auto const key = request.claim->key();
+    auto* entry = find(key, now);
+    if (entry == nullptr || entry->owner != request.claim->owner)
+        return NotOwner{};
+    entries_.erase(key);
+    auto const wakers = request.wake_ups ? wakers_of(key) : std::vector<std::function<void()>>();
+    lock.unlock();
+    for (auto const& wake : wakers)
+        wake();
+    return Released{};
+}
+
+WithdrawReply Domain::withdraw(WithdrawRequest const& request, Instant now)
+{
+    std::unique_lock lock(mutex_);
+    std::vector<std::function<void()>> wakers;
+    for (std::uint32_t index = 0; index < request.range->count; ++index) {
+        auto const key = request.range->key(index);
+        auto* entry = find(key, now);
+        if (entry == nullptr || entry->owner != request.owner)
+            continue;
+        entries_.erase(key);
+        if (request.wake_ups)
+            std::ranges::copy(wakers_of(key), std::back_inserter(wakers));
+    }
+    lock.unlock();
+    for (auto const& wake : wakers)
+        wake();
+    return Released{};
+}
+
+std::vector<KeyState> Domain::inspect(KeyRange const& range, Instant now) const
+{
+    std::lock_guard const lock(mutex_);
+    std::vector<KeyState> states;
+    states.reserve(range.count);
+    for (std::uint32_t index = 0; index < range.count; ++index) {
+        auto const key = range.key(index);
+        KeyState state;
+        state.index = index;
+        if (auto const fence = fences_.find(key); fence != fences_.end())
+            state.fencing_token = fence->second;
+        if (auto const found = entries_.find(key); found != entries_.end() && found->second.expires > now) {
+            state.kind = KeyState::Kind::held;
+            state.owner = found->second.owner;
+            state.remaining = remaining(found->second.expires, now);
+            state.held_for = std::chrono::floor<milliseconds>(now - found->second.granted);
+        }
+        states.push_back(std::move(state));
+    }
+    return states;
+}
+
+EvictReply Domain::evict(EvictRequest const& request, Instant now)
+{
+    std::lock_guard const lock(mutex_);
+    auto* entry = find(request.range->key(request.index), now);
+    if (entry == nullptr || entry->owner != request.owner)
+        return NotOwner{};
+    entry->owner = "evicted/" + request.evicted_by;
+    return Evicted{remaining(entry->expires, now)};
+}
+
+std::uint64_t Domain::subscribe(std::function<void()> wake, KeyRange range)
+{
+    std::lock_guard const lock(mutex_);
+    subscriptions_.emplace(++last_subscription_, Subscription{std::move(wake), std::move(range)});
+    return last_subscription_;
+}
+
+void Domain::unsubscribe(std::uint64_t id)
+{
+    std::lock_guard const lock(mutex_);
+    subscriptions_.erase(id);
+}
+
+std::vector<std::function<void()>> Domain::wakers_of(std::string const& key) const
+{
+    std::vector<std::function<void()>> wakers;
+    for (auto const& [id, subscription] : subscriptions_)
+        if (covers(subscription.range, key))
+            wakers.push_back(subscription.wake);
+    return wakers;
+}
+
+} // namespace tenure::memory

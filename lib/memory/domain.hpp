@@ -1,0 +1,65 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+#include <tenure/clock.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tenure::memory
+{
+
+/** Keys with owners and expiry, shared by all stores of this process that were opened with the same name. Thread-safe;
+ * every function is told the time, so that it runs under a virtual clock too.
+ */
+class Domain
+{
+public:
+    /** The domain of this name, or a new one that nobody shares if the name is empty. */
+    [[nodiscard]] static std::shared_ptr<Domain> named(std::string const& name);
+
+    [[nodiscard]] ClaimReply claim(ClaimRequest const& request, Instant now);
+    [[nodiscard]] RenewReply renew(RenewRequest const& request, Instant now);
+    [[nodiscard]] ReleaseReply release(ReleaseRequest const& request, Instant now);
+    [[nodiscard]] WithdrawReply withdraw(WithdrawRequest const& request, Instant now);
+    [[nodiscard]] std::vector<KeyState> inspect(KeyRange const& range, Instant now) const;
+    [[nodiscard]] EvictReply evict(EvictRequest const& request, Instant now);
+
+    /** `wake` is called, on the releasing thread, whenever a key is released with wake-ups; it must only post. */
+    [[nodiscard]] std::uint64_t subscribe(std::function<void()> wake, KeyRange range);
+    void unsubscribe(std::uint64_t id);
+
+private:
+    struct Entry {
+        std::string owner;
+        Instant expires{};
+        Instant granted{};
+    };
+
+    /** The live entry of a key, or null. */
+    [[nodiscard]] Entry* find(std::string const& key, Instant now);
+    [[nodiscard]] Granted grant(ClaimRequest const& request, std::uint32_t index, std::string const& key, Instant now);
+    [[nodiscard]] std::vector<std::function<void()>> wakers_of(std::string const& key) const;
+
+    struct Subscription {
+        std::function<void()> wake;
+        KeyRange range;
+    };
+
+    mutable std::mutex mutex_;
+    std::unordered_map<std::string, Entry> entries_;
+    /// last fencing token of each key
+    std::unordered_map<std::string, std::uint64_t> fences_;
+    std::map<std::uint64_t, Subscription> subscriptions_;
+    std::uint64_t last_subscription_ = 0;
+};
+
+} // namespace tenure::memory

@@ -1,0 +1,19 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "engine/asio_runtime.hpp"
+
+#include <tenure/store.hpp>
+
+#include <utility>
+
+namespace tenure
+{
+
+/** The runtime for a store that is opened with these options. */
+[[nodiscard]] inline std::shared_ptr<Runtime> open_runtime(asio::any_io_executor executor, StoreOptions const& options)
+{
+    return engine::make_asio_runtime(std::move(executor), options.log ? options.log : default_log_sink());
+}
+
+} // namespace tenure

@@ -1,0 +1,125 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "backend.hpp"
+
+#include "claim.hpp"
+#include "config_rules.hpp"
+#include "connection_factory.hpp"
+#include "examine.hpp"
+#include "inspect.hpp"
+#include "key_names.hpp"
+#include "node.hpp"
+#include "releases.hpp"
+#include "renewals.hpp"
+#include "subscriber.hpp"
+#include "withdraw.hpp"
+
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+/** Hands each request to the part that knows how it is done. Requests under way hold the parts, never this object, so
+ * that dropping it closes the connections. */
+class RedisBackend final : public Backend
+{
+public:
+    RedisBackend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string name, std::string username)
+        : route_(Route::make(runtime, connect))
+        , subscriber_(Subscriber::make(runtime, std::move(connect), name))
+        , node_(std::make_shared<Node>(std::move(runtime), route_, std::move(name)))
+        , renewals_(std::make_shared<Renewals>(node_))
+        , releases_(std::make_shared<Releases>(node_))
+        , username_(std::move(username))
+    {
+    }
+
+    RedisBackend(RedisBackend const&) = delete;
+    RedisBackend& operator=(RedisBackend const&) = delete;
+    ~RedisBackend() override { RedisBackend::shutdown(); }
+
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        redis::claim(node_, std::move(request), std::move(handler));
+    }
+
+    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    {
+        renewals_->add(std::move(request), std::move(handler));
+    }
+
+    void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
+    {
+        releases_->add(std::move(request), std::move(handler));
+    }
+
+    void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
+    {
+        redis::withdraw(node_, std::move(request), std::move(handler));
+    }
+
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    {
+        return subscriber_->watch(channel_of(*range), std::move(handler));
+    }
+
+    void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) override
+    {
+        redis::inspect(node_, std::move(range), not_after, std::move(handler));
+    }
+
+    void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
+    {
+        redis::evict(node_, std::move(request), std::move(handler));
+    }
+
+    void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
+    {
+        redis::examine(node_, username_, ttl, not_after, std::move(handler));
+    }
+
+    void on_reachable(std::function<void()> handler) override { route_->on_reachable(std::move(handler)); }
+
+    void shortest_ttl(std::chrono::milliseconds ttl) override { route_->shortest_ttl(ttl); }
+
+    [[nodiscard]] std::string describe() const override { return node_->name(); }
+
+    void shutdown() noexcept override
+    {
+        route_->close();
+        subscriber_->close();
+    }
+
+private:
+    std::shared_ptr<Route> route_;
+    std::shared_ptr<Subscriber> subscriber_;
+    NodePtr node_;
+    std::shared_ptr<Renewals> renewals_;
+    std::shared_ptr<Releases> releases_;
+    std::string username_;
+};
+
+} // namespace
+
+std::shared_ptr<Backend>
+make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams)
+{
+    check_config(config);
+    auto name = describe(config);
+    ConnectionFactory connect = [runtime, config, streams = std::move(streams), name](std::string_view purpose) {
+        ConnectionOptions options;
+        options.name = purpose.empty() ? name : name + " (" + std::string(purpose) + ")";
+        return make_connection(runtime, config, streams, std::move(options));
+    };
+    return make_backend(std::move(runtime), std::move(connect), std::move(name), config.username);
+}
+
+std::shared_ptr<Backend>
+make_backend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string name, std::string username)
+{
+    return std::make_shared<RedisBackend>(std::move(runtime), std::move(connect), std::move(name), std::move(username));
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,205 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "claim.hpp"
+
+#include "claim_reply.hpp"
+#include "key_names.hpp"
+#include "script.hpp"
+#include "scripts.hpp"
+#include "server_error.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+// Ranges up to this size are surveyed with every busy answer: it costs less than the call itself.
+constexpr std::uint32_t small_range = 64;
+// Larger ones at most so often.
+constexpr auto survey_pause = 250ms;
+
+/** One claim under way over the pages of its range. */
+class RangeClaim : public std::enable_shared_from_this<RangeClaim>
+{
+public:
+    RangeClaim(NodePtr node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+        : node_(std::move(node))
+        , request_(std::move(request))
+        , handler_(std::move(handler))
+        , pages_(page_count(*request_.range))
+    {
+    }
+
+    void start()
+    {
+        auto const& range = request_.range;
+        survey_ = range->count <= small_range || survey_is_due();
+        // A large range is searched for an own claim on all pages before anything is taken; one page does both in one
+        // step.
+        searching_ = request_.earliest_attempt && pages_ > 1;
+        call_page();
+    }
+
+    /** Only what the held keys look like, for a claim that was busy already. */
+    void start_survey()
+    {
+        survey_ = true;
+        only_survey_ = true;
+        call_page();
+    }
+
+private:
+    // The first attempt at a large range does without: a pool with a free key is the usual case, and the next attempt
+    // comes soon.
+    [[nodiscard]] bool survey_is_due()
+    {
+        auto const& notes = node_->ranges().notes(request_.range);
+        return notes.next_survey != Instant{} && node_->runtime().now() >= notes.next_survey;
+    }
+
+    [[nodiscard]] Script const& script() const
+    {
+        if (only_survey_)
+            return scripts::survey();
+        if (searching_)
+            return scripts::find_own();
+        return request_.earliest_attempt && pages_ == 1 ? scripts::own_or_first_free() : scripts::first_free();
+    }
+
+    void call_page()
+    {
+        ScriptCall call;
+        call.script = &script();
+        call.keys = node_->ranges().keys(request_.range, page_);
+        call.values.add(request_.owner).add(request_.ttl.count()).add(survey_ ? "1" : "");
+        if (request_.fencing) {
+            auto const affixes = fence_affixes(*request_.range);
+            call.values.add(affixes.before).add(affixes.after);
+        }
+        call.not_after = request_.not_after;
+        run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome outcome) {
+            self->answered(std::move(outcome));
+        });
+    }
+
+    void answered(Outcome outcome)
+    {
+        if (only_survey_ && (outcome.delivery != Delivery::answered || outcome.reply.is_error())) {
+            finish(Busy{});
+            return;
+        }
+        if (outcome.delivery != Delivery::answered) {
+            finish(undelivered<ClaimReply>(std::move(outcome)));
+            return;
+        }
+        if (outcome.reply.is_error()) {
+            finish(node_->refuse(outcome.reply, request_.range->describe()));
+            return;
+        }
+        auto const first = page_ * max_keys_per_call;
+        auto const keys = std::min(max_keys_per_call, request_.range->count - first);
+        auto const reply = read_page_reply(outcome.reply, keys, request_.fencing && !only_survey_);
+        if (!reply || (only_survey_ && std::holds_alternative<PageGrant>(*reply))) {
+            finish(nonsense(*node_, request_.range->describe()));
+            return;
+        }
+        if (auto const* const grant = std::get_if<PageGrant>(&*reply)) {
+            finish(Granted{first + grant->index, grant->token, request_.ttl, outcome.since, nullptr});
+            return;
+        }
+        page_held(std::get<PageHeld>(*reply));
+    }
+
+    void page_held(PageHeld const& held)
+    {
+        if (!searching_) {
+            if (held.earliest_expiry && (!earliest_expiry_ || *held.earliest_expiry < *earliest_expiry_))
+                earliest_expiry_ = held.earliest_expiry;
+            foreign_ += held.foreign.value_or(0);
+        }
+        if (++page_ < pages_) {
+            call_page();
+        } else if (std::exchange(searching_, false)) {
+            page_ = 0;
+            call_page();
+        } else {
+            finish(busy());
+        }
+    }
+
+    [[nodiscard]] Busy busy()
+    {
+        auto const now = node_->runtime().now();
+        Busy busy{earliest_expiry_, survey_ && foreign_ == request_.range->count};
+        if (request_.range->count <= small_range)
+            return busy;
+        auto& notes = node_->ranges().notes(request_.range);
+        if (survey_) {
+            notes.next_survey = now + survey_pause;
+            notes.earliest_expiry = earliest_expiry_ ? now + *earliest_expiry_ : Instant::min();
+        } else {
+            if (notes.next_survey == Instant{})
+                notes.next_survey = now;
+            if (notes.earliest_expiry > now)
+                busy.earliest_expiry = std::chrono::ceil<std::chrono::milliseconds>(notes.earliest_expiry - now);
+        }
+        return busy;
+    }
+
+    void finish(ClaimReply reply) { std::move(handler_)(std::move(reply)); }
+
+    NodePtr node_;
+    ClaimRequest request_;
+    ReplyHandler<ClaimReply> handler_;
+    std::uint32_t pages_;
+    std::uint32_t page_ = 0;
+    /// the present pass over the pages looks for the owner and takes nothing
+    bool searching_ = false;
+    /// a busy answer shall tell when the first key expires and whether any can
+    bool survey_ = false;
+    bool only_survey_ = false;
+    std::optional<std::chrono::milliseconds> earliest_expiry_;
+    std::uint32_t foreign_ = 0;
+};
+
+// A first attempt cannot find a claim of its own owner, which is new: so no GET, which Redis 6 refuses and which brings
+// whatever somebody else wrote there. Later attempts take the script, which extends what it finds.
+void claim_named_key(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+{
+    resp::Command command("SET");
+    command.add(request.range->key(0)).add(request.owner).add("NX").add("PX").add(request.ttl.count());
+    auto const not_after = request.not_after;
+    node->route()->execute(
+        std::move(command), not_after,
+        [node, request = std::move(request), handler = std::move(handler)](Outcome outcome) mutable {
+            if (outcome.delivery != Delivery::answered)
+                std::move(handler)(undelivered<ClaimReply>(std::move(outcome)));
+            else if (outcome.reply.is_ok())
+                std::move(handler)(ClaimReply(Granted{0, 0, request.ttl, outcome.since, nullptr}));
+            else if (outcome.reply.is_error())
+                std::move(handler)(ClaimReply(node->refuse(outcome.reply, request.range->describe())));
+            else if (outcome.reply.is_null())
+                std::make_shared<RangeClaim>(node, std::move(request), std::move(handler))->start_survey();
+            else
+                std::move(handler)(ClaimReply(nonsense(*node, request.range->describe())));
+        });
+}
+
+} // namespace
+
+void claim(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+{
+    node->route()->note_ttl(request.ttl);
+    if (request.range->count == 1 && !request.fencing && !request.earliest_attempt)
+        claim_named_key(node, std::move(request), std::move(handler));
+    else
+        std::make_shared<RangeClaim>(node, std::move(request), std::move(handler))->start();
+}
+
+} // namespace tenure::redis

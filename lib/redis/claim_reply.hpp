@@ -1,0 +1,35 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "resp/value.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+namespace tenure::redis
+{
+
+/** The answers of the claiming scripts (see scripts.hpp), for one page of a range. */
+struct PageGrant {
+    /// counted from 0 within the page
+    std::uint32_t index = 0;
+    /// 0: none was asked for
+    std::uint64_t token = 0;
+};
+struct PageHeld {
+    /// unset: not asked for, or none expires
+    std::optional<std::chrono::milliseconds> earliest_expiry;
+    /// keys of another type or without ttl; unset: not asked for
+    std::optional<std::uint32_t> foreign;
+};
+using PageReply = std::variant<PageGrant, PageHeld>;
+
+/** Reads the answer about a page of `keys` keys; unset if it makes no sense. */
+[[nodiscard]] std::optional<PageReply> read_page_reply(resp::Value const& reply, std::uint32_t keys, bool fencing);
+
+/** A fencing token as text; unset unless it is a number from 1 up. */
+[[nodiscard]] std::optional<std::uint64_t> read_token(resp::Value const& text);
+
+} // namespace tenure::redis

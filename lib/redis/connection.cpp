@@ -1,0 +1,320 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Moves bytes, time and handlers between a stream, the runtime and the state machine of a connection.
+#include "connection_factory.hpp"
+#include "connection_machine.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+class StreamConnection final : public Connection,
+                               private StreamEvents,
+                               public std::enable_shared_from_this<StreamConnection>
+{
+public:
+    StreamConnection(
+        std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options)
+        : runtime_(std::move(runtime))
+        , config_(std::move(config))
+        , streams_(std::move(streams))
+        , machine_(
+              MachineConfig{config_, std::move(options.name), options.max_reply_bytes},
+              [runtime = runtime_.get()] { return runtime->random(); })
+    {
+    }
+
+    ~StreamConnection() override;
+
+    void execute(resp::Command command, Instant not_after, OutcomeHandler handler) override
+    {
+        machine_.execute(std::move(command), not_after, std::move(handler), runtime_->now());
+        run_soon();
+    }
+
+    bool ready() const noexcept override { return machine_.state() == ConnectionState::ready; }
+    ConnectionState state() const noexcept override { return machine_.state(); }
+
+    void open() override
+    {
+        machine_.open(runtime_->now());
+        run_soon();
+    }
+
+    void on_state(std::function<void(ConnectionState)> handler) override { state_handler_ = std::move(handler); }
+    void on_push(std::function<void(resp::Value const&)> handler) override { push_handler_ = std::move(handler); }
+    Instant oldest_unanswered() const noexcept override { return machine_.oldest_unanswered(); }
+    ServerInfo const& server() const noexcept override { return machine_.server(); }
+    std::string last_error() const override { return machine_.last_error(); }
+    void close() noexcept override;
+
+private:
+    void on_connected(StreamError const& error) override;
+    void on_read(StreamError const& error, std::string_view bytes) override;
+    void on_written(StreamError const& error, std::size_t written, std::string buffer) override;
+
+    void run_soon();
+    void run();
+    void take_actions();
+    void perform(Action action);
+    void connect(Instant deadline);
+    void drop_stream() noexcept;
+    void write();
+    void read();
+    void arm_timer();
+    void cancel_timer() noexcept;
+
+    std::shared_ptr<Runtime> const runtime_;
+    RedisConfig const config_;
+    StreamFactory const streams_;
+    ConnectionMachine machine_;
+    std::function<void(ConnectionState)> state_handler_;
+    std::function<void(resp::Value const&)> push_handler_;
+    /// null while there is no attempt and no connection
+    std::shared_ptr<Stream> stream_;
+    bool connected_ = false;
+    bool reading_ = false;
+    bool writing_ = false;
+    /// a `run` is on its way
+    bool run_posted_ = false;
+    /// the buffer of the last write, so that a steady load allocates none
+    std::string spare_;
+    Runtime::TimerId timer_ = 0;
+    Instant timer_at_ = Instant::max();
+};
+
+StreamConnection::~StreamConnection()
+{
+    // nobody is left who could call in; what was promised an outcome gets it all the same
+    machine_.close();
+    drop_stream();
+    cancel_timer();
+    try {
+        Action action;
+        while (machine_.next(action, Instant{}))
+            if (auto* const done = std::get_if<Complete>(&action))
+                runtime_->post([handler = std::move(done->handler), outcome = std::move(done->outcome)]() mutable {
+                    std::move(handler)(std::move(outcome));
+                });
+    } catch (...) { // out of memory: their owners are told nothing, which is all that is left to do
+    }
+}
+
+void StreamConnection::close() noexcept
+{
+    machine_.close();
+    drop_stream();
+    cancel_timer();
+    run_soon();
+}
+
+// -- what the stream tells --
+
+void StreamConnection::on_connected(StreamError const& error)
+{
+    auto const self = shared_from_this();
+    connected_ = !error;
+    machine_.connected(error, runtime_->now());
+    run();
+}
+
+void StreamConnection::on_read(StreamError const& error, std::string_view bytes)
+{
+    auto const self = shared_from_this();
+    reading_ = false;
+    if (error)
+        machine_.lost(error, runtime_->now());
+    else
+        machine_.received(bytes);
+    take_actions();
+    // what the answered ones ask for next leaves before the next read is tried: the server works meanwhile
+    if (!run_posted_)
+        run();
+}
+
+void StreamConnection::on_written(StreamError const& error, std::size_t written, std::string buffer)
+{
+    auto const self = shared_from_this();
+    writing_ = false;
+    spare_ = std::move(buffer);
+    machine_.written(error, written, runtime_->now());
+    // what waited for this write goes with whatever else comes in this turn
+    if (!run_posted_)
+        run();
+}
+
+// -- what the machine wants --
+
+void StreamConnection::run_soon()
+{
+    if (run_posted_)
+        return;
+    run_posted_ = true;
+    runtime_->post([self = shared_from_this()] {
+        self->run_posted_ = false;
+        self->run();
+    });
+}
+
+void StreamConnection::run()
+{
+    take_actions();
+    write();
+    read();
+    arm_timer();
+}
+
+void StreamConnection::take_actions()
+{
+    auto const now = runtime_->now();
+    Action action;
+    try {
+        while (machine_.next(action, now))
+            perform(std::move(action));
+    } catch (...) {
+        // the handler's exception is its caller's; the other requests go on
+        run_soon();
+        throw;
+    }
+}
+
+void StreamConnection::perform(Action action)
+{
+    std::visit(
+        [this](auto& what) {
+            using Kind = std::decay_t<decltype(what)>;
+            if constexpr (std::is_same_v<Kind, Complete>) {
+                std::move(what.handler)(std::move(what.outcome));
+            } else if constexpr (std::is_same_v<Kind, DeliverPush>) {
+                // a copy: the handler may replace itself
+                if (auto const handler = push_handler_)
+                    handler(what.value);
+            } else if constexpr (std::is_same_v<Kind, TellState>) {
+                auto const handler = state_handler_;
+                if (what.state == ConnectionState::closed) {
+                    // they may own this connection's owner
+                    state_handler_ = nullptr;
+                    push_handler_ = nullptr;
+                }
+                if (handler)
+                    handler(what.state);
+            } else if constexpr (std::is_same_v<Kind, WriteLog>) {
+                if (runtime_->logs(what.level))
+                    runtime_->log(what.level, what.line);
+            } else if constexpr (std::is_same_v<Kind, ConnectStream>) {
+                connect(what.deadline);
+            } else if constexpr (std::is_same_v<Kind, DropStream>) {
+                drop_stream();
+            }
+        },
+        action);
+}
+
+void StreamConnection::connect(Instant deadline)
+{
+    try {
+        stream_ = streams_(runtime_, config_);
+        stream_->connect(*this, deadline);
+    } catch (std::exception const& error) {
+        drop_stream();
+        machine_.connected({make_error_code(errc::store_unavailable), error.what(), true}, runtime_->now());
+    }
+}
+
+void StreamConnection::drop_stream() noexcept
+{
+    connected_ = reading_ = writing_ = false;
+    if (auto const stream = std::exchange(stream_, nullptr))
+        stream->close();
+}
+
+void StreamConnection::write()
+{
+    if (!connected_ || writing_ || !machine_.has_output())
+        return;
+    std::string out = std::exchange(spare_, {});
+    out.clear();
+    machine_.take_output(out, runtime_->now());
+    if (out.empty()) {
+        spare_ = std::move(out);
+    } else {
+        writing_ = true;
+        stream_->write(std::move(out));
+    }
+    // those whose time was over
+    take_actions();
+}
+
+void StreamConnection::read()
+{
+    if (!connected_ || reading_)
+        return;
+    reading_ = true;
+    stream_->read();
+}
+
+void StreamConnection::arm_timer()
+{
+    auto const when = machine_.wake_at();
+    if (when == Instant::max()) {
+        // an early call of a timer does no harm, and the armed read keeps the loop alive anyway
+        if (machine_.state() != ConnectionState::ready)
+            cancel_timer();
+        return;
+    }
+    if (timer_ != 0 && timer_at_ <= when)
+        return;
+    cancel_timer();
+    timer_at_ = when;
+    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
+        auto const self = weak.lock();
+        if (!self)
+            return;
+        self->timer_ = 0;
+        self->timer_at_ = Instant::max();
+        self->machine_.timeout(self->runtime_->now());
+        self->run();
+    });
+}
+
+void StreamConnection::cancel_timer() noexcept
+{
+    runtime_->cancel(std::exchange(timer_, 0));
+    timer_at_ = Instant::max();
+}
+
+} // namespace
+
+std::string describe(RedisConfig const& config)
+{
+    std::string where;
+    if (!config.socket_path.empty())
+        where = "redis+unix://" + config.socket_path;
+    else {
+        bool const is_ipv6 = config.host.find(':') != std::string::npos;
+        where = config.tls.enabled ? "rediss://" : "redis://";
+        where += is_ipv6 ? "[" + config.host + "]" : config.host;
+        where += ":" + std::to_string(config.port);
+    }
+    if (!config.socket_path.empty())
+        return config.database == 0 ? where : where + "?db=" + std::to_string(config.database);
+    return where + "/" + std::to_string(config.database);
+}
+
+std::shared_ptr<Connection>
+make_connection(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options)
+{
+    if (options.name.empty())
+        options.name = describe(config);
+    return std::make_shared<StreamConnection>(
+        std::move(runtime), std::move(config), std::move(streams), std::move(options));
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,54 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+namespace tenure::redis
+{
+
+/** How long to wait before the next attempt to connect: from a tenth of a second, doubling up to the limit, each with
+ * jitter so that a fleet does not come back in step. */
+class Backoff
+{
+public:
+    Backoff(std::chrono::milliseconds longest, std::function<std::uint64_t()> random)
+        : longest_(longest)
+        , random_(std::move(random))
+    {
+    }
+
+    /** An attempt failed. */
+    [[nodiscard]] std::chrono::nanoseconds after_failure()
+    {
+        std::chrono::nanoseconds const step = std::min<std::chrono::nanoseconds>(shortest * (1 << failures_), longest_);
+        failures_ = std::min(failures_ + 1, 16);
+        return step / 2 + part_of(step / 2);
+    }
+
+    /** A connection that worked was lost: the server is probably there, so a lease should not wait long. */
+    [[nodiscard]] std::chrono::nanoseconds after_loss()
+    {
+        failures_ = 0;
+        return part_of(std::min<std::chrono::nanoseconds>(shortest / 4, longest_));
+    }
+
+private:
+    static constexpr std::chrono::milliseconds shortest{100};
+
+    [[nodiscard]] std::chrono::nanoseconds part_of(std::chrono::nanoseconds whole)
+    {
+        auto const span = static_cast<std::uint64_t>(whole.count()) + 1;
+        return std::chrono::nanoseconds(static_cast<std::int64_t>(random_() % span));
+    }
+
+    std::chrono::nanoseconds longest_;
+    std::function<std::uint64_t()> random_;
+    /// failed attempts since a connection last worked
+    int failures_ = 0;
+};
+
+} // namespace tenure::redis

@@ -1,0 +1,72 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "connection.hpp"
+
+#include <tenure/errc.hpp>
+#include <tenure/redis_config.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tenure::redis
+{
+
+/** Why a server cannot be used. */
+struct Refusal {
+    error_code error;
+    /// the server's words without secrets, and what to do
+    std::string detail;
+    /// a person has to act first
+    bool fatal = false;
+};
+
+/** The dialogue that makes a fresh connection usable: HELLO or AUTH, then SELECT. Pure: replies in, bytes out.
+ *
+ *  Each step waits for a good reply to the one before. Whoever runs it lets nothing else out until it is done: commands
+ * behind a refused AUTH would run as the default user, and those behind a refused SELECT in database 0.
+ */
+class Handshake
+{
+public:
+    enum class Progress { more, done, refused };
+
+    explicit Handshake(RedisConfig const& config);
+
+    /** Starts over, for a new connection; `bytes` then holds the first request. */
+    void start();
+
+    /** Takes the answer to the last bytes. */
+    [[nodiscard]] Progress reply(resp::Value const& value);
+
+    /** What has to be written next; empty unless `start` or a reply asked for more. */
+    [[nodiscard]] std::string take_bytes();
+    [[nodiscard]] bool has_bytes() const noexcept { return !bytes_.empty(); }
+
+    [[nodiscard]] Refusal const& refusal() const noexcept { return refusal_; }
+    [[nodiscard]] ServerInfo const& server() const noexcept { return server_; }
+
+    /** The text in printable form, of bounded length and without the password. */
+    [[nodiscard]] std::string harmless(std::string_view text) const;
+
+private:
+    enum class Step { hello, auth, select, done };
+
+    Progress ask(Step step);
+    Progress after_login();
+    Progress hello_reply(resp::Value const& value);
+    Progress refuse(resp::Value const& value);
+    Progress refuse(errc error, bool fatal, std::string detail);
+    bool read_server(resp::Value const& value);
+
+    std::string username_;
+    std::string password_;
+    std::uint32_t database_;
+    Step step_ = Step::hello;
+    std::string bytes_;
+    Refusal refusal_;
+    ServerInfo server_;
+};
+
+} // namespace tenure::redis

@@ -1,0 +1,350 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "connection_machine.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+/// a connection that was lost sooner than this did not work: the next attempt is a later one, not a first one
+constexpr std::chrono::seconds proven{1};
+/// what leaves in one write at most; the rest follows, and is younger when it is stamped
+constexpr std::size_t largest_write = std::size_t{256} * 1024;
+
+std::string milliseconds_text(Instant::duration duration)
+{
+    return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count()) + " ms";
+}
+
+/// users see this library's errors; the system's words go into the detail
+error_code public_code(error_code error)
+{
+    return error.category() == tenure_category() ? error : make_error_code(errc::store_unavailable);
+}
+
+} // namespace
+
+ConnectionMachine::ConnectionMachine(MachineConfig config, std::function<std::uint64_t()> random)
+    : config_(std::move(config))
+    , handshake_(config_.redis)
+    , backoff_(config_.redis.reconnect_backoff, std::move(random))
+{
+}
+
+// -- events --
+
+void ConnectionMachine::open(Instant now)
+{
+    if (phase_ == Phase::idle || (phase_ == Phase::failed && now >= deadline_))
+        begin_connect(now);
+}
+
+void ConnectionMachine::execute(resp::Command command, Instant not_after, OutcomeHandler handler, Instant now)
+{
+    open(now);
+    Request request{std::move(command), not_after, std::move(handler)};
+    if (phase_ == Phase::closed || phase_ == Phase::failed) {
+        not_sent(std::move(request), failure_.error, failure_.detail, failure_.fatal);
+        return;
+    }
+    earliest_not_after_ = std::min(earliest_not_after_, not_after);
+    queue_.push(std::move(request));
+}
+
+void ConnectionMachine::connected(StreamError const& error, Instant now)
+{
+    if (phase_ != Phase::connecting)
+        return;
+    if (error) {
+        fail({public_code(error.code), handshake_.harmless(error.text()), error.fatal}, now);
+        return;
+    }
+    handshake_.start();
+    parser_.reset();
+    subscribed_ = false;
+    handed_out_ = write_begin_ = 0;
+    enter(Phase::login);
+}
+
+void ConnectionMachine::lost(StreamError const& error, Instant now)
+{
+    if (!has_stream())
+        return;
+    std::string detail = handshake_.harmless(error.text());
+    if (phase_ == Phase::login && !error.fatal)
+        detail += " before the login was answered";
+    // a connection that has worked needs nobody to act: whatever broke it, the next attempt tells
+    fail({public_code(error.code), std::move(detail), error.fatal && phase_ != Phase::ready}, now);
+}
+
+void ConnectionMachine::written(StreamError const& error, std::size_t bytes, Instant now)
+{
+    if (!error || !has_stream())
+        return;
+    // what surely did not leave goes on waiting for the next connection
+    while (queue_.written() > 0 && queue_[queue_.written() - 1].first_byte >= write_begin_ + bytes) {
+        queue_.unmark_written();
+        earliest_not_after_ = std::min(earliest_not_after_, queue_[queue_.written()].not_after);
+    }
+    lost(error, now);
+}
+
+void ConnectionMachine::timeout(Instant now)
+{
+    if (now >= deadline_) {
+        if (phase_ == Phase::connecting || phase_ == Phase::login) {
+            auto const limit = milliseconds_text(config_.redis.connect_timeout);
+            fail(
+                {make_error_code(errc::store_unavailable),
+                 phase_ == Phase::connecting ? "no connection within " + limit
+                                             : "connected, but no answer to the login within " + limit,
+                 false},
+                now);
+        } else if (phase_ == Phase::backing_off) {
+            begin_connect(now);
+        }
+    }
+    expire_waiting(now);
+}
+
+void ConnectionMachine::close()
+{
+    if (phase_ == Phase::closed)
+        return;
+    bool const had_stream = has_stream();
+    failure_ = Refusal{make_error_code(errc::closed), "the connection was closed", false};
+    answer_written(failure_.error, failure_.detail);
+    while (!queue_.empty())
+        not_sent(queue_.take_front(), failure_.error, failure_.detail, false);
+    if (had_stream)
+        actions_.emplace_back(DropStream{});
+    parser_.reset();
+    enter(Phase::closed);
+}
+
+// -- results --
+
+bool ConnectionMachine::next(Action& action, Instant now)
+{
+    for (;;) {
+        if (!actions_.empty()) {
+            action = std::move(actions_.front());
+            actions_.pop_front();
+            return true;
+        }
+        if (phase_ != Phase::login && phase_ != Phase::ready)
+            return false;
+        auto limit = config_.max_reply_bytes;
+        if (queue_.written() > 0)
+            limit = std::max(limit, queue_.front().command.expected_reply_bytes());
+        resp::Value value;
+        switch (parser_.next(value, limit)) {
+        case resp::Parser::Status::incomplete:
+            return false;
+        case resp::Parser::Status::malformed:
+            protocol_failure(parser_.error(), now);
+            break;
+        case resp::Parser::Status::complete:
+            if (take_value(action, std::move(value), now))
+                return true;
+            break;
+        }
+    }
+}
+
+bool ConnectionMachine::has_output() const noexcept
+{
+    return phase_ == Phase::ready ? queue_.waiting() > 0 : phase_ == Phase::login && handshake_.has_bytes();
+}
+
+void ConnectionMachine::take_output(std::string& out, Instant now)
+{
+    if (phase_ == Phase::login) {
+        out += handshake_.take_bytes();
+        return;
+    }
+    if (phase_ != Phase::ready)
+        return;
+    if (now >= earliest_not_after_)
+        expire_waiting(now);
+    write_begin_ = handed_out_;
+    while (queue_.waiting() > 0 && out.size() < largest_write) {
+        auto& request = queue_[queue_.written()];
+        auto const before = out.size();
+        request.command.append_to(out);
+        request.since = now;
+        request.missing = request.command.expected_answers();
+        request.first_byte = handed_out_;
+        handed_out_ += out.size() - before;
+        queue_.mark_written();
+    }
+    if (queue_.waiting() == 0)
+        earliest_not_after_ = Instant::max();
+}
+
+Instant ConnectionMachine::wake_at() const noexcept
+{
+    Instant when = queue_.waiting() > 0 ? earliest_not_after_ : Instant::max();
+    if (phase_ == Phase::connecting || phase_ == Phase::login || phase_ == Phase::backing_off)
+        when = std::min(when, deadline_);
+    return when;
+}
+
+ConnectionState ConnectionMachine::state() const noexcept
+{
+    switch (phase_) {
+    case Phase::idle:
+        return ConnectionState::idle;
+    case Phase::connecting:
+    case Phase::login:
+        return ConnectionState::connecting;
+    case Phase::ready:
+        return ConnectionState::ready;
+    case Phase::backing_off:
+        return ConnectionState::backing_off;
+    case Phase::failed:
+        return ConnectionState::failed;
+    case Phase::closed:
+        break;
+    }
+    return ConnectionState::closed;
+}
+
+Instant ConnectionMachine::oldest_unanswered() const noexcept
+{
+    return queue_.written() > 0 ? queue_.front().since : Instant::max();
+}
+
+// -- transitions --
+
+bool ConnectionMachine::has_stream() const noexcept
+{
+    return phase_ == Phase::connecting || phase_ == Phase::login || phase_ == Phase::ready;
+}
+
+void ConnectionMachine::enter(Phase phase)
+{
+    auto const before = state();
+    phase_ = phase;
+    if (state() != before)
+        actions_.emplace_back(TellState{state()});
+}
+
+void ConnectionMachine::begin_connect(Instant now)
+{
+    deadline_ = now + config_.redis.connect_timeout;
+    enter(Phase::connecting);
+    actions_.emplace_back(ConnectStream{deadline_});
+}
+
+void ConnectionMachine::become_ready(Instant now)
+{
+    ready_since_ = now;
+    failure_ = {};
+    logged_failure_.clear();
+    auto const& server = handshake_.server();
+    std::string what =
+        server.server.empty() ? "a server that does not tell its version" : server.server + " " + server.version;
+    if (!server.mode.empty())
+        what += ", " + server.mode + " " + server.role;
+    log(LogLevel::info, "connected to " + what + ", RESP" + std::to_string(server.protocol));
+    enter(Phase::ready);
+}
+
+void ConnectionMachine::fail(Refusal why, Instant now)
+{
+    bool const was_ready = phase_ == Phase::ready;
+    auto const unanswered = queue_.written();
+    failure_ = std::move(why);
+    parser_.reset();
+    actions_.emplace_back(DropStream{});
+    answer_written(failure_.error, failure_.detail);
+    if (failure_.fatal) {
+        deadline_ = now + config_.redis.reconnect_backoff;
+        fail_for_good();
+    } else {
+        retry(was_ready, unanswered, now);
+    }
+}
+
+void ConnectionMachine::fail_for_good()
+{
+    log(logged_failure_ == failure_.detail ? LogLevel::debug : LogLevel::error, "cannot be used: " + failure_.detail);
+    logged_failure_ = failure_.detail;
+    while (!queue_.empty())
+        not_sent(queue_.take_front(), failure_.error, failure_.detail, true);
+    enter(Phase::failed);
+}
+
+void ConnectionMachine::retry(bool was_ready, std::size_t unanswered, Instant now)
+{
+    bool const worked = was_ready && now - ready_since_ >= proven;
+    auto const pause = worked ? backoff_.after_loss() : backoff_.after_failure();
+    deadline_ = now + pause;
+    std::string line = was_ready ? "lost the connection: " : "cannot connect: ";
+    line += failure_.detail;
+    if (unanswered > 0)
+        line += "; requests without an answer: " + std::to_string(unanswered);
+    line += "; trying again in " + milliseconds_text(pause);
+    log(!was_ready && logged_failure_ == failure_.detail ? LogLevel::debug : LogLevel::warning, std::move(line));
+    logged_failure_ = failure_.detail;
+    enter(Phase::backing_off);
+}
+
+void ConnectionMachine::expire_waiting(Instant now)
+{
+    if (now < earliest_not_after_)
+        return;
+    auto const error = failure_.error ? failure_.error : make_error_code(errc::store_unavailable);
+    auto const detail =
+        failure_.detail.empty() ? std::string("still unwritten when its time was over") : failure_.detail;
+    queue_.take_waiting(
+        [now](Request const& request) { return now >= request.not_after; },
+        [&](Request request) { not_sent(std::move(request), error, detail, false); });
+    earliest_not_after_ = Instant::max();
+    for (std::size_t i = queue_.written(); i < queue_.size(); ++i)
+        earliest_not_after_ = std::min(earliest_not_after_, queue_[i].not_after);
+}
+
+void ConnectionMachine::answer_written(error_code error, std::string const& detail)
+{
+    while (queue_.written() > 0) {
+        auto request = queue_.take_front();
+        Outcome outcome;
+        outcome.delivery = Delivery::unknown;
+        outcome.since = request.since;
+        outcome.error = error;
+        outcome.detail = detail;
+        complete(std::move(request), std::move(outcome));
+    }
+}
+
+void ConnectionMachine::not_sent(Request request, error_code error, std::string detail, bool fatal)
+{
+    Outcome outcome;
+    outcome.delivery = Delivery::not_sent;
+    outcome.error = error;
+    outcome.detail = std::move(detail);
+    outcome.fatal = fatal;
+    complete(std::move(request), std::move(outcome));
+}
+
+void ConnectionMachine::complete(Request request, Outcome outcome)
+{
+    actions_.emplace_back(Complete{std::move(request.handler), std::move(outcome)});
+}
+
+void ConnectionMachine::log(LogLevel level, std::string line)
+{
+    actions_.emplace_back(WriteLog{level, config_.name + ": " + std::move(line)});
+}
+
+} // namespace tenure::redis

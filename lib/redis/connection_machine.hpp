@@ -1,0 +1,137 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "connection_backoff.hpp"
+#include "connection_handshake.hpp"
+#include "connection_queue.hpp"
+#include "resp/parser.hpp"
+#include "stream.hpp"
+
+#include <tenure/log.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace tenure::redis
+{
+
+/** What the machine wants done. */
+struct ConnectStream {
+    Instant deadline;
+};
+struct DropStream {
+};
+struct Complete {
+    OutcomeHandler handler;
+    Outcome outcome;
+};
+struct DeliverPush {
+    resp::Value value;
+};
+struct TellState {
+    ConnectionState state;
+};
+struct WriteLog {
+    LogLevel level;
+    std::string line;
+};
+using Action = std::variant<std::monostate, ConnectStream, DropStream, Complete, DeliverPush, TellState, WriteLog>;
+
+struct MachineConfig {
+    RedisConfig redis;
+    std::string name;
+    std::size_t max_reply_bytes;
+};
+
+/** A connection as a state machine: events and the time in; bytes, actions and the time of the next wake-up out. It
+ * does no I/O, has no clock, and calls nobody but the source of randomness.
+ *
+ *  After each event the driver takes actions by `next` until there is none; what it calls for an action may give the
+ * machine further events. Then it writes what `take_output` gives, unless a write is under way.
+ */
+class ConnectionMachine
+{
+public:
+    ConnectionMachine(MachineConfig config, std::function<std::uint64_t()> random);
+
+    // -- events --
+    void open(Instant now);
+    void execute(resp::Command command, Instant not_after, OutcomeHandler handler, Instant now);
+    void connected(StreamError const& error, Instant now);
+    /** `bytes` must stay valid until `next` has answered false. */
+    void received(std::string_view bytes) { parser_.feed(bytes); }
+    /** The stream ended or failed. */
+    void lost(StreamError const& error, Instant now);
+    /** A write ended; after an error the bytes from `bytes` on surely did not leave. */
+    void written(StreamError const& error, std::size_t bytes, Instant now);
+    /** To be called at `wake_at` or later. */
+    void timeout(Instant now);
+    void close();
+
+    // -- results --
+    /** Takes the next action; false: none. */
+    [[nodiscard]] bool next(Action& action, Instant now);
+    [[nodiscard]] bool has_output() const noexcept;
+    /** Appends what may be written now, which counts as written from then on: `now` must have been read just before.
+     * Requests whose time is over are dropped: take actions afterwards. */
+    void take_output(std::string& out, Instant now);
+    /** When `timeout` has to be called; Instant::max(): never. */
+    [[nodiscard]] Instant wake_at() const noexcept;
+
+    [[nodiscard]] ConnectionState state() const noexcept;
+    [[nodiscard]] Instant oldest_unanswered() const noexcept;
+    [[nodiscard]] ServerInfo const& server() const noexcept { return handshake_.server(); }
+    [[nodiscard]] std::string const& last_error() const noexcept { return failure_.detail; }
+
+private:
+    enum class Phase { idle, connecting, login, ready, backing_off, failed, closed };
+
+    void enter(Phase phase);
+    void begin_connect(Instant now);
+    void become_ready(Instant now);
+    /// the attempt to connect or the connection is over
+    void fail(Refusal why, Instant now);
+    void fail_for_good();
+    void retry(bool was_ready, std::size_t unanswered, Instant now);
+    void expire_waiting(Instant now);
+    void answer_written(error_code error, std::string const& detail);
+    void not_sent(Request request, error_code error, std::string detail, bool fatal);
+    void complete(Request request, Outcome outcome);
+    void log(LogLevel level, std::string line);
+    [[nodiscard]] bool has_stream() const noexcept;
+
+    // what arrives on the connection
+    bool take_value(Action& action, resp::Value value, Instant now);
+    void take_login_reply(resp::Value const& value, Instant now);
+    bool take_reply(Action& action, resp::Value value, Instant now);
+    bool take_confirmation(Action& action, resp::Value value, Instant now);
+    void protocol_failure(std::string detail, Instant now);
+
+    MachineConfig const config_;
+    Handshake handshake_;
+    Backoff backoff_;
+    resp::Parser parser_;
+    RequestQueue queue_;
+    std::deque<Action> actions_;
+    Phase phase_ = Phase::idle;
+    /// why there is no connection; its detail is empty while there is one
+    Refusal failure_;
+    /// the failure that was logged last, so that an outage is not logged at every attempt
+    std::string logged_failure_;
+    /// connecting, login: when the attempt is over. backing_off, failed: when the next may begin
+    Instant deadline_{};
+    Instant ready_since_{};
+    /// no waiting request has an earlier not_after
+    Instant earliest_not_after_ = Instant::max();
+    /// bytes of requests handed out since the connection was made, and where the write under way begins
+    std::uint64_t handed_out_ = 0;
+    std::uint64_t write_begin_ = 0;
+    /// RESP2: a subscription was confirmed, so message arrays are pushes
+    bool subscribed_ = false;
+};
+
+} // namespace tenure::redis

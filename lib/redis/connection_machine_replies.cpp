@@ -1,0 +1,149 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What arrives on a connection, and whose it is.
+#include "connection_machine.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+using Answer = resp::Command::Answer;
+
+std::optional<Answer> confirmation_kind(resp::Value const& value)
+{
+    if (!value.is_list() || value.elements().size() < 2)
+        return std::nullopt;
+    constexpr std::array<std::pair<std::string_view, Answer>, 6> words{{
+        {"subscribe", Answer::subscribe},
+        {"psubscribe", Answer::psubscribe},
+        {"ssubscribe", Answer::ssubscribe},
+        {"unsubscribe", Answer::unsubscribe},
+        {"punsubscribe", Answer::punsubscribe},
+        {"sunsubscribe", Answer::sunsubscribe},
+    }};
+    auto const word = value.elements().front().as_string();
+    for (auto const& [text, kind] : words)
+        if (word == text)
+            return kind;
+    return std::nullopt;
+}
+
+bool is_message(resp::Value const& value)
+{
+    if (value.type() != resp::Type::array || value.elements().size() < 3)
+        return false;
+    auto const word = value.elements().front().as_string();
+    return word == "message" || word == "pmessage" || word == "smessage";
+}
+
+bool begins(Answer kind) noexcept
+{
+    return kind == Answer::subscribe || kind == Answer::psubscribe || kind == Answer::ssubscribe;
+}
+
+} // namespace
+
+bool ConnectionMachine::take_value(Action& action, resp::Value value, Instant now)
+{
+    if (value.type() == resp::Type::push) {
+        if (phase_ == Phase::ready && confirmation_kind(value))
+            return take_confirmation(action, std::move(value), now);
+        action = DeliverPush{std::move(value)};
+        return true;
+    }
+    if (phase_ == Phase::login) {
+        take_login_reply(value, now);
+        return false;
+    }
+    if (server().protocol == 2 && value.type() == resp::Type::array) {
+        // without the push type, only what was asked before tells a message from a reply
+        bool const awaits_confirmation = queue_.written() > 0 && queue_.front().command.answer() != Answer::reply;
+        if (subscribed_ && is_message(value)) {
+            action = DeliverPush{std::move(value)};
+            return true;
+        }
+        if ((awaits_confirmation || (subscribed_ && queue_.written() == 0)) && confirmation_kind(value))
+            return take_confirmation(action, std::move(value), now);
+    }
+    return take_reply(action, std::move(value), now);
+}
+
+void ConnectionMachine::take_login_reply(resp::Value const& value, Instant now)
+{
+    if (handshake_.has_bytes()) {
+        protocol_failure("an answer to a login that was not sent yet", now);
+        return;
+    }
+    switch (handshake_.reply(value)) {
+    case Handshake::Progress::more:
+        break;
+    case Handshake::Progress::done:
+        become_ready(now);
+        break;
+    case Handshake::Progress::refused:
+        fail(handshake_.refusal(), now);
+        break;
+    }
+}
+
+bool ConnectionMachine::take_reply(Action& action, resp::Value value, Instant now)
+{
+    if (queue_.written() == 0) {
+        protocol_failure("a reply that nobody asked for", now);
+        return false;
+    }
+    if (queue_.front().command.answer() != Answer::reply && !value.is_error()) {
+        protocol_failure("a reply where a confirmation of a subscription was due", now);
+        return false;
+    }
+    auto request = queue_.take_front();
+    Complete done{std::move(request.handler), {}};
+    done.outcome.delivery = Delivery::answered;
+    done.outcome.since = request.since;
+    done.outcome.reply = std::move(value);
+    action = std::move(done);
+    return true;
+}
+
+bool ConnectionMachine::take_confirmation(Action& action, resp::Value value, Instant now)
+{
+    auto const kind = *confirmation_kind(value);
+    auto const& channel = value.elements()[1];
+    bool const is_awaited = queue_.written() > 0 && queue_.front().command.answer() == kind &&
+                            (channel.is_null() || queue_.front().command.names(channel.as_string()));
+    if (!is_awaited) {
+        if (begins(kind)) {
+            protocol_failure("a confirmation of a subscription that nobody asked for", now);
+            return false;
+        }
+        // a server may end a subscription by itself
+        action = DeliverPush{std::move(value)};
+        return true;
+    }
+    if (begins(kind))
+        subscribed_ = true;
+    if (--queue_.front().missing > 0)
+        return false;
+    auto request = queue_.take_front();
+    Complete done{std::move(request.handler), {}};
+    done.outcome.delivery = Delivery::answered;
+    done.outcome.since = request.since;
+    done.outcome.reply = std::move(value);
+    action = std::move(done);
+    return true;
+}
+
+void ConnectionMachine::protocol_failure(std::string detail, Instant now)
+{
+    fail({make_error_code(errc::protocol_error), "the server sent " + std::move(detail), false}, now);
+}
+
+} // namespace tenure::redis

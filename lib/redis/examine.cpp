@@ -1,0 +1,136 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "examine.hpp"
+
+#include "findings.hpp"
+
+#include <array>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+constexpr std::size_t round_trips = 5;
+// INFO of a server with many databases, clients and modules
+constexpr std::size_t info_reply_bytes = std::size_t{256} * 1024;
+
+// One setting at a time: Redis 6 takes no more.
+constexpr std::array<std::string_view, 6> settings{"appendonly", "appendfsync",      "save",
+                                                   "maxmemory",  "maxmemory-policy", "min-replicas-to-write"};
+
+class Examination : public std::enable_shared_from_this<Examination>
+{
+public:
+    Examination(
+        NodePtr node, std::string username, std::chrono::milliseconds ttl, Instant not_after,
+        ReplyHandler<Findings> handler)
+        : node_(std::move(node))
+        , username_(username.empty() ? "default" : std::move(username))
+        , not_after_(not_after)
+        , handler_(std::move(handler))
+    {
+        facts_.ttl = ttl;
+    }
+
+    // One after the other, so that each is a round trip of its own. TIME is among what leases need anyway.
+    void measure()
+    {
+        node_->route()->execute(resp::Command("TIME"), not_after_, [self = shared_from_this()](Outcome outcome) {
+            self->measured(std::move(outcome));
+        });
+    }
+
+private:
+    void measured(Outcome outcome)
+    {
+        if (outcome.delivery != Delivery::answered) {
+            facts_.unreachable = outcome.detail.empty() ? outcome.error.message() : outcome.detail;
+            finish();
+            return;
+        }
+        facts_.round_trips.push_back(node_->runtime().now() - outcome.since);
+        if (outcome.reply.is_error())
+            facts_.refused_commands.emplace_back("time");
+        else
+            facts_.server_time = outcome.reply;
+        if (facts_.round_trips.size() < round_trips)
+            measure();
+        else
+            ask();
+    }
+
+    void ask()
+    {
+        facts_.server = node_->route()->server();
+        resp::Command info("INFO");
+        info.expect_reply_bytes(info_reply_bytes);
+        ask_one(std::move(info), [this](resp::Value const& reply) {
+            if (reply.is_string())
+                facts_.info = read_info(reply.as_string());
+        });
+        for (auto const name : settings)
+            ask_one(resp::Command("CONFIG", "GET", name), [this, name](resp::Value const& reply) {
+                if (auto const pair = reply.elements(); pair.size() == 2 && pair[1].is_string())
+                    facts_.settings.emplace(name, pair[1].as_string());
+            });
+        ask_one(resp::Command("EVAL", "return 1", 0), [this](resp::Value const& reply) {
+            if (reply.is_error())
+                facts_.refused_commands.emplace_back("eval");
+        });
+        for (auto const& command : commands_to_check())
+            ask_permission(command);
+    }
+
+    void ask_permission(CommandToCheck const& command)
+    {
+        resp::Command question("ACL", "DRYRUN", username_);
+        for (auto const argument : command.words)
+            if (!argument.empty())
+                question.add(argument);
+        ask_one(std::move(question), [this, &command](resp::Value const& reply) {
+            if (reply.is_error())
+                return; // may not ask, or no such question before Redis 7
+            facts_.permissions_known = true;
+            // "... no permissions to run the 'del' command"; what it says about the keys of the example does not matter
+            if (reply.as_string().find("run the '") != std::string_view::npos)
+                facts_.missing_permissions.push_back(&command);
+        });
+    }
+
+    template <class Reader>
+    void ask_one(resp::Command command, Reader reader)
+    {
+        ++open_questions_;
+        node_->route()->execute(std::move(command), not_after_, [self = shared_from_this(), reader](Outcome outcome) {
+            if (outcome.delivery == Delivery::answered)
+                reader(outcome.reply);
+            if (--self->open_questions_ == 0)
+                self->finish();
+        });
+    }
+
+    void finish() { std::move(handler_)(judge(facts_)); }
+
+    NodePtr node_;
+    std::string username_;
+    Instant not_after_;
+    ReplyHandler<Findings> handler_;
+    Facts facts_;
+    std::size_t open_questions_ = 0;
+};
+
+} // namespace
+
+void examine(
+    NodePtr const& node, std::string username, std::chrono::milliseconds ttl, Instant not_after,
+    ReplyHandler<Findings> handler)
+{
+    std::make_shared<Examination>(node, std::move(username), ttl, not_after, std::move(handler))->measure();
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,253 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "findings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+using Severity = Finding::Severity;
+
+constexpr std::array commands{
+    CommandToCheck{{"eval", "return 1", "1", "key", ""}, true},
+    CommandToCheck{{"evalsha", "0000000000000000000000000000000000000000", "1", "key", ""}, true},
+    CommandToCheck{{"get", "key", "", "", ""}, true},
+    CommandToCheck{{"mget", "key", "", "", ""}, true},
+    CommandToCheck{{"exists", "key", "", "", ""}, true},
+    CommandToCheck{{"set", "key", "value", "", ""}, true},
+    CommandToCheck{{"del", "key", "", "", ""}, true},
+    CommandToCheck{{"pexpire", "key", "1000", "", ""}, true},
+    CommandToCheck{{"pexpireat", "key", "1000", "", ""}, true},
+    CommandToCheck{{"pttl", "key", "", "", ""}, true},
+    CommandToCheck{{"incr", "key", "", "", ""}, true},
+    CommandToCheck{{"time", "", "", "", ""}, true},
+    CommandToCheck{{"publish", "channel", "message", "", ""}, false},
+    CommandToCheck{{"subscribe", "channel", "", "", ""}, false},
+};
+
+constexpr std::string_view minimal_acl =
+    "resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat +pttl +incr +time ~PREFIX* "
+    "~{PREFIX*}:fence, and for wake-ups +publish +subscribe &{PREFIX*}:free";
+
+std::optional<std::string> lookup(std::map<std::string, std::string, std::less<>> const& map, std::string_view name)
+{
+    auto const found = map.find(name);
+    return found == map.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// The setting, or else the line of INFO that tells the same.
+std::optional<std::string> learned(Facts const& facts, std::string_view setting, std::string_view info)
+{
+    auto value = lookup(facts.settings, setting);
+    return value ? value : lookup(facts.info, info);
+}
+
+std::int64_t number(std::string_view text)
+{
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+std::string milliseconds(std::chrono::nanoseconds duration)
+{
+    auto const tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
+}
+
+Finding version(Facts const& facts)
+{
+    auto name = facts.server.server;
+    auto text = facts.server.version;
+    if (text.empty())
+        text = lookup(facts.info, "redis_version").value_or("");
+    if (text.empty())
+        return {Severity::unverified, "version", "not told", "leases need Redis 6 or newer, or Valkey"};
+    auto const observed = (name.empty() ? std::string("redis") : name) + " " + text;
+    if (name != "valkey" && number(text) < 6)
+        return {Severity::error, "version", observed, "leases need Redis 6 or newer, or Valkey: upgrade the server"};
+    return {Severity::ok, "version", observed, ""};
+}
+
+Finding role(Facts const& facts)
+{
+    auto role = lookup(facts.info, "role").value_or(facts.server.role);
+    auto const mode = lookup(facts.info, "redis_mode").value_or(facts.server.mode);
+    if (mode == "sentinel")
+        return {Severity::error, "role", "a sentinel", "a sentinel holds no keys: give the address of its master"};
+    if (mode == "cluster")
+        return {
+            Severity::error, "role", "a node of a cluster",
+            "keys of other nodes are refused here (MOVED): use a server of its own, or redis+cluster://"};
+    if (role == "slave" || role == "replica")
+        return {
+            Severity::error, "role", "a replica",
+            "it refuses every claim (READONLY): give the address of its master, or a name that follows the master"};
+    if (role != "master")
+        return {Severity::unverified, "role", "not told", "make sure that this is a master: replicas refuse claims"};
+    return {Severity::ok, "role", "master, " + (mode.empty() ? std::string("standalone") : mode), ""};
+}
+
+Finding round_trip(Facts const& facts)
+{
+    auto times = facts.round_trips;
+    std::sort(times.begin(), times.end());
+    auto const median = times[times.size() / 2];
+    auto const worst = times.back();
+    Finding finding{
+        Severity::ok, "round trip",
+        "median " + milliseconds(median) + ", worst of " + std::to_string(times.size()) + " " + milliseconds(worst) +
+            ", ttl " + std::to_string(facts.ttl.count()) + " ms",
+        ""};
+    if (worst * 3 > facts.ttl) {
+        finding.severity = Severity::error;
+        finding.advice =
+            "a lease is used up before it arrives: raise the ttl to ten round trips or more, or move closer";
+    } else if (worst * 10 > facts.ttl) {
+        finding.severity = Severity::warning;
+        finding.advice = "a few slow answers in a row lose a lease: raise the ttl to ten round trips or more";
+    }
+    return finding;
+}
+
+Finding clock(Facts const& facts)
+{
+    auto const parts = facts.server_time.elements();
+    if (parts.size() != 2)
+        return {Severity::unverified, "clock", "not told", "fencing tokens need TIME: grant +time"};
+    auto const server = std::chrono::seconds(number(parts[0].as_string()));
+    auto const local = std::chrono::system_clock::now().time_since_epoch();
+    auto const apart = std::chrono::duration_cast<std::chrono::seconds>(server - local).count();
+    std::string const observed = std::to_string(apart) + " s from this machine's";
+    if (apart > 10 || apart < -10)
+        return {
+            Severity::warning, "clock", observed,
+            "leases do not depend on it, but fencing tokens after a loss of data do: let both machines follow the same "
+            "time"};
+    return {Severity::ok, "clock", observed, ""};
+}
+
+Finding persistence(Facts const& facts)
+{
+    auto aof = learned(facts, "appendonly", "aof_enabled");
+    if (!aof)
+        return {
+            Severity::unverified, "persistence", "may not be asked (CONFIG, INFO)",
+            "without appendonly a restart forgets all leases, and others are granted what is still held"};
+    if (*aof == "yes" || *aof == "1") {
+        auto const fsync = lookup(facts.settings, "appendfsync").value_or("unknown fsync");
+        bool const never = fsync == "no";
+        return {
+            never ? Severity::warning : Severity::ok, "persistence", "append-only file, appendfsync " + fsync,
+            never ? "the system may lose half a minute of leases in a crash: set appendfsync everysec or always"
+            : fsync == "always"
+                ? ""
+                : "a loss of power may forget the leases of the last second; appendfsync always would not"};
+    }
+    return {
+        Severity::warning, "persistence", "none that keeps leases (appendonly no)",
+        "a restart forgets all leases, and others are granted what is still held: set appendonly yes, or leave the "
+        "server "
+        "stopped for a ttl; let the resource check fencing tokens"};
+}
+
+Finding eviction(Facts const& facts)
+{
+    auto const policy = learned(facts, "maxmemory-policy", "maxmemory_policy");
+    auto const limit = learned(facts, "maxmemory", "maxmemory");
+    if (!policy)
+        return {
+            Severity::unverified, "eviction policy", "may not be asked (CONFIG, INFO)",
+            "a policy other than noeviction may evict leases that are held"};
+    std::string const observed = *policy + (limit && *limit == "0" ? ", no memory limit" : "");
+    if (*policy == "noeviction" || (limit && *limit == "0"))
+        return {Severity::ok, "eviction policy", observed, ""};
+    return {
+        Severity::warning, "eviction policy", observed,
+        "keys of leases that are held may be evicted, and others are granted them: set maxmemory-policy noeviction, or "
+        "use a server of its own"};
+}
+
+Finding replicas(Facts const& facts)
+{
+    auto const count = lookup(facts.info, "connected_slaves");
+    auto const least = lookup(facts.settings, "min-replicas-to-write");
+    if (!count)
+        return {
+            Severity::unverified, "replicas", "may not be asked (INFO)",
+            "a replica that is promoted may lack the last claims: the fencing token covers that"};
+    if (*count == "0")
+        return {Severity::ok, "replicas", "none", ""};
+    std::string const observed = *count + ", min-replicas-to-write " + least.value_or("not told");
+    if (least && *least != "0")
+        return {Severity::ok, "replicas", observed, ""};
+    return {
+        least ? Severity::warning : Severity::unverified, "replicas", observed,
+        "replication is asynchronous: a replica that is promoted may lack the last claims, and an isolated master goes "
+        "on "
+        "granting; set min-replicas-to-write 1 and min-replicas-max-lag, and let the resource check fencing tokens"};
+}
+
+Finding permissions(Facts const& facts)
+{
+    std::string missing;
+    bool required = false;
+    for (auto const* const command : facts.missing_permissions) {
+        missing += (missing.empty() ? "+" : " +") + std::string(command->words[0]);
+        required = required || command->required;
+    }
+    for (auto const& name : facts.refused_commands) {
+        if (missing.find("+" + name) == std::string::npos)
+            missing += (missing.empty() ? "+" : " +") + name;
+        required = true;
+    }
+    if (!missing.empty())
+        return {
+            required ? Severity::error : Severity::warning, "permissions", "missing: " + missing,
+            required ? "leases fail without them; the user needs: " + std::string(minimal_acl)
+                     : "without them waiters poll and wake later; grant them with the channels &{PREFIX*}:free"};
+    if (!facts.permissions_known)
+        return {
+            Severity::unverified, "permissions", "may not be asked (ACL DRYRUN, Redis 7)",
+            "the user needs: " + std::string(minimal_acl)};
+    return {Severity::ok, "permissions", "all commands that leases use", ""};
+}
+
+} // namespace
+
+std::span<CommandToCheck const> commands_to_check() noexcept
+{
+    return commands;
+}
+
+std::map<std::string, std::string, std::less<>> read_info(std::string_view text)
+{
+    std::map<std::string, std::string, std::less<>> lines;
+    while (!text.empty()) {
+        auto const end = std::min(text.find('\n'), text.size());
+        auto line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (line.ends_with('\r'))
+            line.remove_suffix(1);
+        auto const colon = line.find(':');
+        if (colon != std::string_view::npos && !line.starts_with('#'))
+            lines.emplace(line.substr(0, colon), line.substr(colon + 1));
+    }
+    return lines;
+}
+
+Findings judge(Facts const& facts)
+{
+    if (!facts.unreachable.empty())
+        return {{Severity::error, "connection", facts.unreachable, "no lease can be had from this server now"}};
+    return {version(facts),     role(facts),     round_trip(facts), clock(facts),
+            persistence(facts), eviction(facts), replicas(facts),   permissions(facts)};
+}
+
+} // namespace tenure::redis

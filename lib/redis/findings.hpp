@@ -1,0 +1,55 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "connection.hpp"
+#include "resp/value.hpp"
+
+#include <tenure/backend.hpp>
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenure::redis
+{
+
+/** A command that leases use, with arguments that make it a well-formed example. */
+struct CommandToCheck {
+    /// unused places are empty
+    std::array<std::string_view, 5> words;
+    /// false: without it waiters only wake later
+    bool required = true;
+};
+[[nodiscard]] std::span<CommandToCheck const> commands_to_check() noexcept;
+
+/** What was learned about a server. */
+struct Facts {
+    std::chrono::milliseconds ttl{};
+    /// why nothing could be learned; empty: something was
+    std::string unreachable;
+    ServerInfo server;
+    std::vector<std::chrono::nanoseconds> round_trips;
+    /// the reply to TIME, null if there was none
+    resp::Value server_time;
+    /// lines of INFO; empty: not allowed
+    std::map<std::string, std::string, std::less<>> info;
+    /// by CONFIG GET; empty: not allowed
+    std::map<std::string, std::string, std::less<>> settings;
+    /// commands that were tried and refused
+    std::vector<std::string> refused_commands;
+    bool permissions_known = false;
+    std::vector<CommandToCheck const*> missing_permissions;
+};
+
+/** The `name:value` lines of INFO. */
+[[nodiscard]] std::map<std::string, std::string, std::less<>> read_info(std::string_view text);
+
+/** What the facts mean for leases, and what to do. */
+[[nodiscard]] Findings judge(Facts const& facts);
+
+} // namespace tenure::redis

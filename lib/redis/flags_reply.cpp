@@ -1,0 +1,26 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "flags_reply.hpp"
+
+namespace tenure::redis
+{
+
+std::optional<Flags> read_flags(resp::Value const& reply, std::size_t keys)
+{
+    auto text = reply.as_string();
+    Flags flags;
+    if (!reply.is_string() || text.size() < keys)
+        return std::nullopt;
+    flags.own.reserve(keys);
+    for (char const c : text.substr(0, keys)) {
+        if (c != '0' && c != '1')
+            return std::nullopt;
+        flags.own.push_back(c == '1');
+    }
+    text.remove_prefix(keys);
+    if (!text.empty() && text != "!")
+        return std::nullopt;
+    flags.publish_refused = !text.empty();
+    return flags;
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,71 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "inspect_reply.hpp"
+
+#include "claim_reply.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+// What the script tells of one key: index, value, remaining ms, token.
+constexpr std::size_t fields = 4;
+
+std::optional<KeyState> read_one(std::span<resp::Value const> parts, std::uint64_t now_us)
+{
+    auto const& [index, value, left, token] = std::tie(parts[0], parts[1], parts[2], parts[3]);
+    if (!index.is_integer() || !left.is_integer() || left.as_integer() < -1)
+        return std::nullopt;
+    KeyState state;
+    state.kind = KeyState::Kind::held;
+    if (left.as_integer() >= 0)
+        state.remaining = std::chrono::milliseconds(std::min<std::int64_t>(left.as_integer(), 1'000'000'000'000));
+    state.owner = value.as_string();
+    if (!value.is_string() || left.as_integer() == -1)
+        state.kind = KeyState::Kind::foreign;
+    state.fencing_token = read_token(token).value_or(0);
+    // The token is the server's time at the grant. That of a holder of another kind, or an evicted one, is an earlier
+    // holder's.
+    if (state.kind == KeyState::Kind::held && is_own_kind_of_owner(state.owner) && state.fencing_token != 0 &&
+        state.fencing_token <= now_us)
+        state.held_for = std::chrono::milliseconds(static_cast<std::int64_t>((now_us - state.fencing_token) / 1000));
+    return state;
+}
+
+} // namespace
+
+bool is_own_kind_of_owner(std::string_view owner) noexcept
+{
+    constexpr std::size_t random_digits = 32;
+    return owner.size() > random_digits + 1 && owner[owner.size() - random_digits - 1] == '/' &&
+           owner.find_first_not_of("0123456789abcdef", owner.size() - random_digits) == std::string_view::npos;
+}
+
+bool read_key_states(resp::Value const& reply, std::uint32_t count, std::vector<KeyState>& states)
+{
+    auto const parts = reply.elements();
+    auto const now_us = parts.empty() ? std::nullopt : read_token(parts[0]);
+    if (!now_us || (parts.size() - 1) % fields != 0)
+        return false;
+    auto const first = static_cast<std::uint32_t>(states.size());
+    std::vector<KeyState> page(count);
+    for (std::uint32_t i = 0; i < count; ++i)
+        page[i].index = first + i;
+    for (std::size_t at = 1; at < parts.size(); at += fields) {
+        auto state = read_one(parts.subspan(at, fields), *now_us);
+        auto const index = parts[at].as_integer();
+        if (!state || index < 0 || index >= count)
+            return false;
+        state->index = first + static_cast<std::uint32_t>(index);
+        page[static_cast<std::size_t>(index)] = std::move(*state);
+    }
+    std::move(page.begin(), page.end(), std::back_inserter(states));
+    return true;
+}
+
+} // namespace tenure::redis

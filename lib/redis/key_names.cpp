@@ -1,0 +1,35 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "key_names.hpp"
+
+namespace tenure::redis
+{
+
+bool has_hash_tag(std::string_view key) noexcept
+{
+    auto const open = key.find('{');
+    if (open == std::string_view::npos)
+        return false;
+    auto const close = key.find('}', open + 1);
+    return close != std::string_view::npos && close > open + 1;
+}
+
+FenceAffixes fence_affixes(KeyRange const& range) noexcept
+{
+    // A number behind the prefix can neither open nor close a tag, so all keys of a range are alike.
+    if (has_hash_tag(range.prefix))
+        return {"", ":fence"};
+    return {"{", "}:fence"};
+}
+
+std::string fence_key(std::string_view key)
+{
+    std::string const name(key);
+    return has_hash_tag(key) ? name + ":fence" : "{" + name + "}:fence";
+}
+
+std::string channel_of(KeyRange const& range)
+{
+    return has_hash_tag(range.prefix) ? range.prefix + ":free" : "{" + range.prefix + "}:free";
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,32 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/key_range.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace tenure::redis
+{
+
+/** True if a cluster hashes only a part of the key: the first `{...}` with something inside. */
+[[nodiscard]] bool has_hash_tag(std::string_view key) noexcept;
+
+/** What surrounds a key of the range in the name of its fence key. Scripts put the fence key together from the key they
+ * chose. */
+struct FenceAffixes {
+    std::string_view before;
+    std::string_view after;
+};
+[[nodiscard]] FenceAffixes fence_affixes(KeyRange const& range) noexcept;
+
+/** The key of the last fencing token granted for `key`, in the same hash slot: `{key}:fence`, or `key:fence` where the
+ * key has a hash tag. */
+[[nodiscard]] std::string fence_key(std::string_view key);
+
+/** The channel on which releases in the range are announced: `{P}:free` for the prefix or lock P, or `P:free` where it
+ * has a hash tag. A lock's channel shares the hash slot of its key; so does a pool's where the prefix has a hash tag.
+ */
+[[nodiscard]] std::string channel_of(KeyRange const& range);
+
+} // namespace tenure::redis

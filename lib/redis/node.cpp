@@ -1,0 +1,96 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "node.hpp"
+
+#include "server_error.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <charconv>
+#include <string>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+struct Version {
+    int major = 0;
+    int minor = 0;
+};
+
+Version version_of(ServerInfo const& server)
+{
+    Version version;
+    char const* const end = server.version.data() + server.version.size();
+    auto const [dot, error] = std::from_chars(server.version.data(), end, version.major);
+    if (error == std::errc{} && dot != end && *dot == '.')
+        std::from_chars(dot + 1, end, version.minor);
+    return version;
+}
+
+bool at_least(ServerInfo const& server, int major, int minor)
+{
+    auto const version = version_of(server);
+    return version.major > major || (version.major == major && version.minor >= minor);
+}
+
+} // namespace
+
+Node::Node(std::shared_ptr<Runtime> runtime, std::shared_ptr<Route> route, std::string name)
+    : runtime_(std::move(runtime))
+    , route_(std::move(route))
+    , name_(std::move(name))
+{
+}
+
+Refused Node::refuse(resp::Value const& error, std::string_view what)
+{
+    return refuse(classify(error.as_string()), what);
+}
+
+Refused Node::refuse(ServerError const& error, std::string_view what)
+{
+    if (error.reconnect)
+        route_->reconnect();
+    return refused(error, name_, what);
+}
+
+void Node::publish_refused(std::string_view channel)
+{
+    publish_refused_in_ = route_->generation();
+    if (std::exchange(publish_refusal_logged_, true))
+        return;
+    runtime_->log(
+        LogLevel::warning, name_ + ": may not announce releases on " + std::string(channel) +
+                               ", so waiters elsewhere wake later; grant +publish and &" + std::string(channel) +
+                               ", or switch wake-ups off");
+}
+
+Node::NativeDelete Node::native_delete() const noexcept
+{
+    auto const& server = route_->server();
+    if (native_refused_in_ != 0 && native_refused_in_ == route_->generation())
+        return NativeDelete::none;
+    if (server.server == "valkey" && at_least(server, 9, 0))
+        return NativeDelete::delifeq;
+    if (server.server == "redis" && at_least(server, 8, 4))
+        return NativeDelete::delex;
+    return NativeDelete::none;
+}
+
+bool Node::has_set_ifeq() const noexcept
+{
+    auto const& server = route_->server();
+    if (native_refused_in_ != 0 && native_refused_in_ == route_->generation())
+        return false;
+    return (server.server == "valkey" && at_least(server, 8, 1)) ||
+           (server.server == "redis" && at_least(server, 8, 4));
+}
+
+Unknown nonsense(Node const& node, std::string_view what)
+{
+    return {errc::protocol_error, node.name() + ": " + std::string(what) + ": the reply makes no sense"};
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,87 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "connection.hpp"
+#include "range_cache.hpp"
+#include "route.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/runtime.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tenure::redis
+{
+
+/** One server as the operations on it see it. Shared by the operations under way; everything belongs to the strand. */
+class Node
+{
+public:
+    Node(std::shared_ptr<Runtime> runtime, std::shared_ptr<Route> route, std::string name);
+
+    [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
+    [[nodiscard]] std::shared_ptr<Route> const& route() const noexcept { return route_; }
+    [[nodiscard]] RangeCache& ranges() noexcept { return ranges_; }
+    [[nodiscard]] std::string const& name() const noexcept { return name_; }
+
+    /** Understands an error reply, and connects anew where it says that the server is the wrong one for now. */
+    [[nodiscard]] Refused refuse(resp::Value const& error, std::string_view what);
+
+    /** The same for one that was classified before. */
+    [[nodiscard]] Refused refuse(struct ServerError const& error, std::string_view what);
+
+    /** False once publishing was refused on this connection. */
+    [[nodiscard]] bool may_publish() const noexcept { return publish_refused_in_ != route_->generation(); }
+
+    /** Notes that publishing was refused, and says so once. */
+    void publish_refused(std::string_view channel);
+
+    /** What compares and deletes in one command, where the server has it. */
+    enum class NativeDelete { none, delifeq, delex };
+    [[nodiscard]] NativeDelete native_delete() const noexcept;
+
+    /** `SET key value IFEQ owner` exists. */
+    [[nodiscard]] bool has_set_ifeq() const noexcept;
+
+    /** A native command was refused on this connection (a permission for scripts only): scripts do from now on. */
+    void native_refused() noexcept { native_refused_in_ = route_->generation(); }
+
+    /** Answers later, as every handler must be. */
+    template <class Reply>
+    void answer_later(ReplyHandler<Reply> handler, Reply reply) const
+    {
+        runtime_->post([handler = std::move(handler), reply = std::move(reply)]() mutable {
+            std::move(handler)(std::move(reply));
+        });
+    }
+
+private:
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<Route> route_;
+    RangeCache ranges_;
+    /// without secrets
+    std::string name_;
+    /// generations of the route; 0: none yet
+    std::uint64_t publish_refused_in_ = 0;
+    std::uint64_t native_refused_in_ = 0;
+    bool publish_refusal_logged_ = false;
+};
+using NodePtr = std::shared_ptr<Node>;
+
+/** What a request ended as that brought no reply. */
+template <class Reply>
+[[nodiscard]] Reply undelivered(Outcome&& outcome)
+{
+    if (outcome.delivery == Delivery::not_sent)
+        return NotSent{outcome.error, std::move(outcome.detail), outcome.fatal};
+    return Unknown{outcome.error, std::move(outcome.detail)};
+}
+
+/** A reply that makes no sense is not believed: anything may have happened. */
+[[nodiscard]] Unknown nonsense(Node const& node, std::string_view what);
+
+} // namespace tenure::redis

@@ -1,0 +1,160 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "releases.hpp"
+
+#include "flags_reply.hpp"
+#include "key_names.hpp"
+#include "script.hpp"
+#include "scripts.hpp"
+#include "server_error.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+constexpr std::size_t max_batch = 100;
+
+} // namespace
+
+void Releases::add(ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
+{
+    pending_.push_back({std::move(request), std::move(handler)});
+    if (pending_.size() == 1)
+        node_->runtime().post([self = shared_from_this()] { self->flush(); });
+}
+
+void Releases::flush()
+{
+    auto all = std::exchange(pending_, {});
+    // What waits for a connection keeps its own time limit, so nothing is joined then.
+    std::size_t const limit = node_->route()->ready() ? max_batch : 1;
+    auto const native = node_->native_delete();
+    Batch batch;
+    for (auto& pending : all) {
+        if (native != Node::NativeDelete::none && !(pending.request.wake_ups && node_->may_publish())) {
+            send_natively(std::move(pending), native == Node::NativeDelete::delifeq ? "DELIFEQ" : "DELEX");
+            continue;
+        }
+        batch.push_back(std::move(pending));
+        if (batch.size() == limit)
+            send_script(std::exchange(batch, {}));
+    }
+    if (!batch.empty())
+        send_script(std::move(batch));
+}
+
+void Releases::send_script(Batch batch)
+{
+    bool const may_publish = node_->may_publish();
+    auto keys = std::make_shared<resp::EncodedArguments>();
+    resp::EncodedArguments channels;
+    bool any_channel = false;
+    keys->add(batch.size());
+    ScriptCall call;
+    call.script = &scripts::release();
+    call.not_after = batch.front().request.not_after;
+    for (auto const& [request, handler] : batch) {
+        keys->add(request.claim->key());
+        call.values.add(request.claim->owner);
+        bool const publish = request.wake_ups && may_publish;
+        channels.add(publish ? channel_of(*request.claim->range) : std::string());
+        any_channel = any_channel || publish;
+        call.not_after = std::min(call.not_after, request.not_after);
+    }
+    if (any_channel)
+        call.values.add(channels);
+    call.keys = std::move(keys);
+    run_script(
+        node_->route(), std::move(call),
+        [self = shared_from_this(), batch = std::move(batch)](Outcome outcome) mutable {
+            self->answered(std::move(batch), std::move(outcome));
+        });
+}
+
+void Releases::answered(Batch batch, Outcome outcome)
+{
+    if (outcome.delivery != Delivery::answered) {
+        for (auto& pending : batch)
+            std::move(pending.handler)(undelivered<ReleaseReply>(Outcome(outcome)));
+        return;
+    }
+    if (outcome.reply.is_error()) {
+        auto const error = classify(outcome.reply.as_string());
+        if (batch.size() > 1 && concerns_single_key(error)) {
+            auto const reason = node_->refuse(error, "release");
+            for (auto& pending : batch)
+                retry_alone(std::move(pending), reason);
+            return;
+        }
+        for (auto& pending : batch)
+            std::move(pending.handler)(ReleaseReply(node_->refuse(error, pending.request.claim->key())));
+        return;
+    }
+    auto const flags = read_flags(outcome.reply, batch.size());
+    if (flags && flags->publish_refused)
+        node_->publish_refused(channel_of(*batch.front().request.claim->range));
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        auto& [request, handler] = batch[i];
+        if (!flags)
+            std::move(handler)(ReleaseReply(nonsense(*node_, request.claim->key())));
+        else if (flags->own[i])
+            std::move(handler)(ReleaseReply(Released{}));
+        else
+            std::move(handler)(ReleaseReply(NotOwner{}));
+    }
+}
+
+void Releases::retry_alone(Pending pending, Refused reason)
+{
+    // What this one could not send, the batch did: refused is what is known about it.
+    auto handler = [handler = std::move(pending.handler), reason = std::move(reason)](ReleaseReply reply) mutable {
+        if (std::holds_alternative<NotSent>(reply))
+            std::move(handler)(ReleaseReply(std::move(reason)));
+        else
+            std::move(handler)(std::move(reply));
+    };
+    Batch single;
+    single.push_back({std::move(pending.request), std::move(handler)});
+    send_script(std::move(single));
+}
+
+void Releases::send_natively(Pending pending, std::string_view name)
+{
+    auto const& claim = *pending.request.claim;
+    resp::Command command(name);
+    command.add(claim.key());
+    if (name == "DELEX")
+        command.add("IFEQ");
+    command.add(claim.owner);
+    auto const not_after = pending.request.not_after;
+    node_->route()->execute(
+        std::move(command), not_after,
+        [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
+            auto& [request, handler] = pending;
+            if (outcome.delivery != Delivery::answered) {
+                std::move(handler)(undelivered<ReleaseReply>(std::move(outcome)));
+            } else if (
+                outcome.reply.is_integer() && (outcome.reply.as_integer() == 0 || outcome.reply.as_integer() == 1)) {
+                std::move(handler)(
+                    outcome.reply.as_integer() == 1 ? ReleaseReply(Released{}) : ReleaseReply(NotOwner{}));
+            } else if (!outcome.reply.is_error()) {
+                std::move(handler)(ReleaseReply(nonsense(*self->node_, request.claim->key())));
+            } else if (auto const error = classify(outcome.reply.as_string()); concerns_single_key(error)) {
+                // Refused, unknown after all, or a key of another type: the script can tell.
+                if (error.error != errc::foreign_key)
+                    self->node_->native_refused();
+                auto reason = self->node_->refuse(error, request.claim->key());
+                self->retry_alone(std::move(pending), std::move(reason));
+            } else {
+                std::move(handler)(ReleaseReply(self->node_->refuse(error, request.claim->key())));
+            }
+        });
+}
+
+} // namespace tenure::redis

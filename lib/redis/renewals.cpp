@@ -1,0 +1,158 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "renewals.hpp"
+
+#include "flags_reply.hpp"
+#include "script.hpp"
+#include "scripts.hpp"
+#include "server_error.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+constexpr std::size_t claims_per_call = 100;
+
+} // namespace
+
+void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
+{
+    node_->route()->note_ttl(request.ttl);
+    pending_.push_back({std::move(request), std::move(handler)});
+    if (pending_.size() == 1)
+        node_->runtime().post([self = shared_from_this()] { self->flush(); });
+}
+
+void Renewals::flush()
+{
+    auto all = std::exchange(pending_, {});
+    if (!node_->route()->ready()) {
+        NotSent const not_sent{
+            errc::store_unavailable, node_->name() + ": not connected: " + node_->route()->last_error()};
+        for (auto& pending : all)
+            std::move(pending.handler)(RenewReply(not_sent));
+        return;
+    }
+    std::stable_sort(
+        all.begin(), all.end(), [](Pending const& a, Pending const& b) { return a.request.ttl < b.request.ttl; });
+    Batch batch;
+    for (auto& pending : all) {
+        if (!batch.empty() && (batch.size() == claims_per_call || batch.front().request.ttl != pending.request.ttl))
+            send(std::exchange(batch, {}));
+        batch.push_back(std::move(pending));
+    }
+    send(std::move(batch));
+}
+
+void Renewals::send(Batch batch)
+{
+    if (batch.size() == 1 && node_->has_set_ifeq())
+        send_natively(std::move(batch.front()));
+    else
+        send_script(std::move(batch));
+}
+
+void Renewals::send_script(Batch batch)
+{
+    auto keys = std::make_shared<resp::EncodedArguments>();
+    keys->add(batch.size());
+    ScriptCall call;
+    call.script = &scripts::renew();
+    call.values.add(batch.front().request.ttl.count());
+    call.not_after = batch.front().request.not_after;
+    for (auto const& [request, handler] : batch) {
+        keys->add(request.claim->key());
+        call.values.add(request.claim->owner);
+        // The connection is ready, so the script leaves now or never.
+        call.not_after = std::min(call.not_after, request.not_after);
+    }
+    call.keys = std::move(keys);
+    run_script(
+        node_->route(), std::move(call),
+        [self = shared_from_this(), batch = std::move(batch)](Outcome outcome) mutable {
+            self->answered(std::move(batch), std::move(outcome));
+        });
+}
+
+void Renewals::answered(Batch batch, Outcome outcome)
+{
+    if (outcome.delivery != Delivery::answered) {
+        for (auto& pending : batch)
+            std::move(pending.handler)(undelivered<RenewReply>(Outcome(outcome)));
+        return;
+    }
+    if (outcome.reply.is_error()) {
+        auto const error = classify(outcome.reply.as_string());
+        if (batch.size() > 1 && concerns_single_key(error)) {
+            auto const reason = node_->refuse(error, "renewal");
+            for (auto& pending : batch)
+                retry_alone(std::move(pending), reason);
+            return;
+        }
+        for (auto& pending : batch)
+            std::move(pending.handler)(RenewReply(node_->refuse(error, pending.request.claim->key())));
+        return;
+    }
+    auto const flags = read_flags(outcome.reply, batch.size());
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        auto& [request, handler] = batch[i];
+        if (!flags)
+            std::move(handler)(RenewReply(nonsense(*node_, request.claim->key())));
+        else if (flags->own[i])
+            std::move(handler)(RenewReply(Renewed{request.ttl, outcome.since}));
+        else
+            std::move(handler)(RenewReply(NotOwner{}));
+    }
+}
+
+void Renewals::retry_alone(Pending pending, Refused reason)
+{
+    // What this one could not send, the batch did: refused is what is known about it.
+    auto handler = [handler = std::move(pending.handler), reason = std::move(reason)](RenewReply reply) mutable {
+        if (std::holds_alternative<NotSent>(reply))
+            std::move(handler)(RenewReply(std::move(reason)));
+        else
+            std::move(handler)(std::move(reply));
+    };
+    Batch single;
+    single.push_back({std::move(pending.request), std::move(handler)});
+    send_script(std::move(single));
+}
+
+void Renewals::send_natively(Pending pending)
+{
+    auto const& claim = *pending.request.claim;
+    resp::Command command("SET");
+    command.add(claim.key()).add(claim.owner).add("IFEQ").add(claim.owner).add("PX").add(pending.request.ttl.count());
+    auto const not_after = pending.request.not_after;
+    node_->route()->execute(
+        std::move(command), not_after,
+        [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
+            auto& [request, handler] = pending;
+            if (outcome.delivery != Delivery::answered) {
+                std::move(handler)(undelivered<RenewReply>(std::move(outcome)));
+            } else if (outcome.reply.is_ok()) {
+                std::move(handler)(RenewReply(Renewed{request.ttl, outcome.since}));
+            } else if (outcome.reply.is_null()) {
+                std::move(handler)(RenewReply(NotOwner{}));
+            } else if (!outcome.reply.is_error()) {
+                std::move(handler)(RenewReply(nonsense(*self->node_, request.claim->key())));
+            } else if (auto const error = classify(outcome.reply.as_string()); concerns_single_key(error)) {
+                // Refused, unknown after all, or a key of another type: the script can tell.
+                if (error.error != errc::foreign_key)
+                    self->node_->native_refused();
+                auto reason = self->node_->refuse(error, request.claim->key());
+                self->retry_alone(std::move(pending), std::move(reason));
+            } else {
+                std::move(handler)(RenewReply(self->node_->refuse(error, request.claim->key())));
+            }
+        });
+}
+
+} // namespace tenure::redis

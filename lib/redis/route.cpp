@@ -1,0 +1,218 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "route.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+// How often a server that calls itself the wrong one is looked up anew.
+constexpr auto reconnect_pause = 1s;
+
+} // namespace
+
+std::shared_ptr<Route> Route::make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect)
+{
+    return std::make_shared<Route>(Private{}, std::move(runtime), std::move(connect));
+}
+
+Route::Route(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect)
+    : runtime_(std::move(runtime))
+    , connect_(std::move(connect))
+{
+}
+
+Route::~Route()
+{
+    close();
+}
+
+void Route::execute(resp::Command command, Instant not_after, OutcomeHandler handler)
+{
+    if (closed_) {
+        runtime_->post([handler = std::move(handler)]() mutable {
+            Outcome outcome;
+            outcome.error = errc::closed;
+            std::move(handler)(std::move(outcome));
+        });
+        return;
+    }
+    if (current_ == nullptr)
+        current_ = make_connection("");
+    use_other_if_it_works();
+    sent_ = true;
+    if (timer_ == 0)
+        arm(runtime_->now() + patience());
+    current_->execute(std::move(command), not_after, std::move(handler));
+}
+
+bool Route::ready()
+{
+    if (closed_)
+        return false;
+    if (current_ == nullptr) {
+        current_ = make_connection("");
+        current_->open();
+    }
+    use_other_if_it_works();
+    return current_->ready();
+}
+
+std::string Route::last_error() const
+{
+    return current_ == nullptr ? std::string() : current_->last_error();
+}
+
+void Route::shortest_ttl(std::chrono::milliseconds ttl)
+{
+    shortest_ttl_ = ttl;
+    // A shorter ttl makes what is under way now too old sooner.
+    if (timer_ != 0 && timer_at_ > runtime_->now() + patience())
+        arm(runtime_->now() + patience());
+}
+
+void Route::note_ttl(std::chrono::milliseconds ttl) noexcept
+{
+    longest_ttl_ = std::min(std::max(longest_ttl_, ttl), std::chrono::milliseconds(1min));
+}
+
+void Route::reconnect()
+{
+    auto const now = runtime_->now();
+    if (closed_ || current_ == nullptr ||
+        (last_reconnect_ != Instant::min() && now < last_reconnect_ + reconnect_pause))
+        return;
+    last_reconnect_ = now;
+    replace_current("", false);
+    current_->open();
+}
+
+void Route::close() noexcept
+{
+    closed_ = true;
+    runtime_->cancel(std::exchange(timer_, 0));
+    on_reachable_ = nullptr;
+    retire_other();
+    if (current_ != nullptr)
+        std::exchange(current_, nullptr)->close();
+}
+
+std::shared_ptr<Connection> Route::make_connection(std::string_view purpose)
+{
+    auto connection = connect_(purpose);
+    connection->on_state([weak = weak_from_this(), raw = connection.get()](ConnectionState state) {
+        if (auto const self = weak.lock())
+            self->state_changed(raw, state);
+    });
+    return connection;
+}
+
+std::chrono::nanoseconds Route::patience() const noexcept
+{
+    if (shortest_ttl_ <= 0ms)
+        return 1s;
+    return std::min<std::chrono::nanoseconds>(1s, std::chrono::nanoseconds(shortest_ttl_) / 6);
+}
+
+void Route::state_changed(Connection const* connection, ConnectionState state)
+{
+    if (closed_ || state != ConnectionState::ready || (connection != current_.get() && connection != other_.get()))
+        return;
+    server_ = connection->server();
+    ++generation_;
+    if (timer_ == 0)
+        arm(runtime_->now() + patience());
+    // a copy: the handler may close this
+    if (auto const handler = on_reachable_)
+        handler();
+}
+
+void Route::replace_current(std::string_view purpose, bool keep_old_usable)
+{
+    retire_other();
+    other_usable_ = keep_old_usable;
+    other_ = std::exchange(current_, make_connection(purpose));
+    other_until_ = runtime_->now() + longest_ttl_;
+    arm(runtime_->now() + patience());
+}
+
+void Route::use_other_if_it_works()
+{
+    if (other_ != nullptr && other_usable_ && !current_->ready() && other_->ready() &&
+        other_->oldest_unanswered() == Instant::max())
+        std::swap(current_, other_);
+}
+
+void Route::watch_silence()
+{
+    auto const silent_since = current_->oldest_unanswered();
+    if (silent_since == Instant::max() || runtime_->now() < silent_since + patience())
+        return;
+    if (other_ != nullptr) {
+        // At most two at once: change sides if the other one answers.
+        if (other_usable_ && other_->ready() && other_->oldest_unanswered() == Instant::max())
+            std::swap(current_, other_);
+        return;
+    }
+    if (runtime_->logs(LogLevel::warning))
+        runtime_->log(
+            LogLevel::warning,
+            "redis: no answer for " +
+                std::to_string(
+                    std::chrono::duration_cast<std::chrono::milliseconds>(runtime_->now() - silent_since).count()) +
+                " ms; opening a second connection beside the silent one");
+    replace_current("second", true);
+    current_->open();
+}
+
+void Route::arm(Instant when)
+{
+    runtime_->cancel(timer_);
+    timer_at_ = when;
+    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            self->tick();
+    });
+}
+
+void Route::tick()
+{
+    timer_ = 0;
+    if (closed_ || current_ == nullptr)
+        return;
+    auto const now = runtime_->now();
+    if (now > timer_at_ + patience() / 2) {
+        // This thread was kept from running, and replies may wait to be read: that is no silence of the server.
+        arm(now + patience() / 4);
+        return;
+    }
+    use_other_if_it_works();
+    watch_silence();
+    // One that is not ready may still hold requests, which reach the server once it connects.
+    if (other_ != nullptr && (now >= other_until_ ||
+                              (current_->ready() && other_->ready() && other_->oldest_unanswered() == Instant::max())))
+        retire_other();
+    if (timer_ != 0)
+        return;
+    auto const oldest = current_->oldest_unanswered();
+    if (oldest != Instant::max() && oldest + patience() > now)
+        arm(oldest + patience());
+    else if (oldest != Instant::max() || other_ != nullptr || std::exchange(sent_, false))
+        arm(now + patience() / 2);
+}
+
+void Route::retire_other()
+{
+    if (other_ != nullptr)
+        std::exchange(other_, nullptr)->close();
+}
+
+} // namespace tenure::redis

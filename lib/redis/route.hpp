@@ -1,0 +1,109 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "connection.hpp"
+
+#include <tenure/runtime.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tenure::redis
+{
+
+/** Makes an unopened connection to one and the same server; `purpose` tells them apart in the log: "", "second",
+ * "hints". */
+using ConnectionFactory = std::function<std::shared_ptr<Connection>(std::string_view purpose)>;
+
+/** The way to one server: a connection, and beside it a second one while the first is silent.
+ *
+ *  A silent connection must not cost leases while the server can be reached. When the oldest unanswered request is
+ * older than min(1 s, shortest held ttl / 6), new requests go to a second connection; the first is still read, because
+ * it may bring grants that must be given back, and closed when it has nothing to say any more or a ttl later. Whichever
+ * of the two works is used.
+ */
+class Route : public std::enable_shared_from_this<Route>
+{
+    struct Private {
+        explicit Private() = default;
+    };
+
+public:
+    [[nodiscard]] static std::shared_ptr<Route> make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect);
+    Route(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect);
+    Route(Route const&) = delete;
+    Route& operator=(Route const&) = delete;
+    ~Route();
+
+    /** Sends a command over the connection that works. The handler is called on the strand, once, never inside this
+     * call. */
+    void execute(resp::Command command, Instant not_after, OutcomeHandler handler);
+
+    /** True if a command given now would be written at once. */
+    [[nodiscard]] bool ready();
+
+    /** Why not, for a person. */
+    [[nodiscard]] std::string last_error() const;
+
+    /** What the last handshake told; all empty before the first. */
+    [[nodiscard]] ServerInfo const& server() const noexcept { return server_; }
+
+    /** Grows with each handshake: what was learned about one connection need not hold for the next. */
+    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+
+    /** Called whenever the server becomes reachable (again). */
+    void on_reachable(std::function<void()> handler) { on_reachable_ = std::move(handler); }
+
+    /** The shortest ttl held; zero: none. */
+    void shortest_ttl(std::chrono::milliseconds ttl);
+
+    /** Notes a ttl in use: for the longest of them a silent connection is still read. */
+    void note_ttl(std::chrono::milliseconds ttl) noexcept;
+
+    /** Connects anew, resolving the name again: the server said that it is the wrong one for now (a replica, still
+     * loading). Does nothing if that was done a moment ago. */
+    void reconnect();
+
+    /** Ends both connections; from now on everything is answered `not_sent`. */
+    void close() noexcept;
+
+private:
+    [[nodiscard]] std::shared_ptr<Connection> make_connection(std::string_view purpose);
+    [[nodiscard]] std::chrono::nanoseconds patience() const noexcept;
+    void state_changed(Connection const* connection, ConnectionState state);
+    void replace_current(std::string_view purpose, bool keep_old_usable);
+    void use_other_if_it_works();
+    void watch_silence();
+    void arm(Instant when);
+    void tick();
+    void retire_other();
+
+    std::shared_ptr<Runtime> runtime_;
+    ConnectionFactory connect_;
+    /// where new requests go; null before the first request and after `close`
+    std::shared_ptr<Connection> current_;
+    /// the silent or replaced one, still read; usually null
+    std::shared_ptr<Connection> other_;
+    /// false: `other_` reached a server that is the wrong one for now
+    bool other_usable_ = false;
+    /// when `other_` is closed at the latest
+    Instant other_until_{};
+    ServerInfo server_;
+    std::uint64_t generation_ = 0;
+    std::function<void()> on_reachable_;
+    std::chrono::milliseconds shortest_ttl_{};
+    std::chrono::milliseconds longest_ttl_{std::chrono::seconds{1}};
+    Instant last_reconnect_ = Instant::min();
+    /// 0: not armed
+    Runtime::TimerId timer_ = 0;
+    Instant timer_at_{};
+    /// something was sent since the timer last looked
+    bool sent_ = false;
+    bool closed_ = false;
+};
+
+} // namespace tenure::redis

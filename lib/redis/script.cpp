@@ -1,0 +1,49 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "script.hpp"
+
+#include "route.hpp"
+#include "sha1.hpp"
+
+#include <string_view>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+resp::Command command_of(ScriptCall const& call, std::string_view name, std::string_view script)
+{
+    resp::Command command(name);
+    command.reserve(script.size() + call.keys->bytes().size() + call.values.bytes().size() + 48);
+    command.add(script).add(*call.keys).add(call.values);
+    if (call.reply_bytes != 0)
+        command.expect_reply_bytes(call.reply_bytes);
+    return command;
+}
+
+} // namespace
+
+Script::Script(std::string source)
+    : text(std::move(source))
+    , sha(sha1_hex(text))
+{
+}
+
+void run_script(std::shared_ptr<Route> const& route, ScriptCall call, OutcomeHandler handler)
+{
+    auto command = command_of(call, "EVALSHA", call.script->sha);
+    auto const not_after = call.not_after;
+    route->execute(
+        std::move(command), not_after,
+        [route, call = std::move(call), handler = std::move(handler)](Outcome outcome) mutable {
+            if (outcome.delivery != Delivery::answered || outcome.reply.error_word() != "NOSCRIPT") {
+                std::move(handler)(std::move(outcome));
+                return;
+            }
+            route->execute(command_of(call, "EVAL", call.script->text), call.not_after, std::move(handler));
+        });
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,41 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "connection.hpp"
+#include "resp/command.hpp"
+
+#include <tenure/clock.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace tenure::redis
+{
+
+class Route;
+
+/** A Lua script and the name under which servers cache it. */
+struct Script {
+    explicit Script(std::string source);
+
+    std::string text;
+    std::string sha;
+};
+
+/** One call of a script. Keys and values are kept apart because the keys of a range are encoded once and shared. */
+struct ScriptCall {
+    /// lives for ever: see scripts.hpp
+    Script const* script = nullptr;
+    /// the number of keys, then the keys
+    std::shared_ptr<resp::EncodedArguments const> keys;
+    resp::EncodedArguments values;
+    Instant not_after{};
+    /// the largest reply expected, where that is more than the connection's limit
+    std::size_t reply_bytes = 0;
+};
+
+/** Runs the script by its name and, where the server does not know it (NOSCRIPT: nothing has run), by its text. */
+void run_script(std::shared_ptr<Route> const& route, ScriptCall call, OutcomeHandler handler);
+
+} // namespace tenure::redis

@@ -1,0 +1,52 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "script.hpp"
+
+// The scripts, whose meaning docs/redis-protocol.md pins. All names of keys come through KEYS, all values through ARGV,
+// with one exception: the fence key of a chosen key is put together inside the script from that key (see
+// `first_free_script`). In each script whatever can fail comes before the first write to a lock key.
+namespace tenure::redis::scripts
+{
+
+/** Takes the first free key of KEYS.
+ *
+ *  ARGV: owner, ttl in ms, survey ("1" or ""), and where a fencing token is asked for, what surrounds a key in its
+ * fence key's name. Answers {index from 0, token or ""}, or {-1} where all are held; with a survey {-1, earliest expiry
+ * in ms or -1, number of foreign keys}: keys of another type or without ttl. */
+[[nodiscard]] Script const& first_free();
+
+/** Looks for the owner among KEYS and extends its claim; takes nothing. ARGV as `first_free`. Answers as `first_free`
+ * does, or {-1}. */
+[[nodiscard]] Script const& find_own();
+
+/** `find_own`, and where it finds nothing `first_free`, in one step. */
+[[nodiscard]] Script const& own_or_first_free();
+
+/** The survey alone: {-1, earliest expiry in ms or -1, number of foreign keys}. A key that has freed meanwhile expires
+ * in 0 ms. */
+[[nodiscard]] Script const& survey();
+
+/** Extends each of KEYS that bears its owner. ARGV: ttl in ms, then an owner for each key. Answers a string with '1'
+ * for extended and '0' for not the owner's, a character for each key. */
+[[nodiscard]] Script const& renew();
+
+/** Deletes each of KEYS that bears its owner and then announces it. ARGV: an owner for each key; then either nothing or
+ * a channel for each key, "" for none. Answers the string of `renew`, with "!" behind it where publishing was refused.
+ */
+[[nodiscard]] Script const& release();
+
+/** Deletes whichever of KEYS bear the owner. ARGV: owner, channel or "". Answers the number deleted as text, with "!"
+ * behind it where publishing was refused. */
+[[nodiscard]] Script const& withdraw();
+
+/** Describes those of KEYS that exist. ARGV: what surrounds a key in its fence key's name. Answers server time in
+ * microseconds, then for each: index from 0, value (its first 1024 bytes; false for another type), remaining ms or -1,
+ * token or false. */
+[[nodiscard]] Script const& inspect();
+
+/** Replaces the value of KEYS[1] if it is ARGV[1] by ARGV[2] and keeps the ttl. Answers the remaining ms, -2 if the
+ * value is another, -1 without doing anything if the key has no ttl. */
+[[nodiscard]] Script const& evict();
+
+} // namespace tenure::redis::scripts

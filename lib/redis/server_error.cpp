@@ -1,0 +1,130 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "server_error.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+// Redis 6 wraps what fails in a script: "ERR Error running script (call to f_1a2b): @user_script:3: WRONGTYPE ...";
+// errors of its own carry the position twice and a leading '-'. Redis 7 appends " script: 1a2b, on @user_script:3."
+std::string_view unwrap(std::string_view text)
+{
+    if (text.starts_with("ERR Error running script")) {
+        constexpr std::string_view mark = "@user_script:";
+        if (auto const at = text.rfind(mark); at != std::string_view::npos) {
+            text.remove_prefix(at + mark.size());
+            text.remove_prefix(std::min(text.find_first_not_of(" 0123456789:"), text.size()));
+            if (text.starts_with('-'))
+                text.remove_prefix(1);
+        }
+    }
+    text = text.substr(0, text.find(" script: "));
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0)
+        text.remove_suffix(1);
+    return text;
+}
+
+bool mentions(std::string_view text, std::string_view part)
+{
+    return text.find(part) != std::string_view::npos;
+}
+
+// "... no permissions to run the 'del' command": +del
+std::string permission_advice(std::string_view words)
+{
+    constexpr std::string_view mark = "run the '";
+    if (auto const at = words.find(mark); at != std::string_view::npos) {
+        auto const rest = words.substr(at + mark.size());
+        return "grant +" + std::string(rest.substr(0, rest.find('\''))) +
+               " to the user (docs/operations.md lists what leases need)";
+    }
+    if (mentions(words, "channel"))
+        return "grant the user the channel: &{PREFIX*}:free";
+    if (mentions(words, "key"))
+        return "grant the user the keys and their fences: ~PREFIX* ~{PREFIX*}:fence";
+    return "grant the user what leases need: -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat "
+           "+pttl "
+           "+incr +time";
+}
+
+struct Rule {
+    std::string_view word;
+    errc error;
+    bool fatal;
+    bool reconnect;
+    std::string_view advice;
+};
+
+constexpr std::array rules{
+    Rule{"NOAUTH", errc::authentication_failed, true, false, "give user and password"},
+    Rule{"WRONGPASS", errc::authentication_failed, true, false, "check user and password"},
+    Rule{"MOVED", errc::wrong_server, true, false, "this is a node of a cluster: use redis+cluster://"},
+    Rule{"ASK", errc::wrong_server, true, false, "this is a node of a cluster: use redis+cluster://"},
+    Rule{"CROSSSLOT", errc::wrong_server, true, false, "this is a node of a cluster: use redis+cluster://"},
+    Rule{"READONLY", errc::store_refused, false, true, ""},
+    Rule{"LOADING", errc::store_refused, false, true, ""},
+    Rule{"MASTERDOWN", errc::store_refused, false, true, ""},
+    Rule{
+        "WRONGTYPE", errc::foreign_key, true, false,
+        "another program uses this key or its fence key: choose another name"},
+};
+
+ServerError with(std::string_view words, errc error, bool fatal, bool reconnect, std::string advice)
+{
+    ServerError result;
+    result.error = error;
+    result.fatal = fatal;
+    result.reconnect = reconnect;
+    result.words = words.substr(0, 300);
+    result.advice = std::move(advice);
+    return result;
+}
+
+} // namespace
+
+ServerError classify(std::string_view reply)
+{
+    auto const words = unwrap(reply);
+    auto const word = words.substr(0, words.find(' '));
+    // Redis 6 and 7.0 say this one, about commands and keys inside of scripts, without NOPERM.
+    if (word == "NOPERM" || mentions(words, "The user executing the script can't"))
+        return with(words, errc::permission_denied, true, false, permission_advice(words));
+    for (auto const& rule : rules)
+        if (word == rule.word)
+            return with(words, rule.error, rule.fatal, rule.reconnect, std::string(rule.advice));
+    // INCR on a fence key that holds something else
+    if (mentions(words, "value is not an integer") || mentions(words, "increment or decrement would overflow"))
+        return with(words, errc::foreign_key, true, false, "another program wrote the fence key: choose another name");
+    if (mentions(words, "unknown command"))
+        return with(words, errc::wrong_server, true, false, "leases need Redis 6 or newer, or Valkey, with scripts");
+    // BUSY, MISCONF, OOM, NOREPLICAS, TRYAGAIN, CLUSTERDOWN, too many clients, and what later versions may say
+    return with(words, errc::store_refused, false, false, "");
+}
+
+bool concerns_single_key(ServerError const& error) noexcept
+{
+    return error.error == errc::permission_denied || error.error == errc::foreign_key ||
+           error.error == errc::wrong_server || (error.error == errc::store_refused && error.words.starts_with("ERR"));
+}
+
+Refused refused(ServerError const& error, std::string_view where, std::string_view what)
+{
+    std::string detail(where);
+    if (!what.empty())
+        detail.append(": ").append(what);
+    detail.append(": ").append(error.words);
+    if (!error.advice.empty())
+        detail.append("; ").append(error.advice);
+    return {error.error, std::move(detail), error.fatal};
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,164 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "stream_dial.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+void set_option(int socket, int level, int name, int value) noexcept
+{
+    // what the system does not know or allow is done without
+    (void)::setsockopt(socket, level, name, &value, sizeof value);
+}
+
+/** No delay for small writes, and an end for connections whose peer is gone in silence. */
+void tune(int socket) noexcept
+{
+    set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 10);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 5);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
+#ifdef TCP_USER_TIMEOUT
+    set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
+#endif
+}
+
+} // namespace
+
+int open_socket(int family, int protocol, error_code& error) noexcept
+{
+    // Asio would set close-on-exec afterwards or never: a fork in between inherits the connection
+    int const socket = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, protocol);
+    error = socket < 0 ? error_code(errno, boost::system::system_category()) : error_code();
+    return socket;
+}
+
+TcpDial::TcpDial(
+    std::shared_ptr<Runtime> runtime, std::string host, std::uint16_t port, Instant deadline, Handler handler)
+    : runtime_(std::move(runtime))
+    , host_(std::move(host))
+    , port_(port)
+    , deadline_(deadline)
+    , handler_(std::move(handler))
+    , resolver_(runtime_->strand())
+    , socket_(runtime_->strand())
+{
+}
+
+void TcpDial::start()
+{
+    error_code not_numeric;
+    auto const address = asio::ip::make_address(host_, not_numeric);
+    if (!not_numeric) {
+        // Asio's resolver would start a thread for it
+        endpoints_.emplace_back(address, port_);
+        asio::post(runtime_->strand(), [self = shared_from_this()] { self->try_next({}); });
+        return;
+    }
+    resolver_.async_resolve(
+        host_, std::to_string(port_), asio::ip::resolver_base::numeric_service,
+        [self = shared_from_this()](error_code error, auto const& results) {
+            for (auto const& result : results)
+                self->endpoints_.push_back(result.endpoint());
+            if (error && self->handler_)
+                self->tell({error, "cannot resolve " + self->host_ + ": " + error.message(), false});
+            else
+                self->try_next(asio::error::host_not_found);
+        });
+}
+
+void TcpDial::cancel() noexcept
+{
+    handler_ = nullptr;
+    runtime_->cancel(std::exchange(timer_, 0));
+    resolver_.cancel();
+    error_code ignored;
+    socket_.close(ignored);
+}
+
+void TcpDial::try_next(error_code last)
+{
+    if (!handler_)
+        return;
+    if (tried_ == endpoints_.size()) {
+        std::string detail = "cannot connect to " + host_ + " port " + std::to_string(port_) + ": " + last.message();
+        if (tried_ > 1)
+            detail += " (the last of " + std::to_string(tried_) + " addresses)";
+        tell({last, std::move(detail), false});
+        return;
+    }
+    auto const endpoint = endpoints_[tried_++];
+    error_code error;
+    open(endpoint, error);
+    if (error) {
+        try_next(error);
+        return;
+    }
+    limit_attempt();
+    socket_.async_connect(endpoint, [self = shared_from_this()](error_code result) { self->ended(result); });
+}
+
+void TcpDial::open(Endpoint const& endpoint, error_code& error)
+{
+    socket_.close(error);
+    int const socket = open_socket(endpoint.protocol().family(), endpoint.protocol().protocol(), error);
+    if (error)
+        return;
+    tune(socket);
+    socket_.assign(endpoint.protocol(), socket, error);
+    if (error)
+        (void)::close(socket);
+}
+
+void TcpDial::limit_attempt()
+{
+    auto const others = endpoints_.size() - tried_;
+    if (others == 0)
+        return; // the deadline itself is the owner's
+    auto const now = runtime_->now();
+    auto const share = (deadline_ - now) / static_cast<std::int64_t>(others + 1);
+    timer_ = runtime_->call_at(now + share, [self = shared_from_this()] {
+        self->timer_ = 0;
+        // ends the attempt as aborted
+        error_code ignored;
+        self->socket_.close(ignored);
+    });
+}
+
+void TcpDial::ended(error_code error)
+{
+    runtime_->cancel(std::exchange(timer_, 0));
+    if (!handler_)
+        return;
+    if (!error && !socket_.is_open())
+        error = asio::error::operation_aborted; // the timer was faster
+    if (error) {
+        try_next(error == asio::error::operation_aborted ? error_code(asio::error::timed_out) : error);
+        return;
+    }
+    auto const handler = std::exchange(handler_, nullptr);
+    handler({}, std::move(socket_));
+}
+
+void TcpDial::tell(StreamError const& error)
+{
+    auto const handler = std::exchange(handler_, nullptr);
+    handler(error, TcpSocket(runtime_->strand()));
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,62 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "stream.hpp"
+
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/ip/basic_resolver.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::redis
+{
+
+namespace asio = boost::asio;
+using TcpSocket = asio::basic_stream_socket<asio::ip::tcp, Strand>;
+
+/** Resolves a host and connects to the first of its addresses that answers. Used once. */
+class TcpDial : public std::enable_shared_from_this<TcpDial>
+{
+public:
+    using Handler = std::function<void(StreamError const&, TcpSocket)>;
+
+    TcpDial(std::shared_ptr<Runtime> runtime, std::string host, std::uint16_t port, Instant deadline, Handler handler);
+
+    /** The handler is called once, on the strand and never inside this call, unless `cancel` comes first. An address
+     * that does not answer gets its share of the time until the deadline. */
+    void start();
+    void cancel() noexcept;
+
+private:
+    using Endpoint = asio::ip::tcp::endpoint;
+
+    void try_next(error_code last);
+    void open(Endpoint const& endpoint, error_code& error);
+    void limit_attempt();
+    void ended(error_code error);
+    void tell(StreamError const& error);
+
+    std::shared_ptr<Runtime> runtime_;
+    std::string host_;
+    std::uint16_t port_;
+    Instant deadline_;
+    /// null once it was called or cancelled
+    Handler handler_;
+    asio::ip::basic_resolver<asio::ip::tcp, Strand> resolver_;
+    TcpSocket socket_;
+    std::vector<Endpoint> endpoints_;
+    /// how many of the endpoints were tried, the present one included
+    std::size_t tried_ = 0;
+    Runtime::TimerId timer_ = 0;
+};
+
+/** Opens a socket that children of this process do not inherit. */
+[[nodiscard]] int open_socket(int family, int protocol, error_code& error) noexcept;
+
+} // namespace tenure::redis

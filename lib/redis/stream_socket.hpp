@@ -1,0 +1,89 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "stream.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace asio = boost::asio;
+
+/** Reads and writes for every stream over an Asio object; what derives from it connects. The buffers belong to the
+ * stream, because an operation that was closed may still touch them. */
+template <class Derived>
+class SocketStream : public Stream, public std::enable_shared_from_this<Derived>
+{
+public:
+    void read() final
+    {
+        derived().layer().async_read_some(
+            asio::buffer(input_), [self = this->shared_from_this()](error_code error, std::size_t size) {
+                if (self->events_ != nullptr)
+                    self->events_->on_read(self->explain(error), std::string_view(self->input_.data(), size));
+            });
+    }
+
+    void write(std::string bytes) final
+    {
+        output_ = std::move(bytes);
+        sent_ = 0;
+        write_rest();
+    }
+
+    void close() noexcept final
+    {
+        events_ = nullptr;
+        derived().close_socket();
+    }
+
+protected:
+    [[nodiscard]] StreamEvents* events() const noexcept { return events_; }
+    void tell_to(StreamEvents& events) noexcept { events_ = &events; }
+
+private:
+    [[nodiscard]] Derived& derived() noexcept { return static_cast<Derived&>(*this); }
+
+    [[nodiscard]] StreamError explain(error_code error)
+    {
+        if (!error)
+            return {};
+        if (error == asio::error::eof)
+            return {error, "the server closed the connection", false};
+        return derived().explain_failure(error);
+    }
+
+    void write_rest()
+    {
+        derived().layer().async_write_some(
+            asio::buffer(output_.data() + sent_, output_.size() - sent_),
+            [self = this->shared_from_this()](error_code error, std::size_t size) {
+                if (self->events_ == nullptr)
+                    return;
+                self->sent_ += size;
+                if (!error && self->sent_ < self->output_.size())
+                    self->write_rest();
+                else
+                    self->events_->on_written(
+                        self->explain(error), self->derived().surely_unsent() ? self->sent_ : self->output_.size(),
+                        std::move(self->output_));
+            });
+    }
+
+    /// null once closed
+    StreamEvents* events_ = nullptr;
+    std::array<char, std::size_t{16} * 1024> input_;
+    std::string output_;
+    std::size_t sent_ = 0;
+};
+
+} // namespace tenure::redis

@@ -1,0 +1,88 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "route.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/runtime.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenure::redis
+{
+
+/** Subscriptions to news of freed keys, over a connection of their own, which is opened for the first watcher and
+ * carries nothing else.
+ *
+ *  A channel stays subscribed for a while after its last watcher, and the connection after its last channel: whoever
+ * waits once often waits again.
+ */
+class Subscriber : public std::enable_shared_from_this<Subscriber>
+{
+    struct Private {
+        explicit Private() = default;
+    };
+
+public:
+    using Handler = std::function<void(WatchEvent)>;
+
+    [[nodiscard]] static std::shared_ptr<Subscriber>
+    make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name);
+    Subscriber(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name);
+    Subscriber(Subscriber const&) = delete;
+    Subscriber& operator=(Subscriber const&) = delete;
+    ~Subscriber();
+
+    /** Subscribes; destroying what is returned ends it. */
+    [[nodiscard]] std::unique_ptr<Watch> watch(std::string channel, Handler handler);
+
+    /** Ends everything; watches that are still there hear nothing any more. */
+    void close() noexcept;
+
+private:
+    class Entry;
+    enum class State { wanted, asked, in_force, refused };
+    struct Channel {
+        State state = State::wanted;
+        std::vector<std::weak_ptr<Handler>> watchers;
+        /// when the last watcher went
+        Instant idle_since{};
+    };
+
+    void open();
+    void subscribe(std::string const& name);
+    void subscribed(std::string const& name, std::uint64_t connection, Outcome outcome);
+    void state_changed(std::uint64_t connection, ConnectionState state);
+    void pushed(resp::Value const& push);
+    void interrupted();
+    void tell(std::string const& name, WatchEvent event);
+    void tell_later(std::weak_ptr<Handler> handler, WatchEvent event);
+    void watcher_gone(std::string const& name, Handler const* handler);
+    void arm();
+    void tick();
+    void drop_connection() noexcept;
+
+    std::shared_ptr<Runtime> runtime_;
+    ConnectionFactory connect_;
+    /// for the log
+    std::string server_name_;
+    /// null while nobody watches
+    std::shared_ptr<Connection> connection_;
+    /// counts connections: what an earlier one says late is ignored
+    std::uint64_t connection_number_ = 0;
+    std::map<std::string, Channel, std::less<>> channels_;
+    Runtime::TimerId timer_ = 0;
+    /// a question asked to see whether the connection lives, and not answered yet
+    bool probing_ = false;
+    /// that subscribing is refused was logged
+    bool refusal_logged_ = false;
+    bool closed_ = false;
+};
+
+} // namespace tenure::redis

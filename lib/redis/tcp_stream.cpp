@@ -1,0 +1,66 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "stream_dial.hpp"
+#include "stream_kinds.hpp"
+#include "stream_socket.hpp"
+
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+class TcpStream final : public SocketStream<TcpStream>
+{
+public:
+    TcpStream(std::shared_ptr<Runtime> runtime, std::string host, std::uint16_t port)
+        : runtime_(std::move(runtime))
+        , host_(std::move(host))
+        , port_(port)
+        , socket_(runtime_->strand())
+    {
+    }
+
+    void connect(StreamEvents& events, Instant deadline) override
+    {
+        tell_to(events);
+        dial_ = std::make_shared<TcpDial>(
+            runtime_, host_, port_, deadline, [self = shared_from_this()](StreamError const& error, TcpSocket socket) {
+                self->dial_.reset();
+                self->socket_ = std::move(socket);
+                if (self->events() != nullptr)
+                    self->events()->on_connected(error);
+            });
+        dial_->start();
+    }
+
+    TcpSocket& layer() noexcept { return socket_; }
+    [[nodiscard]] static bool surely_unsent() noexcept { return true; }
+    [[nodiscard]] static StreamError explain_failure(error_code error) { return {error, {}, false}; }
+
+    void close_socket() noexcept
+    {
+        if (auto const dial = std::exchange(dial_, nullptr))
+            dial->cancel();
+        error_code ignored;
+        socket_.close(ignored);
+    }
+
+private:
+    std::shared_ptr<Runtime> runtime_;
+    std::string host_;
+    std::uint16_t port_;
+    /// while connecting
+    std::shared_ptr<TcpDial> dial_;
+    TcpSocket socket_;
+};
+
+} // namespace
+
+std::shared_ptr<Stream> make_tcp_stream(std::shared_ptr<Runtime> const& runtime, RedisConfig const& config)
+{
+    return std::make_shared<TcpStream>(runtime, config.host, config.port);
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,91 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "stream_dial.hpp"
+#include "stream_kinds.hpp"
+#include "stream_socket.hpp"
+
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+using UnixSocket = asio::basic_stream_socket<asio::local::stream_protocol, Strand>;
+
+class UnixStream final : public SocketStream<UnixStream>
+{
+public:
+    UnixStream(std::shared_ptr<Runtime> const& runtime, std::string path)
+        : path_(std::move(path))
+        , socket_(runtime->strand())
+    {
+    }
+
+    void connect(StreamEvents& events, Instant) override
+    {
+        tell_to(events);
+        error_code error;
+        open(error);
+        if (error) {
+            asio::post(socket_.get_executor(), [self = shared_from_this(), error] { self->connected(error); });
+            return;
+        }
+        // a path that is too long was refused when the stream was made
+        socket_.async_connect(
+            asio::local::stream_protocol::endpoint(path_),
+            [self = shared_from_this()](error_code result) { self->connected(result); });
+    }
+
+    UnixSocket& layer() noexcept { return socket_; }
+    [[nodiscard]] static bool surely_unsent() noexcept { return true; }
+    [[nodiscard]] static StreamError explain_failure(error_code error) { return {error, {}, false}; }
+
+    void close_socket() noexcept
+    {
+        error_code ignored;
+        socket_.close(ignored);
+    }
+
+private:
+    void open(error_code& error)
+    {
+        int const socket = open_socket(AF_UNIX, 0, error);
+        if (error)
+            return;
+        socket_.assign({}, socket, error);
+        if (error)
+            (void)::close(socket);
+    }
+
+    void connected(error_code error)
+    {
+        if (events() == nullptr)
+            return;
+        if (error)
+            events()->on_connected({error, "cannot connect to " + path_ + ": " + error.message(), false});
+        else
+            events()->on_connected({});
+    }
+
+    std::string path_;
+    UnixSocket socket_;
+};
+
+} // namespace
+
+std::shared_ptr<Stream> make_unix_stream(std::shared_ptr<Runtime> const& runtime, RedisConfig const& config)
+{
+    // throws where the path is longer than the system takes
+    (void)asio::local::stream_protocol::endpoint(config.socket_path);
+    return std::make_shared<UnixStream>(runtime, config.socket_path);
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,83 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenure::test
+{
+
+/** Nanoseconds of CLOCK_BOOTTIME, read here and not by the library. */
+[[nodiscard]] std::int64_t boottime_ns() noexcept;
+
+/** One interval in which somebody held a key, as it lies in the shared memory. */
+struct Holding {
+    std::uint32_t cell;
+    pid_t pid;
+    /// start of the process in clock ticks since boot: tells it from a later one with the same id
+    std::uint64_t process_started;
+    std::uint64_t fencing_token;
+    std::int64_t entered;
+    /// up to when the holder may rely on it; 0: as long as the process lives
+    std::int64_t valid_until;
+    /// when it left, before it gave the key back; 0: it has not
+    std::int64_t left;
+};
+
+/** Two holders of one cell that were live at the same time. */
+struct Violation {
+    Holding earlier;
+    Holding later;
+    [[nodiscard]] std::string describe() const;
+};
+
+/** Watches that no two live holders have the same key (S1), across processes.
+ *
+ *  One file, mapped by every holder, has a cell per key and a log of intervals. A holder enters its cell by
+ * compare-and-swap right after it was granted the key and leaves before it gives it back; whoever enters while the one
+ * before is still live is recorded as a violation. The library has no part in it.
+ */
+class Auditor
+{
+public:
+    /** Makes the file, for `cells` keys. */
+    static Auditor create(std::string path, std::uint32_t cells);
+    /** Opens a file that `create` made. */
+    static Auditor open(std::string path);
+    Auditor(Auditor&& other) noexcept;
+    Auditor(Auditor const&) = delete;
+    Auditor& operator=(Auditor const&) = delete;
+    ~Auditor();
+
+    /** Names one interval of the log. */
+    using Entry = std::uint32_t;
+
+    /** The caller holds the key from now until `valid_until` (ns of CLOCK_BOOTTIME; 0: while its process lives). */
+    Entry enter(std::uint32_t cell, std::int64_t valid_until, std::uint64_t fencing_token = 0);
+    /** A renewal moved `valid_until`. */
+    void extend(Entry entry, std::int64_t valid_until) noexcept;
+    /** The caller relies on it no more: before it releases, or when its token fired. */
+    void leave(Entry entry) noexcept;
+
+    [[nodiscard]] std::uint32_t cells() const noexcept;
+    /** Whether somebody live is in the cell now. */
+    [[nodiscard]] bool occupied(std::uint32_t cell) const noexcept;
+    /** All intervals so far, in the order in which they were entered. */
+    [[nodiscard]] std::vector<Holding> holdings() const;
+    /** What was caught at the entry, and what a comparison of all intervals finds. */
+    [[nodiscard]] std::vector<Violation> violations() const;
+
+private:
+    struct Memory;
+    explicit Auditor(std::string path, bool create, std::uint32_t cells);
+    [[nodiscard]] bool live(std::uint32_t entry_plus_one, std::int64_t now) const noexcept;
+    void record(Entry earlier, Entry later) noexcept;
+
+    Memory* memory_ = nullptr;
+};
+
+} // namespace tenure::test

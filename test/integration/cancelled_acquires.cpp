@@ -1,0 +1,127 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Acquisitions that are cancelled at every step leave nothing (S9).
+#include "harness/eventually.hpp"
+#include "harness/redis_server.hpp"
+#include "integration/running_store.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/dispatch.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+using namespace tenure;
+using namespace tenure::test;
+using namespace std::chrono_literals;
+
+namespace
+{
+
+struct Outcomes {
+    int granted = 0;
+    int aborted = 0;
+};
+
+/** Starts an acquisition and cancels it after `step`; a lease that it got all the same is released. */
+template <class Lockable>
+void acquire_and_cancel(
+    RunningStore& running, Lockable const& lockable, std::chrono::nanoseconds step, Outcomes& outcomes)
+{
+    auto const cancel = std::make_shared<asio::cancellation_signal>();
+    // a steady timer is too coarse for microseconds: the loop is told at the right time by this thread
+    auto pending = lockable.async_acquire(asio::bind_cancellation_slot(cancel->slot(), as_future));
+    auto const until = std::chrono::steady_clock::now() + step;
+    while (std::chrono::steady_clock::now() < until) {
+    }
+    asio::dispatch(running.executor(), [cancel] { cancel->emit(asio::cancellation_type::terminal); });
+    auto [error, lease] = soon(std::move(pending));
+    if (!error) {
+        CHECK(lease.valid());
+        CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
+        ++outcomes.granted;
+    } else {
+        CHECK(error == asio::error::operation_aborted);
+        CHECK_FALSE(lease);
+        ++outcomes.aborted;
+    }
+}
+
+/** Whether no key of the default pool is left; their ttl is a minute, so none lapses by itself. */
+bool all_free(RedisClient& redis)
+{
+    return eventually([&] { return redis.keys("thread_id_lock:*").empty(); }, 5s);
+}
+
+} // namespace
+
+TEST_CASE("an acquire cancelled at any moment leaves the slot free", "[integration]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    RunningStore running{server.url()};
+    auto const pool = running.pool(3, 1min);
+    auto warm_up = RunningStore::acquire(pool);
+    RunningStore::release(warm_up);
+    Outcomes outcomes;
+    for (int step = 0; step < (long_form() ? 20'000 : 600); ++step)
+        acquire_and_cancel(running, pool, std::chrono::microseconds{step % 300}, outcomes);
+    WARN("connected: " << outcomes.granted << " granted, " << outcomes.aborted << " cancelled in time");
+    CHECK(outcomes.granted > 0);
+    CHECK(outcomes.aborted > 0);
+    CHECK(all_free(redis));
+}
+
+TEST_CASE("an acquire cancelled while the store connects leaves the slot free", "[integration]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    Outcomes outcomes;
+    for (int step = 0; step < (long_form() ? 2'000 : 100); ++step) {
+        RunningStore running{server.url()};
+        acquire_and_cancel(running, running.pool(3, 1min), std::chrono::microseconds{step % 100 * 20}, outcomes);
+    }
+    WARN("connecting: " << outcomes.granted << " granted, " << outcomes.aborted << " cancelled in time");
+    CHECK(outcomes.aborted > 0);
+    CHECK(all_free(redis));
+}
+
+TEST_CASE("a waiter cancelled while the slot is handed over passes it on", "[integration]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    RunningStore running{server.url()};
+    RunningStore elsewhere{server.url()};
+    auto const pool = running.pool(1, 1min);
+    Outcomes outcomes;
+    for (int step = 0; step < (long_form() ? 5'000 : 150); ++step) {
+        auto held = RunningStore::acquire(elsewhere.pool(1, 1min));
+        auto const cancel = std::make_shared<asio::cancellation_signal>();
+        auto first = pool.async_acquire(asio::bind_cancellation_slot(cancel->slot(), as_future));
+        auto second = pool.async_acquire(as_future);
+        REQUIRE(eventually([&] { return running.store().statistics().waiting == 2; }));
+        auto released = held.async_release(as_future);
+        auto const until = std::chrono::steady_clock::now() + std::chrono::microseconds{step % 150 * 4};
+        while (std::chrono::steady_clock::now() < until) {
+        }
+        asio::dispatch(running.executor(), [cancel] { cancel->emit(asio::cancellation_type::terminal); });
+        auto [error, slot] = soon(std::move(first));
+        error ? ++outcomes.aborted : ++outcomes.granted;
+        if (slot)
+            CHECK(RunningStore::release(slot) == ReleaseOutcome::released);
+        // the other one must not be left waiting for a hint that the cancelled one has consumed
+        auto [second_error, second_slot] = within(5s, std::move(second));
+        REQUIRE_FALSE(second_error);
+        CHECK(RunningStore::release(second_slot) == ReleaseOutcome::released);
+        soon(std::move(released));
+    }
+    WARN("waiting: " << outcomes.granted << " granted, " << outcomes.aborted << " cancelled in time");
+    CHECK(outcomes.aborted > 0);
+    CHECK(all_free(redis));
+}

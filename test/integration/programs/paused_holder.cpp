@@ -1,0 +1,66 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// A process that holds a lock until SIGUSR1, and whose first act then is to ask whether the lease is valid.
+//   paused_holder URL KEY TTL_MS
+// Prints `held`, and in the end `valid V cancelled C state S release R`.
+#include <tenure/tenure.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <signal.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace
+{
+
+namespace asio = boost::asio;
+
+void hold(char** argument)
+{
+    sigset_t wanted;
+    ::sigemptyset(&wanted);
+    ::sigaddset(&wanted, SIGUSR1);
+    ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
+
+    asio::io_context context{1};
+    auto work = asio::make_work_guard(context);
+    std::thread thread{[&] { context.run(); }};
+    {
+        tenure::Lock const lock{
+            tenure::connect(context.get_executor(), argument[1]),
+            {.key = argument[2], .ttl = std::chrono::milliseconds{std::stoll(argument[3])}}};
+        auto lease = lock.async_acquire(asio::use_future).get();
+        std::cout << "held" << std::endl;
+
+        int number = 0;
+        ::sigwait(&wanted, &number);
+        bool const valid = lease.valid();
+        bool const cancelled = lease.token().cancelled();
+        auto const state = lease.state();
+        auto const outcome = lease.async_release(asio::use_future).get();
+        std::cout << "valid " << valid << " cancelled " << cancelled << " state " << to_string(state) << " release "
+                  << to_string(outcome) << std::endl;
+    }
+    work.reset();
+    thread.join();
+}
+
+} // namespace
+
+int main(int count, char** argument)
+try {
+    if (count != 4)
+        throw std::runtime_error("usage: paused_holder URL KEY TTL_MS");
+    hold(argument);
+} catch (std::exception const& error) {
+    std::fprintf(stderr, "paused_holder: %s\n", error.what());
+    return 1;
+}

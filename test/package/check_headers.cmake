@@ -1,0 +1,27 @@
+# Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+# cmake -DSOURCE_DIR=... -P check_headers.cmake
+# lib/headers.cmake names every header of include/tenure, and version.hpp says the project's version.
+cmake_minimum_required(VERSION 3.25)
+include("${SOURCE_DIR}/lib/headers.cmake")
+file(GLOB_RECURSE found RELATIVE "${SOURCE_DIR}/include/tenure" "${SOURCE_DIR}/include/tenure/*.hpp")
+list(SORT found)
+list(SORT TENURE_PUBLIC_HEADERS)
+foreach(header IN LISTS found)
+  if(NOT header IN_LIST TENURE_PUBLIC_HEADERS)
+    message(SEND_ERROR "include/tenure/${header} is not in lib/headers.cmake: it would not be installed")
+  endif()
+endforeach()
+foreach(header IN LISTS TENURE_PUBLIC_HEADERS)
+  if(NOT header IN_LIST found)
+    message(SEND_ERROR "lib/headers.cmake lists ${header}, which does not exist")
+  endif()
+endforeach()
+
+file(STRINGS "${SOURCE_DIR}/CMakeLists.txt" project REGEX "^project\\(tenure VERSION ")
+file(STRINGS "${SOURCE_DIR}/include/tenure/version.hpp" macro REGEX "define TENURE_VERSION ")
+string(REGEX MATCH "VERSION ([0-9]+)\\.([0-9]+)\\.([0-9]+)" ignored "${project}")
+math(EXPR expected "${CMAKE_MATCH_1} * 10000 + ${CMAKE_MATCH_2} * 100 + ${CMAKE_MATCH_3}")
+string(REGEX MATCH "TENURE_VERSION ([0-9]+)" ignored "${macro}")
+if(NOT CMAKE_MATCH_1 EQUAL expected)
+  message(SEND_ERROR "version.hpp says ${CMAKE_MATCH_1}, the project's version is ${expected}")
+endif()

@@ -1,0 +1,133 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "redis/findings.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+using namespace std::chrono_literals;
+using namespace tenure;
+using namespace tenure::redis;
+using Severity = Finding::Severity;
+
+namespace
+{
+
+Facts healthy()
+{
+    Facts facts;
+    facts.ttl = 5s;
+    facts.server = {"redis", "7.0.15", "standalone", "master", 3};
+    facts.round_trips = {1ms, 2ms, 3ms};
+    facts.info = {{"role", "master"}, {"connected_slaves", "0"}};
+    facts.settings = {
+        {"appendonly", "yes"}, {"appendfsync", "always"}, {"maxmemory", "0"}, {"maxmemory-policy", "noeviction"}};
+    facts.permissions_known = true;
+    return facts;
+}
+
+Finding about(Facts const& facts, std::string const& subject)
+{
+    auto const findings = judge(facts);
+    auto const found = std::find_if(
+        findings.begin(), findings.end(), [&](Finding const& finding) { return finding.subject == subject; });
+    REQUIRE(found != findings.end());
+    return *found;
+}
+
+} // namespace
+
+TEST_CASE("a healthy server gives no advice but about its clock, which nobody told", "[redis][findings]")
+{
+    for (auto const& finding : judge(healthy())) {
+        CAPTURE(finding.subject, finding.observed);
+        if (finding.subject == "clock") {
+            CHECK(finding.severity == Severity::unverified);
+            continue;
+        }
+        CHECK(finding.severity == Severity::ok);
+        CHECK(finding.advice.empty());
+    }
+}
+
+TEST_CASE("everything that is not well comes with advice", "[redis][findings]")
+{
+    Facts bad;
+    bad.ttl = 100ms;
+    bad.round_trips = {90ms};
+    for (auto const& finding : judge(bad)) {
+        CAPTURE(finding.subject);
+        CHECK(finding.severity != Severity::ok);
+        CHECK_FALSE(finding.advice.empty());
+    }
+}
+
+TEST_CASE("old servers, replicas, sentinels and cluster nodes are errors", "[redis][findings]")
+{
+    auto facts = healthy();
+    facts.server.version = "5.0.14";
+    CHECK(about(facts, "version").severity == Severity::error);
+    facts = healthy();
+    facts.info["role"] = "slave";
+    CHECK(about(facts, "role").severity == Severity::error);
+    facts = healthy();
+    facts.server.mode = GENERATE("sentinel", "cluster");
+    CHECK(about(facts, "role").severity == Severity::error);
+}
+
+TEST_CASE("the ttl must be worth several round trips", "[redis][findings]")
+{
+    auto facts = healthy();
+    facts.round_trips = {1ms, 1ms, 600ms};
+    CHECK(about(facts, "round trip").severity == Severity::warning);
+    facts.round_trips = {1ms, 1ms, 1700ms};
+    CHECK(about(facts, "round trip").severity == Severity::error);
+}
+
+TEST_CASE("replicas without min-replicas-to-write are warned of", "[redis][findings]")
+{
+    auto facts = healthy();
+    facts.info["connected_slaves"] = "2";
+    CHECK(about(facts, "replicas").severity == Severity::unverified);
+    facts.settings["min-replicas-to-write"] = "0";
+    CHECK(about(facts, "replicas").severity == Severity::warning);
+    facts.settings["min-replicas-to-write"] = "1";
+    CHECK(about(facts, "replicas").severity == Severity::ok);
+}
+
+TEST_CASE("an eviction policy matters only under a memory limit", "[redis][findings]")
+{
+    auto facts = healthy();
+    facts.settings["maxmemory-policy"] = "volatile-ttl";
+    CHECK(about(facts, "eviction policy").severity == Severity::ok);
+    facts.settings["maxmemory"] = "1048576";
+    CHECK(about(facts, "eviction policy").severity == Severity::warning);
+    facts.settings.erase("maxmemory");
+    CHECK(about(facts, "eviction policy").severity == Severity::warning);
+}
+
+TEST_CASE("a missing permission for wake-ups only is a warning", "[redis][findings]")
+{
+    auto facts = healthy();
+    auto const all = commands_to_check();
+    auto const publish = std::find_if(
+        all.begin(), all.end(), [](CommandToCheck const& command) { return command.words[0] == "publish"; });
+    facts.missing_permissions = {&*publish};
+    CHECK(about(facts, "permissions").severity == Severity::warning);
+    facts.missing_permissions.push_back(all.data());
+    CHECK(about(facts, "permissions").severity == Severity::error);
+    CHECK(about(facts, "permissions").observed == "missing: +publish +eval");
+}
+
+TEST_CASE("INFO is read line by line, whatever it holds", "[redis][findings]")
+{
+    auto const info = read_info("# Server\r\nredis_version:7.0.15\r\nempty:\r\nno colon\r\n\r\nrole:master");
+    CHECK(info.size() == 3);
+    CHECK(info.at("redis_version") == "7.0.15");
+    CHECK(info.at("empty").empty());
+    CHECK(info.at("role") == "master");
+    CHECK(read_info("").empty());
+}

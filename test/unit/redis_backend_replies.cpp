@@ -1,0 +1,166 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "redis/claim_reply.hpp"
+#include "redis/flags_reply.hpp"
+#include "redis/inspect_reply.hpp"
+#include "redis/server_error.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace tenure;
+using namespace tenure::redis;
+using resp::Value;
+
+namespace
+{
+
+Value array(std::vector<Value> elements)
+{
+    return Value::list(resp::Type::array, std::move(elements));
+}
+
+} // namespace
+
+TEST_CASE("a grant is read with its index and token", "[redis][replies]")
+{
+    auto const reply = read_page_reply(array({Value::integer(7), Value::text("1700000000000000")}), 8, true);
+    REQUIRE(reply);
+    CHECK(std::get<PageGrant>(*reply).index == 7);
+    CHECK(std::get<PageGrant>(*reply).token == 1700000000000000U);
+    auto const unfenced = read_page_reply(array({Value::integer(0), Value::text("")}), 1, false);
+    REQUIRE(unfenced);
+    CHECK(std::get<PageGrant>(*unfenced).token == 0);
+}
+
+TEST_CASE("a busy answer is read with and without its survey", "[redis][replies]")
+{
+    auto const plain = read_page_reply(array({Value::integer(-1)}), 8, true);
+    REQUIRE(plain);
+    CHECK_FALSE(std::get<PageHeld>(*plain).foreign);
+    auto const full = read_page_reply(array({Value::integer(-1), Value::integer(250), Value::integer(3)}), 8, true);
+    REQUIRE(full);
+    CHECK(std::get<PageHeld>(*full).earliest_expiry == std::chrono::milliseconds(250));
+    CHECK(std::get<PageHeld>(*full).foreign == 3U);
+    auto const none = read_page_reply(array({Value::integer(-1), Value::integer(-1), Value::integer(8)}), 8, true);
+    REQUIRE(none);
+    CHECK_FALSE(std::get<PageHeld>(*none).earliest_expiry);
+}
+
+TEST_CASE("an answer to a claim that makes no sense is not believed", "[redis][replies]")
+{
+    auto const bad = GENERATE(
+        Value(), Value::integer(0), Value::status("OK"), array({}), array({Value::text("0"), Value::text("1")}),
+        array({Value::integer(8), Value::text("1")}), array({Value::integer(-2)}), array({Value::integer(0)}),
+        array({Value::integer(0), Value::text("")}), array({Value::integer(0), Value::text("0")}),
+        array({Value::integer(0), Value::text("-5")}), array({Value::integer(0), Value::text("5x")}),
+        array({Value::integer(0), Value::text("99999999999999999999999")}),
+        array({Value::integer(0), Value::integer(5)}), array({Value::integer(0), Value::text("5"), Value::text("5")}),
+        array({Value::integer(-1), Value::integer(1)}),
+        array({Value::integer(-1), Value::integer(-2), Value::integer(0)}),
+        array({Value::integer(-1), Value::integer(1), Value::integer(9)}),
+        array({Value::integer(-1), Value::integer(1), Value::integer(-1)}));
+    CHECK_FALSE(read_page_reply(bad, 8, true));
+}
+
+TEST_CASE("flags are read one for each key", "[redis][replies]")
+{
+    auto const flags = read_flags(Value::text("101!"), 3);
+    REQUIRE(flags);
+    CHECK(flags->own == std::vector<bool>{true, false, true});
+    CHECK(flags->publish_refused);
+    CHECK_FALSE(read_flags(Value::text("10"), 2)->publish_refused);
+    for (auto const* const bad : {"1", "1011", "12", "10!!", ""})
+        CHECK_FALSE(read_flags(Value::text(bad), 2));
+    CHECK_FALSE(read_flags(Value::integer(10), 2));
+    CHECK_FALSE(read_flags(Value(), 0));
+}
+
+TEST_CASE("an inspection that makes no sense is not believed and appends nothing", "[redis][replies]")
+{
+    auto const bad = GENERATE(
+        Value(), array({}), array({Value::text("x")}), array({Value::text("5"), Value::integer(0)}),
+        array({Value::text("5"), Value::integer(4), Value::text("o"), Value::integer(5), Value()}),
+        array({Value::text("5"), Value::integer(-1), Value::text("o"), Value::integer(5), Value()}),
+        array({Value::text("5"), Value::text("0"), Value::text("o"), Value::integer(5), Value()}),
+        array({Value::text("5"), Value::integer(0), Value::text("o"), Value::integer(-2), Value()}));
+    std::vector<KeyState> states;
+    CHECK_FALSE(read_key_states(bad, 4, states));
+    CHECK(states.empty());
+}
+
+TEST_CASE("owners of this library are told from others", "[redis][replies]")
+{
+    CHECK(is_own_kind_of_owner("host:12/0123456789abcdef0123456789abcdef"));
+    CHECK_FALSE(is_own_kind_of_owner("/0123456789abcdef0123456789abcdef"));
+    CHECK_FALSE(is_own_kind_of_owner("host:12/0123456789abcdef0123456789abcdeX"));
+    CHECK_FALSE(is_own_kind_of_owner("evicted/me"));
+    CHECK_FALSE(is_own_kind_of_owner(""));
+}
+
+TEST_CASE("error replies are understood, of commands and of scripts of Redis 6 and 7", "[redis][replies]")
+{
+    struct Case {
+        std::string text;
+        errc error;
+        bool fatal;
+        bool reconnect;
+    };
+    auto const [text, error, fatal, reconnect] = GENERATE(values<Case>({
+        {"NOPERM this user has no permissions to run the 'get' command", errc::permission_denied, true, false},
+        {"ERR The user executing the script can't run this command or subcommand script: 71, on @user_script:1.",
+         errc::permission_denied, true, false},
+        {"ERR Error running script (call to f_1a): @user_script:1: @user_script: 1: The user executing the script "
+         "can't "
+         "run this command or subcommand ",
+         errc::permission_denied, true, false},
+        {"NOAUTH Authentication required.", errc::authentication_failed, true, false},
+        {"WRONGPASS invalid username-password pair or user is disabled.", errc::authentication_failed, true, false},
+        {"MOVED 3999 127.0.0.1:6381", errc::wrong_server, true, false},
+        {"CROSSSLOT Keys in request don't hash to the same slot", errc::wrong_server, true, false},
+        {"READONLY You can't write against a read only replica. script: 62, on @user_script:1.", errc::store_refused,
+         false, true},
+        {"ERR Error running script (call to f_1a): @user_script:3: @user_script: 3: -READONLY You can't write against "
+         "a "
+         "read only replica. ",
+         errc::store_refused, false, true},
+        {"LOADING Redis is loading the dataset in memory", errc::store_refused, false, true},
+        {"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", errc::store_refused, false,
+         true},
+        {"BUSY Redis is busy running a script.", errc::store_refused, false, false},
+        {"MISCONF Redis is configured to save RDB snapshots", errc::store_refused, false, false},
+        {"OOM command not allowed when used memory > 'maxmemory'.", errc::store_refused, false, false},
+        {"NOREPLICAS Not enough good replicas to write.", errc::store_refused, false, false},
+        {"TRYAGAIN Multiple keys request during rehashing of slot", errc::store_refused, false, false},
+        {"CLUSTERDOWN The cluster is down", errc::store_refused, false, false},
+        {"ERR max number of clients reached", errc::store_refused, false, false},
+        {"WRONGTYPE Operation against a key holding the wrong kind of value script: 62, on @user_script:1.",
+         errc::foreign_key, true, false},
+        {"ERR Error running script (call to f_1a): @user_script:7: WRONGTYPE Operation against a key",
+         errc::foreign_key, true, false},
+        {"ERR value is not an integer or out of range script: da, on @user_script:1.", errc::foreign_key, true, false},
+        {"ERR unknown command `EVALSHA`, with args beginning with: ", errc::wrong_server, true, false},
+        {"", errc::store_refused, false, false},
+        {"ERR Error running script", errc::store_refused, false, false},
+        {"ERR Error running script @user_script:", errc::store_refused, false, false},
+    }));
+    CAPTURE(text);
+    auto const understood = classify(text);
+    CHECK(understood.error == error);
+    CHECK(understood.fatal == fatal);
+    CHECK(understood.reconnect == reconnect);
+    CHECK(understood.words.find("user_script") == std::string::npos);
+}
+
+TEST_CASE("a refusal says where, what, the server's words and what to grant", "[redis][replies]")
+{
+    auto const answer = refused(
+        classify("NOPERM this user has no permissions to run the 'del' command"), "redis://host:6379/0", "pool:0..15");
+    CHECK(answer.detail.starts_with("redis://host:6379/0: pool:0..15: NOPERM this user"));
+    CHECK(answer.detail.find("grant +del to the user") != std::string::npos);
+    CHECK(answer.fatal);
+}

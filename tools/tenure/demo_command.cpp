@@ -1,0 +1,109 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "command.hpp"
+#include "demo_board.hpp"
+#include "demo_crew.hpp"
+#include "demo_director.hpp"
+#include "demo_screen.hpp"
+#include "exit_code.hpp"
+#include "help.hpp"
+#include "loop.hpp"
+#include "settings.hpp"
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+constexpr auto line = "tenure demo [--store URL] [OPTIONS]";
+constexpr auto description =
+    "Shows what leases do: workers contend for fewer slots, one of them is killed and its slot lapses, another loses\n"
+    "its slot and is told so in time. Without a store all of it happens in this process; with the URL of a server the\n"
+    "workers are processes that share that server, and the killed one gets kill -9. The demo keeps its own record of\n"
+    "who worked under which slot, and checks it.";
+constexpr auto footer =
+    "Examples:\n"
+    "  tenure demo\n"
+    "  tenure demo --store redis://localhost --workers 8 --slots 3 --seconds 20\n\n"
+    "Exit codes: 0 every worker has had a slot, and no slot was ever held by two; 1 something did not go as it must;\n"
+    "64 the command line is wrong; 128 + N ended by signal N";
+
+struct DemoOptions {
+    StoreSettings store;
+    DemoSettings demo;
+    std::uint32_t seconds = 8;
+};
+
+void check(DemoSettings const& settings)
+{
+    if (settings.workers <= settings.slots)
+        throw std::invalid_argument("--workers must be more than --slots, or nobody has to wait");
+}
+
+int run_demo(DemoOptions options, Inheritance const& inheritance)
+{
+    auto& settings = options.demo;
+    check(settings);
+    settings.duration = std::chrono::seconds{options.seconds};
+    settings.verbosity = options.store.verbosity;
+    auto const in_process = options.store.url.empty() || options.store.url.starts_with("memory:");
+    // the workers' stores find each other by the name
+    settings.url = in_process ? "memory://tenure-demo" : options.store.url;
+    if (settings.pool.empty())
+        settings.pool = "tenure-demo:" + std::to_string(::getpid()) + ":";
+    options.store.url = settings.url;
+    options.store.worker = "demo";
+
+    asio::io_context loop(1);
+    auto const store = options.store.open(loop.get_executor());
+    auto const range = numbered_keys(settings.pool, settings.slots);
+    static_cast<void>(SlotPool(store, settings.pool_config()));
+    DemoBoard board;
+    auto const crew = in_process ? make_crew_of_coroutines(settings, board, loop)
+                                 : make_crew_of_processes(settings, board, inheritance);
+    DemoScreen screen(settings);
+    DemoDirector director(settings, store, range, board, *crew, screen);
+    int signalled = 0;
+    asio::signal_set signals(loop, SIGINT, SIGTERM);
+    signals.async_wait([&](error_code error, int signal) {
+        signalled = error ? 0 : signal;
+        director.stop();
+    });
+    auto const code = run_to_end(loop, director.run());
+    return signalled != 0 ? by_signal + signalled : code;
+}
+
+} // namespace
+
+Command add_demo_command(CLI::App& program)
+{
+    auto settings = std::make_shared<DemoOptions>();
+    auto* const options = program.add_subcommand("demo", "show leases at work, without or with a server");
+    describe_command(*options, line, description, footer);
+    add_store_options(*options, settings->store, false);
+    options->add_option("--workers", settings->demo.workers, "how many workers contend")
+        ->capture_default_str()
+        ->check(CLI::Range(std::uint32_t{2}, DemoBoard::most_workers));
+    options->add_option("--slots", settings->demo.slots, "for how many slots")
+        ->capture_default_str()
+        ->check(CLI::Range(std::uint32_t{1}, DemoBoard::most_slots));
+    options->add_option("--seconds", settings->seconds, "how long")
+        ->capture_default_str()
+        ->check(CLI::Range(std::uint32_t{2}, std::uint32_t{3'600}));
+    add_duration(*options, "--ttl", settings->demo.ttl, "ttl of the slots (default: 2s)");
+    options->add_option("--pool", settings->demo.pool, "prefix of the keys (default: tenure-demo:PID:)")
+        ->type_name("PREFIX");
+    return {options, [settings](Invocation const& invocation) { return run_demo(*settings, invocation.inheritance); }};
+}
+
+} // namespace tenure::tool

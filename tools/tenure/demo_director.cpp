@@ -1,0 +1,288 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "demo_director.hpp"
+
+#include "duration.hpp"
+#include "exit_code.hpp"
+#include "holder.hpp"
+#include "store_error.hpp"
+#include "table.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <iostream>
+#include <utility>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+using std::chrono::milliseconds;
+using Doing = DemoBoard::Doing;
+
+constexpr milliseconds between_looks{100};
+/// what an act may take beyond what the leases themselves need
+constexpr milliseconds slack{1'000};
+/// how long after its planned end a demo waits for what it has not seen yet
+constexpr milliseconds overtime{10'000};
+
+asio::awaitable<void> pause_for(milliseconds duration)
+{
+    asio::steady_timer timer(co_await asio::this_coro::executor, duration);
+    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+} // namespace
+
+DemoDirector::DemoDirector(
+    DemoSettings const& settings, Store store, KeyRangePtr range, DemoBoard& board, DemoCrew& crew, DemoScreen& screen)
+    : settings_(settings)
+    , store_(std::move(store))
+    , range_(std::move(range))
+    , board_(board)
+    , crew_(crew)
+    , screen_(screen)
+    , start_(std::chrono::steady_clock::now())
+    , act_start_(start_)
+{
+}
+
+asio::awaitable<int> DemoDirector::run()
+{
+    screen_.event(
+        std::to_string(settings_.workers) + " workers, " + crew_.describe() + ", share " + range_->describe() + " on " +
+        store_.describe());
+    crew_.start();
+    while (!stopped_ && !over()) {
+        if (co_await look())
+            co_await play();
+        co_await pause_for(between_looks);
+    }
+    co_await dismiss_crew();
+    co_return judge();
+}
+
+asio::awaitable<bool> DemoDirector::look()
+{
+    auto result = co_await store_.async_inspect(range_, asio::as_tuple(asio::use_awaitable));
+    if (auto const error = std::get<0>(result)) {
+        screen_.show_trouble(explain(store_, error));
+        // without a store there is no demo
+        if (states_.empty() && error == condition::misconfigured)
+            fail(explain(store_, error));
+        co_return false;
+    }
+    states_ = std::move(std::get<1>(result));
+    screen_.show(states_, board_);
+    co_return true;
+}
+
+asio::awaitable<void> DemoDirector::play()
+{
+    auto const total = milliseconds{settings_.duration};
+    switch (act_) {
+    case Act::opening:
+        if (elapsed() >= total / 4) {
+            // so that it surely works under a slot when the blow falls
+            board_.worker(settings_.victim()).works_on = true;
+            enter(Act::killing);
+        }
+        break;
+    case Act::killing:
+        kill();
+        break;
+    case Act::lapsing:
+        follow_lapse();
+        break;
+    case Act::contending:
+        if (elapsed() >= total * 6 / 10)
+            enter(Act::evicting);
+        break;
+    case Act::evicting:
+        co_await evict();
+        break;
+    case Act::losing:
+        follow_loss();
+        break;
+    case Act::closing:
+        break;
+    }
+}
+
+void DemoDirector::kill()
+{
+    auto& victim = board_.worker(settings_.victim());
+    if (victim.doing != Doing::working)
+        return;
+    slot_ = victim.slot;
+    crew_.kill_victim();
+    victim.doing = Doing::killed;
+    screen_.event(
+        demo_worker_name(settings_.victim()) + " was killed while it held slot " + std::to_string(slot_) +
+        ": nobody renews or releases it, so it lapses within " + tool::describe(settings_.ttl));
+    enter(Act::lapsing);
+}
+
+void DemoDirector::follow_lapse()
+{
+    auto const name = holder_name(slot_);
+    if (name != demo_worker_name(settings_.victim())) {
+        screen_.event(
+            "slot " + std::to_string(slot_) + (name.empty() ? " is free again" : " is held again, by " + name) + ", " +
+            tool::describe(in_act()) + " after the kill");
+        enter(Act::contending);
+    } else if (in_act() > settings_.ttl + slack) {
+        fail(
+            "slot " + std::to_string(slot_) + " was still held by the killed worker after " + tool::describe(in_act()));
+        enter(Act::contending);
+    }
+}
+
+std::optional<std::uint32_t> DemoDirector::choose_worker_to_evict()
+{
+    for (std::uint32_t index = 0; index < settings_.victim(); ++index) {
+        auto& worker = board_.worker(index);
+        if (worker.doing != Doing::working)
+            continue;
+        losses_before_ = worker.losses;
+        // it will not give the slot back before its token fires
+        worker.works_on = true;
+        slot_ = worker.slot;
+        if (worker.doing == Doing::working && holder_name(slot_) == demo_worker_name(index))
+            return index;
+        worker.works_on = false;
+    }
+    return std::nullopt;
+}
+
+asio::awaitable<void> DemoDirector::evict()
+{
+    auto const chosen = choose_worker_to_evict();
+    if (!chosen)
+        co_return;
+    auto const result = co_await store_.async_evict(
+        range_, slot_, states_.at(slot_).owner, "demo", asio::as_tuple(asio::use_awaitable));
+    if (std::get<0>(result)) {
+        // it gave the slot back in the meantime
+        board_.worker(*chosen).works_on = false;
+        co_return;
+    }
+    loser_ = *chosen;
+    screen_.event(
+        "slot " + std::to_string(slot_) + " was taken away from " + demo_worker_name(loser_) +
+        ": its token fires at the next renewal, and the slot frees in " + tool::describe(std::get<1>(result)));
+    enter(Act::losing);
+}
+
+void DemoDirector::follow_loss()
+{
+    if (board_.worker(loser_).losses > losses_before_) {
+        screen_.event(
+            demo_worker_name(loser_) + " was told that it lost slot " + std::to_string(slot_) + ", and stopped, " +
+            tool::describe(in_act()) + " after the eviction");
+        enter(Act::closing);
+    } else if (in_act() > settings_.ttl + slack) {
+        fail(demo_worker_name(loser_) + " was not told of its loss within " + tool::describe(in_act()));
+        board_.worker(loser_).works_on = false;
+        enter(Act::closing);
+    }
+}
+
+asio::awaitable<void> DemoDirector::dismiss_crew()
+{
+    board_.close();
+    auto const end = std::chrono::steady_clock::now() + settings_.ttl + 5 * slack;
+    while (!crew_.ended()) {
+        if (std::chrono::steady_clock::now() > end) {
+            fail("not all workers ended when they were told to");
+            co_return;
+        }
+        co_await pause_for(between_looks / 5);
+    }
+    if (co_await look())
+        for (auto const& state : states_)
+            if (state.kind != KeyState::Kind::free && holder_of(state).kind != Holder::Kind::evicted &&
+                holder_name(state.index) != demo_worker_name(settings_.victim()))
+                fail("slot " + std::to_string(state.index) + " is still held after all workers have ended");
+}
+
+bool DemoDirector::over() const
+{
+    auto const planned = milliseconds{settings_.duration};
+    if (!failures_.empty() && states_.empty())
+        return true;
+    return elapsed() >= planned && ((act_ == Act::closing && everyone_had_a_slot()) || elapsed() >= planned + overtime);
+}
+
+bool DemoDirector::everyone_had_a_slot() const
+{
+    for (std::uint32_t index = 0; index < settings_.workers; ++index)
+        if (board_.worker(index).slots_had == 0)
+            return false;
+    return true;
+}
+
+int DemoDirector::judge()
+{
+    Table table({"WORKER", "SLOTS IT HAD", "TURNS", "LEASES LOST", ""});
+    for (std::uint32_t index = 0; index < settings_.workers; ++index) {
+        auto const& worker = board_.worker(index);
+        std::string slots;
+        for (std::uint32_t slot = 0; slot < settings_.slots; ++slot)
+            if ((worker.slots_had >> slot & 1) != 0)
+                slots += (slots.empty() ? "" : " ") + std::to_string(slot);
+        if (slots.empty())
+            failures_.push_back(demo_worker_name(index) + " never had a slot");
+        table.add(
+            {demo_worker_name(index), slots.empty() ? "none" : slots, std::to_string(worker.turns),
+             std::to_string(worker.losses), worker.doing == Doing::killed ? "killed" : ""});
+    }
+    if (board_.collisions() != 0)
+        failures_.push_back(
+            std::to_string(board_.collisions()) + " times a slot was held by two workers at the same time");
+    if (board_.disorders() != 0)
+        failures_.push_back(
+            std::to_string(board_.disorders()) + " times a fencing token was not greater than the last");
+    if (act_ != Act::closing && !stopped_)
+        failures_.push_back("the demo did not come to its end in time");
+    std::cout << '\n' << table.text() << '\n';
+    for (auto const& failure : failures_)
+        std::cout << "FAILED: " << failure << '\n';
+    if (failures_.empty())
+        std::cout << "No slot was ever held by two workers, and every fencing token was greater than the one before.\n";
+    std::cout << std::flush;
+    return failures_.empty() ? success : attention;
+}
+
+void DemoDirector::fail(std::string text)
+{
+    screen_.event("FAILED: " + text);
+    failures_.push_back(std::move(text));
+}
+
+void DemoDirector::enter(Act act)
+{
+    act_ = act;
+    act_start_ = std::chrono::steady_clock::now();
+}
+
+milliseconds DemoDirector::elapsed() const
+{
+    return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start_);
+}
+
+milliseconds DemoDirector::in_act() const
+{
+    return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - act_start_);
+}
+
+std::string DemoDirector::holder_name(std::uint32_t slot) const
+{
+    auto const holder = holder_of(states_.at(slot));
+    return holder.kind == Holder::Kind::nobody ? std::string{} : tool::describe(holder);
+}
+
+} // namespace tenure::tool

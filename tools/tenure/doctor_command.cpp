@@ -1,0 +1,70 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "command.hpp"
+#include "exit_code.hpp"
+#include "findings_report.hpp"
+#include "help.hpp"
+#include "loop.hpp"
+#include "settings.hpp"
+#include "store_error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <iostream>
+#include <memory>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+constexpr auto line = "tenure doctor [OPTIONS]";
+constexpr auto description =
+    "Connects to the store and examines it on behalf of leases: version, round trip against the ttl, persistence,\n"
+    "eviction of keys, replicas, permissions. Each finding says what was seen, what it means and what to do.";
+constexpr auto footer = "Examples:\n"
+                        "  tenure doctor\n"
+                        "  tenure doctor --ttl 500ms --json\n\n"
+                        "Exit codes: 0 nothing is wrong (what could not be verified is listed); 1 warnings; 2 errors: "
+                        "leases will not work\n"
+                        "or cannot be relied on; 64 the command line is wrong";
+
+struct DoctorSettings {
+    StoreSettings store;
+    std::chrono::milliseconds ttl{5'000};
+    bool json = false;
+};
+
+asio::awaitable<int> examine(DoctorSettings const& settings, Store store)
+{
+    auto result = co_await store.async_examine(settings.ttl, asio::as_tuple(asio::use_awaitable));
+    if (auto const error = std::get<0>(result)) {
+        settings.store.report().error(explain(store, error));
+        co_return exit_code_for(error);
+    }
+    auto const& findings = std::get<1>(result);
+    std::cout << (settings.json ? as_json(store.describe(), findings) : as_text(store.describe(), findings))
+              << std::flush;
+    co_return exit_code_of(findings);
+}
+
+} // namespace
+
+Command add_doctor_command(CLI::App& program)
+{
+    auto settings = std::make_shared<DoctorSettings>();
+    auto* const options = program.add_subcommand("doctor", "examine the store, with advice");
+    describe_command(*options, line, description, footer);
+    add_store_options(*options, settings->store);
+    add_duration(*options, "--ttl", settings->ttl, "the ttl of the leases that it is to serve (default: 5s)");
+    options->add_flag("--json", settings->json, "one JSON object, for programs");
+    auto run = [settings](Invocation const&) {
+        asio::io_context loop(1);
+        return run_to_end(loop, examine(*settings, settings->store.open(loop.get_executor())));
+    };
+    return {options, run};
+}
+
+} // namespace tenure::tool

@@ -1,0 +1,38 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+
+#include <string>
+
+namespace tenure::tool
+{
+
+/** What may be shown of a key's holder. The value under the key is what releases it: its random part never leaves the
+ * program. */
+struct Holder {
+    enum class Kind {
+        nobody,
+        /// a worker of tenure
+        worker,
+        /// the key was force-released and frees when the old validity has ended
+        evicted,
+        /// a value with a ttl that some other software wrote
+        other_software,
+        /// a value without ttl, or of another type: no lease
+        foreign
+    };
+    Kind kind = Kind::nobody;
+    /// the worker, or who evicted; empty for the others
+    std::string name;
+};
+
+[[nodiscard]] Holder holder_of(KeyState const& state);
+
+/** For a person's eye. */
+[[nodiscard]] std::string describe(Holder const& holder);
+
+/** `free`, `held`, `evicted` or `foreign`. */
+[[nodiscard]] std::string_view state_name(Holder const& holder) noexcept;
+
+} // namespace tenure::tool

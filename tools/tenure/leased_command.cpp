@@ -1,0 +1,250 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "leased_command.hpp"
+
+#include "child_process.hpp"
+#include "duration.hpp"
+#include "exit_code.hpp"
+#include "guard.hpp"
+#include "inheritance.hpp"
+#include "loop.hpp"
+#include "signal_relay.hpp"
+#include "store_error.hpp"
+#include "supervision.hpp"
+#include "terminal.hpp"
+
+#include <tenure/lock.hpp>
+#include <tenure/slot_pool.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+using std::chrono::milliseconds;
+
+/// a store that does not answer must not keep the program from ending: the claim lapses by itself
+constexpr milliseconds release_limit{2'000};
+
+/** The environment for the command: this program's own, and what tells the command what it holds. */
+std::vector<std::string> environment_for(Lease const& lease, std::optional<std::uint32_t> slot)
+{
+    std::vector<std::string> result;
+    for (auto const* const* line = environ; *line != nullptr; ++line) {
+        auto const text = std::string_view(*line);
+        // a run inside a run: what the outer one holds is not what this command holds
+        if (!text.starts_with("TENURE_SLOT=") && !text.starts_with("TENURE_KEY=") &&
+            !text.starts_with("TENURE_FENCING_TOKEN="))
+            result.emplace_back(text);
+    }
+    result.push_back("TENURE_KEY=" + lease.key());
+    if (slot)
+        result.push_back("TENURE_SLOT=" + std::to_string(*slot));
+    if (lease.fencing_token() != 0)
+        result.push_back("TENURE_FENCING_TOKEN=" + std::to_string(lease.fencing_token()));
+    return result;
+}
+
+/** Everything that one `tenure run` does, on a loop of one thread. */
+class LeasedCommand
+{
+public:
+    LeasedCommand(RunSettings const& settings, Invocation const& invocation, Guard& guard)
+        : settings_(settings)
+        , invocation_(invocation)
+        , report_(settings.store.report())
+        , guard_(guard)
+        , signals_(loop_.get_executor(), invocation.inheritance)
+        , store_(settings.store.open(loop_.get_executor()))
+    {
+        LeaseOptions options;
+        options.notice = settings.notice;
+        if (settings.target.is_lock())
+            lock_.emplace(store_, LockConfig{settings.target.lock, settings.ttl, options});
+        else
+            pool_.emplace(store_, SlotPoolConfig{settings.target.pool, settings.target.size, settings.ttl, options});
+    }
+
+    int run()
+    {
+        signals_.start([this](int signal) { on_signal(signal); });
+        return run_to_end(loop_, operate());
+    }
+
+private:
+    asio::awaitable<int> operate()
+    {
+        auto const error = co_await acquire();
+        if (asked_to_end_ != 0) {
+            co_await release();
+            co_return by_signal + asked_to_end_;
+        }
+        if (error) {
+            report_.error("no lease on " + settings_.target.range()->describe() + ": " + explain(store_, error));
+            co_return exit_code_for(error);
+        }
+        report_.info("holding " + lease_.key() + ", token " + std::to_string(lease_.fencing_token()));
+        auto const code = co_await run_command();
+        co_await release();
+        co_return code;
+    }
+
+    asio::awaitable<error_code> acquire()
+    {
+        auto const options = AcquireOptions{settings_.wait, milliseconds{0}};
+        auto token = asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable));
+        if (lock_) {
+            auto result = co_await lock_->async_acquire(options, token);
+            lease_ = std::move(std::get<1>(result));
+            co_return std::get<0>(result);
+        }
+        auto result = co_await pool_->async_acquire(options, token);
+        if (!std::get<0>(result))
+            slot_ = std::get<1>(result).id();
+        lease_ = std::move(std::get<1>(result));
+        co_return std::get<0>(result);
+    }
+
+    asio::awaitable<int> run_command()
+    {
+        Terminal terminal;
+        ChildProcess child(invocation_.after_dashes, environment_for(lease_, slot_), invocation_.inheritance);
+        if (!guard_.watch(child.id(), deadlines(lease_))) {
+            report_.error("no guard process can be started: the command is not run");
+            co_return system_failed;
+        }
+        terminal.lend(child.id());
+        // a process that was stopped until here must not start anything under a lease that has ended meanwhile; from
+        // here on the guard would end it
+        if (lease_.token().cancelled()) {
+            report_.error("the lease on " + lease_.key() + " was lost before the command could start");
+            co_return lease_lost;
+        }
+        child.open_gate();
+        Supervision supervision(loop_.get_executor(), lease_, guard_, child, terminal, report_);
+        supervision_ = &supervision;
+        watch_token();
+        auto const result = co_await supervision.run();
+        supervision_ = nullptr;
+        co_return code_for(result);
+    }
+
+    /** The token's firing makes the supervision look at once. */
+    void watch_token()
+    {
+        lease_.token().async_wait([this](error_code error) {
+            if (!error && supervision_ != nullptr)
+                supervision_->wake();
+        });
+    }
+
+    int code_for(Supervision::Result const& result) const
+    {
+        if (result.start_error != 0) {
+            report_.error(
+                "cannot run '" + invocation_.after_dashes.front() + "': " + std::strerror(result.start_error));
+            return result.start_error == ENOENT ? not_found : not_executable;
+        }
+        if (result.lost) {
+            if (guard_.has_acted())
+                report_.error("the guard ended the command: this process had been stopped, or was stuck");
+            return lease_lost;
+        }
+        return result.status.code();
+    }
+
+    asio::awaitable<void> release()
+    {
+        if (!lease_)
+            co_return;
+        asio::cancellation_signal give_up;
+        asio::steady_timer limit(loop_, release_limit);
+        limit.async_wait([&give_up](error_code error) {
+            if (!error)
+                give_up.emit(asio::cancellation_type::terminal);
+        });
+        auto const result = co_await lease_.async_release(
+            asio::bind_cancellation_slot(give_up.slot(), asio::as_tuple(asio::use_awaitable)));
+        limit.cancel();
+        auto const outcome = std::get<1>(result);
+        if (std::get<0>(result) || outcome == ReleaseOutcome::unconfirmed)
+            report_.warning(
+                "the store has not confirmed the release: the claim lapses within " + describe(settings_.ttl));
+    }
+
+    void on_signal(int signal)
+    {
+        if (supervision_ != nullptr) {
+            if (signal == SIGCHLD)
+                supervision_->wake();
+            else
+                supervision_->forward(signal);
+        } else if (asks_to_end(signal)) {
+            if (asked_to_end_ == 0)
+                asked_to_end_ = signal;
+            cancel_.emit(asio::cancellation_type::terminal);
+        } else if (signal == SIGTSTP) {
+            // nothing runs yet that would need the lease
+            ::raise(SIGSTOP);
+        }
+    }
+
+    RunSettings const& settings_;
+    Invocation const& invocation_;
+    Report report_;
+    Guard& guard_;
+    asio::io_context loop_{1};
+    SignalRelay signals_;
+    Store store_;
+    std::optional<SlotPool> pool_;
+    std::optional<Lock> lock_;
+    asio::cancellation_signal cancel_;
+    Lease lease_;
+    std::optional<std::uint32_t> slot_;
+    /// while the command runs
+    Supervision* supervision_ = nullptr;
+    /// the first signal that asked to end before the command ran
+    int asked_to_end_ = 0;
+};
+
+} // namespace
+
+milliseconds parse_wait_limit(std::string const& text)
+{
+    if (text == "forever")
+        return milliseconds::max();
+    auto const duration = parse_duration(text);
+    if (!duration)
+        throw std::invalid_argument(
+            "--wait: '" + text + "' is no duration: give a whole number and a unit, like 500ms or 5s, or 'forever'");
+    return *duration;
+}
+
+int run_leased(RunSettings const& settings, Invocation const& invocation)
+{
+    static_cast<void>(settings.target.range());
+    // before there is anything that a fork could take with it
+    Guard guard;
+    return LeasedCommand(settings, invocation, guard).run();
+}
+
+} // namespace tenure::tool

@@ -1,0 +1,28 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "command.hpp"
+#include "settings.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace tenure::tool
+{
+
+struct RunSettings {
+    StoreSettings store;
+    TargetSettings target;
+    std::chrono::milliseconds ttl{5'000};
+    std::chrono::milliseconds wait{30'000};
+    /// 0: the library's default for the ttl
+    std::chrono::milliseconds notice{0};
+};
+
+/** A duration, or `forever`. @throws std::invalid_argument */
+[[nodiscard]] std::chrono::milliseconds parse_wait_limit(std::string const& text);
+
+/** Acquires, runs the command under the lease, releases. @return the exit code */
+[[nodiscard]] int run_leased(RunSettings const& settings, Invocation const& invocation);
+
+} // namespace tenure::tool

@@ -1,0 +1,47 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "report.hpp"
+
+#include <unistd.h>
+
+#include <string>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+LogLevel threshold(int verbosity) noexcept
+{
+    if (verbosity <= 0)
+        return LogLevel::warning;
+    if (verbosity == 1)
+        return LogLevel::info;
+    return verbosity == 2 ? LogLevel::debug : LogLevel::trace;
+}
+
+} // namespace
+
+Report::Report(int verbosity) noexcept
+    : threshold_(threshold(verbosity))
+{
+}
+
+void Report::operator()(LogLevel level, std::string_view text) const
+{
+    if (level < threshold_)
+        return;
+    auto line = std::string("tenure: ");
+    if (level != LogLevel::info)
+        line.append(to_string(level)).append(": ");
+    line.append(text).append("\n");
+    // one write: lines of several processes on one terminal stay whole
+    static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
+}
+
+LogSink Report::sink() const
+{
+    return [report = *this](LogLevel level, std::string_view text) { report(level, text); };
+}
+
+} // namespace tenure::tool

@@ -1,0 +1,31 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/log.hpp>
+
+#include <string_view>
+
+namespace tenure::tool
+{
+
+/** What the program says about itself, on standard error, a line at a time: standard output belongs to results, and to
+ * the command of `tenure run`. */
+class Report
+{
+public:
+    /** @param verbosity  0: warnings and errors; 1: also what happens; 2: debug; 3: everything */
+    explicit Report(int verbosity) noexcept;
+
+    void operator()(LogLevel level, std::string_view text) const;
+    void error(std::string_view text) const { (*this)(LogLevel::error, text); }
+    void warning(std::string_view text) const { (*this)(LogLevel::warning, text); }
+    void info(std::string_view text) const { (*this)(LogLevel::info, text); }
+
+    /** For a store's log lines. */
+    [[nodiscard]] LogSink sink() const;
+
+private:
+    LogLevel threshold_;
+};
+
+} // namespace tenure::tool

@@ -1,0 +1,67 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "command.hpp"
+#include "help.hpp"
+#include "leased_command.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <stdexcept>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+constexpr auto line = "tenure run (--size N [--pool PREFIX] | --lock NAME) [OPTIONS] -- COMMAND [ARGUMENTS...]";
+constexpr auto description =
+    "Holds a slot of a pool, or a lock, while a command runs.\n\n"
+    "The command gets TENURE_KEY, TENURE_FENCING_TOKEN and, for a pool, TENURE_SLOT in its environment. It runs in a\n"
+    "process group of its own, and signals are passed on to that group. When the lease is lost, the group gets "
+    "SIGTERM\n"
+    "and, before the lease's validity ends, SIGKILL; the same happens if this program is killed, stopped or stuck. "
+    "The\n"
+    "lease is released when the command, and everything it left behind in its group, has ended.";
+
+constexpr auto footer =
+    "Examples:\n"
+    "  tenure run --size 16 -- ./worker                    one of the slots thread_id_lock:0..15 for ./worker\n"
+    "  tenure run --pool shard: --size 4 --wait 2m -- sh -c 'work --shard $TENURE_SLOT'\n"
+    "  tenure run --lock nightly --wait 0 -- backup        does nothing if another machine is at it\n\n"
+    "Exit codes: the command's own, or 128 + the signal that ended it; and\n"
+    "  64  the command line is wrong            69  the store cannot be reached or refuses\n"
+    "  70  no process could be started          75  none was free within --wait\n"
+    "  79  the lease was lost                   126 the command cannot be executed   127 there is no such command\n"
+    "  128 + N  ended by signal N while waiting for a slot";
+
+} // namespace
+
+Command add_run_command(CLI::App& program)
+{
+    auto settings = std::make_shared<RunSettings>();
+    auto* const options = program.add_subcommand("run", "hold a slot or a lock while a command runs");
+    describe_command(*options, line, description, footer);
+    add_store_options(*options, settings->store);
+    add_target_options(*options, settings->target);
+    add_duration(
+        *options, "--ttl", settings->ttl, "how long the store keeps the claim of a holder that died (default: 5s)");
+    auto const parse_wait = [settings](std::string const& text) { settings->wait = parse_wait_limit(text); };
+    options
+        ->add_option_function<std::string>(
+            "--wait", parse_wait,
+            "how long to wait for a free one; 0 tries once, 'forever' never gives up (default: 30s)")
+        ->type_name("DURATION");
+    add_duration(
+        *options, "--kill-after,--notice", settings->notice,
+        "the time the command has to end between SIGTERM and the end of the lease (default: ttl/10, at least 20ms; at "
+        "most ttl/3)");
+    auto run = [settings](Invocation const& invocation) {
+        if (invocation.after_dashes.empty())
+            throw std::invalid_argument("no command: put it after --, like: tenure run --size 4 -- ./worker");
+        return run_leased(*settings, invocation);
+    };
+    return {options, run};
+}
+
+} // namespace tenure::tool

@@ -1,0 +1,74 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "settings.hpp"
+
+#include "duration.hpp"
+
+#include <tenure/connect.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+namespace tenure::tool
+{
+
+Store StoreSettings::open(asio::any_io_executor executor) const
+{
+    StoreOptions options;
+    options.worker_name = worker;
+    options.log = report().sink();
+    return connect(std::move(executor), url, std::move(options));
+}
+
+void add_store_options(CLI::App& command, StoreSettings& settings, bool url_required)
+{
+    auto* const url = command.add_option(
+        "--store,-s", settings.url,
+        "where the leases live, e.g. redis://user:password@host:6379/0. A password is safer in the environment than "
+        "here, where every user of the machine can read it");
+    url->envname("TENURE_STORE")->type_name("URL");
+    if (url_required)
+        url->required();
+    command.add_option("--worker", settings.worker, "the name others see as the holder (default: host:pid)")
+        ->type_name("NAME");
+    command.add_flag(
+        "-v,--verbose", settings.verbosity, "say more on standard error; twice: debug, thrice: everything");
+}
+
+KeyRangePtr TargetSettings::range() const
+{
+    if (is_lock())
+        return named_key(lock);
+    if (size == 0)
+        throw std::invalid_argument(
+            "which keys? Name a pool by --size N (and --pool PREFIX), or a lock by --lock NAME");
+    return numbered_keys(pool, size);
+}
+
+void add_target_options(CLI::App& command, TargetSettings& settings)
+{
+    auto* const pool =
+        command.add_option("--pool", settings.pool, "the pool's prefix: slot I is the key PREFIX followed by I");
+    pool->type_name("PREFIX")->capture_default_str();
+    auto* const size = command.add_option("--size", settings.size, "how many slots the pool has");
+    size->type_name("N")->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 20));
+    command.add_option("--lock", settings.lock, "one lock instead of a pool: the key NAME")
+        ->type_name("NAME")
+        ->excludes(pool)
+        ->excludes(size);
+}
+
+void add_duration(CLI::App& command, std::string const& name, std::chrono::milliseconds& value, std::string const& text)
+{
+    auto const parse = [name, &value](std::string const& given) {
+        auto const duration = parse_duration(given);
+        if (!duration)
+            throw CLI::ValidationError(
+                name, "'" + given + "' is no duration: give a whole number and a unit, like 500ms, 5s, 2m or 1h");
+        value = *duration;
+    };
+    command.add_option_function<std::string>(name, parse, text)->type_name("DURATION");
+}
+
+} // namespace tenure::tool

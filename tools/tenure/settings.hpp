@@ -1,0 +1,51 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "report.hpp"
+
+#include <tenure/key_range.hpp>
+#include <tenure/store.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace CLI
+{
+class App;
+}
+
+namespace tenure::tool
+{
+
+/** Which store, as which worker, and how much is said: the options that every command has. */
+struct StoreSettings {
+    std::string url;
+    std::string worker;
+    int verbosity = 0;
+
+    [[nodiscard]] Report report() const { return Report(verbosity); }
+    [[nodiscard]] Store open(asio::any_io_executor executor) const;
+};
+
+void add_store_options(CLI::App& command, StoreSettings& settings, bool url_required = true);
+
+/** Which keys: a pool or a lock. */
+struct TargetSettings {
+    std::string pool = "thread_id_lock:";
+    std::uint32_t size = 0;
+    std::string lock;
+
+    [[nodiscard]] bool is_lock() const noexcept { return !lock.empty(); }
+    /** @throws std::invalid_argument if neither a pool nor a lock was named, or the name cannot be used */
+    [[nodiscard]] KeyRangePtr range() const;
+};
+
+void add_target_options(CLI::App& command, TargetSettings& settings);
+
+void add_duration(
+    CLI::App& command, std::string const& name, std::chrono::milliseconds& value, std::string const& text);
+
+} // namespace tenure::tool

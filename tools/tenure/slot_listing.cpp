@@ -1,0 +1,127 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "slot_listing.hpp"
+
+#include "duration.hpp"
+#include "holder.hpp"
+#include "table.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <ctime>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+/// beyond that, a table of mostly free slots hides the others
+constexpr std::size_t most_free_shown = 32;
+
+using SystemTime = std::chrono::system_clock::time_point;
+
+/** For a person, in the time zone of this machine; the date only where it is not obvious. */
+std::string local_time(SystemTime instant, bool with_date)
+{
+    auto const seconds = std::chrono::system_clock::to_time_t(instant);
+    std::tm parts = {};
+    ::localtime_r(&seconds, &parts);
+    char text[64];
+    auto const size = with_date ? std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts)
+                                : std::strftime(text, sizeof text, "%H:%M:%S", &parts);
+    return {text, size};
+}
+
+std::string utc_time(SystemTime instant)
+{
+    auto const seconds = std::chrono::system_clock::to_time_t(instant);
+    std::tm parts = {};
+    ::gmtime_r(&seconds, &parts);
+    char text[64];
+    return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+std::string since(SlotListing const& listing, KeyState const& state)
+{
+    if (!state.held_for)
+        return "-";
+    return local_time(listing.taken_at - *state.held_for, *state.held_for > std::chrono::hours{20});
+}
+
+std::string or_dash(std::optional<std::chrono::milliseconds> const& duration)
+{
+    return duration ? describe(*duration) : "-";
+}
+
+std::string name_of(SlotListing const& listing, KeyState const& state)
+{
+    return listing.range->numbered ? std::to_string(listing.range->first + state.index) : listing.range->key(0);
+}
+
+boost::json::object json_of(SlotListing const& listing, KeyState const& state)
+{
+    auto const holder = holder_of(state);
+    boost::json::object object;
+    if (listing.range->numbered)
+        object["slot"] = listing.range->first + state.index;
+    object["key"] = printable(listing.range->key(state.index), 2048);
+    object["state"] = state_name(holder);
+    if (holder.kind == Holder::Kind::worker)
+        object["worker"] = holder.name;
+    if (holder.kind == Holder::Kind::evicted)
+        object["evicted_by"] = holder.name;
+    if (state.held_for) {
+        object["since"] = utc_time(listing.taken_at - *state.held_for);
+        object["held_for_ms"] = state.held_for->count();
+    }
+    if (state.remaining && holder.kind != Holder::Kind::nobody)
+        object["remaining_ms"] = state.remaining->count();
+    if (state.fencing_token != 0)
+        object["fencing_token"] = std::to_string(state.fencing_token);
+    return object;
+}
+
+} // namespace
+
+std::string as_table(SlotListing const& listing)
+{
+    auto const free = static_cast<std::size_t>(std::ranges::count_if(
+        listing.states, [](KeyState const& state) { return state.kind == KeyState::Kind::free; }));
+    auto const show_free = free <= most_free_shown;
+    Table table({listing.range->numbered ? "SLOT" : "LOCK", "HOLDER", "SINCE", "FOR", "TTL LEFT", "TOKEN"});
+    for (auto const& state : listing.states) {
+        if (state.kind == KeyState::Kind::free && !show_free)
+            continue;
+        auto const held = state.kind != KeyState::Kind::free;
+        table.add(
+            {printable(name_of(listing, state)), held ? describe(holder_of(state)) : "free", since(listing, state),
+             or_dash(state.held_for), held ? or_dash(state.remaining) : "-",
+             state.fencing_token != 0 ? std::to_string(state.fencing_token) : "-"});
+    }
+    auto const total = listing.states.size();
+    return printable(listing.range->describe(), 2048) + " on " + listing.store + ": " + std::to_string(total - free) +
+           " of " + std::to_string(total) + " held\n" + table.text();
+}
+
+std::string as_json(SlotListing const& listing)
+{
+    boost::json::array keys;
+    std::size_t held = 0;
+    for (auto const& state : listing.states) {
+        held += state.kind == KeyState::Kind::free ? 0 : 1;
+        keys.push_back(json_of(listing, state));
+    }
+    boost::json::object object;
+    object["store"] = listing.store;
+    object["range"] = printable(listing.range->describe(), 2048);
+    object["taken_at"] = utc_time(listing.taken_at);
+    object["count"] = listing.states.size();
+    object["held"] = held;
+    object["keys"] = std::move(keys);
+    return boost::json::serialize(object) + "\n";
+}
+
+} // namespace tenure::tool

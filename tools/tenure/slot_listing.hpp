@@ -1,0 +1,29 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+#include <tenure/key_range.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace tenure::tool
+{
+
+/** What `tenure status` shows of a store, as it was at one moment. */
+struct SlotListing {
+    std::string store;
+    KeyRangePtr range;
+    std::vector<KeyState> states;
+    std::chrono::system_clock::time_point taken_at;
+};
+
+/** A table for a person. Free slots are shown, unless there are many: then their number. */
+[[nodiscard]] std::string as_table(SlotListing const& listing);
+
+/** One JSON object on one line. Numbers are milliseconds; fencing tokens are strings, for they outgrow what other
+ * languages keep in a number. */
+[[nodiscard]] std::string as_json(SlotListing const& listing);
+
+} // namespace tenure::tool

@@ -1,0 +1,141 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "command.hpp"
+#include "exit_code.hpp"
+#include "help.hpp"
+#include "loop.hpp"
+#include "settings.hpp"
+#include "slot_listing.hpp"
+#include "store_error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+#include <memory>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+constexpr auto line = "tenure status (--size N [--pool PREFIX] | --lock NAME) [OPTIONS]";
+constexpr auto description =
+    "Shows who holds which slot or lock, since when and for how long, and how long the claim still lives in the store\n"
+    "if nobody renews it. A snapshot: it proves nothing about the next moment. The owner's secret is never shown.";
+constexpr auto footer = "Examples:\n"
+                        "  tenure status --size 16\n"
+                        "  tenure status --lock nightly --json\n"
+                        "  tenure status --pool shard: --size 4 --watch          again each second, until ^C\n\n"
+                        "Exit codes: 0 shown; 64 the command line is wrong; 69 the store cannot be reached or refuses";
+
+constexpr std::chrono::seconds between_looks{1};
+
+struct StatusSettings {
+    StoreSettings store;
+    TargetSettings target;
+    bool watch = false;
+    bool json = false;
+};
+
+void print(SlotListing const& listing, StatusSettings const& settings)
+{
+    // on a terminal each picture replaces the last one; in a file they follow one another
+    if (settings.watch && !settings.json)
+        std::cout << (::isatty(STDOUT_FILENO) != 0 ? "\x1b[H\x1b[2J" : "");
+    std::cout << (settings.json ? as_json(listing) : as_table(listing));
+    if (settings.watch && !settings.json && ::isatty(STDOUT_FILENO) == 0)
+        std::cout << '\n';
+    std::cout << std::flush;
+}
+
+/** Looks once, or again and again until it is told to stop. */
+class StatusView
+{
+public:
+    explicit StatusView(StatusSettings const& settings)
+        : settings_(settings)
+        , range_(settings.target.range())
+        , store_(settings.store.open(loop_.get_executor()))
+    {
+    }
+
+    int run()
+    {
+        if (settings_.watch) {
+            signals_.add(SIGINT);
+            signals_.add(SIGTERM);
+            signals_.async_wait([this](error_code error, int) {
+                if (!error)
+                    stop();
+            });
+        }
+        return run_to_end(loop_, show());
+    }
+
+private:
+    void stop()
+    {
+        stopped_ = true;
+        stop_asking_.emit(asio::cancellation_type::terminal);
+        pause_.cancel();
+    }
+
+    asio::awaitable<int> show()
+    {
+        for (;;) {
+            auto result = co_await store_.async_inspect(
+                range_, asio::bind_cancellation_slot(stop_asking_.slot(), asio::as_tuple(asio::use_awaitable)));
+            if (stopped_)
+                co_return success;
+            auto const error = std::get<0>(result);
+            if (error)
+                settings_.store.report().error(explain(store_, error));
+            else
+                print(
+                    SlotListing{
+                        store_.describe(), range_, std::move(std::get<1>(result)), std::chrono::system_clock::now()},
+                    settings_);
+            // a store that is away may come back while it is watched; whoever reads the output does not
+            if (!settings_.watch || !std::cout)
+                co_return error ? exit_code_for(error) : success;
+            pause_.expires_after(between_looks);
+            co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
+            if (stopped_)
+                co_return success;
+        }
+    }
+
+    StatusSettings const& settings_;
+    asio::io_context loop_{1};
+    KeyRangePtr range_;
+    Store store_;
+    asio::signal_set signals_{loop_};
+    asio::steady_timer pause_{loop_};
+    asio::cancellation_signal stop_asking_;
+    bool stopped_ = false;
+};
+
+} // namespace
+
+Command add_status_command(CLI::App& program)
+{
+    auto settings = std::make_shared<StatusSettings>();
+    auto* const options = program.add_subcommand("status", "show who holds which slot or lock");
+    describe_command(*options, line, description, footer);
+    add_store_options(*options, settings->store);
+    add_target_options(*options, settings->target);
+    options->add_flag("--watch,-w", settings->watch, "show it again each second, until ^C");
+    options->add_flag("--json", settings->json, "one JSON object to a line, for programs");
+    return {options, [settings](Invocation const&) { return StatusView(*settings).run(); }};
+}
+
+} // namespace tenure::tool

@@ -1,0 +1,20 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "exit_code.hpp"
+
+#include <tenure/store.hpp>
+
+#include <string>
+
+namespace tenure::tool
+{
+
+/** What a person is told about a failed operation: the error, the server's own words where there are some, and which
+ * store it was. */
+[[nodiscard]] std::string explain(Store const& store, error_code error);
+
+/** The exit code for an operation of a store that failed. */
+[[nodiscard]] ExitCode exit_code_for(error_code error) noexcept;
+
+} // namespace tenure::tool

@@ -1,0 +1,209 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "supervision.hpp"
+
+#include "duration.hpp"
+#include "process_group.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <utility>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds most_between_looks = milliseconds{100};
+constexpr nanoseconds least_between_looks = milliseconds{5};
+/// while the end of processes is awaited that report it to nobody here
+constexpr nanoseconds between_looks_at_remains = milliseconds{10};
+constexpr nanoseconds least_kill_margin = milliseconds{10};
+
+/** How long before the end of validity the command is killed: dying takes time too. */
+nanoseconds kill_margin(nanoseconds notice)
+{
+    return std::max(least_kill_margin, notice / 4);
+}
+
+bool shell_can_continue_us() noexcept
+{
+    auto const parent = ::getppid();
+    return ::getsid(parent) == ::getsid(0) && ::getpgid(parent) != ::getpgrp();
+}
+
+std::string rounded(nanoseconds duration)
+{
+    return describe(std::chrono::ceil<milliseconds>(duration));
+}
+
+} // namespace
+
+Supervision::Supervision(
+    asio::any_io_executor executor, Lease const& lease, Guard& guard, ChildProcess& child, Terminal& terminal,
+    Report const& report)
+    : lease_(lease)
+    , guard_(guard)
+    , child_(child)
+    , terminal_(terminal)
+    , report_(report)
+    , next_look_(std::move(executor))
+    , notice_(lease.valid_until() - lease.fires_at())
+    , kill_at_(lease.valid_until() - kill_margin(notice_))
+{
+}
+
+GuardDeadlines deadlines(Lease const& lease)
+{
+    auto const valid_until = lease.valid_until();
+    auto const notice = valid_until - lease.fires_at();
+    // the keeper asks first, as long as it runs; one that is stopped gets a little time to come back
+    return {(lease.fires_at() + notice / 8).time_since_epoch(), (valid_until - kill_margin(notice)).time_since_epoch()};
+}
+
+asio::awaitable<Supervision::Result> Supervision::run()
+{
+    for (;;) {
+        look();
+        if (over_)
+            break;
+        next_look_.expires_after(until_next_look());
+        co_await next_look_.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+    auto const result = Result{*status_, lost_ || guard_.has_acted(), child_.start_error()};
+    guard_.dismiss();
+    child_.reap();
+    terminal_.take_back();
+    co_return result;
+}
+
+void Supervision::wake()
+{
+    next_look_.cancel();
+}
+
+void Supervision::forward(int signal)
+{
+    if (signal == SIGCONT)
+        resume();
+    else
+        child_.signal_group(signal);
+}
+
+void Supervision::look()
+{
+    follow_lease();
+    follow_child();
+    if (!over_ && end_by_ && Clock::now() >= *end_by_)
+        child_.signal_group(SIGKILL);
+}
+
+void Supervision::follow_lease()
+{
+    if (lost_)
+        return;
+    auto const token = lease_.token();
+    if (token.cancelled()) {
+        lost_ = true;
+        // a proven loss may come long before the validity ends, and somebody else may hold the key already
+        auto const end_by = std::min(kill_at_, Clock::now() + notice_);
+        report_.error(
+            "the lease on " + lease_.key() + " is lost (" + std::string(to_string(token.reason())) +
+            "): ending the command, which is killed in " + rounded(std::max(nanoseconds{0}, end_by - Clock::now())));
+        end_group(end_by);
+        guard_.move({end_by.time_since_epoch(), end_by.time_since_epoch()});
+        return;
+    }
+    notice_ = lease_.valid_until() - lease_.fires_at();
+    kill_at_ = lease_.valid_until() - kill_margin(notice_);
+    guard_.move(deadlines(lease_));
+    if (!end_by_ && !guard_.check()) {
+        report_.error("the guard process has ended and no new one can be started: ending the command");
+        end_group(std::min(kill_at_, Clock::now() + notice_));
+    }
+}
+
+void Supervision::follow_child()
+{
+    if (!status_) {
+        if (auto const stop = child_.take_stop())
+            suspend();
+        else if (stopped_ && terminal_.lend(child_.id()))
+            resume();
+        status_ = child_.ended();
+    }
+    if (!status_)
+        return;
+    if (has_live_member(child_.id())) {
+        if (!end_by_) {
+            report_.info("the command has ended and left processes behind: ending them");
+            end_group(std::min(kill_at_, Clock::now() + notice_));
+        }
+        return;
+    }
+    // a process that was being forked while the others were looked at would have been overlooked
+    child_.signal_group(SIGKILL);
+    over_ = !has_live_member(child_.id());
+}
+
+void Supervision::suspend()
+{
+    stopped_ = true;
+    if (!terminal_.take_back())
+        return; // stopped by somebody's kill, or for want of the terminal: the lease goes on
+    // without a shell above that could continue this process, the kernel would ignore the signal below
+    if (!shell_can_continue_us()) {
+        resume();
+        return;
+    }
+    report_.warning(
+        "suspended: the lease is not renewed meanwhile, and the command is killed in " +
+        rounded(std::max(nanoseconds{0}, kill_at_ - Clock::now())) + " unless it is continued before");
+    // as the shell expects of a job
+    struct sigaction standard = {};
+    struct sigaction before = {};
+    standard.sa_handler = SIG_DFL;
+    ::sigemptyset(&standard.sa_mask);
+    ::sigaction(SIGTSTP, &standard, &before);
+    ::raise(SIGTSTP);
+    ::sigaction(SIGTSTP, &before, nullptr);
+    resume();
+}
+
+void Supervision::resume()
+{
+    stopped_ = false;
+    terminal_.lend(child_.id());
+    child_.signal_group(SIGCONT);
+}
+
+void Supervision::end_group(Instant kill_at)
+{
+    end_by_ = end_by_ ? std::min(*end_by_, kill_at) : kill_at;
+    if (!guard_.begin_termination())
+        return;
+    child_.signal_group(SIGTERM);
+    // what is stopped cannot obey
+    child_.signal_group(SIGCONT);
+}
+
+nanoseconds Supervision::until_next_look() const
+{
+    if (status_)
+        return between_looks_at_remains;
+    auto const usual = std::clamp(nanoseconds{lease_.ttl()} / 50, least_between_looks, most_between_looks);
+    if (!end_by_)
+        return usual;
+    return std::clamp(*end_by_ - Clock::now(), nanoseconds{std::chrono::milliseconds{1}}, usual);
+}
+
+} // namespace tenure::tool

@@ -1,0 +1,84 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "child_process.hpp"
+#include "guard.hpp"
+#include "report.hpp"
+#include "terminal.hpp"
+
+#include <tenure/lease.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <optional>
+
+namespace tenure::tool
+{
+
+/** When a guard has to end a command that runs under this lease, should the keeper not do it. */
+[[nodiscard]] GuardDeadlines deadlines(Lease const& lease);
+
+/** One command under one lease: keeps the guard's deadlines where the lease's are, ends the command when the lease is
+ * no longer to be relied on, and is over when nothing of the command's group runs any more.
+ *
+ *  It looks at everything a few times per ttl and whenever something happened, and does what is then to be done: no
+ * event can be missed, only be seen at the next look.
+ */
+class Supervision
+{
+public:
+    struct Result {
+        ExitStatus status;
+        /// the command was ended because the lease was lost, or because the guard had to assume so
+        bool lost = false;
+        /// why the command could not be started (an errno); 0 if it was
+        int start_error = 0;
+    };
+
+    /** Everything named here outlives this object; the guard watches the child, whose gate is open. */
+    Supervision(
+        asio::any_io_executor executor, Lease const& lease, Guard& guard, ChildProcess& child, Terminal& terminal,
+        Report const& report);
+
+    /** Completes when the command and all it left in its group have ended; the child is reaped and the guard dismissed.
+     */
+    [[nodiscard]] asio::awaitable<Result> run();
+
+    /** Passes a signal on to the command's group. */
+    void forward(int signal);
+
+    /** Something happened: a child changed its state, or the token fired. */
+    void wake();
+
+private:
+    void look();
+    void follow_lease();
+    void follow_child();
+    void suspend();
+    void resume();
+    /** Asks the group to end, and sets the instant at which it is killed. */
+    void end_group(Instant kill_at);
+    [[nodiscard]] std::chrono::nanoseconds until_next_look() const;
+
+    Lease const& lease_;
+    Guard& guard_;
+    ChildProcess& child_;
+    Terminal& terminal_;
+    Report const& report_;
+    asio::steady_timer next_look_;
+    /// from the lease as it was last seen while it held
+    std::chrono::nanoseconds notice_{};
+    Instant kill_at_{};
+    /// set once the group was asked to end: when it is killed
+    std::optional<Instant> end_by_;
+    std::optional<ExitStatus> status_;
+    /// the command has been stopped, and not yet continued from here
+    bool stopped_ = false;
+    bool lost_ = false;
+    bool over_ = false;
+};
+
+} // namespace tenure::tool
