@@ -124,6 +124,7 @@ void Core::handle_gone() noexcept
     try {
         asio::post(runtime_->strand(), [self = shared_from_this()] {
             self->closing_ = true;
+            self->until_closed_ = self;
             self->compensation_->hurry(self->runtime_->now() + closing_time);
             self->close_if_idle();
         });
@@ -135,6 +136,7 @@ void Core::close_if_idle()
 {
     if (!closing_ || closed_ || !keeper_->empty() || !compensation_->idle() || !acquisitions_.empty())
         return;
+    auto const self = std::exchange(until_closed_, nullptr);
     closed_ = true;
     gates_.close();
     keeper_->close();
@@ -149,6 +151,7 @@ void Core::abandon() noexcept
         return;
     try {
         closed_ = true;
+        until_closed_.reset();
         gates_.close();
         auto const acquisitions = std::exchange(acquisitions_, {});
         for (auto const& acquisition : acquisitions)

@@ -81,6 +81,8 @@ private:
     std::list<std::shared_ptr<Acquisition>> acquisitions_;
     /// no public object is left
     bool closing_ = false;
+    /// itself, from then until it is closed: nobody else owns it any more
+    std::shared_ptr<Core> until_closed_;
     bool closed_ = false;
     std::atomic<bool> abandoned_{false};
 };

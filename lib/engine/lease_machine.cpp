@@ -24,6 +24,7 @@ LeaseMachine::LeaseMachine(LeaseTerms const& terms, Instant since, milliseconds 
     , ttl_(terms.ttl)
     , granted_ttl_(granted_ttl)
     , valid_until_(engine::valid_until(since, granted_ttl))
+    , usable_ttl_(granted_ttl)
 {
     if (terms.max_hold > milliseconds{0})
         hold_until_ = now + terms.max_hold;
@@ -31,14 +32,14 @@ LeaseMachine::LeaseMachine(LeaseTerms const& terms, Instant since, milliseconds 
         next_renewal_ = since + std::min<Clock::duration>(terms.renew_every, Clock::duration(granted_ttl) / 3);
 }
 
-milliseconds LeaseMachine::notice_for(milliseconds ttl) const noexcept
+milliseconds LeaseMachine::notice() const noexcept
 {
-    return std::min(terms_.notice, ttl / 3);
+    return std::min(terms_.notice, usable_ttl_ / 3);
 }
 
 Instant LeaseMachine::fires_at() const noexcept
 {
-    return std::min(valid_until_ - notice_for(ttl_), hold_until_);
+    return std::min(valid_until_ - notice(), hold_until_);
 }
 
 Clock::duration LeaseMachine::interval(std::uint64_t random) const noexcept
@@ -124,7 +125,10 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
         usable = std::min(usable, other.ttl);
     last_margin_ = fires_at() - now;
     granted_ttl_ = granted;
-    valid_until_ = std::max(valid_until_, engine::valid_until(since, usable));
+    if (auto const until = engine::valid_until(since, usable); until > valid_until_) {
+        valid_until_ = until;
+        usable_ttl_ = usable;
+    }
     for (auto& other : attempts_)
         other.superseded = other.superseded || other.id < id;
     failures_ = 0;
@@ -174,8 +178,10 @@ LeaseMachine::Step LeaseMachine::renew_now(milliseconds ttl, Instant now)
         return {};
     if (ttl > milliseconds{0} && ttl != ttl_) {
         outdated_ = last_id_;
-        if (ttl < ttl_)
-            valid_until_ = std::min(valid_until_, engine::valid_until(now, ttl));
+        if (auto const until = engine::valid_until(now, ttl); until < valid_until_) {
+            valid_until_ = until;
+            usable_ttl_ = ttl;
+        }
         ttl_ = ttl;
     }
     if (auto const reason = what_time_says(now); reason != LossReason::none)

@@ -87,7 +87,7 @@ private:
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
     /** How long a renewal may stay unanswered before it is asked again. */
     [[nodiscard]] Clock::duration patience() const noexcept { return Clock::duration(ttl_) / 6; }
-    [[nodiscard]] milliseconds notice_for(milliseconds ttl) const noexcept;
+    [[nodiscard]] milliseconds notice() const noexcept;
     [[nodiscard]] Clock::duration interval(std::uint64_t random) const noexcept;
 
     LeaseTerms terms_;
@@ -95,6 +95,8 @@ private:
     milliseconds ttl_;
     milliseconds granted_ttl_;
     Instant valid_until_;
+    /// the ttl on which `valid_until_` rests
+    milliseconds usable_ttl_;
     /// when max_hold is over; max: no limit
     Instant hold_until_ = Instant::max();
     Instant next_renewal_ = Instant::max();

@@ -35,7 +35,9 @@ public:
 
     void execute(resp::Command command, Instant not_after, OutcomeHandler handler) override
     {
-        machine_.execute(std::move(command), not_after, std::move(handler), runtime_->now());
+        if (!machine_.is_open())
+            machine_.open(runtime_->now());
+        machine_.execute(std::move(command), not_after, std::move(handler));
         run_soon();
     }
 
@@ -63,7 +65,7 @@ private:
     void run_soon();
     void run();
     void take_actions();
-    void perform(Action action);
+    void perform(Action& action);
     void connect(Instant deadline);
     void drop_stream() noexcept;
     void write();
@@ -82,8 +84,12 @@ private:
     bool connected_ = false;
     bool reading_ = false;
     bool writing_ = false;
+    /// of the batch whose rest is being written: how many bytes had left before
+    std::size_t sent_before_ = 0;
     /// a `run` is on its way
     bool run_posted_ = false;
+    /// within `run`, which looks at all that its handlers ask for before it returns
+    bool running_ = false;
     /// the buffer of the last write, so that a steady load allocates none
     std::string spare_;
     Runtime::TimerId timer_ = 0;
@@ -133,10 +139,8 @@ void StreamConnection::on_read(StreamError const& error, std::string_view bytes)
         machine_.lost(error, runtime_->now());
     else
         machine_.received(bytes);
-    take_actions();
     // what the answered ones ask for next leaves before the next read is tried: the server works meanwhile
-    if (!run_posted_)
-        run();
+    run();
 }
 
 void StreamConnection::on_written(StreamError const& error, std::size_t written, std::string buffer)
@@ -144,7 +148,7 @@ void StreamConnection::on_written(StreamError const& error, std::size_t written,
     auto const self = shared_from_this();
     writing_ = false;
     spare_ = std::move(buffer);
-    machine_.written(error, written, runtime_->now());
+    machine_.written(error, sent_before_ + written, runtime_->now());
     // what waited for this write goes with whatever else comes in this turn
     if (!run_posted_)
         run();
@@ -154,7 +158,7 @@ void StreamConnection::on_written(StreamError const& error, std::size_t written,
 
 void StreamConnection::run_soon()
 {
-    if (run_posted_)
+    if (run_posted_ || running_)
         return;
     run_posted_ = true;
     runtime_->post([self = shared_from_this()] {
@@ -165,27 +169,33 @@ void StreamConnection::run_soon()
 
 void StreamConnection::run()
 {
-    take_actions();
-    write();
-    read();
-    arm_timer();
+    running_ = true;
+    try {
+        do {
+            take_actions();
+            write();
+            // handlers of what was dropped instead of written may have asked for more
+        } while (machine_.has_actions());
+        read();
+        arm_timer();
+    } catch (...) {
+        // a handler's exception is its caller's; the other requests go on
+        running_ = false;
+        run_soon();
+        throw;
+    }
+    running_ = false;
 }
 
 void StreamConnection::take_actions()
 {
     auto const now = runtime_->now();
     Action action;
-    try {
-        while (machine_.next(action, now))
-            perform(std::move(action));
-    } catch (...) {
-        // the handler's exception is its caller's; the other requests go on
-        run_soon();
-        throw;
-    }
+    while (machine_.next(action, now))
+        perform(action);
 }
 
-void StreamConnection::perform(Action action)
+void StreamConnection::perform(Action& action)
 {
     std::visit(
         [this](auto& what) {
@@ -237,19 +247,19 @@ void StreamConnection::drop_stream() noexcept
 
 void StreamConnection::write()
 {
-    if (!connected_ || writing_ || !machine_.has_output())
-        return;
-    std::string out = std::exchange(spare_, {});
-    out.clear();
-    machine_.take_output(out, runtime_->now());
-    if (out.empty()) {
-        spare_ = std::move(out);
-    } else {
-        writing_ = true;
-        stream_->write(std::move(out));
+    while (connected_ && !writing_ && machine_.has_output()) {
+        std::string out = std::exchange(spare_, {});
+        out.clear();
+        machine_.take_output(out, runtime_->now());
+        sent_before_ = out.empty() ? 0 : stream_->write_now(out);
+        if (sent_before_ == out.size()) {
+            spare_ = std::move(out);
+        } else {
+            out.erase(0, sent_before_);
+            writing_ = true;
+            stream_->write(std::move(out));
+        }
     }
-    // those whose time was over
-    take_actions();
 }
 
 void StreamConnection::read()

@@ -47,12 +47,11 @@ void ConnectionMachine::open(Instant now)
         begin_connect(now);
 }
 
-void ConnectionMachine::execute(resp::Command command, Instant not_after, OutcomeHandler handler, Instant now)
+void ConnectionMachine::execute(resp::Command&& command, Instant not_after, OutcomeHandler&& handler)
 {
-    open(now);
     Request request{std::move(command), not_after, std::move(handler)};
     if (phase_ == Phase::closed || phase_ == Phase::failed) {
-        not_sent(std::move(request), failure_.error, failure_.detail, failure_.fatal);
+        not_sent(request, failure_.error, failure_.detail, failure_.fatal);
         return;
     }
     earliest_not_after_ = std::min(earliest_not_after_, not_after);
@@ -122,8 +121,7 @@ void ConnectionMachine::close()
     bool const had_stream = has_stream();
     failure_ = Refusal{make_error_code(errc::closed), "the connection was closed", false};
     answer_written(failure_.error, failure_.detail);
-    while (!queue_.empty())
-        not_sent(queue_.take_front(), failure_.error, failure_.detail, false);
+    refuse_waiting();
     if (had_stream)
         actions_.emplace_back(DropStream{});
     parser_.reset();
@@ -279,8 +277,7 @@ void ConnectionMachine::fail_for_good()
 {
     log(logged_failure_ == failure_.detail ? LogLevel::debug : LogLevel::error, "cannot be used: " + failure_.detail);
     logged_failure_ = failure_.detail;
-    while (!queue_.empty())
-        not_sent(queue_.take_front(), failure_.error, failure_.detail, true);
+    refuse_waiting();
     enter(Phase::failed);
 }
 
@@ -308,7 +305,7 @@ void ConnectionMachine::expire_waiting(Instant now)
         failure_.detail.empty() ? std::string("still unwritten when its time was over") : failure_.detail;
     queue_.take_waiting(
         [now](Request const& request) { return now >= request.not_after; },
-        [&](Request request) { not_sent(std::move(request), error, detail, false); });
+        [&](Request request) { not_sent(request, error, detail, false); });
     earliest_not_after_ = Instant::max();
     for (std::size_t i = queue_.written(); i < queue_.size(); ++i)
         earliest_not_after_ = std::min(earliest_not_after_, queue_[i].not_after);
@@ -317,27 +314,35 @@ void ConnectionMachine::expire_waiting(Instant now)
 void ConnectionMachine::answer_written(error_code error, std::string const& detail)
 {
     while (queue_.written() > 0) {
-        auto request = queue_.take_front();
         Outcome outcome;
         outcome.delivery = Delivery::unknown;
-        outcome.since = request.since;
+        outcome.since = queue_.front().since;
         outcome.error = error;
         outcome.detail = detail;
-        complete(std::move(request), std::move(outcome));
+        complete(queue_.front(), std::move(outcome));
+        queue_.pop_front();
     }
 }
 
-void ConnectionMachine::not_sent(Request request, error_code error, std::string detail, bool fatal)
+void ConnectionMachine::refuse_waiting()
+{
+    while (!queue_.empty()) {
+        not_sent(queue_.front(), failure_.error, failure_.detail, failure_.fatal);
+        queue_.pop_front();
+    }
+}
+
+void ConnectionMachine::not_sent(Request& request, error_code error, std::string detail, bool fatal)
 {
     Outcome outcome;
     outcome.delivery = Delivery::not_sent;
     outcome.error = error;
     outcome.detail = std::move(detail);
     outcome.fatal = fatal;
-    complete(std::move(request), std::move(outcome));
+    complete(request, std::move(outcome));
 }
 
-void ConnectionMachine::complete(Request request, Outcome outcome)
+void ConnectionMachine::complete(Request& request, Outcome outcome)
 {
     actions_.emplace_back(Complete{std::move(request.handler), std::move(outcome)});
 }

@@ -60,7 +60,8 @@ public:
 
     // -- events --
     void open(Instant now);
-    void execute(resp::Command command, Instant not_after, OutcomeHandler handler, Instant now);
+    /** `open` comes first where the machine is not open: it needs the time, this does not. */
+    void execute(resp::Command&& command, Instant not_after, OutcomeHandler&& handler);
     void connected(StreamError const& error, Instant now);
     /** `bytes` must stay valid until `next` has answered false. */
     void received(std::string_view bytes) { parser_.feed(bytes); }
@@ -75,6 +76,8 @@ public:
     // -- results --
     /** Takes the next action; false: none. */
     [[nodiscard]] bool next(Action& action, Instant now);
+    /** True if there are actions without further bytes having arrived. */
+    [[nodiscard]] bool has_actions() const noexcept { return !actions_.empty(); }
     [[nodiscard]] bool has_output() const noexcept;
     /** Appends what may be written now, which counts as written from then on: `now` must have been read just before.
      * Requests whose time is over are dropped: take actions afterwards. */
@@ -83,6 +86,8 @@ public:
     [[nodiscard]] Instant wake_at() const noexcept;
 
     [[nodiscard]] ConnectionState state() const noexcept;
+    /** False where only `open` gets it going. */
+    [[nodiscard]] bool is_open() const noexcept { return phase_ != Phase::idle && phase_ != Phase::failed; }
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
     [[nodiscard]] ServerInfo const& server() const noexcept { return handshake_.server(); }
     [[nodiscard]] std::string const& last_error() const noexcept { return failure_.detail; }
@@ -99,16 +104,18 @@ private:
     void retry(bool was_ready, std::size_t unanswered, Instant now);
     void expire_waiting(Instant now);
     void answer_written(error_code error, std::string const& detail);
-    void not_sent(Request request, error_code error, std::string detail, bool fatal);
-    void complete(Request request, Outcome outcome);
+    void refuse_waiting();
+    void not_sent(Request& request, error_code error, std::string detail, bool fatal);
+    void complete(Request& request, Outcome outcome);
     void log(LogLevel level, std::string line);
     [[nodiscard]] bool has_stream() const noexcept;
 
     // what arrives on the connection
-    bool take_value(Action& action, resp::Value value, Instant now);
+    bool take_value(Action& action, resp::Value&& value, Instant now);
     void take_login_reply(resp::Value const& value, Instant now);
-    bool take_reply(Action& action, resp::Value value, Instant now);
-    bool take_confirmation(Action& action, resp::Value value, Instant now);
+    bool take_reply(Action& action, resp::Value&& value, Instant now);
+    bool take_confirmation(Action& action, resp::Value&& value, Instant now);
+    void answer_front(Action& action, resp::Value&& value);
     void protocol_failure(std::string detail, Instant now);
 
     MachineConfig const config_;

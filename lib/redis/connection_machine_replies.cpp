@@ -51,7 +51,7 @@ bool begins(Answer kind) noexcept
 
 } // namespace
 
-bool ConnectionMachine::take_value(Action& action, resp::Value value, Instant now)
+bool ConnectionMachine::take_value(Action& action, resp::Value&& value, Instant now)
 {
     if (value.type() == resp::Type::push) {
         if (phase_ == Phase::ready && confirmation_kind(value))
@@ -94,7 +94,7 @@ void ConnectionMachine::take_login_reply(resp::Value const& value, Instant now)
     }
 }
 
-bool ConnectionMachine::take_reply(Action& action, resp::Value value, Instant now)
+bool ConnectionMachine::take_reply(Action& action, resp::Value&& value, Instant now)
 {
     if (queue_.written() == 0) {
         protocol_failure("a reply that nobody asked for", now);
@@ -104,16 +104,22 @@ bool ConnectionMachine::take_reply(Action& action, resp::Value value, Instant no
         protocol_failure("a reply where a confirmation of a subscription was due", now);
         return false;
     }
-    auto request = queue_.take_front();
-    Complete done{std::move(request.handler), {}};
-    done.outcome.delivery = Delivery::answered;
-    done.outcome.since = request.since;
-    done.outcome.reply = std::move(value);
-    action = std::move(done);
+    answer_front(action, std::move(value));
     return true;
 }
 
-bool ConnectionMachine::take_confirmation(Action& action, resp::Value value, Instant now)
+void ConnectionMachine::answer_front(Action& action, resp::Value&& value)
+{
+    auto& request = queue_.front();
+    auto& done = action.emplace<Complete>();
+    done.handler = std::move(request.handler);
+    done.outcome.delivery = Delivery::answered;
+    done.outcome.since = request.since;
+    done.outcome.reply = std::move(value);
+    queue_.pop_front();
+}
+
+bool ConnectionMachine::take_confirmation(Action& action, resp::Value&& value, Instant now)
 {
     auto const kind = *confirmation_kind(value);
     auto const& channel = value.elements()[1];
@@ -132,12 +138,7 @@ bool ConnectionMachine::take_confirmation(Action& action, resp::Value value, Ins
         subscribed_ = true;
     if (--queue_.front().missing > 0)
         return false;
-    auto request = queue_.take_front();
-    Complete done{std::move(request.handler), {}};
-    done.outcome.delivery = Delivery::answered;
-    done.outcome.since = request.since;
-    done.outcome.reply = std::move(value);
-    action = std::move(done);
+    answer_front(action, std::move(value));
     return true;
 }
 

@@ -43,7 +43,7 @@ public:
     [[nodiscard]] Request& front() noexcept { return (*this)[0]; }
     [[nodiscard]] Request const& front() const noexcept { return (*this)[0]; }
 
-    void push(Request request)
+    void push(Request&& request)
     {
         if (size_ == ring_.size())
             grow();
@@ -65,17 +65,14 @@ public:
         --written_;
     }
 
-    [[nodiscard]] Request take_front()
+    void pop_front() noexcept
     {
         assert(size_ > 0);
-        auto& place_of_front = ring_[first_];
-        Request request = std::move(*place_of_front);
-        place_of_front.reset();
+        ring_[first_].reset();
         first_ = (first_ + 1) & (ring_.size() - 1);
         --size_;
         if (written_ > 0)
             --written_;
-        return request;
     }
 
     /** Takes out each waiting request for which `is_over` is true, in order, and hands it to `take`. */

@@ -9,6 +9,7 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace tenure::redis
@@ -17,7 +18,13 @@ namespace tenure::redis
 namespace
 {
 
+using namespace std::chrono_literals;
+
 constexpr std::size_t claims_per_call = 100;
+
+// A renewal never waits for a connection. One that breaks just now would keep it in its queue, so it must be written
+// soon or not at all.
+constexpr auto longest_wait = 100ms;
 
 } // namespace
 
@@ -65,11 +72,10 @@ void Renewals::send_script(Batch batch)
     ScriptCall call;
     call.script = &scripts::renew();
     call.values.add(batch.front().request.ttl.count());
-    call.not_after = batch.front().request.not_after;
+    call.not_after = node_->runtime().now() + longest_wait;
     for (auto const& [request, handler] : batch) {
         keys->add(request.claim->key());
         call.values.add(request.claim->owner);
-        // The connection is ready, so the script leaves now or never.
         call.not_after = std::min(call.not_after, request.not_after);
     }
     call.keys = std::move(keys);
@@ -130,7 +136,7 @@ void Renewals::send_natively(Pending pending)
     auto const& claim = *pending.request.claim;
     resp::Command command("SET");
     command.add(claim.key()).add(claim.owner).add("IFEQ").add(claim.owner).add("PX").add(pending.request.ttl.count());
-    auto const not_after = pending.request.not_after;
+    auto const not_after = std::min(pending.request.not_after, node_->runtime().now() + longest_wait);
     node_->route()->execute(
         std::move(command), not_after,
         [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {

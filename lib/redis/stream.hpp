@@ -63,6 +63,10 @@ public:
     /** Waits for bytes; one at a time. */
     virtual void read() = 0;
 
+    /** Writes what leaves without waiting, if no write is under way, and says how many bytes that was; whatever stops
+     * it, `write` of the rest tells. It saves an event in the usual case. */
+    [[nodiscard]] virtual std::size_t write_now(std::string_view) { return 0; }
+
     /** Writes all of it; one at a time. The stream owns the bytes meanwhile. */
     virtual void write(std::string bytes) = 0;
 

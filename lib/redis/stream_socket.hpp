@@ -6,6 +6,8 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 
+#include <sys/socket.h>
+
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -18,8 +20,9 @@ namespace tenure::redis
 
 namespace asio = boost::asio;
 
-/** Reads and writes for every stream over an Asio object; what derives from it connects. The buffers belong to the
- * stream, because an operation that was closed may still touch them. */
+/** Reads and writes for every stream over an Asio object; what derives from it connects, and says whether its bytes are
+ * the socket's own (`is_plain`), so that it is known how many of them left. The buffers belong to the stream, because
+ * an operation that was closed may still touch them. */
 template <class Derived>
 class SocketStream : public Stream, public std::enable_shared_from_this<Derived>
 {
@@ -31,6 +34,17 @@ public:
                 if (self->events_ != nullptr)
                     self->events_->on_read(self->explain(error), std::string_view(self->input_.data(), size));
             });
+    }
+
+    std::size_t write_now(std::string_view bytes) final
+    {
+        if constexpr (Derived::is_plain) {
+            auto const sent =
+                ::send(derived().layer().native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+            return sent > 0 ? static_cast<std::size_t>(sent) : 0;
+        } else {
+            return Stream::write_now(bytes);
+        }
     }
 
     void write(std::string bytes) final
@@ -74,7 +88,7 @@ private:
                     self->write_rest();
                 else
                     self->events_->on_written(
-                        self->explain(error), self->derived().surely_unsent() ? self->sent_ : self->output_.size(),
+                        self->explain(error), Derived::is_plain ? self->sent_ : self->output_.size(),
                         std::move(self->output_));
             });
     }

@@ -14,6 +14,8 @@ namespace
 class TcpStream final : public SocketStream<TcpStream>
 {
 public:
+    static constexpr bool is_plain = true;
+
     TcpStream(std::shared_ptr<Runtime> runtime, std::string host, std::uint16_t port)
         : runtime_(std::move(runtime))
         , host_(std::move(host))
@@ -36,7 +38,6 @@ public:
     }
 
     TcpSocket& layer() noexcept { return socket_; }
-    [[nodiscard]] static bool surely_unsent() noexcept { return true; }
     [[nodiscard]] static StreamError explain_failure(error_code error) { return {error, {}, false}; }
 
     void close_socket() noexcept

@@ -34,6 +34,8 @@ class TlsStream final : public SocketStream<TlsStream>
 {
 public:
     using Layer = ssl::stream<TcpSocket>;
+    /// how much of a record left is not known
+    static constexpr bool is_plain = false;
 
     TlsStream(std::shared_ptr<Runtime> runtime, RedisConfig const& config)
         : runtime_(std::move(runtime))
@@ -66,9 +68,6 @@ public:
     }
 
     Layer& layer() noexcept { return *layer_; }
-
-    /// how much of a record left is not known
-    [[nodiscard]] static bool surely_unsent() noexcept { return false; }
 
     [[nodiscard]] StreamError explain_failure(error_code error) const
     {

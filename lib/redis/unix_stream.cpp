@@ -23,6 +23,8 @@ using UnixSocket = asio::basic_stream_socket<asio::local::stream_protocol, Stran
 class UnixStream final : public SocketStream<UnixStream>
 {
 public:
+    static constexpr bool is_plain = true;
+
     UnixStream(std::shared_ptr<Runtime> const& runtime, std::string path)
         : path_(std::move(path))
         , socket_(runtime->strand())
@@ -45,7 +47,6 @@ public:
     }
 
     UnixSocket& layer() noexcept { return socket_; }
-    [[nodiscard]] static bool surely_unsent() noexcept { return true; }
     [[nodiscard]] static StreamError explain_failure(error_code error) { return {error, {}, false}; }
 
     void close_socket() noexcept

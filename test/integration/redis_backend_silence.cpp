@@ -96,7 +96,7 @@ TEST_CASE("a silent connection costs no lease while the server can be reached", 
     live.run_until([&] { return lost.has_value(); });
     static_cast<void>(expect<Unknown>(*lost));
     live.run_until([&] { return client.info("connected_clients") == "2"; });
-    CHECK(expect<Granted>(live.claim(range, owner(2))).index == 1);
+    static_cast<void>(expect<Granted>(live.claim(range, owner(2))));
 }
 
 TEST_CASE("a silent connection that speaks again delivers its late answers", "[redis][backend]")

@@ -31,8 +31,8 @@ public:
         bool open = true;
     };
 
-    FakeConnection(Runtime& runtime, std::string_view purpose)
-        : purpose(purpose)
+    FakeConnection(Runtime& runtime, std::string_view made_for)
+        : purpose(made_for)
         , runtime_(runtime)
     {
     }

@@ -82,6 +82,13 @@ public:
 
     [[nodiscard]] std::size_t ready() const noexcept { return ready_.size(); }
 
+    /** What happens first when a context is destroyed: its services let go of everything. */
+    void end() noexcept
+    {
+        shutdown();
+        discard();
+    }
+
     /** Destroys what never ran, and what that posts while it goes. */
     void discard() noexcept
     {

@@ -234,7 +234,7 @@ int DemoDirector::judge()
         for (std::uint32_t slot = 0; slot < settings_.slots; ++slot)
             if ((worker.slots_had >> slot & 1) != 0)
                 slots += (slots.empty() ? "" : " ") + std::to_string(slot);
-        if (slots.empty())
+        if (slots.empty() && !stopped_)
             failures_.push_back(demo_worker_name(index) + " never had a slot");
         table.add(
             {demo_worker_name(index), slots.empty() ? "none" : slots, std::to_string(worker.turns),

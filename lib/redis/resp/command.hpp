@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -23,21 +22,14 @@ class EncodedArguments
 public:
     EncodedArguments& add(std::string_view argument)
     {
-        // $<length>\r\n<bytes>\r\n in one growth of the string
-        std::array<char, 24> head{};
-        head[0] = '$';
+        // $<length>\r\n<bytes>\r\n
+        std::array<char, 24> head{'$'};
         char* const digits = std::to_chars(head.data() + 1, head.data() + head.size() - 2, argument.size()).ptr;
         digits[0] = '\r';
         digits[1] = '\n';
-        auto const head_size = static_cast<std::size_t>(digits + 2 - head.data());
-        auto const before = bytes_.size();
-        bytes_.resize(before + head_size + argument.size() + 2);
-        char* out = bytes_.data() + before;
-        std::memcpy(out, head.data(), head_size);
-        if (!argument.empty())
-            std::memcpy(out + head_size, argument.data(), argument.size());
-        out[head_size + argument.size()] = '\r';
-        out[head_size + argument.size() + 1] = '\n';
+        bytes_.append(head.data(), static_cast<std::size_t>(digits + 2 - head.data()));
+        bytes_.append(argument);
+        bytes_.append("\r\n", 2);
         ++count_;
         return *this;
     }
@@ -90,6 +82,8 @@ public:
     explicit Command(std::string_view name, Arguments const&... arguments)
         : answer_(answer_to(name))
     {
+        // one growth for all of them
+        arguments_.reserve((encoded_at_most(name) + ... + encoded_at_most(arguments)));
         arguments_.add(name);
         (arguments_.add(arguments), ...);
     }
@@ -178,6 +172,16 @@ public:
     }
 
 private:
+    static constexpr std::size_t encoded_at_most(std::string_view argument) noexcept
+    {
+        return argument.size() + (argument.size() < 100 ? 7 : 24);
+    }
+    template <IntegerArgument T>
+    static constexpr std::size_t encoded_at_most(T) noexcept
+    {
+        return 27;
+    }
+
     static constexpr std::size_t digits_of(std::size_t number) noexcept
     {
         std::size_t digits = 1;

@@ -1,0 +1,308 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "scripted_store.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <boost/asio/error.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+namespace tenure::test
+{
+
+using namespace std::chrono_literals;
+
+namespace
+{
+
+Unknown unknown()
+{
+    return {make_error_code(errc::store_unavailable), "the connection broke"};
+}
+
+} // namespace
+
+TEST_CASE("a grant becomes a lease that names its key, its owner and its fencing token")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "jobs:nightly", .ttl = 3s});
+    Attempt<Lease> attempt;
+    attempt.start(lock);
+    test.runtime->run_ready();
+    REQUIRE(test.backend->claims.size() == 1);
+    CHECK_FALSE(test.backend->claims.front().request.earliest_attempt);
+    CHECK(test.backend->claims.front().request.owner.starts_with("worker/"));
+    CHECK(test.backend->claims.front().request.owner.size() == std::string("worker/").size() + 32);
+    auto const asked = test.backend->answer(test.backend->claims, test.grant(3s));
+    test.runtime->run_ready();
+    REQUIRE(attempt.error == error_code());
+    CHECK(attempt.holding.valid());
+    CHECK(attempt.holding.key() == "jobs:nightly");
+    CHECK(attempt.holding.owner() == asked.owner);
+    CHECK(attempt.holding.fencing_token() == 1);
+    CHECK(test.store->statistics().held == 1);
+}
+
+TEST_CASE("two acquisitions never share an owner")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
+    Attempt<Lease> first;
+    Attempt<Lease> second;
+    first.start(lock);
+    second.start(lock);
+    test.runtime->run_ready();
+    REQUIRE(test.backend->claims.size() == 2);
+    CHECK(test.backend->claims[0].request.owner != test.backend->claims[1].request.owner);
+}
+
+TEST_CASE("a cancelled acquisition owns nothing, and gives back a grant that arrives later")
+{
+    ScriptedStore test;
+    SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
+    Attempt<Slot> attempt;
+    attempt.start(pool);
+    test.runtime->run_ready();
+    attempt.cancel.emit(asio::cancellation_type::total);
+    test.runtime->run_ready();
+    REQUIRE(attempt.error == error_code(asio::error::operation_aborted));
+    CHECK(test.backend->releases.empty());
+    auto const asked = test.backend->answer(test.backend->claims, test.grant(3s, 2));
+    test.runtime->run_ready();
+    REQUIRE(test.backend->releases.size() == 1);
+    CHECK(test.backend->releases.front().request.claim->key() == "thread_id_lock:2");
+    CHECK(test.backend->releases.front().request.claim->owner == asked.owner);
+    CHECK(test.store->statistics().given_back == 1);
+}
+
+TEST_CASE("a cancelled acquisition whose claim ends without an answer withdraws its owner from the range")
+{
+    ScriptedStore test;
+    SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
+    Attempt<Slot> attempt;
+    attempt.start(pool);
+    test.runtime->run_ready();
+    attempt.cancel.emit(asio::cancellation_type::terminal);
+    test.runtime->run_ready();
+    auto const asked = test.backend->answer(test.backend->claims, unknown());
+    test.runtime->run_ready();
+    REQUIRE(test.backend->withdrawals.size() == 1);
+    CHECK(test.backend->withdrawals.front().request.owner == asked.owner);
+    // and asks until it is answered
+    test.backend->answer(test.backend->withdrawals, unknown());
+    test.runtime->run_for(1s);
+    CHECK(test.backend->withdrawals.size() == 1);
+}
+
+TEST_CASE("a claim without an answer is repeated under the same owner, which is searched for first")
+{
+    ScriptedStore test;
+    SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
+    Attempt<Slot> attempt;
+    attempt.start(pool);
+    test.runtime->run_ready();
+    auto const began = test.runtime->now();
+    auto const first = test.backend->answer(test.backend->claims, unknown());
+    test.runtime->run_for(200ms);
+    REQUIRE(test.backend->claims.size() == 1);
+    CHECK(test.backend->claims.front().request.owner == first.owner);
+    CHECK(test.backend->claims.front().request.earliest_attempt == began);
+}
+
+TEST_CASE("a second grant of another key to the same acquisition is released, and the lease is kept")
+{
+    ScriptedStore test;
+    SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
+    Attempt<Slot> attempt;
+    attempt.start(pool);
+    // the first claim stays unanswered: it is asked again beside it
+    test.runtime->run_for(1100ms);
+    REQUIRE(test.backend->claims.size() == 2);
+    auto late = std::move(test.backend->claims.front());
+    test.backend->claims.pop_front();
+    test.backend->answer(test.backend->claims, test.grant(3s, 1));
+    test.runtime->run_ready();
+    REQUIRE(attempt.error == error_code());
+    CHECK(attempt.holding.id() == 1);
+    SECTION("another key")
+    {
+        std::move(late.handler)(test.grant(3s, 0));
+        test.runtime->run_ready();
+        REQUIRE(test.backend->releases.size() == 1);
+        CHECK(test.backend->releases.front().request.claim->index == 0);
+    }
+    SECTION("the same key")
+    {
+        std::move(late.handler)(test.grant(3s, 1));
+        test.runtime->run_ready();
+        CHECK(test.backend->releases.empty());
+    }
+    SECTION("no answer")
+    {
+        std::move(late.handler)(ClaimReply(unknown()));
+        test.runtime->run_ready();
+        CHECK(test.backend->withdrawals.empty());
+    }
+    CHECK(attempt.holding.valid());
+}
+
+TEST_CASE("a grant that comes too late to be used is given back, and asked for again under a new owner")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "k", .ttl = 1s});
+    Attempt<Lease> attempt;
+    attempt.start(lock);
+    test.runtime->run_ready();
+    auto const grant = test.grant(1s);
+    auto const first = test.backend->claims.front().request.owner;
+    test.runtime->skip(900ms);
+    test.backend->answer(test.backend->claims, grant);
+    test.runtime->run_ready();
+    CHECK_FALSE(attempt.error);
+    REQUIRE(test.backend->releases.size() == 1);
+    CHECK(test.backend->releases.front().request.claim->owner == first);
+    test.runtime->run_for(200ms);
+    auto& again = test.backend->claims.back().request;
+    CHECK(again.owner != first);
+    CHECK_FALSE(again.earliest_attempt);
+    CHECK(test.store->diagnostics().last_error == errc::ttl_too_short);
+}
+
+TEST_CASE("while a pool is busy one acquisition contends and the others queue, first come first served")
+{
+    ScriptedStore test;
+    SlotPool const pool(*test.store, {.size = 1, .ttl = 3s});
+    std::array<Attempt<Slot>, 3> attempts;
+    attempts[0].start(pool);
+    test.runtime->run_ready();
+    test.backend->answer(test.backend->claims, Busy{});
+    test.runtime->run_ready();
+    attempts[1].start(pool);
+    attempts[2].start(pool);
+    test.runtime->run_ready();
+    CHECK(test.backend->claims.empty());
+    CHECK(test.backend->watching == 1);
+
+    test.backend->watch_handler(WatchEvent::in_force);
+    test.runtime->run_ready();
+    REQUIRE(test.backend->claims.size() == 1);
+    SECTION("the head gets it, and the next one tries at once")
+    {
+        test.backend->answer(test.backend->claims, test.grant(3s));
+        test.runtime->run_ready();
+        CHECK(attempts[0].error == error_code());
+        REQUIRE(test.backend->claims.size() == 1);
+        test.backend->answer(test.backend->claims, test.grant(3s));
+        test.runtime->run_ready();
+        CHECK(attempts[1].error == error_code());
+        CHECK_FALSE(attempts[2].error);
+    }
+    SECTION("a cancelled head passes its turn")
+    {
+        test.backend->answer(test.backend->claims, Busy{});
+        test.runtime->run_ready();
+        attempts[0].cancel.emit(asio::cancellation_type::partial);
+        test.runtime->run_ready();
+        REQUIRE(test.backend->claims.size() == 1);
+        test.backend->answer(test.backend->claims, test.grant(3s));
+        test.runtime->run_ready();
+        CHECK(attempts[1].error == error_code());
+    }
+    SECTION("a head whose wait is over passes its turn")
+    {
+        test.backend->answer(test.backend->claims, Busy{});
+        test.runtime->run_ready();
+        Attempt<Slot> patient;
+        patient.start(pool, {.wait = 1h});
+        while (test.backend->claims.size() < 2 && test.runtime->now() < Instant::max()) {
+            test.runtime->run_for(100ms);
+            while (!test.backend->claims.empty() && !attempts[2].error)
+                test.backend->answer(test.backend->claims, Busy{});
+            if (attempts[2].error)
+                break;
+        }
+        CHECK(attempts[0].error == make_error_code(errc::timed_out));
+        CHECK(attempts[2].error == make_error_code(errc::timed_out));
+        test.runtime->run_for(2s);
+        REQUIRE_FALSE(test.backend->claims.empty());
+        test.backend->answer(test.backend->claims, test.grant(3s));
+        test.runtime->run_ready();
+        CHECK(patient.error == error_code());
+    }
+}
+
+TEST_CASE("a try asks the store past a closed gate, and completes empty without an error if nothing is free")
+{
+    ScriptedStore test;
+    SlotPool const pool(*test.store, {.size = 1, .ttl = 3s});
+    Attempt<Slot> waiting;
+    waiting.start(pool);
+    test.runtime->run_ready();
+    test.backend->answer(test.backend->claims, Busy{});
+    test.runtime->run_ready();
+    std::optional<error_code> error;
+    bool empty = false;
+    pool.async_try_acquire([&](error_code failure, Slot slot) {
+        error = failure;
+        empty = !slot;
+    });
+    test.runtime->run_ready();
+    REQUIRE(test.backend->claims.size() == 1);
+    test.backend->answer(test.backend->claims, Busy{});
+    test.runtime->run_ready();
+    CHECK(error == error_code());
+    CHECK(empty);
+    CHECK(test.store->statistics().busy == 1);
+}
+
+TEST_CASE("what only a person can mend ends an acquisition at once, and diagnostics have the store's words")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
+    Attempt<Lease> attempt;
+    attempt.start(lock);
+    test.runtime->run_ready();
+    test.backend->answer(
+        test.backend->claims, Refused{make_error_code(errc::permission_denied), "NOPERM: grant +set on ~k", true});
+    test.runtime->run_ready();
+    CHECK(attempt.error == make_error_code(errc::permission_denied));
+    CHECK(attempt.error == condition::misconfigured);
+    CHECK(test.store->diagnostics().last_detail == "NOPERM: grant +set on ~k");
+}
+
+TEST_CASE("bad options are refused without any I/O")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
+    for (auto const& options : {AcquireOptions{.wait = -1ms}, AcquireOptions{.ttl = 1ms}, AcquireOptions{.ttl = 25h}}) {
+        Attempt<Lease> attempt;
+        attempt.start(lock, options);
+        test.runtime->run_ready();
+        CHECK(attempt.error == make_error_code(boost::system::errc::invalid_argument));
+    }
+    CHECK(test.backend->claims.empty());
+    CHECK_THROWS_AS(Lock(*test.store, {.key = ""}), std::invalid_argument);
+    CHECK_THROWS_AS(Lock(*test.store, {.key = "a\nb"}), std::invalid_argument);
+    CHECK_THROWS_AS(Lock(*test.store, {.key = "a{}b"}), std::invalid_argument);
+    CHECK_THROWS_AS(Lock(*test.store, {.key = "a{b}{c}"}), std::invalid_argument);
+    CHECK_THROWS_AS(Lock(*test.store, {.key = std::string(1025, 'x')}), std::invalid_argument);
+    CHECK_THROWS_AS(SlotPool(*test.store, {.size = 0}), std::invalid_argument);
+    CHECK_THROWS_AS(SlotPool(*test.store, {.size = (1U << 20U) + 1}), std::invalid_argument);
+}
+
+TEST_CASE("an acquisition that is cancelled before it began asks nothing")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
+    Attempt<Lease> attempt;
+    attempt.start(lock);
+    attempt.cancel.emit(asio::cancellation_type::terminal);
+    test.runtime->run_ready();
+    CHECK(attempt.error == error_code(asio::error::operation_aborted));
+    if (!test.backend->claims.empty()) {
+        test.backend->answer(test.backend->claims, test.grant(3s));
+        test.runtime->run_ready();
+        CHECK(test.backend->releases.size() == 1);
+    }
+}
+
+} // namespace tenure::test

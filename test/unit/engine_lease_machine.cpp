@@ -1,0 +1,252 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "engine/lease_machine.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace tenure::engine
+{
+
+using namespace std::chrono_literals;
+
+namespace
+{
+
+Instant const start = Instant{} + 1000s;
+constexpr auto no_slack = Clock::duration::zero();
+
+LeaseTerms terms_of(milliseconds ttl)
+{
+    return make_terms("test", ttl, LeaseOptions{}, Backend::TtlLimits{});
+}
+
+LeaseMachine held(LeaseTerms const& terms)
+{
+    return {terms, start, terms.ttl, start};
+}
+
+} // namespace
+
+TEST_CASE("validity counts from before the request, less drift and margin")
+{
+    auto const machine = LeaseMachine(terms_of(3s), start, 3s, start + 700ms);
+    CHECK(machine.valid_until() == start + 3000ms - 30ms - 10ms);
+    CHECK(machine.fires_at() == machine.valid_until() - 300ms);
+}
+
+TEST_CASE("the notice is a tenth of the ttl, at least 20 ms, at most a third")
+{
+    CHECK(terms_of(10s).notice == 1s);
+    CHECK(terms_of(150ms).notice == 20ms);
+    LeaseOptions options;
+    options.notice = 34ms;
+    CHECK_THROWS_AS(make_terms("test", 100ms, options, Backend::TtlLimits{}), std::invalid_argument);
+}
+
+TEST_CASE("a renewal is due at a third of the ttl, and leaves earlier only within the slack")
+{
+    auto machine = held(terms_of(3s));
+    CHECK(machine.tick(start + 999ms, no_slack, 0).renew == 0);
+    CHECK(machine.tick(start + 900ms, 100ms, 0).renew == 1);
+}
+
+TEST_CASE("a renewal that is answered moves validity to what its request's start allows")
+{
+    auto machine = held(terms_of(3s));
+    auto const sent = start + 1s;
+    auto const attempt = machine.tick(sent, no_slack, 0).renew;
+    REQUIRE(attempt != 0);
+    (void)machine.renewed(attempt, 3s, sent + 1ms, sent + 500ms, 0);
+    CHECK(machine.valid_until() == engine::valid_until(sent + 1ms, 3s));
+}
+
+TEST_CASE("a failed or unanswered renewal never extends validity")
+{
+    auto machine = held(terms_of(3s));
+    auto const until = machine.valid_until();
+    auto const first = machine.tick(start + 1s, no_slack, 0).renew;
+    (void)machine.failed(first, true, start + 1001ms, 0);
+    auto const second = machine.tick(start + 1001ms, no_slack, 0).renew;
+    REQUIRE(second != 0);
+    CHECK(machine.valid_until() == until);
+    CHECK(machine.tick(until - 300ms, no_slack, 0).fire == LossReason::expired);
+}
+
+TEST_CASE("after the first failure it is asked again at once, then ever more slowly, but often enough")
+{
+    auto machine = held(terms_of(3s));
+    auto now = start + 1s;
+    int asked = 0;
+    auto last = now;
+    auto longest = Clock::duration::zero();
+    for (;;) {
+        auto const step = machine.tick(now, no_slack, 512);
+        if (step.fire != LossReason::none)
+            break;
+        if (step.renew != 0) {
+            ++asked;
+            longest = std::max(longest, now - last);
+            last = now;
+            auto const after = machine.failed(step.renew, false, now, 512);
+            now = std::max(after.look_at, now);
+        } else {
+            now = step.look_at;
+        }
+    }
+    CHECK(asked >= 8);
+    CHECK(longest <= 400ms);
+    CHECK(now == machine.fires_at());
+}
+
+TEST_CASE("an answer that is overdue by ttl/6 puts the lease at risk, and a success ends that")
+{
+    auto machine = held(terms_of(3s));
+    auto const sent = start + 1s;
+    auto const attempt = machine.tick(sent, no_slack, 0).renew;
+    (void)machine.tick(sent + 499ms, no_slack, 0);
+    CHECK_FALSE(machine.at_risk());
+    auto const again = machine.tick(sent + 500ms, no_slack, 0);
+    CHECK(machine.at_risk());
+    CHECK(again.fire == LossReason::none);
+    // the first is still unanswered: it is asked again beside it
+    CHECK(again.renew == attempt + 1);
+    (void)machine.renewed(again.renew, 3s, sent + 500ms, sent + 501ms, 0);
+    CHECK_FALSE(machine.at_risk());
+    CHECK(machine.valid_until() == engine::valid_until(sent + 500ms, 3s));
+}
+
+TEST_CASE("on request the token fires at the first renewal that fails or is overdue")
+{
+    LeaseOptions options;
+    options.fire_on = FireOn::first_failed_renewal;
+    auto const terms = make_terms("test", 3s, options, Backend::TtlLimits{});
+    SECTION("failed")
+    {
+        auto machine = held(terms);
+        auto const attempt = machine.tick(start + 1s, no_slack, 0).renew;
+        CHECK(machine.failed(attempt, false, start + 1s, 0).fire == LossReason::first_failed_renewal);
+    }
+    SECTION("overdue")
+    {
+        auto machine = held(terms);
+        REQUIRE(machine.tick(start + 1s, no_slack, 0).renew != 0);
+        CHECK(machine.tick(start + 1500ms, no_slack, 0).fire == LossReason::first_failed_renewal);
+    }
+}
+
+TEST_CASE("a proven loss fires at once, and nothing is ever asked after the end")
+{
+    auto machine = held(terms_of(3s));
+    auto const attempt = machine.tick(start + 1s, no_slack, 0).renew;
+    CHECK(machine.disowned().fire == LossReason::lost);
+    CHECK(machine.disowned().fire == LossReason::none);
+    CHECK(machine.tick(start + 2s, no_slack, 0).renew == 0);
+    CHECK(machine.renewed(attempt, 3s, start + 1s, start + 1100ms, 0).fire == LossReason::none);
+    CHECK(machine.renew_now(0ms, start + 1200ms).renew == 0);
+}
+
+TEST_CASE("a renewal whose answer arrives after the token's instant fires instead of extending")
+{
+    auto machine = held(terms_of(3s));
+    auto const attempt = machine.tick(start + 1s, no_slack, 0).renew;
+    auto const late = machine.fires_at();
+    CHECK(machine.renewed(attempt, 3s, start + 1s, late, 0).fire == LossReason::expired);
+    CHECK(machine.valid_until() == engine::valid_until(start, 3s));
+}
+
+TEST_CASE("a shorter ttl lowers validity before the request is written")
+{
+    auto machine = held(terms_of(10s));
+    auto const step = machine.renew_now(1s, start + 100ms);
+    CHECK(step.renew != 0);
+    CHECK(machine.valid_until() == engine::valid_until(start + 100ms, 1s));
+}
+
+TEST_CASE("an answer to a request with an earlier, longer ttl does not raise validity again")
+{
+    auto machine = held(terms_of(10s));
+    auto const longer = machine.renew_now(0ms, start + 50ms).renew;
+    (void)machine.renew_now(1s, start + 100ms);
+    (void)machine.renewed(longer, 10s, start + 50ms, start + 150ms, 0);
+    CHECK(machine.valid_until() == engine::valid_until(start + 100ms, 1s));
+}
+
+TEST_CASE("while a shorter renewal may still take effect, a longer one is not relied on beyond it")
+{
+    auto machine = held(terms_of(10s));
+    auto const shorter = machine.renew_now(1s, start + 100ms).renew;
+    SECTION("it is unanswered")
+    {
+    }
+    SECTION("its outcome is unknown")
+    {
+        (void)machine.failed(shorter, true, start + 150ms, 0);
+    }
+    auto const longer = machine.renew_now(10s, start + 200ms).renew;
+    (void)machine.renewed(longer, 10s, start + 200ms, start + 210ms, 0);
+    CHECK(machine.valid_until() == engine::valid_until(start + 200ms, 1s));
+}
+
+TEST_CASE("max_hold ends a lease however well the store answers")
+{
+    LeaseOptions options;
+    options.max_hold = 5s;
+    auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
+    auto now = start;
+    for (;;) {
+        auto const step = machine.tick(now, no_slack, 0);
+        if (step.fire != LossReason::none) {
+            CHECK(step.fire == LossReason::max_hold);
+            break;
+        }
+        if (step.renew != 0)
+            now = machine.renewed(step.renew, 3s, now, now, 0).look_at;
+        else
+            now = step.look_at;
+    }
+    CHECK(now == start + 5s);
+}
+
+TEST_CASE("a manual lease renews only when it is told to")
+{
+    LeaseOptions options;
+    options.renewal = Renewal::manual;
+    auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
+    CHECK(machine.tick(start + 2s, no_slack, 0).renew == 0);
+    auto const attempt = machine.renew_now(0ms, start + 2s).renew;
+    CHECK(attempt != 0);
+    (void)machine.renewed(attempt, 3s, start + 2s, start + 2s, 0);
+    CHECK(machine.fires_at() == start + 2s + 3s - 40ms - 300ms);
+    CHECK(machine.tick(machine.fires_at(), no_slack, 0).fire == LossReason::expired);
+}
+
+TEST_CASE("a store that grants less than was asked for counts with what it granted")
+{
+    auto const machine = LeaseMachine(terms_of(10s), start, 4s, start);
+    CHECK(machine.valid_until() == engine::valid_until(start, 4s));
+    CHECK(machine.granted_ttl() == 4s);
+}
+
+TEST_CASE("bad durations are refused by name, value and rule")
+{
+    auto const message = [](milliseconds ttl, LeaseOptions const& options) {
+        try {
+            (void)make_terms("LockConfig", ttl, options, Backend::TtlLimits{});
+        } catch (std::invalid_argument const& error) {
+            return std::string(error.what());
+        }
+        return std::string("accepted");
+    };
+    CHECK(message(99ms, {}) == "LockConfig::ttl is 99 ms: this store allows 100 ms to 86400000 ms");
+    CHECK(message(0ms, {}).starts_with("LockConfig::ttl is 0 ms"));
+    CHECK(message(-1ms, {}).starts_with("LockConfig::ttl is -1 ms"));
+    CHECK(message(25h, {}).starts_with("LockConfig::ttl is 90000000 ms"));
+    CHECK(message(100ms, {}) == "accepted");
+    LeaseOptions slow;
+    slow.renew_every = 1500ms;
+    CHECK(message(3s, slow).starts_with("LockConfig::lease.renew_every is 1500 ms: at most half"));
+    LeaseOptions negative;
+    negative.max_hold = -1ms;
+    CHECK(message(3s, negative).starts_with("LockConfig::lease.max_hold is -1 ms"));
+}
+
+} // namespace tenure::engine

@@ -1,0 +1,115 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+#include <tenure/runtime.hpp>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure::test
+{
+
+/** A store that answers when, and what, the test says. */
+class ScriptedBackend : public Backend
+{
+public:
+    template <class Request, class Reply>
+    struct Asked {
+        Request request;
+        ReplyHandler<Reply> handler;
+    };
+
+    explicit ScriptedBackend(std::shared_ptr<Runtime> runtime)
+        : runtime_(std::move(runtime))
+    {
+    }
+
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        claims.push_back({std::move(request), std::move(handler)});
+    }
+    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    {
+        renewals.push_back({std::move(request), std::move(handler)});
+    }
+    void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
+    {
+        releases.push_back({std::move(request), std::move(handler)});
+    }
+    void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
+    {
+        withdrawals.push_back({std::move(request), std::move(handler)});
+    }
+    std::unique_ptr<Watch> watch(KeyRangePtr, std::function<void(WatchEvent)> handler) override
+    {
+        struct Subscription : Watch {
+            explicit Subscription(ScriptedBackend& backend)
+                : owner(backend)
+            {
+            }
+            ~Subscription() override { --owner.watching; }
+            ScriptedBackend& owner;
+        };
+        ++watching;
+        watch_handler = std::move(handler);
+        return std::make_unique<Subscription>(*this);
+    }
+    void inspect(KeyRangePtr, Instant, ReplyHandler<InspectReply> handler) override
+    {
+        runtime_->post([handler = std::move(handler)]() mutable {
+            std::move(handler)(NotSent{
+                error_code(boost::system::errc::make_error_code(boost::system::errc::not_supported)), "scripted",
+                false});
+        });
+    }
+    void evict(EvictRequest, ReplyHandler<EvictReply> handler) override
+    {
+        runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(NotOwner{}); });
+    }
+    void examine(std::chrono::milliseconds, Instant, ReplyHandler<Findings> handler) override
+    {
+        runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(Findings{}); });
+    }
+    void on_reachable(std::function<void()> handler) override { reachable = std::move(handler); }
+    void shortest_ttl(std::chrono::milliseconds ttl) override { told_ttls.push_back(ttl); }
+    [[nodiscard]] std::string describe() const override { return "scripted://"; }
+    void shutdown() noexcept override
+    {
+        ++shutdowns;
+        claims.clear();
+        renewals.clear();
+        releases.clear();
+        withdrawals.clear();
+    }
+
+    /** Answers the oldest of these requests. */
+    template <class Request, class Reply, class Answer>
+    Request answer(std::deque<Asked<Request, Reply>>& asked, Answer reply)
+    {
+        auto first = std::move(asked.front());
+        asked.pop_front();
+        runtime_->post([handler = std::move(first.handler), reply = Reply(std::move(reply))]() mutable {
+            std::move(handler)(std::move(reply));
+        });
+        return std::move(first.request);
+    }
+
+    std::deque<Asked<ClaimRequest, ClaimReply>> claims;
+    std::deque<Asked<RenewRequest, RenewReply>> renewals;
+    std::deque<Asked<ReleaseRequest, ReleaseReply>> releases;
+    std::deque<Asked<WithdrawRequest, WithdrawReply>> withdrawals;
+    std::function<void(WatchEvent)> watch_handler;
+    std::function<void()> reachable;
+    std::vector<std::chrono::milliseconds> told_ttls;
+    int watching = 0;
+    int shutdowns = 0;
+
+private:
+    std::shared_ptr<Runtime> runtime_;
+};
+
+} // namespace tenure::test

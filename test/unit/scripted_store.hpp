@@ -1,0 +1,68 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "fake_runtime.hpp"
+#include "scripted_backend.hpp"
+
+#include <tenure/lock.hpp>
+#include <tenure/slot_pool.hpp>
+#include <tenure/store.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace tenure::test
+{
+
+/** A store in virtual time over a scripted backend, and what its users see. */
+struct ScriptedStore {
+    std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
+    std::shared_ptr<ScriptedBackend> backend = std::make_shared<ScriptedBackend>(runtime);
+    std::optional<Store> store{std::in_place, runtime, backend, StoreOptions{"worker", {}}};
+
+    ScriptedStore() { runtime->run_ready(); }
+    ScriptedStore(ScriptedStore const&) = delete;
+    ScriptedStore& operator=(ScriptedStore const&) = delete;
+    ~ScriptedStore()
+    {
+        store.reset();
+        runtime->run_ready();
+        backend->shutdown();
+    }
+
+    [[nodiscard]] Granted grant(std::chrono::milliseconds ttl, std::uint32_t index = 0) const
+    {
+        Granted granted;
+        granted.index = index;
+        granted.ttl = ttl;
+        granted.since = runtime->now();
+        granted.fencing_token = ++*last_fence;
+        return granted;
+    }
+
+    std::shared_ptr<std::uint64_t> last_fence = std::make_shared<std::uint64_t>(0);
+};
+
+/** One acquisition as its caller sees it. */
+template <class Holding>
+struct Attempt {
+    std::optional<error_code> error;
+    Holding holding;
+    asio::cancellation_signal cancel;
+
+    template <class Source>
+    void start(Source const& source, AcquireOptions const& options = {})
+    {
+        source.async_acquire(
+            options, asio::bind_cancellation_slot(cancel.slot(), [this](error_code failure, Holding granted) {
+                error = failure;
+                holding = std::move(granted);
+            }));
+    }
+};
+
+} // namespace tenure::test

@@ -1,0 +1,149 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "findings_report.hpp"
+#include "holder.hpp"
+#include "slot_listing.hpp"
+#include "table.hpp"
+
+#include <boost/json/parse.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <string>
+
+using namespace std::chrono_literals;
+using namespace tenure::tool;
+using Catch::Matchers::ContainsSubstring;
+using tenure::Finding;
+using tenure::KeyState;
+
+namespace
+{
+
+std::string const secret = "0123456789abcdef0123456789abcdef";
+
+KeyState held(std::uint32_t index, std::string owner)
+{
+    KeyState state;
+    state.index = index;
+    state.kind = KeyState::Kind::held;
+    state.owner = std::move(owner);
+    state.remaining = 4200ms;
+    state.fencing_token = 18'000'000'000'000'000'000U;
+    state.held_for = 61s;
+    return state;
+}
+
+SlotListing listing_of(std::vector<KeyState> states)
+{
+    auto const count = static_cast<std::uint32_t>(states.size());
+    return {
+        "redis://host:6379/0", tenure::numbered_keys("job:", count), std::move(states),
+        std::chrono::system_clock::time_point{}};
+}
+
+} // namespace
+
+TEST_CASE("columns of a table are as wide as their widest cell", "[tool]")
+{
+    Table table({"A", "LONG"});
+    table.add({"wider", "x"});
+    table.add({"y"});
+    CHECK(table.text() == "A      LONG\nwider  x\ny\n");
+}
+
+TEST_CASE("what a server sends cannot reach the terminal as a command", "[tool]")
+{
+    CHECK(printable("\x1b[2Jname\n\xc3\xa9") == "?[2Jname???");
+    CHECK(printable("abcdef", 3) == "abc...");
+}
+
+TEST_CASE("only the worker's name is shown of an owner", "[tool]")
+{
+    auto const worker = holder_of(held(0, "host:12/" + secret));
+    CHECK(worker.kind == Holder::Kind::worker);
+    CHECK(worker.name == "host:12");
+    auto const evicted = holder_of(held(0, "evicted/admin"));
+    CHECK(evicted.kind == Holder::Kind::evicted);
+    CHECK(evicted.name == "admin");
+    CHECK(holder_of(KeyState{}).kind == Holder::Kind::nobody);
+}
+
+TEST_CASE("nothing is shown of a value that other software wrote", "[tool]")
+{
+    for (auto const& value :
+         {std::string("de305d54-75b4-431b-adb2-eb6b9e546014-77"), "host/" + secret.substr(1), std::string("host/too"),
+          std::string("/"), std::string()}) {
+        auto const holder = holder_of(held(0, value));
+        CHECK(holder.kind == Holder::Kind::other_software);
+        CHECK(holder.name.empty());
+        CHECK(describe(holder) == "(other software)");
+    }
+}
+
+TEST_CASE("a listing shows holders, durations and tokens, and no secret", "[tool]")
+{
+    auto free = KeyState{};
+    free.index = 1;
+    auto foreign = KeyState{};
+    foreign.index = 2;
+    foreign.kind = KeyState::Kind::foreign;
+    auto const listing = listing_of({held(0, "host:12/" + secret), free, foreign});
+    auto const text = as_table(listing);
+    CHECK_THAT(text, ContainsSubstring("job:0..2 on redis://host:6379/0: 2 of 3 held"));
+    CHECK_THAT(text, ContainsSubstring("host:12"));
+    CHECK_THAT(text, ContainsSubstring("1 min 01 s"));
+    CHECK_THAT(text, ContainsSubstring("4.2 s"));
+    CHECK_THAT(text, ContainsSubstring("18000000000000000000"));
+    CHECK_THAT(text, !ContainsSubstring(secret));
+
+    auto const json = as_json(listing);
+    CHECK_THAT(json, !ContainsSubstring(secret));
+    auto const object = boost::json::parse(json).as_object();
+    CHECK(object.at("held").as_int64() == 2);
+    auto const& keys = object.at("keys").as_array();
+    REQUIRE(keys.size() == 3);
+    CHECK(keys[0].at("worker").as_string() == "host:12");
+    CHECK(keys[0].at("key").as_string() == "job:0");
+    CHECK(keys[0].at("held_for_ms").as_int64() == 61'000);
+    CHECK(keys[0].at("remaining_ms").as_int64() == 4'200);
+    CHECK(keys[0].at("fencing_token").as_string() == "18000000000000000000");
+    CHECK(keys[0].at("since").as_string() == "1969-12-31T23:58:59Z");
+    CHECK(keys[1].at("state").as_string() == "free");
+    CHECK_FALSE(keys[1].as_object().contains("worker"));
+    CHECK(keys[2].at("state").as_string() == "foreign");
+}
+
+TEST_CASE("many free slots are counted and not listed", "[tool]")
+{
+    std::vector<KeyState> states(100);
+    for (std::uint32_t index = 0; index < states.size(); ++index)
+        states[index].index = index;
+    states[77] = held(77, "host:12/" + secret);
+    auto const text = as_table(listing_of(std::move(states)));
+    CHECK_THAT(text, ContainsSubstring("1 of 100 held"));
+    CHECK_THAT(text, ContainsSubstring("\n77 "));
+    CHECK_THAT(text, !ContainsSubstring("free"));
+}
+
+TEST_CASE("findings come worst first, with their advice, and decide the exit code", "[tool]")
+{
+    tenure::Findings findings = {{Finding::Severity::ok, "version", "7.0.15", ""}};
+    CHECK(exit_code_of(findings) == success);
+    findings.push_back({Finding::Severity::unverified, "persistence", "CONFIG is refused", "ask somebody"});
+    CHECK(exit_code_of(findings) == success);
+    findings.push_back({Finding::Severity::warning, "eviction policy", "allkeys-lru", "leases may vanish"});
+    CHECK(exit_code_of(findings) == attention);
+    findings.push_back({Finding::Severity::error, "round trip", "900 ms", std::string(300, 'x')});
+    CHECK(exit_code_of(findings) == broken);
+
+    auto const text = as_text("redis://host", findings);
+    CHECK(text.find("round trip") < text.find("eviction policy"));
+    CHECK(text.find("eviction policy") < text.find("persistence"));
+    CHECK(text.find("persistence") < text.find("version"));
+    CHECK_THAT(text, ContainsSubstring("leases may vanish"));
+    CHECK_THAT(text, ContainsSubstring("1 errors, 1 warnings, 1 unverified, 1 ok"));
+
+    auto const object = boost::json::parse(as_json("redis://host", findings)).as_object();
+    CHECK(object.at("errors").as_int64() == 1);
+    CHECK(object.at("findings").as_array().at(2).at("advice").as_string() == "leases may vanish");
+}
