@@ -11,6 +11,8 @@ function(tenure_unity_build target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
     # g++ takes a type of an unnamed namespace inside another type for a mistake, unless it stands in the file it was given.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    # Names of one file hide those of another only here.
+    target_compile_options(${target} PRIVATE -Wno-shadow)
     set_source_files_properties(${argument_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
 endfunction()

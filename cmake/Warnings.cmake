@@ -36,4 +36,8 @@ function(tenure_warnings target)
       target_compile_options(${target} PRIVATE -Wno-tsan)
     endif()
   endif()
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # std::stable_sort of libstdc++ 12 uses what libstdc++ 12 itself deprecates; clang blames the caller.
+    target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
+  endif()
 endfunction()

@@ -18,22 +18,31 @@ namespace tenure::redis
 namespace
 {
 
-constexpr std::size_t max_batch = 100;
+constexpr std::size_t releases_per_call = 100;
 
 } // namespace
 
 void Releases::add(ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {
     pending_.push_back({std::move(request), std::move(handler)});
-    if (pending_.size() == 1)
+    if (pending_.size() > 1)
+        return;
+    if (under_way_ == 0)
+        flush();
+    else
         node_->runtime().post([self = shared_from_this()] { self->flush(); });
 }
 
 void Releases::flush()
 {
-    auto all = std::exchange(pending_, {});
+    if (!pending_.empty())
+        send(std::exchange(pending_, {}));
+}
+
+void Releases::send(Batch all)
+{
     // What waits for a connection keeps its own time limit, so nothing is joined then.
-    std::size_t const limit = node_->route()->ready() ? max_batch : 1;
+    std::size_t const limit = node_->route()->ready() ? releases_per_call : 1;
     auto const native = node_->native_delete();
     Batch batch;
     for (auto& pending : all) {
@@ -51,6 +60,7 @@ void Releases::flush()
 
 void Releases::send_script(Batch batch)
 {
+    ++under_way_;
     bool const may_publish = node_->may_publish();
     auto keys = std::make_shared<resp::EncodedArguments>();
     resp::EncodedArguments channels;
@@ -79,6 +89,7 @@ void Releases::send_script(Batch batch)
 
 void Releases::answered(Batch batch, Outcome outcome)
 {
+    --under_way_;
     if (outcome.delivery != Delivery::answered) {
         for (auto& pending : batch)
             std::move(pending.handler)(undelivered<ReleaseReply>(Outcome(outcome)));
@@ -126,6 +137,7 @@ void Releases::retry_alone(Pending pending, Refused reason)
 
 void Releases::send_natively(Pending pending, std::string_view name)
 {
+    ++under_way_;
     auto const& claim = *pending.request.claim;
     resp::Command command(name);
     command.add(claim.key());
@@ -136,6 +148,7 @@ void Releases::send_natively(Pending pending, std::string_view name)
     node_->route()->execute(
         std::move(command), not_after,
         [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
+            --self->under_way_;
             auto& [request, handler] = pending;
             if (outcome.delivery != Delivery::answered) {
                 std::move(handler)(undelivered<ReleaseReply>(std::move(outcome)));

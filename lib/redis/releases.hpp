@@ -5,6 +5,7 @@
 
 #include <tenure/backend.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,11 @@
 namespace tenure::redis
 {
 
-/** Releases on one server. Those that are asked for in one turn of the loop share script calls of up to 100 keys; where
- * nobody is to be woken and the server can compare and delete by itself, it does. */
+/** Releases on one server.
+ *
+ * Those that are asked for in one turn of the loop share script calls of up to 100 keys, but for the first: while no
+ * release is under way it leaves at once, because waiting for company would cost it another turn. Where nobody is to be
+ * woken and the server can compare and delete by itself, it does. */
 class Releases : public std::enable_shared_from_this<Releases>
 {
 public:
@@ -32,6 +36,7 @@ private:
     using Batch = std::vector<Pending>;
 
     void flush();
+    void send(Batch all);
     void send_script(Batch batch);
     void send_natively(Pending pending, std::string_view command);
     void answered(Batch batch, Outcome outcome);
@@ -40,6 +45,8 @@ private:
     NodePtr node_;
     /// of this turn
     Batch pending_;
+    /// calls that are not answered yet
+    std::size_t under_way_ = 0;
 };
 
 } // namespace tenure::redis

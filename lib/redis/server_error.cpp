@@ -45,7 +45,7 @@ std::string permission_advice(std::string_view words)
     if (auto const at = words.find(mark); at != std::string_view::npos) {
         auto const rest = words.substr(at + mark.size());
         return "grant +" + std::string(rest.substr(0, rest.find('\''))) +
-               " to the user (docs/operations.md lists what leases need)";
+               " to the user (docs/redis-protocol.md lists what leases need)";
     }
     if (mentions(words, "channel"))
         return "grant the user the channel: &{PREFIX*}:free";

@@ -5,6 +5,7 @@
 
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -35,6 +36,12 @@ public:
     {
         reading_ = true;
         offer();
+    }
+    std::size_t write_now(std::string_view bytes) override
+    {
+        auto const taken = std::min(at_once, bytes.size());
+        received += bytes.substr(0, taken);
+        return taken;
     }
     void write(std::string bytes) override
     {
@@ -98,7 +105,10 @@ public:
     bool closed = false;
     /// true: writes end only by `finish_write`
     bool stalled = false;
+    /// how much of a write leaves without waiting
+    std::size_t at_once = 0;
     std::string received;
+    /// writes that had to wait for their end
     std::size_t writes = 0;
 
 private:

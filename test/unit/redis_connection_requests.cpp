@@ -91,6 +91,23 @@ TEST_CASE("`since` is the instant of the write, not of the request")
     CHECK(test.connection->oldest_unanswered() == Instant::max());
 }
 
+TEST_CASE("a stream that takes everything at once needs no further event")
+{
+    ConnectionFixture test;
+    test.open();
+    auto const writes = test.stream().writes;
+    test.stream().at_once = 1'000'000;
+    auto const first = test.ask(Command("PING", "1"));
+    CHECK(test.received() == Command("PING", "1").encoded());
+    auto const second = test.ask(Command("PING", "2"));
+    CHECK(test.received() == Command("PING", "2").encoded());
+    CHECK(test.stream().writes == writes);
+    test.send("+1\r\n+2\r\n");
+    REQUIRE(first->has_value());
+    REQUIRE(second->has_value());
+    CHECK((*second)->reply == Value::status("2"));
+}
+
 TEST_CASE("what waits for a write under way is stamped when it is written itself")
 {
     ConnectionFixture test;

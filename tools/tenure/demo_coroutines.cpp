@@ -49,7 +49,8 @@ private:
     {
         StoreOptions options;
         options.worker_name = demo_worker_name(index);
-        options.log = Report(settings_.verbosity - 1).sink();
+        // what the workers' stores would warn of is what the demo is about
+        options.log = settings_.verbosity > 0 ? Report(settings_.verbosity).sink() : silent_log_sink();
         auto pool = SlotPool(connect(loop.get_executor(), settings_.url, std::move(options)), settings_.pool_config());
         auto const counts = index != settings_.victim();
         running_ += counts ? 1 : 0;

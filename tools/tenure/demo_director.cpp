@@ -52,17 +52,23 @@ DemoDirector::DemoDirector(
 
 asio::awaitable<int> DemoDirector::run()
 {
-    screen_.event(
-        std::to_string(settings_.workers) + " workers, " + crew_.describe() + ", share " + range_->describe() + " on " +
-        store_.describe());
-    crew_.start();
+    begin();
     while (!stopped_ && !over()) {
-        if (co_await look())
+        auto const seen = co_await look();
+        if (seen)
             co_await play();
         co_await pause_for(between_looks);
     }
     co_await dismiss_crew();
     co_return judge();
+}
+
+void DemoDirector::begin()
+{
+    screen_.event(
+        std::to_string(settings_.workers) + " workers, " + crew_.describe() + ", share " + range_->describe() + " on " +
+        store_.describe());
+    crew_.start();
 }
 
 asio::awaitable<bool> DemoDirector::look()
@@ -202,11 +208,19 @@ asio::awaitable<void> DemoDirector::dismiss_crew()
         }
         co_await pause_for(between_looks / 5);
     }
-    if (co_await look())
-        for (auto const& state : states_)
-            if (state.kind != KeyState::Kind::free && holder_of(state).kind != Holder::Kind::evicted &&
-                holder_name(state.index) != demo_worker_name(settings_.victim()))
-                fail("slot " + std::to_string(state.index) + " is still held after all workers have ended");
+    auto const seen = co_await look();
+    if (seen)
+        check_all_released();
+}
+
+void DemoDirector::check_all_released()
+{
+    for (auto const& state : states_) {
+        auto const kind = holder_of(state).kind;
+        if (kind != Holder::Kind::nobody && kind != Holder::Kind::evicted &&
+            holder_name(state.index) != demo_worker_name(settings_.victim()))
+            fail("slot " + std::to_string(state.index) + " is still held after all workers have ended");
+    }
 }
 
 bool DemoDirector::over() const

@@ -41,6 +41,8 @@ private:
     [[nodiscard]] asio::awaitable<void> play();
     [[nodiscard]] asio::awaitable<void> evict();
     [[nodiscard]] asio::awaitable<void> dismiss_crew();
+    void begin();
+    void check_all_released();
     void kill();
     void follow_lapse();
     void follow_loss();

@@ -56,7 +56,9 @@ private:
                                            "--size",         std::to_string(settings_.slots),
                                            "--ttl",          std::to_string(settings_.ttl.count()) + "ms",
                                            "--worker",       demo_worker_name(index)};
-        if (settings_.verbosity > 1)
+        if (settings_.verbosity == 0)
+            result.push_back("--quiet");
+        for (int level = 0; level < settings_.verbosity; ++level)
             result.push_back("-v");
         return result;
     }

@@ -5,10 +5,13 @@
 #include "loop.hpp"
 #include "settings.hpp"
 
+#include <tenure/connect.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 namespace tenure::tool
 {
@@ -22,6 +25,7 @@ struct WorkerSettings {
     std::chrono::milliseconds ttl{2'000};
     int board = -1;
     std::uint32_t index = 0;
+    bool quiet = false;
 };
 
 asio::awaitable<int> work(SlotPool pool, DemoBoard& board, std::uint32_t index)
@@ -37,7 +41,10 @@ int run_worker(WorkerSettings const& settings)
     DemoBoard board(settings.board);
     asio::io_context loop(1);
     auto config = SlotPoolConfig{settings.target.pool, settings.target.size, settings.ttl, {}};
-    auto pool = SlotPool(settings.store.open(loop.get_executor()), config);
+    StoreOptions options;
+    options.worker_name = settings.store.worker;
+    options.log = settings.quiet ? silent_log_sink() : settings.store.report().sink();
+    auto pool = SlotPool(connect(loop.get_executor(), settings.store.url, std::move(options)), config);
     return run_to_end(loop, work(pool, board, settings.index));
 }
 
@@ -53,6 +60,7 @@ Command add_demo_worker_command(CLI::App& program)
     add_target_options(*options, settings->target);
     add_duration(*options, "--ttl", settings->ttl, "");
     options->add_option("--board", settings->board)->required();
+    options->add_flag("--quiet", settings->quiet);
     options->add_option("--index", settings->index)->required();
     return {options, [settings](Invocation const&) { return run_worker(*settings); }};
 }

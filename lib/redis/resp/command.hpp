@@ -24,10 +24,15 @@ public:
     {
         // $<length>\r\n<bytes>\r\n
         std::array<char, 24> head{'$'};
-        char* const digits = std::to_chars(head.data() + 1, head.data() + head.size() - 2, argument.size()).ptr;
-        digits[0] = '\r';
-        digits[1] = '\n';
-        bytes_.append(head.data(), static_cast<std::size_t>(digits + 2 - head.data()));
+        auto const size = argument.size();
+        char* end = head.data() + 1;
+        if (size < 10) // most arguments: keys, owners, options
+            *end++ = static_cast<char>('0' + size);
+        else
+            end = std::to_chars(end, head.data() + head.size() - 2, size).ptr;
+        *end++ = '\r';
+        *end++ = '\n';
+        bytes_.append(head.data(), static_cast<std::size_t>(end - head.data()));
         bytes_.append(argument);
         bytes_.append("\r\n", 2);
         ++count_;
