@@ -101,6 +101,8 @@ std::vector<double> in_child(Place place, std::function<std::vector<double>()> c
     }
     if (ready != 1)
         throw std::runtime_error("a measurement did not end in time");
+    if (WIFSIGNALED(status))
+        throw std::runtime_error("a measurement ended by signal " + std::to_string(WTERMSIG(status)));
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || bytes < 0)
         throw std::runtime_error("a measurement failed");
     auto const count = static_cast<std::size_t>(bytes) / sizeof(double);

@@ -6,6 +6,7 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include <string_view>
+#include <utility>
 
 namespace tenure
 {
@@ -24,6 +25,13 @@ namespace tenure
  * it
  *  @throws std::invalid_argument naming what is wrong with the URL or the options; it never holds the password
  */
-[[nodiscard]] Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options = {});
+[[nodiscard]] Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options);
+
+/** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`,
+ * as in `connect(co_await asio::this_coro::executor, url)`. */
+[[nodiscard]] inline Store connect(asio::any_io_executor executor, std::string_view url)
+{
+    return connect(std::move(executor), url, StoreOptions{});
+}
 
 } // namespace tenure

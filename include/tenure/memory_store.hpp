@@ -4,6 +4,7 @@
 #include <tenure/store.hpp>
 
 #include <string>
+#include <utility>
 
 namespace tenure
 {
@@ -15,6 +16,16 @@ struct MemoryConfig {
 };
 
 /** @throws std::invalid_argument for a worker name that is not usable */
-[[nodiscard]] Store open_memory(asio::any_io_executor executor, MemoryConfig config = {}, StoreOptions options = {});
+[[nodiscard]] Store open_memory(asio::any_io_executor executor, MemoryConfig config, StoreOptions options);
+
+/** The same with defaults. Not default arguments: g++ 12 destroys those twice where the call holds a `co_await`. */
+[[nodiscard]] inline Store open_memory(asio::any_io_executor executor, MemoryConfig config)
+{
+    return open_memory(std::move(executor), std::move(config), StoreOptions{});
+}
+[[nodiscard]] inline Store open_memory(asio::any_io_executor executor)
+{
+    return open_memory(std::move(executor), MemoryConfig{}, StoreOptions{});
+}
 
 } // namespace tenure

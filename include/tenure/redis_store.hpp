@@ -4,11 +4,20 @@
 #include <tenure/redis_config.hpp>
 #include <tenure/store.hpp>
 
+#include <utility>
+
 namespace tenure
 {
 
 /** One Redis (6 or newer) or Valkey server. Returns at once; connects when first needed.
  *  @throws std::invalid_argument naming field, value and rule */
-[[nodiscard]] Store open_redis(asio::any_io_executor executor, RedisConfig config, StoreOptions options = {});
+[[nodiscard]] Store open_redis(asio::any_io_executor executor, RedisConfig config, StoreOptions options);
+
+/** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
+ */
+[[nodiscard]] inline Store open_redis(asio::any_io_executor executor, RedisConfig config)
+{
+    return open_redis(std::move(executor), std::move(config), StoreOptions{});
+}
 
 } // namespace tenure

@@ -6,8 +6,8 @@
 #include <tenure/errc.hpp>
 
 #include <exception>
-#include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace tenure::redis
 {
@@ -38,6 +38,9 @@ public:
         if (!machine_.is_open())
             machine_.open(runtime_->now());
         machine_.execute(std::move(command), not_after, std::move(handler));
+        // the server may begin while we prepare the rest; what is dropped here is told by the run that follows
+        if (machine_.waiting() >= worth_a_write)
+            write();
         run_soon();
     }
 
@@ -66,12 +69,19 @@ private:
     void run();
     void take_actions();
     void perform(Action& action);
+    void tell_state(ConnectionState state);
     void connect(Instant deadline);
     void drop_stream() noexcept;
     void write();
     void read();
     void arm_timer();
     void cancel_timer() noexcept;
+
+    /// so many requests leave without waiting for what else this turn of the loop brings
+#ifndef WAW
+#define WAW 16
+#endif
+    static constexpr std::size_t worth_a_write = WAW;
 
     std::shared_ptr<Runtime> const runtime_;
     RedisConfig const config_;
@@ -197,34 +207,34 @@ void StreamConnection::take_actions()
 
 void StreamConnection::perform(Action& action)
 {
-    std::visit(
-        [this](auto& what) {
-            using Kind = std::decay_t<decltype(what)>;
-            if constexpr (std::is_same_v<Kind, Complete>) {
-                std::move(what.handler)(std::move(what.outcome));
-            } else if constexpr (std::is_same_v<Kind, DeliverPush>) {
-                // a copy: the handler may replace itself
-                if (auto const handler = push_handler_)
-                    handler(what.value);
-            } else if constexpr (std::is_same_v<Kind, TellState>) {
-                auto const handler = state_handler_;
-                if (what.state == ConnectionState::closed) {
-                    // they may own this connection's owner
-                    state_handler_ = nullptr;
-                    push_handler_ = nullptr;
-                }
-                if (handler)
-                    handler(what.state);
-            } else if constexpr (std::is_same_v<Kind, WriteLog>) {
-                if (runtime_->logs(what.level))
-                    runtime_->log(what.level, what.line);
-            } else if constexpr (std::is_same_v<Kind, ConnectStream>) {
-                connect(what.deadline);
-            } else if constexpr (std::is_same_v<Kind, DropStream>) {
-                drop_stream();
-            }
-        },
-        action);
+    if (auto* const done = std::get_if<Complete>(&action)) {
+        std::move(done->handler)(std::move(done->outcome));
+    } else if (auto const* const push = std::get_if<DeliverPush>(&action)) {
+        // a copy: the handler may replace itself
+        if (auto const handler = push_handler_)
+            handler(push->value);
+    } else if (auto const* const told = std::get_if<TellState>(&action)) {
+        tell_state(told->state);
+    } else if (auto const* const line = std::get_if<WriteLog>(&action)) {
+        if (runtime_->logs(line->level))
+            runtime_->log(line->level, line->line);
+    } else if (auto const* const wanted = std::get_if<ConnectStream>(&action)) {
+        connect(wanted->deadline);
+    } else if (std::holds_alternative<DropStream>(action)) {
+        drop_stream();
+    }
+}
+
+void StreamConnection::tell_state(ConnectionState state)
+{
+    auto const handler = state_handler_;
+    if (state == ConnectionState::closed) {
+        // they may own this connection's owner
+        state_handler_ = nullptr;
+        push_handler_ = nullptr;
+    }
+    if (handler)
+        handler(state);
 }
 
 void StreamConnection::connect(Instant deadline)

@@ -79,6 +79,8 @@ public:
     /** True if there are actions without further bytes having arrived. */
     [[nodiscard]] bool has_actions() const noexcept { return !actions_.empty(); }
     [[nodiscard]] bool has_output() const noexcept;
+    /** How many requests are ready to be written. */
+    [[nodiscard]] std::size_t waiting() const noexcept { return phase_ == Phase::ready ? queue_.waiting() : 0; }
     /** Appends what may be written now, which counts as written from then on: `now` must have been read just before.
      * Requests whose time is over are dropped: take actions afterwards. */
     void take_output(std::string& out, Instant now);

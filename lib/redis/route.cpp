@@ -189,11 +189,12 @@ void Route::tick()
     if (closed_ || current_ == nullptr)
         return;
     auto const now = runtime_->now();
-    if (now > timer_at_ + patience() / 2) {
-        // This thread was kept from running, and replies may wait to be read: that is no silence of the server.
+    // Where this thread was kept from running, replies may wait to be read: that is no silence of the server.
+    if (now > timer_at_ + patience() / 2 && !std::exchange(postponed_, true)) {
         arm(now + patience() / 4);
         return;
     }
+    postponed_ = false;
     use_other_if_it_works();
     watch_silence();
     // One that is not ready may still hold requests, which reach the server once it connects.

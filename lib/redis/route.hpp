@@ -101,6 +101,8 @@ private:
     /// 0: not armed
     Runtime::TimerId timer_ = 0;
     Instant timer_at_{};
+    /// the timer came late and gave the loop time to read first; not twice in a row
+    bool postponed_ = false;
     /// something was sent since the timer last looked
     bool sent_ = false;
     bool closed_ = false;

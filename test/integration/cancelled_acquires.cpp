@@ -10,9 +10,11 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 using namespace tenure;
 using namespace tenure::test;
@@ -50,6 +52,26 @@ void acquire_and_cancel(
     }
 }
 
+/** The step of a sweep that reaches from the call until well after its usual end. */
+std::chrono::nanoseconds step_of(int number, int steps, std::chrono::nanoseconds usual)
+{
+    return usual * 2 * (number % steps) / steps;
+}
+
+/** How long something takes: the median of a few. */
+template <class Action>
+std::chrono::nanoseconds usual_time(Action action)
+{
+    std::vector<std::chrono::nanoseconds> times;
+    for (int i = 0; i < 9; ++i) {
+        auto const begin = std::chrono::steady_clock::now();
+        action();
+        times.push_back(std::chrono::steady_clock::now() - begin);
+    }
+    std::nth_element(times.begin(), times.begin() + 4, times.end());
+    return times[4];
+}
+
 /** Whether no key of the default pool is left; their ttl is a minute, so none lapses by itself. */
 bool all_free(RedisClient& redis)
 {
@@ -65,11 +87,13 @@ TEST_CASE("an acquire cancelled at any moment leaves the slot free", "[integrati
     auto redis = server.client();
     RunningStore running{server.url()};
     auto const pool = running.pool(3, 1min);
-    auto warm_up = RunningStore::acquire(pool);
-    RunningStore::release(warm_up);
+    auto const usual = usual_time([&] {
+        auto slot = RunningStore::acquire(pool);
+        RunningStore::release(slot);
+    });
     Outcomes outcomes;
     for (int step = 0; step < (long_form() ? 20'000 : 600); ++step)
-        acquire_and_cancel(running, pool, std::chrono::microseconds{step % 300}, outcomes);
+        acquire_and_cancel(running, pool, step_of(step, 300, usual), outcomes);
     WARN("connected: " << outcomes.granted << " granted, " << outcomes.aborted << " cancelled in time");
     CHECK(outcomes.granted > 0);
     CHECK(outcomes.aborted > 0);
@@ -81,10 +105,15 @@ TEST_CASE("an acquire cancelled while the store connects leaves the slot free", 
     require_redis();
     RedisServer server;
     auto redis = server.client();
+    auto const usual = usual_time([&] {
+        RunningStore running{server.url()};
+        auto slot = RunningStore::acquire(running.pool(3, 1min));
+        RunningStore::release(slot);
+    });
     Outcomes outcomes;
     for (int step = 0; step < (long_form() ? 2'000 : 100); ++step) {
         RunningStore running{server.url()};
-        acquire_and_cancel(running, running.pool(3, 1min), std::chrono::microseconds{step % 100 * 20}, outcomes);
+        acquire_and_cancel(running, running.pool(3, 1min), step_of(step, 100, usual), outcomes);
     }
     WARN("connecting: " << outcomes.granted << " granted, " << outcomes.aborted << " cancelled in time");
     CHECK(outcomes.aborted > 0);
@@ -99,6 +128,15 @@ TEST_CASE("a waiter cancelled while the slot is handed over passes it on", "[int
     RunningStore running{server.url()};
     RunningStore elsewhere{server.url()};
     auto const pool = running.pool(1, 1min);
+    // the second one's turn, its grant by push
+    auto const usual = usual_time([&] {
+        auto held = RunningStore::acquire(elsewhere.pool(1, 1min));
+        auto next = pool.async_acquire(as_future);
+        REQUIRE(eventually([&] { return running.store().statistics().waiting == 1; }));
+        RunningStore::release(held);
+        auto [error, slot] = soon(std::move(next));
+        RunningStore::release(slot);
+    });
     Outcomes outcomes;
     for (int step = 0; step < (long_form() ? 5'000 : 150); ++step) {
         auto held = RunningStore::acquire(elsewhere.pool(1, 1min));
@@ -107,7 +145,7 @@ TEST_CASE("a waiter cancelled while the slot is handed over passes it on", "[int
         auto second = pool.async_acquire(as_future);
         REQUIRE(eventually([&] { return running.store().statistics().waiting == 2; }));
         auto released = held.async_release(as_future);
-        auto const until = std::chrono::steady_clock::now() + std::chrono::microseconds{step % 150 * 4};
+        auto const until = std::chrono::steady_clock::now() + step_of(step, 150, usual);
         while (std::chrono::steady_clock::now() < until) {
         }
         asio::dispatch(running.executor(), [cancel] { cancel->emit(asio::cancellation_type::terminal); });

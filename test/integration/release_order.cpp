@@ -30,6 +30,8 @@ using namespace std::chrono_literals;
 namespace
 {
 
+constexpr auto keys = "order:";
+
 /** Reads the server's MONITOR and finds commands that name an owner whose key was deleted before: renewals, or claims,
  * written after the release. */
 class CommandAudit
@@ -70,22 +72,33 @@ private:
     {
         for (auto const& word : words)
             if (released_.contains(word))
-                late.push_back(words.at(1) + " " + word);
+                late.push_back(word + " in: " + joined(words));
         if (words.at(0) != "lua" && words.size() < 4)
             return;
         auto const& command = words.at(1);
         if (is(command, "set") && words.size() > 3) {
+            if (!words[2].starts_with(keys))
+                return;
             ++claims;
             holder_[words[2]] = words[3];
         } else if (is(command, "del")) {
-            ++releases;
-            if (auto const found = holder_.find(words.at(2)); found != holder_.end()) {
-                released_.insert(found->second);
-                holder_.erase(found);
-            }
+            for (auto key = words.begin() + 2; key != words.end(); ++key)
+                if (auto const found = holder_.find(*key); found != holder_.end()) {
+                    ++releases;
+                    released_.insert(found->second);
+                    holder_.erase(found);
+                }
         } else if (is(command, "pexpire")) {
             ++renewals;
         }
+    }
+
+    static std::string joined(std::vector<std::string> const& words)
+    {
+        std::string result;
+        for (auto const& word : words)
+            result += word.substr(0, 60) + " ";
+        return result;
     }
 
     static bool is(std::string const& command, std::string const& lower)
@@ -159,7 +172,7 @@ TEST_CASE("no command names a lease after its release", "[integration]")
         RunningStore running{server.url()};
         std::vector<std::future<void>> ended;
         for (int i = 0; i < locks; ++i) {
-            auto lock = running.lock("order:" + std::to_string(i), 1s, {.renew_every = 10ms});
+            auto lock = running.lock(keys + std::to_string(i), 1s, {.renew_every = 10ms});
             ended.push_back(asio::co_spawn(
                 running.executor(), acquire_and_release(lock, times, at_once, static_cast<std::uint64_t>(i)),
                 asio::use_future));

@@ -122,7 +122,9 @@ TEST_CASE("a lost reply and a cancelled acquire leave nothing once the connectio
                                      << milliseconds(gone - back) << " ms later");
         // a handshake and a round trip on loopback
         CHECK(milliseconds(gone - back) < 250);
-        CHECK(eventually([&] { return network.running.store().statistics().given_back == 1; }));
+        // only a grant that arrived is known to be one
+        if (!lost)
+            CHECK(eventually([&] { return network.running.store().statistics().given_back == 1; }));
     };
     if (pool)
         check(start(network.running.pool(4, ttl)));

@@ -101,6 +101,8 @@ private:
     std::string screen_;
 };
 
+/// without its own line editing, whose control sequences would stand between the words
+std::vector<std::string> const interactive_shell = {"bash", "--norc", "--noprofile", "--noediting", "-i"};
 constexpr auto reader = "echo ready; while read line; do echo got:$line; done; echo end";
 constexpr auto interrupt_key = "\x03";
 constexpr auto suspend_key = "\x1a";
@@ -131,7 +133,7 @@ TEST_CASE("a suspend key with no shell to come back to changes nothing", "[integ
 
 TEST_CASE("a shell can suspend a run and bring it back to the foreground", "[integration][tool]")
 {
-    OnTerminal shell({"bash", "--norc", "--noprofile", "-i"});
+    OnTerminal shell(interactive_shell);
     REQUIRE(shell.shows("prompt> "));
     shell.type(std::string(TENURE_TOOL) + " run --lock x --ttl 60s -- sh -c '" + reader + "'\n");
     REQUIRE(shell.shows("\nready"));
@@ -151,7 +153,7 @@ TEST_CASE("a shell can suspend a run and bring it back to the foreground", "[int
 
 TEST_CASE("a suspended run whose lease ends is killed, and says so when it is continued", "[integration][tool]")
 {
-    OnTerminal shell({"bash", "--norc", "--noprofile", "-i"});
+    OnTerminal shell(interactive_shell);
     REQUIRE(shell.shows("prompt> "));
     shell.type(
         std::string(TENURE_TOOL) + " run --lock x --ttl 1s -- sh -c 'trap \"echo asked\" TERM; echo ready; " +

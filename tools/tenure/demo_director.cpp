@@ -77,7 +77,7 @@ asio::awaitable<bool> DemoDirector::look()
     if (auto const error = std::get<0>(result)) {
         screen_.show_trouble(explain(store_, error));
         // without a store there is no demo
-        if (states_.empty() && error == condition::misconfigured)
+        if (states_.empty())
             fail(explain(store_, error));
         co_return false;
     }

@@ -87,33 +87,42 @@ Parser::Status Parser::next(Value& value, std::size_t limit)
         return Status::malformed;
     for (;;) {
         Value element;
-        auto const step = read_one(element, limit);
-        if (step == Step::incomplete) {
+        // most replies are no lists: they are read into their place
+        bool const is_whole = depth_ == 0;
+        switch (read_one(is_whole ? value : element, limit)) {
+        case Step::incomplete:
             keep_rest();
             return Status::incomplete;
-        }
-        if (step == Step::malformed)
+        case Step::malformed:
             return Status::malformed;
-        if (step == Step::pushed)
-            continue;
-        // a value is complete: it may complete the lists around it
-        for (;;) {
-            if (depth_ == 0) {
-                value = std::move(element);
+        case Step::pushed:
+            break;
+        case Step::value:
+            if (is_whole || add_element(std::move(element), value)) {
                 used_ = 0;
                 return Status::complete;
             }
-            auto& frame = frames_[depth_ - 1];
-            if (!frame.dropped)
-                frame.elements.push_back(std::move(element));
-            if (--frame.missing > 0)
-                break;
-            --depth_;
-            if (frame.dropped)
-                break;
-            element = Value::list(frame.type, std::exchange(frame.elements, {}));
+            break;
         }
     }
+}
+
+bool Parser::add_element(Value element, Value& value)
+{
+    // it may complete the list it is in, which may complete the one around that
+    while (depth_ > 0) {
+        auto& frame = frames_[depth_ - 1];
+        if (!frame.dropped)
+            frame.elements.push_back(std::move(element));
+        if (--frame.missing > 0)
+            return false;
+        --depth_;
+        if (frame.dropped)
+            return false;
+        element = Value::list(frame.type, std::exchange(frame.elements, {}));
+    }
+    value = std::move(element);
+    return true;
 }
 
 Parser::Step Parser::read_one(Value& value, std::size_t limit)

@@ -59,6 +59,8 @@ private:
 
     [[nodiscard]] std::string_view input() const noexcept { return kept_.empty() ? fed_ : std::string_view(kept_); }
     void keep_rest();
+    /// puts an element into the innermost list; true: that completed the outermost, which is then in `value`
+    bool add_element(Value element, Value& value);
     Step read_one(Value& value, std::size_t limit);
     Step read_line_value(char kind, std::string_view line, Value& value);
     Step read_number(std::string_view line, Value& value);
