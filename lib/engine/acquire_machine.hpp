@@ -68,7 +68,6 @@ public:
     void end() noexcept { phase_ = Phase::ended; }
     [[nodiscard]] bool ended() const noexcept { return phase_ == Phase::ended; }
     [[nodiscard]] bool asking() const noexcept { return asked_ > 0; }
-    [[nodiscard]] Instant deadline() const noexcept { return limits_.deadline; }
     /** The error for a wait that ends now. */
     [[nodiscard]] error_code reason() const;
 

@@ -19,6 +19,8 @@ namespace
 
 /// a try is answered within this, or counts as unanswered
 constexpr milliseconds longest_try{2000};
+/// a claim that could not be written is given up so much before the deadline, for the store to say what kept it
+constexpr Clock::duration time_for_words = milliseconds{10};
 constexpr Clock::duration shortest_patience = milliseconds{100};
 constexpr Clock::duration longest_patience = milliseconds{1000};
 
@@ -69,6 +71,8 @@ void Acquisition::begin()
     AcquireMachine::Limits limits;
     limits.only_try = single;
     limits.deadline = deadline_after(started_, single ? std::min(terms_.ttl, longest_try) : options_.wait);
+    if (limits.deadline != Instant::max())
+        write_by_ = limits.deadline - std::min(time_for_words, (limits.deadline - started_) / 10);
     limits.patience = std::clamp<Clock::duration>(Clock::duration(terms_.ttl) / 3, shortest_patience, longest_patience);
     limits.hints = terms_.wake_ups;
     machine_.emplace(limits);
@@ -142,7 +146,7 @@ void Acquisition::ask()
     request.range = contest_->range();
     request.owner = owner_;
     request.ttl = terms_.ttl;
-    request.not_after = machine_->deadline();
+    request.not_after = write_by_;
     request.fencing = terms_.fencing;
     request.earliest_attempt = earliest_attempt_;
     // until the answer is there, this attempt's outcome is not known either

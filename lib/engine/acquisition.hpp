@@ -85,6 +85,8 @@ private:
     /// index of the key that became the lease
     std::optional<std::uint32_t> granted_index_;
     Instant started_{};
+    /// by then a claim must have been written
+    Instant write_by_ = Instant::max();
     std::shared_ptr<Gate> gate_;
     Runtime::TimerId timer_ = 0;
     Instant timer_at_ = Instant::max();

@@ -63,7 +63,8 @@ enum class ConnectionState { idle, connecting, ready, backing_off, failed, close
 /** One logical connection to one server, which reconnects by itself. Everything runs on the runtime's strand.
  *
  *  `execute` queues while the connection is being set up (until `not_after`) and is pipelined in order once it is
- * ready. All that is queued in one turn of the loop leaves in one write. A written request is never cancelled.
+ *  ready. What is queued in one turn of the loop leaves in one write, or in a few where it is much. A written request
+ *  is never cancelled.
  */
 class Connection
 {

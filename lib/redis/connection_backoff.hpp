@@ -36,6 +36,14 @@ public:
         return part_of(std::min<std::chrono::nanoseconds>(shortest / 4, longest_));
     }
 
+    /** One that had worked was lost too soon to call it well: no hot loop, but not the growing pauses of a server that
+     * is not there either, which would cost leases while the store can be reached. */
+    [[nodiscard]] std::chrono::nanoseconds after_short_life()
+    {
+        std::chrono::nanoseconds const step = std::min<std::chrono::nanoseconds>(shortest, longest_);
+        return step / 2 + part_of(step / 2);
+    }
+
 private:
     static constexpr std::chrono::milliseconds shortest{100};
 

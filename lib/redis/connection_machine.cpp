@@ -14,7 +14,7 @@ namespace tenure::redis
 namespace
 {
 
-/// a connection that was lost sooner than this did not work: the next attempt is a later one, not a first one
+/// a connection that was lost sooner than this is not taken up again at once
 constexpr std::chrono::seconds proven{1};
 /// what leaves in one write at most; the rest follows, and is younger when it is stamped
 constexpr std::size_t largest_write = std::size_t{256} * 1024;
@@ -283,8 +283,9 @@ void ConnectionMachine::fail_for_good()
 
 void ConnectionMachine::retry(bool was_ready, std::size_t unanswered, Instant now)
 {
-    bool const worked = was_ready && now - ready_since_ >= proven;
-    auto const pause = worked ? backoff_.after_loss() : backoff_.after_failure();
+    auto const pause = !was_ready                     ? backoff_.after_failure()
+                       : now - ready_since_ >= proven ? backoff_.after_loss()
+                                                      : backoff_.after_short_life();
     deadline_ = now + pause;
     std::string line = was_ready ? "lost the connection: " : "cannot connect: ";
     line += failure_.detail;

@@ -75,6 +75,7 @@ TEST_CASE("flushed scripts and killed connections cost nothing but time", "[inte
     for (auto& worker : workers)
         CHECK_NOTHROW(soon(std::move(worker)));
     WARN(work.grants << " grants through " << kills << " killed connections");
+    INFO(running.log());
     CHECK(kills > 5);
     CHECK(work.grants > 100);
     CHECK(work.lost == 0);

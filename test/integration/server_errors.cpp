@@ -174,11 +174,32 @@ TEST_CASE("without permission for channels waiters poll, and it is said once", "
 TEST_CASE("a node of a cluster is told to be one", "[integration]")
 {
     require_redis();
-    RedisServer server{
-        {.config = {
-             "cluster-enabled yes", "cluster-port " + std::to_string(free_port()),
-             "cluster-require-full-coverage no"}}};
-    CHECK_THAT(fails_for_good(server.url(), errc::wrong_server), ContainsSubstring("cluster"));
+    auto const node = [] {
+        return RedisServerOptions{
+            .config = {
+                "cluster-enabled yes", "cluster-port " + std::to_string(free_port()), "cluster-node-timeout 5000"}};
+    };
+    RedisServer first{node()};
+    RedisServer second{node()};
+    auto redis = first.client();
+    redis.call("CLUSTER", "ADDSLOTSRANGE", 0, 8191);
+    second.client().call("CLUSTER", "ADDSLOTSRANGE", 8192, 16383);
+    redis.call(
+        "CLUSTER", "MEET", "127.0.0.1", second.port(),
+        second.client().call("CONFIG", "GET", "cluster-port").elements.at(1).text);
+    REQUIRE(
+        eventually([&] { return redis.call("CLUSTER", "INFO").text.find("cluster_state:ok") != std::string::npos; }));
+
+    // a pool spreads over both nodes, one of these locks lies on the other
+    CHECK_THAT(fails_for_good(first.url(), errc::wrong_server), ContainsSubstring("cluster"));
+    RunningStore running{first.url()};
+    int refused = 0;
+    for (auto const* key : {"a", "b", "c", "d"}) {
+        auto const error = RunningStore::acquire_error(running.lock(key, 5s), {.wait = 5s});
+        CHECK((!error || error == errc::wrong_server));
+        refused += error ? 1 : 0;
+    }
+    CHECK(refused > 0);
 }
 
 TEST_CASE("a server that loads its data is waited for", "[integration]")
@@ -206,14 +227,13 @@ TEST_CASE("a server that loads its data is waited for", "[integration]")
 TEST_CASE("a server that cannot write to its disk costs no lease while the lease is valid", "[integration]")
 {
     require_redis();
-    RedisServer server;
+    RedisServer server{{.config = {"dbfilename dump"}}};
     auto redis = server.client();
     RunningStore running{server.url()};
     auto held = RunningStore::acquire(running.lock("held", 2s));
     FiredAt fired{held.token()};
     // a directory where the file should be: renaming onto it fails, also for root
     std::filesystem::create_directory(server.directory() + "/dump");
-    redis.call("CONFIG", "SET", "dbfilename", "dump");
     redis.call("CONFIG", "SET", "save", "3600 1");
     redis.call("BGSAVE");
     REQUIRE(eventually([&] { return redis.info("rdb_last_bgsave_status") == "err"; }));

@@ -17,7 +17,7 @@ TEST_CASE("requests of one turn leave in one write, and replies go to theirs in 
     auto const writes = test.stream().writes;
     std::vector<ConnectionFixture::OutcomePtr> outcomes;
     std::string expected;
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < 20; ++i) {
         Command command("GET", "key" + std::to_string(i));
         expected += command.encoded();
         outcomes.push_back(test.ask(std::move(command)));
@@ -26,16 +26,35 @@ TEST_CASE("requests of one turn leave in one write, and replies go to theirs in 
     CHECK(test.stream().writes == writes + 1);
 
     std::string replies;
-    for (int i = 0; i < 100; ++i)
+    for (int i = 0; i < 20; ++i)
         replies += ":" + std::to_string(i) + "\r\n";
     test.stream().send_bytewise(replies);
     test.runtime->run_ready();
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < 20; ++i) {
         auto const& outcome = *outcomes[static_cast<std::size_t>(i)];
         REQUIRE(outcome.has_value());
         CHECK(outcome->reply == Value::integer(i));
     }
     CHECK_FALSE(ConnectionFixture::twice());
+}
+
+TEST_CASE("a great many requests of one turn do not wait for the last of them, nor leave one by one")
+{
+    ConnectionFixture test;
+    test.open();
+    test.stream().at_once = 1'000'000;
+    std::string expected;
+    std::size_t pieces = 0;
+    for (int i = 0; i < 1000; ++i) {
+        Command command("GET", "key" + std::to_string(i));
+        expected += command.encoded();
+        auto const before = test.stream().received.size();
+        (void)test.ask(std::move(command));
+        pieces += test.stream().received.size() > before ? 1U : 0U;
+    }
+    CHECK(pieces > 10);
+    CHECK(pieces < 100);
+    CHECK(test.received() == expected);
 }
 
 TEST_CASE("an error of the server is an answer")
