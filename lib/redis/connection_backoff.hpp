@@ -11,7 +11,7 @@ namespace tenure::redis
 {
 
 /** How long to wait before the next attempt to connect: from a tenth of a second, doubling up to the limit, each with
- * jitter so that a fleet does not come back in step. */
+ *  jitter so that a fleet does not come back in step. */
 class Backoff
 {
 public:

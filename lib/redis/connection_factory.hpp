@@ -25,7 +25,7 @@ struct ConnectionOptions {
 [[nodiscard]] std::string describe(RedisConfig const& config);
 
 /** A connection that has not been opened yet. `close` it on the strand before the last reference goes; a connection
- * that is dropped without that closes itself. */
+ *  that is dropped without that closes itself. */
 [[nodiscard]] std::shared_ptr<Connection> make_connection(
     std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options = {});
 

@@ -25,7 +25,7 @@ struct Refusal {
 /** The dialogue that makes a fresh connection usable: HELLO or AUTH, then SELECT. Pure: replies in, bytes out.
  *
  *  Each step waits for a good reply to the one before. Whoever runs it lets nothing else out until it is done: commands
- * behind a refused AUTH would run as the default user, and those behind a refused SELECT in database 0.
+ *  behind a refused AUTH would run as the default user, and those behind a refused SELECT in database 0.
  */
 class Handshake
 {

@@ -48,10 +48,10 @@ struct MachineConfig {
 };
 
 /** A connection as a state machine: events and the time in; bytes, actions and the time of the next wake-up out. It
- * does no I/O, has no clock, and calls nobody but the source of randomness.
+ *  does no I/O, has no clock, and calls nobody but the source of randomness.
  *
  *  After each event the driver takes actions by `next` until there is none; what it calls for an action may give the
- * machine further events. Then it writes what `take_output` gives, unless a write is under way.
+ *  machine further events. Then it writes what `take_output` gives, unless a write is under way.
  */
 class ConnectionMachine
 {

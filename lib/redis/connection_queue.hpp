@@ -27,7 +27,7 @@ struct Request {
 };
 
 /** The requests of a connection in order: first those that were written, then those that wait. A ring, so that a steady
- * load allocates nothing here. */
+ *  load allocates nothing here. */
 class RequestQueue
 {
 public:

@@ -21,8 +21,8 @@ namespace tenure::redis
 namespace asio = boost::asio;
 
 /** Reads and writes for every stream over an Asio object; what derives from it connects, and says whether its bytes are
- * the socket's own (`is_plain`), so that it is known how many of them left. The buffers belong to the stream, because
- * an operation that was closed may still touch them. */
+ *  the socket's own (`is_plain`), so that it is known how many of them left. The buffers belong to the stream, because
+ *  an operation that was closed may still touch them. */
 template <class Derived>
 class SocketStream : public Stream, public std::enable_shared_from_this<Derived>
 {

@@ -118,7 +118,7 @@ private:
 };
 
 /** A runtime in virtual time: nothing runs and no time passes but by `run_...`. The same calls give the same run,
- * always. */
+ *  always. */
 class FakeRuntime : public Runtime
 {
 public:

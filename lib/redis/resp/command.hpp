@@ -16,7 +16,7 @@ template <class T>
 concept IntegerArgument = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>;
 
 /** Arguments in their wire form. Encode once what many commands share (the keys of a pool), then `Command::add` copies
- * bytes. */
+ *  bytes. */
 class EncodedArguments
 {
 public:

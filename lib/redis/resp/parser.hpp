@@ -16,8 +16,8 @@ namespace tenure::redis::resp
 /** Reads RESP2 and RESP3 values out of bytes that arrive in any pieces.
  *
  *  Nothing that a server claims is believed before the bytes are there: a length or count that cannot fit into what is
- * left of the limit is an error at once, and memory is taken only for what has arrived. Whatever is not a value is an
- * error, never an exception; after an error the parser must be reset.
+ *  left of the limit is an error at once, and memory is taken only for what has arrived. Whatever is not a value is an
+ *  error, never an exception; after an error the parser must be reset.
  */
 class Parser
 {

@@ -34,8 +34,10 @@ void hold(char** argument)
     auto work = asio::make_work_guard(context);
     std::thread thread{[&] { context.run(); }};
     {
+        tenure::StoreOptions options;
+        options.log = tenure::silent_log_sink();
         tenure::Lock const lock{
-            tenure::connect(context.get_executor(), argument[1]),
+            tenure::connect(context.get_executor(), argument[1], options),
             {.key = argument[2], .ttl = std::chrono::milliseconds{std::stoll(argument[3])}}};
         auto lease = lock.async_acquire(asio::use_future).get();
         std::cout << "held" << std::endl;

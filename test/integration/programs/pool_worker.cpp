@@ -79,7 +79,7 @@ try {
     auto auditor = Auditor::open(argument[2]);
     asio::io_context context{1};
     tenure::SlotPool const pool{
-        tenure::connect(context.get_executor(), argument[1]),
+        tenure::connect(context.get_executor(), argument[1], {.log = tenure::silent_log_sink()}),
         {.size = static_cast<std::uint32_t>(std::stoul(argument[3])), .ttl = milliseconds{std::stoll(argument[4])}}};
     Plan const plan{std::stoll(argument[5]), boottime_ns() + std::stoll(argument[6]) * 1'000'000'000};
     std::exception_ptr failure;
