@@ -11,6 +11,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -29,9 +30,16 @@ struct ScriptedStore {
     ScriptedStore& operator=(ScriptedStore const&) = delete;
     ~ScriptedStore()
     {
+        // whatever still waits ends by its own time, and the store closes by itself
         store.reset();
-        runtime->run_ready();
+        runtime->run_for(std::chrono::hours{2});
         backend->shutdown();
+        runtime->run_ready();
+        // What the test left unanswered would keep engine and runtime alive for each other.
+        runtime->discard();
+        runtime->context().end();
+        backend->watch_handler = nullptr;
+        backend->reachable = nullptr;
     }
 
     [[nodiscard]] Granted grant(std::chrono::milliseconds ttl, std::uint32_t index = 0) const
