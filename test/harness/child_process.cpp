@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -80,6 +81,13 @@ bool all_threads_stopped(pid_t pid)
 }
 
 } // namespace
+
+std::ostream& operator<<(std::ostream& out, ExitStatus const& status)
+{
+    if (status.signal != 0)
+        return out << "ended by signal " << status.signal;
+    return out << (status.code < 0 ? "still running" : "exit code " + std::to_string(status.code));
+}
 
 ChildProcess::ChildProcess(Command const& command)
 {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,6 +29,10 @@ struct ExitStatus {
     int code = -1;
     /// the signal that ended it, or 0
     int signal = 0;
+
+    friend bool operator==(ExitStatus const&, ExitStatus const&) = default;
+    /** For the reports of failed tests. */
+    friend std::ostream& operator<<(std::ostream& out, ExitStatus const& status);
 };
 
 /** A child process of the test. It is killed when the object goes, and by the kernel when the thread that started it

@@ -101,7 +101,7 @@ TEST_CASE("workers in Python and workers of this library exclude each other", "[
         }
     }
     for (auto& worker : workers)
-        CHECK(worker.wait_for(time + 20s).value_or(ExitStatus{}).code == 0);
+        CHECK(worker.wait_for(time + 20s).value_or(ExitStatus{}) == ExitStatus{0, 0});
 
     for (auto const& violation : crowd.auditor.violations())
         FAIL_CHECK(violation.describe());
