@@ -1,6 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <handler_batch.hpp>
+
+#include <tenure/runtime.hpp>
+
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
@@ -36,18 +40,19 @@ public:
     [[nodiscard]] asio::cancellation_slot slot() const noexcept { return handler_.get_cancellation_slot(); }
 
     /** Calls the handler on its executor, never inside this function and never on the strand of the library: user code
-     * that takes its time must not hold up renewals. */
+     * that takes its time must not hold up renewals. Within a HandlerBatch it runs right after the strand is free. */
     template <class... Results>
     void post(Results... results) &&
     {
-        auto call = [handler = std::move(handler_), executor = std::move(executor_),
+        Task call = [handler = std::move(handler_), executor = std::move(executor_),
                      results = std::tuple<Results...>(std::move(results)...)]() mutable {
             auto const target = executor;
             asio::dispatch(target, [handler = std::move(handler), results = std::move(results)]() mutable {
                 std::apply([&](auto&... values) { std::move(handler)(std::move(values)...); }, results);
             });
         };
-        asio::post(fallback_, std::move(call));
+        if (!HandlerBatch::take_handler(call))
+            asio::post(fallback_, std::move(call));
     }
 
 private:

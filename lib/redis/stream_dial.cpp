@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "stream_dial.hpp"
 
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
@@ -56,7 +57,7 @@ TcpDial::TcpDial(
     , deadline_(deadline)
     , handler_(std::move(handler))
     , resolver_(runtime_->strand())
-    , socket_(runtime_->strand())
+    , socket_(runtime_->executor())
 {
 }
 
@@ -110,7 +111,9 @@ void TcpDial::try_next(error_code last)
         return;
     }
     limit_attempt();
-    socket_.async_connect(endpoint, [self = shared_from_this()](error_code result) { self->ended(result); });
+    socket_.async_connect(
+        endpoint, asio::bind_executor(
+                      runtime_->strand(), [self = shared_from_this()](error_code result) { self->ended(result); }));
 }
 
 void TcpDial::open(Endpoint const& endpoint, error_code& error)
@@ -158,7 +161,7 @@ void TcpDial::ended(error_code error)
 void TcpDial::tell(StreamError const& error)
 {
     auto const handler = std::exchange(handler_, nullptr);
-    handler(error, TcpSocket(runtime_->strand()));
+    handler(error, TcpSocket(runtime_->executor()));
 }
 
 } // namespace tenure::redis

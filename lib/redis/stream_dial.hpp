@@ -3,7 +3,6 @@
 
 #include "stream.hpp"
 
-#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/ip/basic_resolver.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
@@ -18,7 +17,8 @@ namespace tenure::redis
 {
 
 namespace asio = boost::asio;
-using TcpSocket = asio::basic_stream_socket<asio::ip::tcp, Strand>;
+/// on the executor itself: each operation is bound to the strand, or goes there by itself
+using TcpSocket = asio::ip::tcp::socket;
 
 /** Resolves a host and connects to the first of its addresses that answers. Used once. */
 class TcpDial : public std::enable_shared_from_this<TcpDial>

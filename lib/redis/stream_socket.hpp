@@ -3,7 +3,11 @@
 
 #include "stream.hpp"
 
+#include <handler_batch.hpp>
+
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 
 #include <sys/socket.h>
@@ -30,10 +34,10 @@ public:
     void read() final
     {
         derived().layer().async_read_some(
-            asio::buffer(input_), [self = this->shared_from_this()](error_code error, std::size_t size) {
+            asio::buffer(input_), on_strand([self = this->shared_from_this()](error_code error, std::size_t size) {
                 if (self->events_ != nullptr)
                     self->events_->on_read(self->explain(error), std::string_view(self->input_.data(), size));
-            });
+            }));
     }
 
     std::size_t write_now(std::string_view bytes) final
@@ -80,7 +84,7 @@ private:
     {
         derived().layer().async_write_some(
             asio::buffer(output_.data() + sent_, output_.size() - sent_),
-            [self = this->shared_from_this()](error_code error, std::size_t size) {
+            on_strand([self = this->shared_from_this()](error_code error, std::size_t size) {
                 if (self->events_ == nullptr)
                     return;
                 self->sent_ += size;
@@ -90,7 +94,24 @@ private:
                     self->events_->on_written(
                         self->explain(error), Derived::is_plain ? self->sent_ : self->output_.size(),
                         std::move(self->output_));
-            });
+            }));
+    }
+
+    /** The handler of an operation of the layer, which runs on the strand. Where the layer is the socket itself it
+     * comes there by itself, and the handlers of users that it makes ready run right after it. */
+    template <class Handler>
+    [[nodiscard]] auto on_strand(Handler handler)
+    {
+        if constexpr (Derived::is_plain)
+            return [runtime = derived().runtime(),
+                    handler = std::move(handler)](error_code error, std::size_t size) mutable {
+                HandlerBatch batch(*runtime);
+                asio::dispatch(
+                    runtime->strand(), [handler = std::move(handler), error, size]() mutable { handler(error, size); });
+                batch.run();
+            };
+        else
+            return asio::bind_executor(derived().runtime()->strand(), std::move(handler));
     }
 
     /// null once closed

@@ -20,7 +20,7 @@ public:
         : runtime_(std::move(runtime))
         , host_(std::move(host))
         , port_(port)
-        , socket_(runtime_->strand())
+        , socket_(runtime_->executor())
     {
     }
 
@@ -38,6 +38,7 @@ public:
     }
 
     TcpSocket& layer() noexcept { return socket_; }
+    [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
     [[nodiscard]] static StreamError explain_failure(error_code error) { return {error, {}, false}; }
 
     void close_socket() noexcept

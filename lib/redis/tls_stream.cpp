@@ -68,6 +68,7 @@ public:
     }
 
     Layer& layer() noexcept { return *layer_; }
+    [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
 
     [[nodiscard]] StreamError explain_failure(error_code error) const
     {
@@ -124,9 +125,10 @@ private:
             connected(tls_failure("'" + tls_.server_name + "' is no name that a certificate can bear"));
             return;
         }
-        layer_->async_handshake(ssl::stream_base::client, [self = shared_from_this()](error_code error) {
+        auto shaken = [self = shared_from_this()](error_code error) {
             self->connected(error ? self->explain_handshake(error) : StreamError());
-        });
+        };
+        layer_->async_handshake(ssl::stream_base::client, asio::bind_executor(runtime_->strand(), std::move(shaken)));
     }
 
     /** Says whom the certificate has to name, and asks the server for that one. */

@@ -3,9 +3,8 @@
 #include "stream_kinds.hpp"
 #include "stream_socket.hpp"
 
-#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/post.hpp>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,16 +17,17 @@ namespace tenure::redis
 namespace
 {
 
-using UnixSocket = asio::basic_stream_socket<asio::local::stream_protocol, Strand>;
+using UnixSocket = asio::local::stream_protocol::socket;
 
 class UnixStream final : public SocketStream<UnixStream>
 {
 public:
     static constexpr bool is_plain = true;
 
-    UnixStream(std::shared_ptr<Runtime> const& runtime, std::string path)
-        : path_(std::move(path))
-        , socket_(runtime->strand())
+    UnixStream(std::shared_ptr<Runtime> runtime, std::string path)
+        : runtime_(std::move(runtime))
+        , path_(std::move(path))
+        , socket_(runtime_->executor())
     {
     }
 
@@ -37,16 +37,18 @@ public:
         error_code error;
         open(error);
         if (error) {
-            asio::post(socket_.get_executor(), [self = shared_from_this(), error] { self->connected(error); });
+            runtime_->post([self = shared_from_this(), error] { self->connected(error); });
             return;
         }
         // a path that is too long was refused when the stream was made
         socket_.async_connect(
             asio::local::stream_protocol::endpoint(path_),
-            [self = shared_from_this()](error_code result) { self->connected(result); });
+            asio::bind_executor(
+                runtime_->strand(), [self = shared_from_this()](error_code result) { self->connected(result); }));
     }
 
     UnixSocket& layer() noexcept { return socket_; }
+    [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
     [[nodiscard]] static StreamError explain_failure(error_code error) { return {error, {}, false}; }
 
     void close_socket() noexcept
@@ -76,6 +78,7 @@ private:
             events()->on_connected({});
     }
 
+    std::shared_ptr<Runtime> runtime_;
     std::string path_;
     UnixSocket socket_;
 };
