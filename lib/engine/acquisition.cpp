@@ -90,6 +90,8 @@ void Acquisition::begin()
 
 void Acquisition::take_turn()
 {
+    // its turn may be its end, and the core lets go of it then
+    auto const self = shared_from_this();
     if (machine_ && !machine_->ended())
         carry_out(machine_->ask_now(core_->runtime()->now()));
 }
@@ -171,8 +173,10 @@ void Acquisition::answered(std::string const& owner, ClaimReply const& reply)
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
         busy(*held);
     } else if (auto const failure = failure_of(reply)) {
-        core_->journal().trouble(failure->error, failure->detail);
-        carry_out(machine_->failed(failure->error, failure->fatal, now, core_->runtime()->random()));
+        core_->journal().trouble(*failure);
+        // one that came too late to be sent leaves what was known before
+        auto const error = failure->overdue ? machine_->reason() : failure->error;
+        carry_out(machine_->failed(error, failure->fatal, now, core_->runtime()->random()));
     }
     unknown_ = unknown_ || std::holds_alternative<Unknown>(reply);
     // nothing is under way, and every outcome is known: the next attempt is a first one again
@@ -257,6 +261,7 @@ void Acquisition::cancel()
 
 void Acquisition::finish(error_code error)
 {
+    auto const self = shared_from_this();
     auto& counters = core_->counters();
     if (error == asio::error::operation_aborted)
         add_one(counters.cancelled);

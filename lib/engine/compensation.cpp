@@ -115,7 +115,7 @@ void Compensation::answered(ItemPtr const& item, Reply const& reply)
         --item->asked;
     if (auto const failure = failure_of(reply)) {
         item->may_be_done = item->may_be_done || failure->may_take_effect;
-        journal_.trouble(failure->error, failure->detail);
+        journal_.trouble(*failure);
         auto const backoff = first_retry_pause * (1 << std::min(item->failed++, most_doublings));
         retry_at(item, runtime_->now() + backoff);
     } else if (std::holds_alternative<Released>(reply)) {

@@ -26,6 +26,12 @@ void Journal::trouble(error_code error, std::string detail)
     when_ = runtime_->now();
 }
 
+void Journal::trouble(Failure const& failure)
+{
+    if (!failure.overdue)
+        trouble(failure.error, failure.detail);
+}
+
 Diagnostics Journal::diagnostics() const
 {
     Diagnostics result;

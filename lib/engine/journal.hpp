@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "store_answer.hpp"
+
 #include <tenure/clock.hpp>
 #include <tenure/log.hpp>
 #include <tenure/runtime.hpp>
@@ -27,6 +29,8 @@ public:
 
     /** Trouble with the store, as it told it. */
     void trouble(error_code error, std::string detail);
+    /** The same; what tells nothing about the store is not remembered. */
+    void trouble(Failure const& failure);
 
     [[nodiscard]] std::string const& store() const noexcept { return store_; }
     [[nodiscard]] Diagnostics diagnostics() const;

@@ -37,7 +37,7 @@ struct Outcome {
     Instant since{};
     /// answered: the reply
     resp::Value reply;
-    /// not_sent and unknown: why
+    /// not_sent and unknown: why; clear where only `not_after` came before the request's turn on a working connection
     error_code error;
     std::string detail;
     /// not_sent: nothing will change until a person acts (wrong password, wrong database, certificate)

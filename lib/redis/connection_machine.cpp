@@ -111,7 +111,7 @@ void ConnectionMachine::timeout(Instant now)
             begin_connect(now);
         }
     }
-    expire_waiting(now);
+    expire_waiting(now, false);
 }
 
 void ConnectionMachine::close()
@@ -172,7 +172,7 @@ void ConnectionMachine::take_output(std::string& out, Instant now)
     if (phase_ != Phase::ready)
         return;
     if (now >= earliest_not_after_)
-        expire_waiting(now);
+        expire_waiting(now, true);
     write_begin_ = handed_out_;
     while (queue_.waiting() > 0 && out.size() < largest_write) {
         auto& request = queue_[queue_.written()];
@@ -297,11 +297,13 @@ void ConnectionMachine::retry(bool was_ready, std::size_t unanswered, Instant no
     enter(Phase::backing_off);
 }
 
-void ConnectionMachine::expire_waiting(Instant now)
+void ConnectionMachine::expire_waiting(Instant now, bool can_write)
 {
     if (now < earliest_not_after_)
         return;
-    auto const error = failure_.error ? failure_.error : make_error_code(errc::store_unavailable);
+    auto error = failure_.error;
+    if (!error && !can_write)
+        error = make_error_code(errc::store_unavailable);
     auto const detail =
         failure_.detail.empty() ? std::string("still unwritten when its time was over") : failure_.detail;
     queue_.take_waiting(

@@ -104,7 +104,8 @@ private:
     void fail(Refusal why, Instant now);
     void fail_for_good();
     void retry(bool was_ready, std::size_t unanswered, Instant now);
-    void expire_waiting(Instant now);
+    /// `can_write`: they come too late although the connection works
+    void expire_waiting(Instant now, bool can_write);
     void answer_written(error_code error, std::string const& detail);
     void refuse_waiting();
     void not_sent(Request& request, error_code error, std::string detail, bool fatal);

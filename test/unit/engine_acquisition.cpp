@@ -230,6 +230,33 @@ TEST_CASE("while a pool is busy one acquisition contends and the others queue, f
     }
 }
 
+TEST_CASE("news that comes when the waits of all in the queue are over ends them, and the key goes to who still waits")
+{
+    ScriptedStore test;
+    SlotPool const pool(*test.store, {.size = 1, .ttl = 3s});
+    std::array<Attempt<Slot>, 3> impatient;
+    for (auto& attempt : impatient)
+        attempt.start(pool, {.wait = 1s});
+    test.runtime->run_ready();
+    while (!test.backend->claims.empty())
+        test.backend->answer(test.backend->claims, Busy{});
+    test.runtime->run_ready();
+    Attempt<Slot> patient;
+    patient.start(pool, {.wait = 1h});
+    test.runtime->run_ready();
+
+    // the process was stopped: the news is there before its own timers are looked at
+    test.runtime->skip(2s);
+    test.backend->watch_handler(WatchEvent::hint);
+    test.runtime->run_ready();
+    for (auto const& attempt : impatient)
+        CHECK(attempt.error == make_error_code(errc::timed_out));
+    REQUIRE(test.backend->claims.size() == 1);
+    test.backend->answer(test.backend->claims, test.grant(3s));
+    test.runtime->run_ready();
+    CHECK(patient.error == error_code());
+}
+
 TEST_CASE("a try asks the store past a closed gate, and completes empty without an error if nothing is free")
 {
     ScriptedStore test;
