@@ -3,6 +3,8 @@
 
 #include "random_pool.hpp"
 
+#include <handler_batch.hpp>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -36,7 +38,11 @@ public:
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return executor_; }
     [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }
 
-    void post(Task task) override { asio::post(strand_, std::move(task)); }
+    void post(Task task) override
+    {
+        if (!HandlerBatch::take_task(*this, task))
+            asio::post(strand_, std::move(task));
+    }
 
     TimerId call_at(Instant when, Task task) override
     {
@@ -89,14 +95,35 @@ private:
     void run_due()
     {
         auto const self = shared_from_this();
-        // while tasks run, call_at must not arm: the loop looks at the first timer again when they are done
+        // while tasks run, call_at must not arm: the first timer is looked at again when they are done
         armed_for_ = Instant::min();
-        auto const now = Clock::now();
-        while (!timers_.empty() && timers_.begin()->first.first <= now) {
-            auto due = timers_.extract(timers_.begin());
+        try {
+            run_until(Clock::now());
+        } catch (...) {
+            arm_again();
+            throw;
+        }
+        arm_again();
+    }
+
+    void run_until(Instant now)
+    {
+        // what these tasks set for this very moment waits for the next turn: the strand has others to serve
+        auto const newest = last_id_;
+        for (auto next = timers_.begin(); next != timers_.end() && next->first.first <= now;) {
+            if (next->first.second > newest) {
+                ++next;
+                continue;
+            }
+            auto due = timers_.extract(next);
             due_.erase(due.key().second);
             std::move(due.mapped())();
+            next = timers_.begin();
         }
+    }
+
+    void arm_again()
+    {
         armed_for_ = Instant::max();
         if (!timers_.empty())
             arm();
