@@ -7,6 +7,7 @@
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/system/error_code.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -30,6 +31,8 @@ struct Claim {
     std::uint64_t fencing_token = 0;
     /// whatever the backend needs to find the claim again (a lease id, a session); null for most stores
     std::shared_ptr<void> handle;
+    /// the lease is over, by release or by loss (set from any thread): no renewal of this claim may be written any more
+    mutable std::atomic<bool> ended{false};
 
     [[nodiscard]] std::string key() const { return range->key(index); }
 };
@@ -47,6 +50,7 @@ struct Refused {
 };
 /** The request was never written: nothing to give back. */
 struct NotSent {
+    /// why; clear if nothing is wrong with the store, and only the request's `not_after` came before its turn
     error_code error;
     std::string detail;
     /// asking again cannot help until a person changes something

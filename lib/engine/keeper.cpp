@@ -123,8 +123,10 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
         return;
     }
     // nothing is renewed once a release has begun on another thread: it is on its way to this strand
-    if (record->released())
+    if (record->released()) {
+        forget(*record);
         return;
+    }
     bool const was_at_risk = record->state() == LeaseState::at_risk;
     if (!record->publish()) {
         record->machine.end();
@@ -173,7 +175,7 @@ void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId atte
         carry_out(record, machine.disowned());
     } else if (auto const failure = failure_of(reply)) {
         add_one(counters_.renewals_failed);
-        journal_.trouble(failure->error, failure->detail);
+        journal_.trouble(*failure);
         finish_calls(*record, attempt, failure->error, true);
         carry_out(record, machine.failed(attempt, failure->may_take_effect, now, runtime_->random()));
     }
@@ -181,6 +183,7 @@ void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId atte
 
 void Keeper::lose(LeaseRecordPtr const& record, LossReason reason)
 {
+    record->claim().ended.store(true, std::memory_order_release);
     record->token().fire(reason);
     auto const known = record->token().reason();
     if (!std::exchange(record->loss_reported, true) && known != LossReason::none) {

@@ -58,6 +58,7 @@ std::shared_ptr<Handle> LeaseRecord::begin_release() noexcept
 {
     if (released_.exchange(true, std::memory_order_acq_rel))
         return nullptr;
+    claim_->ended.store(true, std::memory_order_release);
     std::unique_lock lock(mutex_);
     auto handle = std::move(handle_);
     auto waiting = risk_waiters_.take_all();

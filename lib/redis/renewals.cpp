@@ -39,6 +39,9 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
 void Renewals::flush()
 {
     auto all = std::exchange(pending_, {});
+    drop_ended(all);
+    if (all.empty())
+        return;
     if (!node_->route()->ready()) {
         NotSent const not_sent{
             errc::store_unavailable, node_->name() + ": not connected: " + node_->route()->last_error()};
@@ -65,8 +68,24 @@ void Renewals::send(Batch batch)
         send_script(std::move(batch));
 }
 
-void Renewals::send_script(Batch batch)
+void Renewals::drop_ended(Batch& batch)
 {
+    Batch ended;
+    std::erase_if(batch, [&](Pending& pending) {
+        if (!pending.request.claim->ended.load(std::memory_order_acquire))
+            return false;
+        ended.push_back(std::move(pending));
+        return true;
+    });
+    for (auto& pending : ended)
+        std::move(pending.handler)(RenewReply(NotSent{errc::released, "the lease is over"}));
+}
+
+void Renewals::send_script(Batch batch, bool by_text)
+{
+    drop_ended(batch);
+    if (batch.empty())
+        return;
     auto keys = std::make_shared<resp::EncodedArguments>();
     keys->add(batch.size());
     ScriptCall call;
@@ -79,10 +98,13 @@ void Renewals::send_script(Batch batch)
         call.not_after = std::min(call.not_after, request.not_after);
     }
     call.keys = std::move(keys);
-    run_script(
-        node_->route(), std::move(call),
-        [self = shared_from_this(), batch = std::move(batch)](Outcome outcome) mutable {
-            self->answered(std::move(batch), std::move(outcome));
+    run_script_once(
+        *node_->route(), call, by_text,
+        [self = shared_from_this(), batch = std::move(batch), by_text](Outcome outcome) mutable {
+            if (!by_text && is_unknown_script(outcome))
+                self->send_script(std::move(batch), true);
+            else
+                self->answered(std::move(batch), std::move(outcome));
         });
 }
 

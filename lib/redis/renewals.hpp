@@ -32,7 +32,9 @@ private:
 
     void flush();
     void send(Batch batch);
-    void send_script(Batch batch);
+    void send_script(Batch batch, bool by_text = false);
+    /// answers, and takes out, what is over meanwhile and must not be written any more
+    static void drop_ended(Batch& batch);
     void send_natively(Pending pending);
     void answered(Batch batch, Outcome outcome);
     void retry_alone(Pending pending, Refused reason);

@@ -31,19 +31,27 @@ Script::Script(std::string source)
 {
 }
 
+void run_script_once(Route& route, ScriptCall const& call, bool by_text, OutcomeHandler handler)
+{
+    auto command =
+        by_text ? command_of(call, "EVAL", call.script->text) : command_of(call, "EVALSHA", call.script->sha);
+    route.execute(std::move(command), call.not_after, std::move(handler));
+}
+
+bool is_unknown_script(Outcome const& outcome)
+{
+    return outcome.delivery == Delivery::answered && outcome.reply.error_word() == "NOSCRIPT";
+}
+
 void run_script(std::shared_ptr<Route> const& route, ScriptCall call, OutcomeHandler handler)
 {
-    auto command = command_of(call, "EVALSHA", call.script->sha);
-    auto const not_after = call.not_after;
-    route->execute(
-        std::move(command), not_after,
-        [route, call = std::move(call), handler = std::move(handler)](Outcome outcome) mutable {
-            if (outcome.delivery != Delivery::answered || outcome.reply.error_word() != "NOSCRIPT") {
-                std::move(handler)(std::move(outcome));
-                return;
-            }
-            route->execute(command_of(call, "EVAL", call.script->text), call.not_after, std::move(handler));
-        });
+    auto shared = std::make_shared<ScriptCall const>(std::move(call));
+    run_script_once(*route, *shared, false, [route, shared, handler = std::move(handler)](Outcome outcome) mutable {
+        if (is_unknown_script(outcome))
+            run_script_once(*route, *shared, true, std::move(handler));
+        else
+            std::move(handler)(std::move(outcome));
+    });
 }
 
 } // namespace tenure::redis

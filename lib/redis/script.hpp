@@ -35,6 +35,12 @@ struct ScriptCall {
     std::size_t reply_bytes = 0;
 };
 
+/** Runs the script by its name, or by its text. */
+void run_script_once(Route& route, ScriptCall const& call, bool by_text, OutcomeHandler handler);
+
+/** The server does not know the script by its name: nothing has run. */
+[[nodiscard]] bool is_unknown_script(Outcome const& outcome);
+
 /** Runs the script by its name and, where the server does not know it (NOSCRIPT: nothing has run), by its text. */
 void run_script(std::shared_ptr<Route> const& route, ScriptCall call, OutcomeHandler handler);
 

@@ -12,7 +12,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdint>
 #include <future>
@@ -21,6 +21,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace tenure;
@@ -32,8 +33,10 @@ namespace
 
 constexpr auto keys = "order:";
 
-/** Reads the server's MONITOR and finds commands that name an owner whose key was deleted before: renewals, or claims,
- * written after the release. */
+/** Reads the server's MONITOR and finds renewals and claims that name an owner whose key was deleted before: commands
+ * written after the release, by which the key could come back. A release that is asked for twice does no harm.
+ *
+ *  What a script does is learned from the commands that it runs. */
 class CommandAudit
 {
 public:
@@ -47,75 +50,92 @@ public:
     void read_all(std::chrono::milliseconds silence)
     {
         while (auto const line = monitor_.receive(silence))
-            take(words(line->text));
+            take(Words{line->text});
+    }
+
+    /** Descriptions of the late ones. */
+    [[nodiscard]] std::vector<std::string> late() const
+    {
+        std::vector<std::string> result;
+        for (auto const& [script, owner] : late_)
+            if (renewing_.contains(script) || claiming_.contains(script))
+                result.push_back(owner + (renewing_.contains(script) ? " renewed" : " claimed"));
+        return result;
     }
 
     std::uint64_t claims = 0;
     std::uint64_t renewals = 0;
     std::uint64_t releases = 0;
-    std::vector<std::string> late;
 
 private:
-    /** The quoted words of a line; the first tells who ran it: `lua` for a script's own commands. */
-    static std::vector<std::string> words(std::string const& line)
-    {
-        std::vector<std::string> result{line.find(" lua] ") != std::string::npos ? "lua" : "client"};
-        for (std::size_t at = line.find('"'); at != std::string::npos;) {
-            auto const end = line.find('"', at + 1);
-            result.push_back(line.substr(at + 1, end - at - 1));
-            at = line.find('"', end + 1);
+    /** The quoted words of a line, and whether a script ran it. */
+    struct Words {
+        explicit Words(std::string const& line)
+            : by_script(line.find(" lua] ") != std::string::npos)
+        {
+            for (std::size_t at = line.find('"'); at != std::string::npos; at = line.find('"', at + 1)) {
+                auto end = at + 1;
+                while (line.at(end) != '"')
+                    end += line[end] == '\\' ? 2U : 1U;
+                words.push_back(line.substr(at + 1, end - at - 1));
+                at = end;
+            }
+            for (auto& letter : words.at(0))
+                letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
         }
-        return result;
-    }
+        bool by_script;
+        std::vector<std::string> words;
+    };
 
-    void take(std::vector<std::string> const& words)
+    void take(Words const& line)
     {
+        auto const& words = line.words;
+        if (!line.by_script)
+            script_ = words.size() > 1 ? words[1] : words[0];
         for (auto const& word : words)
             if (released_.contains(word))
-                late.push_back(word + " in: " + joined(words));
-        if (words.at(0) != "lua" && words.size() < 4)
+                late_.emplace_back(script_, word);
+        if (words.size() < 2)
             return;
-        auto const& command = words.at(1);
-        if (is(command, "set") && words.size() > 3) {
-            if (!words[2].starts_with(keys))
-                return;
+        if (words[0] == "set" && words[1].starts_with(keys)) {
             ++claims;
-            holder_[words[2]] = words[3];
-        } else if (is(command, "del")) {
-            for (auto key = words.begin() + 2; key != words.end(); ++key)
-                if (auto const found = holder_.find(*key); found != holder_.end()) {
-                    ++releases;
-                    released_.insert(found->second);
-                    holder_.erase(found);
-                }
-        } else if (is(command, "pexpire")) {
+            claiming_.insert(script_);
+            holder_[words[1]] = words.at(2);
+        } else if (words[0] == "pexpire") {
             ++renewals;
+            // a claim also extends what it finds to be its own; a script that does nothing else renews
+            if (!claiming_.contains(script_))
+                renewing_.insert(script_);
+        } else if (words[0] == "del") {
+            for (auto key = words.begin() + 1; key != words.end(); ++key)
+                released(*key);
         }
     }
 
-    static std::string joined(std::vector<std::string> const& words)
+    void released(std::string const& key)
     {
-        std::string result;
-        for (auto const& word : words)
-            result += word.substr(0, 60) + " ";
-        return result;
-    }
-
-    static bool is(std::string const& command, std::string const& lower)
-    {
-        return command.size() == lower.size() &&
-               std::equal(
-                   command.begin(), command.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });
+        if (auto const found = holder_.find(key); found != holder_.end()) {
+            ++releases;
+            released_.insert(found->second);
+            holder_.erase(found);
+        }
     }
 
     RedisClient monitor_;
     std::map<std::string, std::string> holder_;
     std::set<std::string> released_;
+    /// the script (digest or text) that runs now
+    std::string script_;
+    std::set<std::string> claiming_;
+    std::set<std::string> renewing_;
+    /// commands that named a released owner
+    std::vector<std::pair<std::string, std::string>> late_;
 };
 
 /** Acquires and releases one lock over and over, each time after another part of the interval between two renewals. */
-asio::awaitable<void> acquire_and_release(Lock lock, int times, bool at_once, std::uint64_t seed)
+asio::awaitable<int> acquire_and_release(Lock lock, int times, bool at_once, std::uint64_t seed)
 {
+    int confirmed = 0;
     std::mt19937_64 random{seed};
     asio::steady_timer timer{co_await asio::this_coro::executor};
     for (int i = 0; i < times; ++i) {
@@ -124,8 +144,10 @@ asio::awaitable<void> acquire_and_release(Lock lock, int times, bool at_once, st
             timer.expires_after(std::chrono::microseconds{random() % 25'000});
             co_await timer.async_wait(asio::use_awaitable);
         }
-        co_await lease.async_release(asio::use_awaitable);
+        auto const outcome = co_await lease.async_release(asio::use_awaitable);
+        confirmed += outcome == ReleaseOutcome::released ? 1 : 0;
     }
+    co_return confirmed;
 }
 
 } // namespace
@@ -158,22 +180,21 @@ TEST_CASE("a release leaves a key alone that somebody else has taken", "[integra
     CHECK(redis.pttl("stolen") <= 50'000);
 }
 
-// Hidden: it counts a release that is asked for twice, which does no harm, as a late command, and fails under load.
-TEST_CASE("no command names a lease after its release", "[.][integration]")
+TEST_CASE("no command names a lease after its release", "[integration]")
 {
     require_redis();
     RedisServer server;
     auto redis = server.client();
     bool const at_once = GENERATE(true, false);
-    // many coroutines on a few renewals' worth of time: releases meet renewals at every step
+    // renewed all the time, by many: releases meet renewals at every step
     int const locks = 50;
     int const times = (at_once ? (long_form() ? 100'000 : 5'000) : (long_form() ? 20'000 : 2'000)) / locks;
     CommandAudit audit{server};
     {
         RunningStore running{server.url()};
-        std::vector<std::future<void>> ended;
+        std::vector<std::future<int>> ended;
         for (int i = 0; i < locks; ++i) {
-            auto lock = running.lock(keys + std::to_string(i), 1s, {.renew_every = 10ms});
+            auto lock = running.lock(keys + std::to_string(i), 10s, {.renew_every = 10ms});
             ended.push_back(asio::co_spawn(
                 running.executor(), acquire_and_release(lock, times, at_once, static_cast<std::uint64_t>(i)),
                 asio::use_future));
@@ -181,16 +202,16 @@ TEST_CASE("no command names a lease after its release", "[.][integration]")
         for (auto& each : ended) {
             while (each.wait_for(0s) != std::future_status::ready)
                 audit.read_all(1ms);
-            CHECK_NOTHROW(each.get());
+            CHECK(each.get() == times);
         }
     }
     audit.read_all(200ms);
     WARN(
         audit.claims << " claims, " << audit.renewals << " renewals, " << audit.releases
-                     << " releases executed; commands after a release: " << audit.late.size());
-    for (auto const& late : audit.late)
+                     << " releases executed; commands after a release: " << audit.late().size());
+    for (auto const& late : audit.late())
         UNSCOPED_INFO(late);
-    CHECK(audit.late.empty());
+    CHECK(audit.late().empty());
     CHECK(audit.releases == static_cast<std::uint64_t>(locks * times));
     CHECK(audit.claims == audit.releases);
     if (!at_once)

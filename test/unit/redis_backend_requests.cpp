@@ -201,6 +201,35 @@ TEST_CASE("renewals of one turn make one call, and a single bad one is found by 
     }
 }
 
+TEST_CASE("no renewal is written once its lease is over, not even as a repetition", "[redis][requests]")
+{
+    Setting setting;
+    setting.connect();
+    auto const limit = setting.runtime->now() + 5s;
+    auto const released = setting.held("a");
+    auto const kept = setting.held("b");
+    auto const first = setting.ask(&Backend::renew, RenewRequest{released, 3s, limit});
+    auto const second = setting.ask(&Backend::renew, RenewRequest{kept, 3s, limit});
+    bool const in_the_same_turn = GENERATE(true, false);
+    if (in_the_same_turn)
+        released->ended = true;
+    setting.runtime->run_ready();
+    if (!in_the_same_turn) {
+        CHECK(setting.words(0).at(2) == "2");
+        released->ended = true;
+        setting.connection().answer(Value::error("NOSCRIPT No matching script. Please use EVAL."));
+        setting.runtime->run_ready();
+    }
+    auto const written = setting.words(in_the_same_turn ? 0 : 1);
+    CHECK(Words(written.begin() + 2, written.end()) == Words{"1", "b", "3000", "me/1"});
+    setting.connection().answer(Value::text("1"));
+    setting.runtime->run_ready();
+    REQUIRE(first->has_value());
+    REQUIRE(second->has_value());
+    CHECK(std::get<NotSent>(first->value()).error == errc::released);
+    CHECK(std::holds_alternative<Renewed>(second->value()));
+}
+
 TEST_CASE("a renewal while there is no connection is answered in the same turn", "[redis][requests]")
 {
     Setting setting;
