@@ -64,6 +64,23 @@ std::vector<std::string> environment_for(Lease const& lease, std::optional<std::
     return result;
 }
 
+/** Ends the guard before the child of the same scope is reaped, however the scope is left: from then on the group's
+ * number may be a stranger's. */
+class GuardDismissal
+{
+public:
+    explicit GuardDismissal(Guard& guard) noexcept
+        : guard_(guard)
+    {
+    }
+    GuardDismissal(GuardDismissal const&) = delete;
+    GuardDismissal& operator=(GuardDismissal const&) = delete;
+    ~GuardDismissal() { guard_.dismiss(); }
+
+private:
+    Guard& guard_;
+};
+
 /** Everything that one `tenure run` does, on a loop of one thread. */
 class LeasedCommand
 {
@@ -128,6 +145,7 @@ private:
     {
         Terminal terminal;
         ChildProcess child(invocation_.after_dashes, environment_for(lease_, slot_), invocation_.inheritance);
+        GuardDismissal const dismissal(guard_);
         if (!guard_.watch(child.id(), deadlines(lease_))) {
             report_.error("no guard process can be started: the command is not run");
             co_return system_failed;
@@ -242,6 +260,9 @@ milliseconds parse_wait_limit(std::string const& text)
 int run_leased(RunSettings const& settings, Invocation const& invocation)
 {
     static_cast<void>(settings.target.range());
+    if (settings.store.url.starts_with("memory:"))
+        settings.store.report().warning(
+            "memory:// is a store inside this very process: nobody else can see this lease");
     // before there is anything that a fork could take with it
     Guard guard;
     return LeasedCommand(settings, invocation, guard).run();

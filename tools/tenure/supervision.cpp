@@ -136,8 +136,9 @@ void Supervision::follow_child()
 {
     if (!status_) {
         if (auto const stop = child_.take_stop())
-            suspend();
-        else if (stopped_ && terminal_.lend(child_.id()))
+            suspend(*stop);
+        // a shell that was slow to put this job in the foreground has taken the terminal from the command again
+        if (terminal_.lend(child_.id()) && stopped_)
             resume();
         status_ = child_.ended();
     }
@@ -155,11 +156,13 @@ void Supervision::follow_child()
     over_ = !has_live_member(child_.id());
 }
 
-void Supervision::suspend()
+void Supervision::suspend(int signal)
 {
     stopped_ = true;
+    if (signal == SIGTTIN || signal == SIGTTOU)
+        return; // for want of the terminal: the lease goes on, and so does the command once the terminal can be lent
     if (!terminal_.take_back())
-        return; // stopped by somebody's kill, or for want of the terminal: the lease goes on
+        return; // stopped by somebody's kill, in the background: the lease goes on
     // without a shell above that could continue this process, the kernel would ignore the signal below
     if (!shell_can_continue_us()) {
         resume();

@@ -57,7 +57,8 @@ private:
     void look();
     void follow_lease();
     void follow_child();
-    void suspend();
+    /** The command was stopped by this signal. */
+    void suspend(int signal);
     void resume();
     /** Asks the group to end, and sets the instant at which it is killed. */
     void end_group(Instant kill_at);

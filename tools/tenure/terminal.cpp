@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <utility>
 
 namespace tenure::tool
 {
@@ -29,9 +30,12 @@ bool Terminal::lend(pid_t group) noexcept
 
 bool Terminal::take_back() noexcept
 {
-    auto const borrower = borrower_;
-    borrower_ = 0;
-    return borrower != 0 && ::tcgetpgrp(STDIN_FILENO) == borrower && ::tcsetpgrp(STDIN_FILENO, ::getpgrp()) == 0;
+    auto const borrower = std::exchange(borrower_, 0);
+    if (borrower == 0)
+        return false;
+    auto const foreground = ::tcgetpgrp(STDIN_FILENO);
+    // somebody may have given it to this process' group already
+    return foreground == ::getpgrp() || (foreground == borrower && ::tcsetpgrp(STDIN_FILENO, ::getpgrp()) == 0);
 }
 
 } // namespace tenure::tool
