@@ -12,10 +12,17 @@ namespace tenure::test
 
 using namespace std::chrono_literals;
 
-LiveBackend::LiveBackend(RedisConfig const& config, redis::StreamFactory streams)
+LiveBackend::LiveBackend(std::function<std::shared_ptr<Backend>(std::shared_ptr<Runtime>)> const& make)
     : runtime_(engine::make_asio_runtime(
           context_.get_executor(), [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }))
-    , backend_(redis::make_backend(runtime_, config, std::move(streams)))
+    , backend_(make(runtime_))
+{
+}
+
+LiveBackend::LiveBackend(RedisConfig const& config, redis::StreamFactory streams)
+    : LiveBackend([&](std::shared_ptr<Runtime> runtime) {
+        return redis::make_backend(std::move(runtime), config, std::move(streams));
+    })
 {
 }
 

@@ -25,13 +25,15 @@
 namespace tenure::test
 {
 
-/** The Redis backend alone, without engine and keeper, over real sockets. Its event loop runs only inside of these
+/** A backend alone, without engine and keeper, over real sockets. Its event loop runs only inside of these
  * functions. */
 class LiveBackend
 {
 public:
     explicit LiveBackend(RedisConfig const& config, redis::StreamFactory streams = redis::socket_streams());
     explicit LiveBackend(RedisServer const& server);
+    /** The backend of any store. */
+    explicit LiveBackend(std::function<std::shared_ptr<Backend>(std::shared_ptr<Runtime>)> const& make);
     LiveBackend(LiveBackend const&) = delete;
     LiveBackend& operator=(LiveBackend const&) = delete;
     /** Shuts the backend down and runs what is left; says so on standard error if anything stays. */

@@ -31,11 +31,11 @@ bool Terminal::lend(pid_t group) noexcept
 bool Terminal::take_back() noexcept
 {
     auto const borrower = std::exchange(borrower_, 0);
-    if (borrower == 0)
-        return false;
     auto const foreground = ::tcgetpgrp(STDIN_FILENO);
-    // somebody may have given it to this process' group already
-    return foreground == ::getpgrp() || (foreground == borrower && ::tcsetpgrp(STDIN_FILENO, ::getpgrp()) == 0);
+    // it may not have been lent yet, or somebody has given it back to this process' group already
+    if (foreground == ::getpgrp())
+        return true;
+    return borrower != 0 && foreground == borrower && ::tcsetpgrp(STDIN_FILENO, ::getpgrp()) == 0;
 }
 
 } // namespace tenure::tool

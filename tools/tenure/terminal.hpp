@@ -20,8 +20,8 @@ public:
     /** Lends it to the group, if this process' own group has it now. @return true if it did */
     bool lend(pid_t group) noexcept;
 
-    /** Takes back what was lent. @return true if this process' group has it now, false if it was not lent, or has gone
-     * to others meanwhile */
+    /** Takes back what was lent. @return true if this process' group has it now, false if others have it, or there is
+     * none */
     bool take_back() noexcept;
 
 private:

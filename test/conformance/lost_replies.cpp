@@ -1,0 +1,125 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What is asked arrives, and the answer does not. For stores behind a connection.
+#include "conformance/client.hpp"
+
+#include "harness/eventually.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace tenure::test
+{
+
+using namespace std::chrono_literals;
+
+namespace
+{
+
+/** A client that is connected, and then loses every answer until it is healed. */
+struct BadLine {
+    Conformance test;
+    std::unique_ptr<LiveBackend> client = test.bad_client();
+    std::optional<ClaimReply> claimed;
+
+    BadLine()
+    {
+        auto const warm = named_key("warm");
+        auto const granted = expect<Granted>(client->claim(test.request(*client, warm, owner(99), 5s)));
+        expect<Released>(client->release(claim_of(warm, owner(99), granted)));
+    }
+
+    /** The claim arrives, and its answer never does. */
+    void lose_claim(KeyRangePtr const& range, std::string const& who, std::string const& key)
+    {
+        test.subject->lose_replies();
+        client->on_strand([&] {
+            client->backend().claim(test.request(*client, range, who, Conformance::long_ttl), [this](ClaimReply reply) {
+                claimed = std::move(reply);
+            });
+        });
+        client->run_until([&] { return test.subject->value(key) == who; });
+        CHECK_FALSE(claimed);
+        test.subject->heal();
+        client->run_until([&] { return claimed.has_value(); });
+    }
+};
+
+} // namespace
+
+TEST_CASE("a claim whose answer is lost is unknown, and asking again finds the same key", "[lost-replies][claim]")
+{
+    BadLine line;
+    auto const range = numbered_keys("pool:", 3);
+    auto const earliest = line.client->now();
+    line.lose_claim(range, owner(1), "pool:0");
+    expect<Unknown>(*line.claimed);
+
+    auto again = line.test.request(*line.client, range, owner(1), Conformance::long_ttl);
+    again.earliest_attempt = earliest;
+    auto const granted = expect<Granted>(line.client->claim(again));
+    CHECK(granted.index == 0);
+    CHECK(granted.since >= earliest);
+    CHECK(granted.fencing_token != 0);
+    CHECK_FALSE(line.test.subject->value("pool:1"));
+}
+
+TEST_CASE("a claim whose answer is lost can be withdrawn", "[lost-replies][withdraw]")
+{
+    BadLine line;
+    auto const range = numbered_keys("pool:", 3);
+    line.lose_claim(range, owner(1), "pool:0");
+    expect<Unknown>(*line.claimed);
+    expect<Released>(line.client->withdraw(range, owner(1)));
+    CHECK_FALSE(line.test.subject->value("pool:0"));
+}
+
+TEST_CASE(
+    "a release whose answer is lost is unknown, and asking again proves that the key is not ours",
+    "[lost-replies][release]")
+{
+    BadLine line;
+    auto const range = named_key("lock");
+    auto const claim = claim_of(
+        range, owner(1),
+        expect<Granted>(line.client->claim(line.test.request(*line.client, range, owner(1), Conformance::long_ttl))));
+    line.test.subject->lose_replies();
+    std::optional<ReleaseReply> released;
+    line.client->on_strand([&] {
+        line.client->backend().release(
+            {claim, line.client->now() + 10s, true}, [&](ReleaseReply reply) { released = std::move(reply); });
+    });
+    line.client->run_until([&] { return !line.test.subject->value("lock"); });
+    CHECK_FALSE(released);
+    line.test.subject->heal();
+    line.client->run_until([&] { return released.has_value(); });
+    expect<Unknown>(*released);
+    expect<NotOwner>(line.client->release(claim));
+}
+
+TEST_CASE("a renewal without an answer is no renewal", "[lost-replies][renew]")
+{
+    BadLine line;
+    auto const range = named_key("lock");
+    auto const claim = claim_of(
+        range, owner(1),
+        expect<Granted>(line.client->claim(line.test.request(*line.client, range, owner(1), Conformance::long_ttl))));
+    line.test.subject->lose_replies();
+    std::optional<RenewReply> renewed;
+    line.client->on_strand([&] {
+        line.client->backend().renew({claim, Conformance::long_ttl, line.client->now() + 10s}, [&](RenewReply reply) {
+            renewed = std::move(reply);
+        });
+    });
+    line.client->run_for(100ms);
+    CHECK_FALSE(renewed);
+    line.test.subject->heal();
+    line.client->run_until([&] { return renewed.has_value(); });
+    expect<Unknown>(*renewed);
+    line.client->run_until(
+        [&] { return std::holds_alternative<Renewed>(line.client->renew(claim, Conformance::long_ttl)); });
+}
+
+} // namespace tenure::test

@@ -1,0 +1,60 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "conformance/client.hpp"
+
+#include "memory/backend.hpp"
+#include "memory/domain.hpp"
+
+#include <atomic>
+#include <string>
+
+namespace tenure::test
+{
+
+namespace
+{
+
+class MemorySubject final : public Subject
+{
+public:
+    std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
+    {
+        return memory::make_backend(std::move(runtime), name_);
+    }
+    void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
+    {
+        erase(key);
+        expect<Granted>(
+            domain_->claim({named_key(key), value, ttl, Instant::max(), false, std::nullopt}, Clock::now()));
+    }
+    void erase(std::string const& key) override
+    {
+        if (auto const holder = value(key))
+            expect<Released>(domain_->withdraw({named_key(key), *holder, Instant::max(), false}, Clock::now()));
+    }
+    std::optional<std::string> value(std::string const& key) override
+    {
+        for (auto const& state : domain_->inspect(*named_key(key), Clock::now()))
+            if (state.kind == KeyState::Kind::held)
+                return state.owner;
+        return std::nullopt;
+    }
+
+private:
+    static std::string next_name()
+    {
+        static std::atomic<int> number{0};
+        return "conformance-" + std::to_string(++number);
+    }
+
+    std::string name_ = next_name();
+    std::shared_ptr<memory::Domain> domain_ = memory::Domain::named(name_);
+};
+
+} // namespace
+
+std::unique_ptr<Subject> make_subject()
+{
+    return std::make_unique<MemorySubject>();
+}
+
+} // namespace tenure::test

@@ -1,0 +1,65 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// One server: redis-server, or the program that TENURE_REDIS_SERVER names.
+#include "conformance/client.hpp"
+
+#include "harness/fault_proxy.hpp"
+#include "harness/programs.hpp"
+#include "harness/redis_server.hpp"
+
+#include "redis/backend.hpp"
+
+#include <string>
+
+namespace tenure::test
+{
+
+namespace
+{
+
+class RedisSubject final : public Subject
+{
+public:
+    std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
+    {
+        return connect_to(std::move(runtime), server_.port());
+    }
+    void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
+    {
+        client_.call("SET", key, value, "PX", ttl.count());
+    }
+    void erase(std::string const& key) override { client_.call("DEL", key); }
+    std::optional<std::string> value(std::string const& key) override { return client_.get(key); }
+
+    std::shared_ptr<Backend> connect_badly(std::shared_ptr<Runtime> runtime) override
+    {
+        return connect_to(std::move(runtime), proxy_.port());
+    }
+    void lose_replies() override { proxy_.set(Direction::replies, {Fault::Kind::drop}); }
+    void heal() override
+    {
+        proxy_.reset_connections();
+        proxy_.heal();
+    }
+
+private:
+    static std::shared_ptr<Backend> connect_to(std::shared_ptr<Runtime> runtime, std::uint16_t port)
+    {
+        RedisConfig config;
+        config.port = port;
+        return redis::make_backend(std::move(runtime), config, redis::socket_streams());
+    }
+
+    RedisServer server_;
+    RedisClient client_ = server_.client();
+    FaultProxy proxy_{server_.port()};
+};
+
+} // namespace
+
+std::unique_ptr<Subject> make_subject()
+{
+    require_redis();
+    return std::make_unique<RedisSubject>();
+}
+
+} // namespace tenure::test

@@ -1,0 +1,56 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+#include <tenure/runtime.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tenure::test
+{
+
+/** A store whose backend is put through the conformance suite: an empty store for each test case. Each executable of
+ * the suite links one implementation and its `make_subject`. */
+class Subject
+{
+public:
+    Subject() = default;
+    Subject(Subject const&) = delete;
+    Subject& operator=(Subject const&) = delete;
+    virtual ~Subject() = default;
+
+    /** One more client of the store. */
+    [[nodiscard]] virtual std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) = 0;
+
+    /** A ttl that the store can grant and a test can wait for. */
+    [[nodiscard]] virtual std::chrono::milliseconds short_ttl() const { return std::chrono::milliseconds{400}; }
+    /** How long after its ttl a key may still be held. */
+    [[nodiscard]] virtual std::chrono::milliseconds expiry_slack() const { return std::chrono::milliseconds{100}; }
+
+    // -- what a person with another client does --
+
+    /** Puts somebody else's value under the key, whatever is there. */
+    virtual void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) = 0;
+    virtual void erase(std::string const& key) = 0;
+    /** The owner under the key; unset if it is free. */
+    [[nodiscard]] virtual std::optional<std::string> value(std::string const& key) = 0;
+
+    // -- test cases with [lost-replies] only --
+
+    /** A client whose replies can be lost. */
+    [[nodiscard]] virtual std::shared_ptr<Backend> connect_badly(std::shared_ptr<Runtime> runtime)
+    {
+        return connect(std::move(runtime));
+    }
+    /** From now on requests of that client arrive, and what is answered is lost; `heal` ends it with a new connection.
+     */
+    virtual void lose_replies() {}
+    virtual void heal() {}
+};
+
+[[nodiscard]] std::unique_ptr<Subject> make_subject();
+
+} // namespace tenure::test
