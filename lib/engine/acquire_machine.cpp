@@ -130,7 +130,8 @@ AcquireMachine::Step AcquireMachine::failed(error_code error, bool fatal, Instan
 
 AcquireMachine::Step AcquireMachine::too_late(Instant now, std::uint64_t random)
 {
-    answered();
+    // the other claims of that owner decide nothing any more, and a new one begins with fresh patience
+    asked_ = 0;
     if (phase_ == Phase::ended)
         return {};
     last_ = make_error_code(errc::ttl_too_short);

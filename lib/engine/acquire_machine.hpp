@@ -57,23 +57,24 @@ public:
     [[nodiscard]] Step busy(Busy const& reply, Instant now, std::uint64_t random);
     /** The claim failed: refused, not sent or unknown. */
     [[nodiscard]] Step failed(error_code error, bool fatal, Instant now, std::uint64_t random);
-    /** A grant came too late to be of use and was given back. */
+    /** A grant came too late to be of use and was given back. Its owner is spent: answers to other claims of that owner
+     * are not for this machine any more. */
     [[nodiscard]] Step too_late(Instant now, std::uint64_t random);
     /** Whether releases will be told of; else it polls more often. */
     void expect_hints(bool expected) noexcept { limits_.hints = expected; }
-    /** An answer that changes nothing here (to a claim that was given up). */
-    void answered() noexcept;
-
     /** The acquisition has ended, whatever happens: nothing is asked any more. */
     void end() noexcept { phase_ = Phase::ended; }
     [[nodiscard]] bool ended() const noexcept { return phase_ == Phase::ended; }
     [[nodiscard]] bool asking() const noexcept { return asked_ > 0; }
+    /** While one answer is looked at: others are awaited. */
+    [[nodiscard]] bool asking_more() const noexcept { return asked_ > 1; }
     /** The error for a wait that ends now. */
     [[nodiscard]] error_code reason() const;
 
 private:
     enum class Phase { idle, queued, asking, waiting, ended };
 
+    void answered() noexcept;
     [[nodiscard]] Step ask(Instant now);
     [[nodiscard]] Step wait_until(Instant instant, Instant now);
     [[nodiscard]] Step finish(error_code error);

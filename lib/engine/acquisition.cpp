@@ -162,8 +162,6 @@ void Acquisition::ask()
 void Acquisition::answered(std::string const& owner, ClaimReply const& reply)
 {
     if (!handler_ || owner != owner_) {
-        if (handler_)
-            machine_->answered();
         answered_too_late(owner, reply);
         return;
     }

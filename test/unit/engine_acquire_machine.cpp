@@ -152,6 +152,23 @@ TEST_CASE("an unanswered claim is asked again, each time with twice the patience
     CHECK(machine.asking());
 }
 
+TEST_CASE("after a grant that came too late, claims of its owner are not waited for")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    CHECK(machine.tick(start + 500ms).ask);
+    CHECK(machine.tick(start + 1500ms).ask);
+    // two more are under way; the pause after a grant is that of any other answer
+    auto const pause = machine.too_late(start + 1600ms, 1023);
+    CHECK(pause.look_at <= start + 2600ms);
+    CHECK(machine.tick(pause.look_at).ask);
+    auto const refused = machine.failed(make_error_code(errc::store_refused), false, pause.look_at + 1ms, 1023);
+    CHECK(refused.look_at <= pause.look_at + 1001ms);
+    auto const again = machine.tick(refused.look_at);
+    CHECK(again.ask);
+    CHECK(again.look_at == refused.look_at + 500ms);
+}
+
 TEST_CASE("nothing is asked after the end")
 {
     AcquireMachine machine(limits_of(30s));
