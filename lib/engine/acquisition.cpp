@@ -222,6 +222,8 @@ void Acquisition::granted(std::string const& owner, Granted const& grant)
     claim->handle = grant.handle;
     auto record =
         std::make_shared<LeaseRecord>(contest_->handle(), core_->runtime(), std::move(claim), terms_, grant, now);
+    if (machine_->asking_more() || unknown_)
+        record->machine.expect_claim(terms_.ttl);
     core_->counters().acquired_after(now - started_);
     core_->keeper().add(record);
     end();

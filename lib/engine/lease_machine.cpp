@@ -42,9 +42,9 @@ Instant LeaseMachine::fires_at() const noexcept
     return std::min(valid_until_ - notice(), hold_until_);
 }
 
-Clock::duration LeaseMachine::interval(std::uint64_t random) const noexcept
+Clock::duration LeaseMachine::interval(milliseconds ttl, std::uint64_t random) const noexcept
 {
-    auto const every = std::min<Clock::duration>(terms_.renew_every, Clock::duration(granted_ttl_) / 3);
+    auto const every = std::min<Clock::duration>(terms_.renew_every, Clock::duration(ttl) / 3);
     return every - fraction_of(every / 10, random);
 }
 
@@ -85,7 +85,12 @@ LeaseMachine::Step LeaseMachine::look_again() const noexcept
 
 LeaseMachine::AttemptId LeaseMachine::begin_attempt(Instant now)
 {
-    attempts_.push_back({++last_id_, ttl_, now, false});
+    auto shortest = ttl_;
+    for (auto& other : attempts_) {
+        other.shortest = std::min(other.shortest, ttl_);
+        shortest = std::min(shortest, other.ttl);
+    }
+    attempts_.push_back({++last_id_, ttl_, now, false, shortest});
     return last_id_;
 }
 
@@ -111,6 +116,7 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
     auto const attempt = std::ranges::find(attempts_, id, &Attempt::id);
     if (ended_ || attempt == attempts_.end())
         return ended_ ? Step{} : look_again();
+    auto const shortest = attempt->shortest;
     attempts_.erase(attempt);
     if (auto const reason = what_time_says(now); reason == LossReason::expired || reason == LossReason::max_hold)
         return fire(reason);
@@ -119,10 +125,8 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
     if (id <= outdated_)
         return look_again();
 
-    // an unanswered attempt with a shorter ttl may take effect after this one
-    auto usable = std::min(granted, shortest_unknown_);
-    for (auto const& other : attempts_)
-        usable = std::min(usable, other.ttl);
+    // an attempt with a shorter ttl may take effect after this one, or has done so
+    auto const usable = std::min({granted, shortest, shortest_unknown_});
     last_margin_ = fires_at() - now;
     granted_ttl_ = granted;
     if (auto const until = engine::valid_until(since, usable); until > valid_until_) {
@@ -134,7 +138,7 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
     failures_ = 0;
     at_risk_ = false;
     if (terms_.renewal == Renewal::automatic)
-        next_renewal_ = since + interval(random);
+        next_renewal_ = since + interval(usable, random);
     return look_again();
 }
 

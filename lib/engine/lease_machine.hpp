@@ -6,6 +6,7 @@
 #include <tenure/cancellation_token.hpp>
 #include <tenure/clock.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -34,6 +35,9 @@ public:
     };
 
     LeaseMachine(LeaseTerms const& terms, Instant since, milliseconds granted_ttl, Instant now) noexcept;
+
+    /** A claim with this ttl is still under way, or has got lost: it may set the store's ttl anew, any time. */
+    void expect_claim(milliseconds ttl) noexcept { shortest_unknown_ = std::min(shortest_unknown_, ttl); }
 
     /** Time has passed. A renewal that falls due within `slack` is sent at once, so that renewals leave in batches.
      *  @param random  any 64 bits, for the jitter */
@@ -77,6 +81,9 @@ private:
         Instant sent;
         /// a later one was answered: it tells nothing about the store any more
         bool superseded;
+        /// shortest ttl of all that were under way together with it: the last one to take effect decides, and which
+        /// one that is, nobody knows
+        milliseconds shortest;
     };
 
     [[nodiscard]] AttemptId begin_attempt(Instant now);
@@ -88,7 +95,8 @@ private:
     /** How long a renewal may stay unanswered before it is asked again. */
     [[nodiscard]] Clock::duration patience() const noexcept { return Clock::duration(ttl_) / 6; }
     [[nodiscard]] milliseconds notice() const noexcept;
-    [[nodiscard]] Clock::duration interval(std::uint64_t random) const noexcept;
+    /** From one renewal to the next, where validity rests on this ttl. */
+    [[nodiscard]] Clock::duration interval(milliseconds ttl, std::uint64_t random) const noexcept;
 
     LeaseTerms terms_;
     /// asked for; the holder may change it
@@ -105,7 +113,7 @@ private:
     AttemptId last_id_ = 0;
     /// attempts up to this one asked for a ttl that is not wanted any more
     AttemptId outdated_ = 0;
-    /// shortest ttl of the attempts with unknown outcome: one of them may still take effect, any time
+    /// shortest ttl of the attempts and claims with unknown outcome: one of them may still take effect, any time
     milliseconds shortest_unknown_ = milliseconds::max();
     /// since the last success
     unsigned failures_ = 0;

@@ -145,6 +145,29 @@ TEST_CASE("a second grant of another key to the same acquisition is released, an
     CHECK(attempt.holding.valid());
 }
 
+TEST_CASE("while another claim of the acquisition is under way, a longer ttl is not relied on")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "k", .ttl = 1s});
+    Attempt<Lease> attempt;
+    attempt.start(lock);
+    // the first claim stays unanswered, and is asked again beside it
+    test.runtime->run_for(400ms);
+    REQUIRE(test.backend->claims.size() == 2);
+    auto const late = std::move(test.backend->claims.front());
+    test.backend->claims.pop_front();
+    test.backend->answer(test.backend->claims, test.grant(1s));
+    test.runtime->run_ready();
+    REQUIRE(attempt.error == error_code());
+    attempt.holding.async_renew(5s, [](error_code) {});
+    test.runtime->run_ready();
+    auto const since = test.runtime->now();
+    test.backend->answer(test.backend->renewals, Renewed{5s, since});
+    test.runtime->run_ready();
+    // that claim finds its owner, and makes it one second again
+    CHECK(attempt.holding.valid_until() <= since + 1s);
+}
+
 TEST_CASE("a grant that comes too late to be used is given back, and asked for again under a new owner")
 {
     ScriptedStore test;

@@ -186,6 +186,45 @@ TEST_CASE("while a shorter renewal may still take effect, a longer one is not re
     CHECK(machine.valid_until() == engine::valid_until(start + 200ms, 1s));
 }
 
+TEST_CASE("of two renewals that were under way together, either may have taken effect last")
+{
+    auto machine = held(terms_of(3s));
+    auto const shorter = machine.renew_now(1s, start + 100ms).renew;
+    auto const longer = machine.renew_now(5s, start + 200ms).renew;
+    SECTION("the shorter one is answered first")
+    {
+        (void)machine.renewed(shorter, 1s, start + 100ms, start + 300ms, 0);
+        (void)machine.renewed(longer, 5s, start + 200ms, start + 400ms, 0);
+    }
+    SECTION("the longer one is answered first")
+    {
+        (void)machine.renewed(longer, 5s, start + 200ms, start + 300ms, 0);
+    }
+    CHECK(machine.valid_until() == engine::valid_until(start + 200ms, 1s));
+    // and it is renewed while that lasts, not when a third of the longer ttl has passed
+    CHECK(machine.tick(start + 200ms + 334ms, no_slack, 0).renew != 0);
+}
+
+TEST_CASE("a renewal that was sent after the answer to a shorter one counts in full")
+{
+    auto machine = held(terms_of(3s));
+    auto const shorter = machine.renew_now(1s, start + 100ms).renew;
+    (void)machine.renewed(shorter, 1s, start + 100ms, start + 150ms, 0);
+    auto const longer = machine.renew_now(5s, start + 200ms).renew;
+    (void)machine.renewed(longer, 5s, start + 200ms, start + 300ms, 0);
+    CHECK(machine.valid_until() == engine::valid_until(start + 200ms, 5s));
+}
+
+TEST_CASE("while a claim may still set the ttl anew, a longer one is not relied on beyond it")
+{
+    auto machine = held(terms_of(1s));
+    machine.expect_claim(1s);
+    auto const longer = machine.renew_now(5s, start + 100ms).renew;
+    (void)machine.renewed(longer, 5s, start + 100ms, start + 110ms, 0);
+    CHECK(machine.valid_until() == engine::valid_until(start + 100ms, 1s));
+    CHECK(machine.tick(start + 100ms + 334ms, no_slack, 0).renew != 0);
+}
+
 TEST_CASE("max_hold ends a lease however well the store answers")
 {
     LeaseOptions options;
