@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "handler_batch.hpp"
 
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 
 #include <utility>
@@ -28,16 +27,12 @@ HandlerBatch::~HandlerBatch()
     innermost = outer_;
     try {
         for (auto& handler : handlers_)
-            if (handler)
-                asio::post(runtime_.executor(), std::move(handler));
-        for (auto& task : tasks_)
-            if (task)
-                asio::post(runtime_.strand(), std::move(task));
+            asio::post(runtime_.executor(), std::move(handler));
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: they are destroyed uncalled, as Asio itself would do
     }
 }
 
-bool HandlerBatch::take_handler(Task& handler)
+bool HandlerBatch::take(Task& handler)
 {
     if (innermost == nullptr || innermost->phase_ != Phase::collecting)
         return false;
@@ -45,22 +40,21 @@ bool HandlerBatch::take_handler(Task& handler)
     return true;
 }
 
-bool HandlerBatch::take_task(Runtime const& runtime, Task& task)
+bool HandlerBatch::calls_the_only_one() noexcept
 {
-    if (innermost == nullptr || innermost->phase_ != Phase::calling || &innermost->runtime_ != &runtime)
-        return false;
-    innermost->tasks_.push_back(std::move(task));
-    return true;
+    return innermost != nullptr && innermost->phase_ == Phase::calling;
 }
 
 void HandlerBatch::run()
 {
-    phase_ = Phase::calling;
-    for (auto& handler : handlers_)
-        std::move(handler)();
     phase_ = Phase::over;
-    for (auto& task : tasks_)
-        asio::dispatch(runtime_.strand(), std::move(task));
+    if (handlers_.size() != 1)
+        return;
+    auto handler = std::move(handlers_.front());
+    handlers_.clear();
+    phase_ = Phase::calling;
+    std::move(handler)();
+    phase_ = Phase::over;
 }
 
 } // namespace tenure

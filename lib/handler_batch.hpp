@@ -8,8 +8,9 @@
 namespace tenure
 {
 
-/** Saves turns of the loop: the handlers of users that become ready while this thread works on the strand run right
- * after that work, and what they post to the strand runs right after them.
+/** Saves a turn of the loop where one request at a time is under way: if this thread's work on the strand makes just
+ * one handler of a user ready, that handler runs right after the work. If there are several, all are posted, so that
+ * none of them waits for another one's work.
  *
  *  Made on the stack by the completion of a socket operation, on a thread of the executor and outside the strand. What
  * `run` did not come to is posted by the destructor.
@@ -23,14 +24,12 @@ public:
     ~HandlerBatch();
 
     /** Takes a user's handler if this thread collects them; false: it must be posted. */
-    [[nodiscard]] static bool take_handler(Task& handler);
+    [[nodiscard]] static bool take(Task& handler);
 
-    /** Takes a task for the strand if this thread is calling a batch's handlers; false: it must be posted. */
-    [[nodiscard]] static bool take_task(Runtime const& runtime, Task& task);
+    /** This thread calls the only handler that was ready: nothing else will be asked for in this turn. */
+    [[nodiscard]] static bool calls_the_only_one() noexcept;
 
-    /** Ends the collection, calls the handlers in order, then the tasks. An exception is the user's: the rest is
-     * posted.
-     */
+    /** Ends the collection, and calls the handler if there is just one. */
     void run();
 
 private:
@@ -40,7 +39,6 @@ private:
     HandlerBatch* outer_;
     Phase phase_ = Phase::collecting;
     std::vector<Task> handlers_;
-    std::vector<Task> tasks_;
 };
 
 } // namespace tenure

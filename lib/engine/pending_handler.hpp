@@ -40,7 +40,8 @@ public:
     [[nodiscard]] asio::cancellation_slot slot() const noexcept { return handler_.get_cancellation_slot(); }
 
     /** Calls the handler on its executor, never inside this function and never on the strand of the library: user code
-     * that takes its time must not hold up renewals. Within a HandlerBatch it runs right after the strand is free. */
+     * that takes its time must not hold up renewals. A HandlerBatch may call it right after the
+     * strand is free. */
     template <class... Results>
     void post(Results... results) &&
     {
@@ -51,7 +52,7 @@ public:
                 std::apply([&](auto&... values) { std::move(handler)(std::move(values)...); }, results);
             });
         };
-        if (!HandlerBatch::take_handler(call))
+        if (!HandlerBatch::take(call))
             asio::post(fallback_, std::move(call));
     }
 

@@ -3,6 +3,8 @@
 #include "connection_factory.hpp"
 #include "connection_machine.hpp"
 
+#include <handler_batch.hpp>
+
 #include <tenure/errc.hpp>
 
 #include <cstddef>
@@ -40,9 +42,11 @@ public:
             machine_.open(runtime_->now());
         machine_.execute(std::move(command), not_after, std::move(handler));
         // the server may begin while we prepare the rest; what is dropped here is told by the run that follows
-        if (machine_.waiting() >= worth_a_write)
+        bool const is_alone = HandlerBatch::calls_the_only_one() && machine_.oldest_unanswered() == Instant::max();
+        if (ready() && !running_ && (is_alone || machine_.waiting() >= worth_a_write))
             write();
-        run_soon();
+        if (machine_.waiting() > 0 || machine_.has_actions() || !ready())
+            run_soon();
     }
 
     bool ready() const noexcept override { return machine_.state() == ConnectionState::ready; }

@@ -1,0 +1,107 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "handler_batch.hpp"
+
+#include "engine/asio_runtime.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+namespace
+{
+
+using tenure::HandlerBatch;
+using tenure::Task;
+
+struct Loop {
+    boost::asio::io_context context;
+    std::shared_ptr<tenure::Runtime> runtime = tenure::engine::make_asio_runtime(context.get_executor(), {});
+    std::vector<int> called;
+
+    [[nodiscard]] Task handler(int number)
+    {
+        return [this, number] { called.push_back(number); };
+    }
+    [[nodiscard]] bool take(int number)
+    {
+        Task task = handler(number);
+        return HandlerBatch::take(task);
+    }
+};
+
+} // namespace
+
+TEST_CASE("outside a batch handlers are not taken")
+{
+    Loop loop;
+    CHECK_FALSE(loop.take(1));
+    CHECK_FALSE(HandlerBatch::calls_the_only_one());
+}
+
+TEST_CASE("the only handler of a batch is called by run, and what becomes ready meanwhile is not taken")
+{
+    Loop loop;
+    bool alone = false;
+    bool taken = true;
+    {
+        HandlerBatch batch(*loop.runtime);
+        Task only = [&] {
+            alone = HandlerBatch::calls_the_only_one();
+            taken = loop.take(2);
+        };
+        CHECK(HandlerBatch::take(only));
+        CHECK_FALSE(HandlerBatch::calls_the_only_one());
+        batch.run();
+        CHECK(alone);
+        CHECK_FALSE(taken);
+        CHECK_FALSE(HandlerBatch::calls_the_only_one());
+    }
+    loop.context.run();
+    CHECK(loop.called.empty());
+}
+
+TEST_CASE("several handlers of a batch are posted, so that none waits for another's work")
+{
+    Loop loop;
+    {
+        HandlerBatch batch(*loop.runtime);
+        CHECK(loop.take(1));
+        CHECK(loop.take(2));
+        batch.run();
+        CHECK(loop.called.empty());
+    }
+    loop.context.run();
+    CHECK(loop.called == std::vector{1, 2});
+}
+
+TEST_CASE("a batch that is left by an exception posts what it took")
+{
+    Loop loop;
+    try {
+        HandlerBatch batch(*loop.runtime);
+        CHECK(loop.take(1));
+        throw std::runtime_error("on the strand");
+    } catch (std::runtime_error const&) {
+        CHECK(loop.called.empty());
+    }
+    CHECK_FALSE(loop.take(2));
+    loop.context.run();
+    CHECK(loop.called == std::vector{1});
+}
+
+TEST_CASE("an exception of the handler is its caller's, and ends the batch")
+{
+    Loop loop;
+    {
+        HandlerBatch batch(*loop.runtime);
+        Task only = [] { throw std::runtime_error("a user's"); };
+        CHECK(HandlerBatch::take(only));
+        CHECK_THROWS_AS(batch.run(), std::runtime_error);
+    }
+    CHECK_FALSE(HandlerBatch::calls_the_only_one());
+    CHECK_FALSE(loop.take(1));
+}
