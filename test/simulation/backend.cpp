@@ -1,0 +1,131 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "backend.hpp"
+
+#include "process.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace tenure::simulation
+{
+
+namespace
+{
+
+Ns to_ns(std::chrono::milliseconds time)
+{
+    return std::chrono::nanoseconds(time).count();
+}
+
+class Subscription final : public Watch
+{
+public:
+    Subscription(Link& link, RangeId range) noexcept
+        : link_(link)
+        , range_(range)
+    {
+    }
+    Subscription(Subscription const&) = delete;
+    Subscription& operator=(Subscription const&) = delete;
+    ~Subscription() override { link_.unwatch(range_); }
+
+private:
+    Link& link_;
+    RangeId range_;
+};
+
+class SimulatedBackend final : public Backend
+{
+public:
+    SimulatedBackend(Link& link, Process& process) noexcept
+        : link_(link)
+        , process_(process)
+    {
+    }
+
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        auto asked = about(Message::Kind::claim, *request.range, request.owner);
+        asked.message.ttl = to_ns(request.ttl);
+        asked.message.fencing = request.fencing;
+        asked.message.search_own = request.earliest_attempt.has_value();
+        asked.earliest_attempt = request.earliest_attempt;
+        ask(std::move(asked), request.not_after, std::move(handler));
+    }
+    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    {
+        auto asked = about(Message::Kind::renew, *request.claim);
+        asked.message.ttl = to_ns(request.ttl);
+        ask(std::move(asked), request.not_after, std::move(handler));
+    }
+    void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
+    {
+        auto asked = about(Message::Kind::release, *request.claim);
+        asked.message.wake_ups = request.wake_ups;
+        ask(std::move(asked), request.not_after, std::move(handler));
+    }
+    void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
+    {
+        auto asked = about(Message::Kind::withdraw, *request.range, request.owner);
+        asked.message.wake_ups = request.wake_ups;
+        ask(std::move(asked), request.not_after, std::move(handler));
+    }
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    {
+        auto const id = range_id(*range);
+        link_.watch(id, std::move(handler));
+        return std::make_unique<Subscription>(link_, id);
+    }
+    void inspect(KeyRangePtr, Instant, ReplyHandler<InspectReply> handler) override
+    {
+        process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(std::vector<KeyState>()); });
+    }
+    void evict(EvictRequest, ReplyHandler<EvictReply> handler) override
+    {
+        process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(NotOwner{}); });
+    }
+    void examine(std::chrono::milliseconds, Instant, ReplyHandler<Findings> handler) override
+    {
+        process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(Findings{}); });
+    }
+    void on_reachable(std::function<void()> handler) override { link_.on_reachable(std::move(handler)); }
+    void shortest_ttl(std::chrono::milliseconds) override {}
+    [[nodiscard]] std::string describe() const override { return "simulated://"; }
+    void shutdown() noexcept override { link_.clear(); }
+
+private:
+    [[nodiscard]] static Link::Request about(Message::Kind kind, KeyRange const& range, std::string_view owner)
+    {
+        Link::Request request;
+        request.message.kind = kind;
+        request.message.range = range_id(range);
+        request.message.owner = owner_id(owner);
+        return request;
+    }
+    [[nodiscard]] static Link::Request about(Message::Kind kind, Claim const& claim)
+    {
+        auto request = about(kind, *claim.range, claim.owner);
+        request.message.index = static_cast<std::uint8_t>(claim.index);
+        return request;
+    }
+    template <class Handler>
+    void ask(Link::Request request, Instant not_after, Handler handler)
+    {
+        request.not_after = not_after;
+        request.handler.emplace(std::move(handler));
+        link_.ask(std::move(request));
+    }
+
+    Link& link_;
+    Process& process_;
+};
+
+} // namespace
+
+std::shared_ptr<Backend> make_backend(Link& link, Process& process)
+{
+    return std::make_shared<SimulatedBackend>(link, process);
+}
+
+} // namespace tenure::simulation

@@ -1,0 +1,327 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "checker.hpp"
+
+#include "world.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+namespace tenure::simulation
+{
+
+namespace
+{
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// a token may fire so much later than it should
+constexpr Ns lateness = 20 * millisecond;
+/// the time rule, written down a second time: an hundredth for drift, and ten milliseconds
+Instant usable_until(Instant since, Ns ttl)
+{
+    return since + nanoseconds(ttl - ttl / 100 - 10 * millisecond);
+}
+
+} // namespace
+
+void Checker::begin()
+{
+    violation_ = {};
+    holdings_.clear();
+    duties_.clear();
+    justified_.clear();
+    robbed_.clear();
+    last_fence_ = {};
+    fence_lost_ = {};
+    waiting_ = {};
+    next_sweep_ = 0;
+    free_since_ = {};
+    grants = losses = 0;
+}
+
+void Checker::violate(Rule rule, std::string text)
+{
+    if (violated())
+        return;
+    violation_ = {rule, world_.now(), std::move(text)};
+}
+
+// -- what the store does --
+
+void Checker::granted(KeyId key, std::uint64_t fence)
+{
+    if (fence <= last_fence_[key])
+        violate(
+            Rule::s10, "key " + std::to_string(key) + " was granted with fencing token " + std::to_string(fence) +
+                           " after " + std::to_string(last_fence_[key]));
+    last_fence_[key] = fence;
+    fence_lost_[key] = false;
+}
+
+void Checker::fence_lost(KeyId key, Ns store_micros)
+{
+    // the one case in which the order may break: the token is gone while the store's clock stands behind it
+    fence_lost_[key] = true;
+    if (std::cmp_greater(last_fence_[key], store_micros))
+        last_fence_[key] = 0;
+}
+
+void Checker::clock_jumped(Ns store_micros)
+{
+    for (KeyId key = 0; key < key_count; ++key)
+        if (fence_lost_[key])
+            fence_lost(key, store_micros);
+}
+
+void Checker::robbed(KeyId key, OwnerId owner)
+{
+    robbed_.emplace_back(key, owner);
+}
+
+void Checker::holds_again(KeyId key, OwnerId owner)
+{
+    if (!robbed_.empty())
+        std::erase(robbed_, std::pair(key, owner));
+}
+
+void Checker::freed(KeyId key, OwnerId by)
+{
+    violate(
+        Rule::s7,
+        "key " + std::to_string(key) + " was freed by owner " + std::to_string(by % 10'000) + " and bore another");
+}
+
+// -- what the library does --
+
+void Checker::asked(OwnerId owner)
+{
+    justified_[owner].last_asked = world_.now();
+}
+
+void Checker::asks(Process& process, Message const& message)
+{
+    asked(message.owner);
+    if (!process.alive())
+        violate(Rule::s13, "a dead process asks the store");
+    if (message.kind == Message::Kind::claim) {
+        auto& waits = waiting(process, message.range);
+        auto const now = world_.now();
+        constexpr double a_second = 60;
+        waits.allowance =
+            std::min(a_second, waits.allowance + a_second * static_cast<double>(now - waits.counted) / second) - 1;
+        waits.counted = now;
+        waits.last_claim = now;
+        if (waits.allowance < -a_second)
+            violate(
+                Rule::l4, "process " + std::to_string(process.id()) + " asks for " +
+                              std::string(name_of(message.range)) + " without pause");
+    } else if (message.kind == Message::Kind::renew) {
+        for (auto const* holding : holdings_)
+            if (holding->owner == message.owner && (holding->released || holding->fired))
+                violate(
+                    Rule::s8, std::string("a renewal is written after ") +
+                                  (holding->released ? "the release began" : "the token fired"));
+    }
+    if ((message.kind == Message::Kind::claim || message.kind == Message::Kind::renew) &&
+        (message.ttl <= 0 || message.ttl > longest_ttl()))
+        violate(Rule::s13, "a claim without a proper ttl");
+}
+
+void Checker::answered(Process& process, Message const& message, Instant since)
+{
+    auto& justified = justified_[message.owner];
+    justified.last_asked = world_.now();
+    if (message.kind == Message::Kind::claim)
+        claim_ended(process, message.range);
+    using Answer = Message::Answer;
+    if (message.answer == Answer::granted || message.answer == Answer::renewed) {
+        justified.until = std::max(justified.until, usable_until(since, message.ttl));
+        justified.delivered = world_.now();
+        if (message.answer == Answer::granted) {
+            std::ranges::rotate(justified.tokens, justified.tokens.begin() + 1);
+            justified.tokens.back() = message.token;
+        }
+    } else if (message.kind == Message::Kind::renew && message.answer == Answer::not_owner) {
+        for (auto* holding : holdings_)
+            if (holding->owner == message.owner && !holding->released && !holding->fired)
+                duties_.push_back(
+                    {Rule::s5, process.id(), process.life(), holding->range, 0, nullptr, holding, world_.now()});
+    }
+}
+
+void Checker::hinted(Process& process, RangeId range)
+{
+    auto& waits = waiting(process, range);
+    waits.allowance += 1;
+    for (auto& worker : process.workers())
+        // one whose claim has failed pauses, and does not listen meanwhile
+        if (worker.waiting() && worker.patient() && worker.range() == range && worker.asked_at() < world_.now() &&
+            last_trouble(process) < worker.asked_at()) {
+            duties_.push_back(
+                {Rule::l1, process.id(), process.life(), range, worker.turn(), &worker, nullptr, world_.now()});
+            return;
+        }
+}
+
+// -- what users do and see --
+
+void Checker::wants(Process& process, RangeId range)
+{
+    waiting(process, range).allowance += 2;
+}
+
+void Checker::claim_ended(Process& process, RangeId range)
+{
+    waiting(process, range).last_claim = world_.now();
+}
+
+void Checker::ended_waiting(Process& process, RangeId range)
+{
+    waiting(process, range).last_claim = world_.now();
+}
+
+void Checker::must_end(Process& process, Worker& worker)
+{
+    if (worker.waiting())
+        duties_.push_back(
+            {Rule::s9, process.id(), process.life(), worker.range(), worker.turn(), &worker, nullptr, world_.now()});
+}
+
+void Checker::acquired(
+    Process& process, Holding& holding, Lease const& lease, RangeId range, std::uint32_t index, std::uint32_t)
+{
+    ++grants;
+    holding = {};
+    holding.lease = &lease;
+    holding.token = lease.token();
+    holding.process = process.id();
+    holding.range = range;
+    holding.key = key_of(range, index);
+    holding.owner = owner_id(lease.owner());
+    holding.granted = world_.now();
+    auto const& settings = world_.plan().settings;
+    if (index >= (range == RangeId::slots ? settings.slots : 1))
+        violate(Rule::s11, "slot " + std::to_string(index) + " is none of the pool's");
+    if (lease.key() != std::string(name_of(range)) + (range == RangeId::slots ? std::to_string(index) : ""))
+        violate(Rule::s11, "the lease of slot " + std::to_string(index) + " is on the key " + lease.key());
+    auto const& justified = justified_[holding.owner];
+    if (std::ranges::find(justified.tokens, lease.fencing_token()) == justified.tokens.end())
+        violate(Rule::s10, "the lease's fencing token is not the one that the store gave");
+    // if its process did nothing else meanwhile, it is as fresh as the answer
+    if (justified.delivered == world_.now() && !lease.valid() && !process.stands_still())
+        violate(Rule::s3, "a lease was granted of which nothing is left");
+    holdings_.push_back(&holding);
+}
+
+void Checker::token_answered(Process& process, Holding& holding, error_code error)
+{
+    if (std::exchange(holding.told, true))
+        violate(Rule::s6, "a token answered twice");
+    holding.fired = !error;
+    if (!error && holding.released && !holding.fired_before_release)
+        violate(Rule::s6, "a clean release fired the token");
+    if (error && holding.fired_before_release)
+        violate(Rule::s6, "a token that had fired says that it has not");
+    if (!error) {
+        ++losses;
+        judge_loss(process, holding);
+    }
+    if (holding.released)
+        forget(holding);
+}
+
+void Checker::releases(Process& process, Holding& holding, bool fired_before)
+{
+    holding.released = true;
+    holding.fired_before_release = fired_before;
+    justified_[holding.owner].last_asked = world_.now();
+    if (holding.told)
+        forget(holding);
+    else
+        duties_.push_back({Rule::s6, process.id(), process.life(), holding.range, 0, nullptr, &holding, world_.now()});
+}
+
+void Checker::forget(Holding& holding) noexcept
+{
+    std::erase(holdings_, &holding);
+    std::erase_if(duties_, [&](Duty const& duty) { return duty.holding == &holding; });
+}
+
+void Checker::dies(Process& process)
+{
+    std::erase_if(duties_, [&](Duty const& duty) { return duty.process == process.id(); });
+}
+
+// -- what must hold --
+
+void Checker::look_at_validity(Holding& holding, Instant until)
+{
+    auto& process = world_.process(holding.process);
+    auto const before = std::exchange(holding.seen_until, until);
+    holding.until_world = process.world_at(until);
+    if (until < before && !holding.resized)
+        violate(Rule::s4, "valid_until moved back");
+    if (until > justified_[holding.owner].until)
+        violate(
+            before == Instant::min() ? Rule::s3 : Rule::s4,
+            "valid_until is " +
+                std::to_string((until - justified_[holding.owner].until) / std::chrono::microseconds(1)) +
+                " us later than any answer justifies");
+    auto const notice = holding.lease->valid_until() - holding.lease->fires_at();
+    auto const ttl =
+        std::chrono::milliseconds(world_.plan().settings.ttl.at(static_cast<std::size_t>(holding.range)) / millisecond);
+    if (!holding.resized && notice < std::min(std::max(ttl / 10, milliseconds(20)), ttl / 3))
+        violate(Rule::s2, "the notice is too short");
+}
+
+void Checker::look_at(Holding& holding)
+{
+    auto& process = world_.process(holding.process);
+    if (auto const until = holding.lease->valid_until(); until != holding.seen_until) {
+        look_at_validity(holding, until);
+        holding.seen_version = 0;
+    }
+    auto const now = process.now();
+    bool const valid = holding.lease->valid();
+    if (valid && now >= holding.seen_until)
+        violate(Rule::s1, "a lease is valid beyond valid_until");
+    if (auto const version = world_.server.version(holding.key) + 1; version != holding.seen_version && valid) {
+        holding.seen_version = version;
+        holding.robbed =
+            !robbed_.empty() && std::ranges::find(robbed_, std::pair(holding.key, holding.owner)) != robbed_.end();
+        if (!holding.robbed) {
+            if (world_.server.key(holding.key).owner != holding.owner)
+                violate(
+                    Rule::s1,
+                    "a lease on key " + std::to_string(holding.key) + " is valid, and the store has another owner");
+            else if (auto const expires = world_.server.expires_at(holding.key); expires <= holding.until_world)
+                violate(
+                    Rule::s2, "valid_until is " + std::to_string((holding.until_world - expires) / microsecond) +
+                                  " us after the store's own expiry");
+        }
+    }
+    if (!holding.fired && !process.stands_still() && process.last_trouble() + lateness < world_.now() &&
+        now > holding.lease->fires_at() + nanoseconds(lateness))
+        violate(Rule::s2, "a token has not fired 20 ms after valid_until less notice");
+}
+
+void Checker::look()
+{
+    std::array<Holding const*, key_count> holders{};
+    for (auto* holding : holdings_) {
+        if (holding->released)
+            continue;
+        look_at(*holding);
+        if (holding->robbed || !holding->lease->valid())
+            continue;
+        if (auto const* other = std::exchange(holders[holding->key], holding))
+            violate(
+                Rule::s1, "two leases on key " + std::to_string(holding->key) + " are valid: of processes " +
+                              std::to_string(other->process) + " and " + std::to_string(holding->process));
+    }
+}
+
+} // namespace tenure::simulation

@@ -1,0 +1,170 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "model.hpp"
+#include "server.hpp"
+
+#include <tenure/cancellation_token.hpp>
+#include <tenure/clock.hpp>
+
+#include <boost/system/error_code.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tenure
+{
+class Lease;
+}
+
+namespace tenure::simulation
+{
+
+using boost::system::error_code;
+
+class Process;
+class Worker;
+class World;
+
+/** One lease, as its holder and the checker know it. */
+struct Holding {
+    Lease const* lease = nullptr;
+    CancellationToken token;
+    ProcessId process = 0;
+    RangeId range{};
+    KeyId key = 0;
+    OwnerId owner = 0;
+    Ns granted = 0;
+    /// its ttl was changed
+    bool resized = false;
+    /// the store lost it, through no fault of the library: another may hold the key
+    bool robbed = false;
+    /// the token's answer has come
+    bool told = false;
+    bool fired = false;
+    /// the release has begun
+    bool released = false;
+    bool fired_before_release = false;
+    /// what was checked last
+    Instant seen_until = Instant::min();
+    Ns until_world = 0;
+    std::uint32_t seen_version = 0;
+};
+
+struct Violation {
+    Rule rule = Rule::none;
+    Ns when = 0;
+    std::string text;
+};
+
+/** Looks at the world after every event, and compares what holders believe with what the store knows. It never asks the
+ *  library anything that changes it. */
+class Checker
+{
+public:
+    explicit Checker(World& world) noexcept
+        : world_(world)
+    {
+    }
+
+    void begin();
+    void violate(Rule rule, std::string text);
+    [[nodiscard]] Violation const& violation() const noexcept { return violation_; }
+    [[nodiscard]] bool violated() const noexcept { return violation_.rule != Rule::none; }
+
+    /** After every event. */
+    void look();
+    /** Nothing is ready any more, and time goes on: whoever had to do something at once has done it. */
+    void nothing_ready();
+
+    // -- what the store does --
+    void granted(KeyId key, std::uint64_t fence);
+    void holds_again(KeyId key, OwnerId owner);
+    void robbed(KeyId key, OwnerId owner);
+    void fence_lost(KeyId key, Ns store_micros);
+    void clock_jumped(Ns store_micros);
+    /** A release freed a key of another owner. */
+    void freed(KeyId key, OwnerId by);
+
+    // -- what the library does --
+    void asks(Process& process, Message const& message);
+    void answered(Process& process, Message const& message, Instant since);
+    /** Something about this owner was asked, or ended. */
+    void asked(OwnerId owner);
+    void claim_ended(Process& process, RangeId range);
+    void hinted(Process& process, RangeId range);
+
+    // -- what users do and see --
+    void wants(Process& process, RangeId range);
+    void ended_waiting(Process& process, RangeId range);
+    void must_end(Process& process, Worker& worker);
+    void acquired(
+        Process& process, Holding& holding, Lease const& lease, RangeId range, std::uint32_t index, std::uint32_t turn);
+    void token_answered(Process& process, Holding& holding, error_code error);
+    void releases(Process& process, Holding& holding, bool fired_before);
+    void forget(Holding& holding) noexcept;
+    void dies(Process& process);
+
+    std::uint64_t grants = 0;
+    std::uint64_t losses = 0;
+
+private:
+    /** What answers to an owner's requests justify. */
+    struct Justified {
+        Instant until = Instant::min();
+        /// the last fencing tokens that were given to it
+        std::array<std::uint64_t, 4> tokens{};
+        Ns delivered = 0;
+        /// when anything about it was last asked or answered
+        Ns last_asked = 0;
+    };
+    /** Something a process has to do before time goes on. */
+    struct Duty {
+        Rule rule;
+        ProcessId process;
+        std::uint32_t life;
+        RangeId range;
+        std::uint32_t turn;
+        Worker* worker;
+        Holding* holding;
+        Ns since;
+    };
+    /** One process's waiting for one range. */
+    struct Waiting {
+        /// when a claim was last sent or answered
+        Ns last_claim = 0;
+        /// claims it may send before it counts as a storm
+        double allowance = 0;
+        Ns counted = 0;
+    };
+
+    void look_at(Holding& holding);
+    void look_at_validity(Holding& holding, Instant until);
+    [[nodiscard]] bool done(Duty const& duty) const;
+    void sweep();
+    void look_for_leftovers();
+    void look_at_waiters();
+    void look_at_waiter(Process& process, Worker const& worker);
+    void judge_loss(Process& process, Holding const& holding);
+    [[nodiscard]] Ns last_trouble(Process const& process) const;
+    [[nodiscard]] Waiting& waiting(Process const& process, RangeId range);
+    [[nodiscard]] Ns longest_ttl() const;
+
+    World& world_;
+    Violation violation_;
+    std::vector<Holding*> holdings_;
+    std::vector<Duty> duties_;
+    std::unordered_map<OwnerId, Justified> justified_;
+    std::vector<std::pair<KeyId, OwnerId>> robbed_;
+    std::array<std::uint64_t, key_count> last_fence_{};
+    /// the store has lost the key's fence since the last grant
+    std::array<bool, key_count> fence_lost_{};
+    std::array<std::array<Waiting, range_count>, most_processes> waiting_{};
+    Ns next_sweep_ = 0;
+    std::array<Ns, key_count> free_since_{};
+};
+
+} // namespace tenure::simulation

@@ -1,0 +1,196 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What has to happen at once, and what has to happen some time.
+#include "checker.hpp"
+
+#include "world.hpp"
+
+#include <algorithm>
+
+namespace tenure::simulation
+{
+
+namespace
+{
+
+constexpr Ns sweep_every = 100 * millisecond;
+/// the longest pause between two attempts of anything, and what a round trip takes
+constexpr Ns longest_pause = 1300 * millisecond;
+/// beyond the end of a wait, for an answer on its way and timers that are late
+constexpr Ns end_slack = 60 * millisecond;
+
+} // namespace
+
+Ns Checker::last_trouble(Process const& process) const
+{
+    if (world_.network.troubled(process.id()) || world_.server.refuses)
+        return world_.now();
+    return std::max({process.last_trouble(), world_.network.last_trouble(process.id()), world_.server.last_trouble});
+}
+
+Checker::Waiting& Checker::waiting(Process const& process, RangeId range)
+{
+    return waiting_[process.id()][static_cast<std::size_t>(range)];
+}
+
+Ns Checker::longest_ttl() const
+{
+    return std::max(4 * second, *std::ranges::max_element(world_.plan().settings.ttl));
+}
+
+bool Checker::done(Duty const& duty) const
+{
+    switch (duty.rule) {
+    case Rule::s5:
+        return duty.holding->fired || duty.holding->released;
+    case Rule::s6:
+        return duty.holding->told;
+    case Rule::s9:
+        return !duty.worker->waiting() || duty.worker->turn() != duty.turn;
+    default:
+        return !duty.worker->waiting() || duty.worker->turn() != duty.turn ||
+               world_.process(duty.process).link().claiming(duty.range) ||
+               waiting_[duty.process][static_cast<std::size_t>(duty.range)].last_claim >= duty.since;
+    }
+}
+
+void Checker::nothing_ready()
+{
+    if (!duties_.empty()) {
+        std::erase_if(duties_, [this](Duty const& duty) {
+            auto const& process = world_.process(duty.process);
+            if (process.stands_still())
+                return false;
+            if (process.life() == duty.life && !done(duty))
+                violate(
+                    duty.rule, "process " + std::to_string(duty.process) + ": " +
+                                   std::string(
+                                       duty.rule == Rule::s5   ? "a proven loss did not fire the token"
+                                       : duty.rule == Rule::s6 ? "the token of a released lease says nothing"
+                                       : duty.rule == Rule::s9 ? "a cancelled acquisition goes on"
+                                                               : "a hint arrived, and whoever waits does not ask"));
+            return true;
+        });
+    }
+    if (world_.now() >= next_sweep_) {
+        next_sweep_ = world_.now() + sweep_every;
+        sweep();
+    }
+}
+
+void Checker::sweep()
+{
+    look_for_leftovers();
+    look_at_waiters();
+}
+
+void Checker::look_for_leftovers()
+{
+    for (KeyId id = 0; id < key_count; ++id) {
+        auto const& key = world_.server.key(id);
+        if (!world_.server.held(id)) {
+            if (free_since_[id] == 0)
+                free_since_[id] = world_.now();
+            continue;
+        }
+        free_since_[id] = 0;
+        if (key.process == Server::no_process)
+            continue;
+        auto& process = world_.process(key.process);
+        auto const now = world_.now();
+        if (!process.alive() || process.life() != key.life) {
+            auto const died = process.died_at();
+            if (!key.late && std::min(now - died, now - key.written) > longest_ttl() + longest_pause &&
+                world_.server.last_trouble + longest_ttl() < now)
+                violate(Rule::s13, "a process died, and key " + std::to_string(id) + " is held beyond its ttl");
+            continue;
+        }
+        bool const held = std::ranges::any_of(
+            holdings_, [&](Holding const* one) { return one->owner == key.owner && one->key == id && !one->released; });
+        if (held || key.late || process.stands_still() || process.link().asking(key.owner))
+            continue;
+        auto const since = std::max({key.written, justified_[key.owner].last_asked, last_trouble(process)});
+        if (now - since > longest_pause)
+            violate(
+                Rule::s9, "key " + std::to_string(id) + " is held in the store by owner " +
+                              std::to_string(key.owner % 10'000) + " of process " + std::to_string(process.id()) +
+                              ", and nobody gives it back");
+    }
+}
+
+void Checker::look_at_waiters()
+{
+    for (ProcessId id = 0; id < world_.process_count(); ++id) {
+        auto& process = world_.process(id);
+        if (!process.alive() || process.stands_still())
+            continue;
+        for (auto const& worker : process.workers())
+            if (worker.waiting())
+                look_at_waiter(process, worker);
+    }
+}
+
+void Checker::look_at_waiter(Process& process, Worker const& worker)
+{
+    auto const now = world_.now();
+    auto const since = std::max(worker.asked_at(), process.last_trouble());
+    // a timer of a slow clock, and one that was late
+    auto const allowed = (worker.must_end_at() - worker.asked_at()) / 100 + end_slack;
+    if (now > std::max(worker.must_end_at(), process.last_trouble()) + allowed)
+        violate(
+            Rule::l1, "an acquisition of " + std::string(name_of(worker.range())) + " by process " +
+                          std::to_string(process.id()) + " goes on beyond the end of its wait");
+    if (!worker.patient())
+        return;
+    auto const range = worker.range();
+    auto const quiet = std::max(since, waiting(process, range).last_claim);
+    if (!process.link().claiming(range) && now - quiet > longest_pause)
+        violate(
+            Rule::l1, "nobody of process " + std::to_string(process.id()) + " asks for " + std::string(name_of(range)) +
+                          ", and somebody waits");
+    auto const slots = range == RangeId::slots ? world_.plan().settings.slots : 1;
+    for (std::uint32_t index = 0; index < slots; ++index)
+        if (auto const free = free_since_[key_of(range, index)];
+            free != 0 && now - std::max({free, since, last_trouble(process)}) > 2 * longest_pause)
+            violate(
+                Rule::l1, "key " + std::to_string(key_of(range, index)) + " is free, and process " +
+                              std::to_string(process.id()) + " waits for it");
+}
+
+void Checker::judge_loss(Process& process, Holding const& holding)
+{
+    auto const reason = holding.token.reason();
+    auto const& settings = world_.plan().settings;
+    auto const now = world_.now();
+    auto const held = now - holding.granted;
+    switch (reason) {
+    case LossReason::none:
+        violate(Rule::s6, "a token fired without a reason");
+        break;
+    case LossReason::max_hold:
+        if (holding.range != RangeId::plain || held < settings.max_hold * 99 / 100)
+            violate(Rule::l2, "a lease was ended by max_hold before its time");
+        break;
+    case LossReason::first_failed_renewal:
+        if (holding.range != RangeId::plain || !settings.fire_on_first_failure)
+            violate(Rule::l2, "a failed renewal ended a lease that should have outlived it");
+        else if (last_trouble(process) < holding.granted - second)
+            violate(Rule::l2, "a lease was ended by a failed renewal, and none had failed");
+        break;
+    case LossReason::lost:
+        if (!holding.robbed && world_.server.held(holding.key) && world_.server.key(holding.key).owner == holding.owner)
+            violate(Rule::l2, "a lease was ended as lost, and the store still has it");
+        break;
+    case LossReason::expired: {
+        // within half a ttl in which nothing was wrong, some renewal has to succeed
+        auto const ttl = holding.resized ? longest_ttl() : settings.ttl.at(static_cast<std::size_t>(holding.range));
+        if (now - std::max(last_trouble(process), holding.granted) > ttl / 2 + 2 * settings.noise.longest_delay)
+            violate(Rule::l2, "a lease expired, and nothing had been wrong for half of its ttl");
+        break;
+    }
+    case LossReason::store_closed:
+        violate(Rule::s14, "a store closed while a lease was held");
+        break;
+    }
+}
+
+} // namespace tenure::simulation

@@ -1,0 +1,108 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "model.hpp"
+#include "server.hpp"
+
+#include <tenure/backend.hpp>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace tenure::simulation
+{
+
+class Process;
+
+/** One process's connection to the store, as a store's client keeps it: what could not be written waits or is not sent,
+ *  what was written and stays unanswered ends as unknown, and a connection that broke is made again. */
+class Link : public Receiver
+{
+public:
+    using Handler = std::variant<
+        ReplyHandler<ClaimReply>, ReplyHandler<RenewReply>, ReplyHandler<ReleaseReply>, ReplyHandler<WithdrawReply>>;
+
+    struct Request {
+        Message message;
+        /// before it was written
+        Instant since{};
+        std::optional<Instant> earliest_attempt;
+        Instant not_after{};
+        bool written = false;
+        bool doomed = false;
+        std::optional<Handler> handler;
+    };
+
+    Link(World& world, Process& process) noexcept
+        : world_(world)
+        , process_(process)
+    {
+    }
+
+    // -- for the backend, on the strand --
+    void ask(Request request);
+    void watch(RangeId range, std::function<void(WatchEvent)> handler);
+    void unwatch(RangeId range) noexcept;
+    void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
+
+    // -- for the process --
+    void begin(std::uint64_t seed);
+    /** A new life begins, or the old one has ended: nothing of before counts. */
+    void clear() noexcept;
+    void connect_soon();
+    /** The connection is cut. */
+    void cut();
+
+    // -- for the network and the checker --
+    void answered(Message const& message);
+    void hinted(RangeId range);
+    void will_stay_unanswered(std::uint32_t link, std::uint64_t request);
+    [[nodiscard]] bool outstanding(std::uint32_t link, std::uint64_t request) const noexcept;
+    [[nodiscard]] bool subscribed(RangeId range) const noexcept
+    {
+        return watches_[static_cast<std::size_t>(range)].in_force;
+    }
+    [[nodiscard]] bool asking(OwnerId owner) const noexcept;
+    [[nodiscard]] bool claiming(RangeId range) const noexcept;
+    [[nodiscard]] bool connected() const noexcept { return connected_; }
+
+    void on_event(std::uint32_t what, std::uint64_t value) override;
+
+private:
+    enum What : std::uint32_t { give_up, connect, expire, in_force };
+    struct Subscription {
+        std::function<void(WatchEvent)> handler;
+        bool in_force = false;
+        std::uint32_t number = 0;
+    };
+
+    void happens(std::uint32_t what, std::uint64_t value);
+    [[nodiscard]] Request* find(std::uint64_t id) noexcept;
+    void write(Request& request);
+    void connected_now();
+    void disconnect();
+    void finish(Request& request, bool unknown);
+    void subscribe(RangeId range);
+    template <class Reply>
+    void reply(Request& request, Reply answer);
+    void tell(RangeId range, WatchEvent event);
+    void tidy();
+
+    World& world_;
+    Process& process_;
+    Random random_;
+    bool connected_ = false;
+    /// which link this is: one that was cleared knows nothing of what was asked before
+    std::uint32_t number_ = 0;
+    std::uint64_t last_request_ = 0;
+    /// in the order in which they were asked; finished ones have no handler
+    std::vector<Request> requests_;
+    std::array<Subscription, range_count> watches_{};
+    std::function<void()> reachable_;
+};
+
+} // namespace tenure::simulation

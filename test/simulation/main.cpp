@@ -1,0 +1,142 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// simulate --seeds N [--from S] [--mutant NAME] [--keep-going] [--trace] [--full]
+#include "mutants.hpp"
+#include "shrink.hpp"
+#include "world.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace
+{
+
+using namespace tenure::simulation;
+
+struct Options {
+    std::uint64_t seeds = 500;
+    std::uint64_t from = 1;
+    std::string mutant = "none";
+    bool keep_going = false;
+    bool trace = false;
+    bool full = false;
+};
+
+int usage()
+{
+    std::cerr << "simulate [--seeds N] [--from S] [--mutant NAME] [--keep-going] [--trace] [--full]\n"
+                 "  --seeds N        how many worlds, default 500\n"
+                 "  --from S         the first seed, default 1\n"
+                 "  --mutant NAME    with this bug planted; `list` names them\n"
+                 "  --keep-going     do not stop at the first violation\n"
+                 "  --trace          print each seed's trace\n"
+                 "  --full           of a violation, print the whole plan and all events too\n";
+    return 2;
+}
+
+bool number(char const* text, std::uint64_t& value)
+{
+    auto const* const end = text + std::strlen(text);
+    auto const [stop, error] = std::from_chars(text, end, value);
+    return error == std::errc() && stop == end;
+}
+
+bool parse(std::vector<char const*> const& arguments, Options& options)
+{
+    for (std::size_t at = 0; at < arguments.size(); ++at) {
+        std::string_view const name = arguments[at];
+        bool const more = at + 1 < arguments.size();
+        if (name == "--keep-going")
+            options.keep_going = true;
+        else if (name == "--trace")
+            options.trace = true;
+        else if (name == "--full")
+            options.full = true;
+        else if (name == "--seeds" && more && number(arguments[at + 1], options.seeds))
+            ++at;
+        else if (name == "--from" && more && number(arguments[at + 1], options.from))
+            ++at;
+        else if (name == "--mutant" && more)
+            options.mutant = arguments[++at];
+        else
+            return false;
+    }
+    return true;
+}
+
+void tell(World& world, Plan const& plan, Outcome const& outcome, bool full)
+{
+    auto const& violation = outcome.violation;
+    std::cout << "VIOLATION of " << name_of(violation.rule) << " by seed " << plan.seed << " at "
+              << static_cast<double>(violation.when) / 1e9 << " s: " << violation.text << "\n";
+    if (full)
+        std::cout << describe(plan) << world.chronicle.last(world.chronicle.entries().size());
+    auto const small = shrink(world, plan, violation.rule);
+    auto const again = world.run(small);
+    std::cout << "the shortest plan found that does the same (" << small.faults.size() << " of " << plan.faults.size()
+              << " faults):\n"
+              << describe(small) << world.chronicle.last(60) << "          " << name_of(again.violation.rule) << ": "
+              << again.violation.text << "\n";
+}
+
+} // namespace
+
+int main(int count, char** arguments)
+{
+    Options options;
+    if (!parse({arguments + 1, arguments + count}, options))
+        return usage();
+    if (options.mutant == "list") {
+        for (auto const& mutant : all_mutants())
+            std::cout << mutant.name << "\n";
+        return 0;
+    }
+    World world;
+    if (!plant(world, options.mutant)) {
+        std::cerr << "simulate: no mutant " << options.mutant << " in this build\n";
+        return 2;
+    }
+    auto const start = std::chrono::steady_clock::now();
+    std::uint64_t seeds = 0;
+    std::uint64_t violations = 0;
+    std::uint64_t events = 0;
+    std::uint64_t grants = 0;
+    std::uint64_t losses = 0;
+    std::uint64_t faults = 0;
+    for (auto seed = options.from; seed < options.from + options.seeds; ++seed) {
+        auto const plan = make_plan(seed);
+        auto const outcome = world.run(plan);
+        ++seeds;
+        events += outcome.events;
+        grants += outcome.grants;
+        losses += outcome.losses;
+        faults += outcome.faults;
+        if (options.trace)
+            std::printf(
+                "%llu %016llx\n", static_cast<unsigned long long>(seed),
+                static_cast<unsigned long long>(outcome.trace));
+        if (outcome.violation.rule == Rule::none)
+            continue;
+        if (++violations == 1 || options.full)
+            tell(world, plan, outcome, options.full);
+        else
+            std::cout << name_of(outcome.violation.rule) << " by seed " << seed << ": " << outcome.violation.text
+                      << "\n";
+        if (!options.keep_going)
+            break;
+    }
+    auto const passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    auto const average = [&](std::uint64_t sum) { return static_cast<double>(sum) / static_cast<double>(seeds); };
+    std::fflush(stdout);
+    std::cout << std::flush;
+    std::printf(
+        "per seed: %.0f events, %.1f grants, %.1f losses, %.1f faults\n%llu seeds, %llu violations, %.1f s\n",
+        average(events), average(grants), average(losses), average(faults), static_cast<unsigned long long>(seeds),
+        static_cast<unsigned long long>(violations), passed);
+    return violations == 0 ? 0 : 1;
+}

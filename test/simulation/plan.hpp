@@ -1,0 +1,75 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "model.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenure::simulation
+{
+
+enum class FaultKind : std::uint8_t {
+    /// a process stands still (SIGSTOP, a blocked loop)
+    pause,
+    /// a process dies, and starts anew after `length`
+    kill,
+    /// messages between one process and the store vanish
+    partition,
+    /// only those from the store vanish
+    deaf,
+    /// only those to the store vanish
+    mute,
+    /// the connection of one process is cut
+    reset,
+    /// messages take up to a second and a half
+    slow,
+    /// the store stands still, and then goes on with what has arrived
+    store_pause,
+    /// the store is away, and comes back with its data
+    store_restart,
+    /// the store comes back empty
+    store_loss,
+    /// the store goes back to the state of `length` ago, on a machine whose clock differs by `number`
+    failover,
+    /// the clock of the store jumps by `number`
+    clock_jump,
+    /// the store refuses whatever writes
+    refusal,
+    /// somebody overwrites a key
+    overwrite,
+    /// somebody deletes a key
+    removal
+};
+constexpr std::uint32_t fault_kinds = 15;
+
+struct Fault {
+    Ns at = 0;
+    FaultKind kind{};
+    ProcessId process = 0;
+    Ns length = 0;
+    /// key, or nanoseconds: as the kind says
+    std::int64_t number = 0;
+};
+
+/** One world, before it begins: everything that is not left to the scheduler's and the network's dice. */
+struct Plan {
+    std::uint64_t seed = 0;
+    Settings settings;
+    std::vector<Fault> faults;
+    /// no fault lasts beyond this instant
+    Ns quiet_from = 45 * second;
+    Ns end = 60 * second;
+    /// bit per process and worker: who takes part
+    std::uint64_t workers = ~std::uint64_t{0};
+};
+
+[[nodiscard]] Plan make_plan(std::uint64_t seed);
+
+[[nodiscard]] std::string_view name_of(FaultKind kind) noexcept;
+[[nodiscard]] std::string describe(Fault const& fault);
+[[nodiscard]] std::string describe(Plan const& plan);
+
+} // namespace tenure::simulation

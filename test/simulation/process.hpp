@@ -1,0 +1,109 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "context.hpp"
+#include "link.hpp"
+#include "worker.hpp"
+
+#include <tenure/lock.hpp>
+#include <tenure/runtime.hpp>
+#include <tenure/slot_pool.hpp>
+#include <tenure/store.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tenure::simulation
+{
+
+/** One process of a world: a clock, an execution context, a store with the engine that ships, and workers that use it.
+ *  It can stand still, die, and start again; a new life knows nothing of the old one. */
+class Process : public Receiver
+{
+public:
+    Process(World& world, ProcessId id);
+    ~Process() override;
+
+    void begin(std::uint64_t seed, LocalClock clock);
+    /** The world is over. */
+    void end() noexcept;
+
+    // -- what happens to it --
+    void start();
+    void die();
+    void stand_still(Ns length);
+
+    [[nodiscard]] ProcessId id() const noexcept { return id_; }
+    [[nodiscard]] bool alive() const noexcept { return context_ != nullptr; }
+    /** Which life this is. */
+    [[nodiscard]] std::uint32_t life() const noexcept { return life_; }
+    [[nodiscard]] bool stands_still() const noexcept;
+    /** When it last stood still for longer than machines usually do. */
+    [[nodiscard]] Ns last_trouble() const noexcept { return last_trouble_; }
+    /** When its last life ended. */
+    [[nodiscard]] Ns died_at() const noexcept { return died_at_; }
+
+    [[nodiscard]] Instant now() const noexcept;
+    [[nodiscard]] Ns world_at(Instant local) const noexcept;
+    [[nodiscard]] Link& link() noexcept { return link_; }
+    [[nodiscard]] std::vector<Worker>& workers() noexcept { return workers_; }
+    [[nodiscard]] Random& random() noexcept { return random_; }
+
+    // -- for its workers --
+    [[nodiscard]] Lock& job() noexcept { return *job_; }
+    [[nodiscard]] Lock& plain() noexcept { return *plain_; }
+    [[nodiscard]] SlotPool& slots() noexcept { return *slots_; }
+    [[nodiscard]] Store& store() noexcept { return *store_; }
+    /** Calls the worker's `step(number)` after that time. */
+    void wake(std::uint32_t worker, std::uint32_t number, Ns after);
+
+    template <class Function>
+    void on_strand(Function function)
+    {
+        if (runtime_)
+            asio::post(runtime_->strand(), std::move(function));
+    }
+
+    // -- for its runtime --
+    Runtime::TimerId call_at(Instant when, Task task);
+    void cancel(Runtime::TimerId id) noexcept;
+
+    void on_event(std::uint32_t what, std::uint64_t value) override;
+
+private:
+    enum What : std::uint32_t { timer_rings, step, goes_on };
+    struct Timer {
+        Task task;
+        std::uint32_t number = 0;
+    };
+
+    void make_store();
+
+    World& world_;
+    ProcessId id_;
+    LocalClock clock_;
+    Random random_;
+    Link link_;
+    std::unique_ptr<Context> context_;
+    std::shared_ptr<Runtime> runtime_;
+    std::optional<Store> store_;
+    std::optional<Lock> job_;
+    std::optional<Lock> plain_;
+    std::optional<SlotPool> slots_;
+    std::vector<Worker> workers_;
+    std::vector<Timer> timers_;
+    std::vector<std::uint32_t> unused_timers_;
+    std::uint32_t last_timer_ = 0;
+    std::uint32_t life_ = 0;
+    /// it stands still until then
+    Ns still_until_ = 0;
+    Ns last_trouble_ = 0;
+    Ns died_at_ = 0;
+};
+
+} // namespace tenure::simulation

@@ -1,0 +1,221 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "world.hpp"
+
+#include "worker.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace tenure::simulation
+{
+
+namespace
+{
+
+/// machines are this much too fast or too slow at most: half of what the engine allows for, twice
+constexpr std::int64_t largest_drift = 4900;
+
+LocalClock make_clock(Random& random)
+{
+    // extremes find more than averages
+    auto const kind = random.below(4);
+    auto const drift = kind == 0   ? largest_drift
+                       : kind == 1 ? -largest_drift
+                                   : random.between(-largest_drift, largest_drift);
+    return {random.between(second, 1'000'000 * second), drift};
+}
+
+} // namespace
+
+World::World()
+{
+    for (ProcessId id = 0; id < most_processes; ++id)
+        processes_.push_back(std::make_unique<Process>(*this, id));
+}
+
+World::~World()
+{
+    for (auto const& process : processes_)
+        process->end();
+}
+
+void World::begin(Plan const& plan)
+{
+    plan_ = &plan;
+    scheduler.begin(plan.seed);
+    chronicle.begin();
+    checker.begin();
+    network.begin(plan.seed, plan.settings.noise);
+    snapshots_.assign(plan.faults.size(), {});
+    going_on_ = {};
+    faults_ = 0;
+    Random random(plan.seed, 4);
+    server.begin(plan.settings, make_clock(random));
+    for (ProcessId id = 0; id < plan.settings.processes; ++id)
+        process(id).begin(plan.seed, make_clock(random));
+    for (std::uint32_t index = 0; index < plan.faults.size(); ++index)
+        scheduler.at(plan.faults[index].at, *this, fault_begins, index);
+    scheduler.at(plan.quiet_from, *this, all_quiet, 0);
+}
+
+Outcome World::run(Plan const& plan)
+{
+    begin(plan);
+    try {
+        go_on();
+    } catch (std::exception const& error) {
+        checker.violate(Rule::s14, std::string("an exception came out of the library: ") + error.what());
+    }
+    for (auto const& process : processes_)
+        process->end();
+    return {checker.violation(), scheduler.trace(), scheduler.steps(), checker.grants, checker.losses, faults_};
+}
+
+void World::go_on()
+{
+    Random random(plan_->seed, 5);
+    auto const hiccup = plan_->settings.noise.hiccup;
+    while (!checker.violated()) {
+        if (scheduler.anything_ready()) {
+            try {
+                scheduler.run_ready();
+            } catch (UserError const&) {
+                // what users' code throws comes out of the event loop, which goes on
+            }
+            checker.look();
+            if (hiccup > 0 && random.chance(hiccup))
+                process(random.below(process_count())).stand_still(random.between(0, 5 * millisecond));
+        } else {
+            checker.nothing_ready();
+            if (checker.violated() || scheduler.next() > plan_->end || !scheduler.advance())
+                return;
+            checker.look();
+        }
+    }
+}
+
+void World::on_event(std::uint32_t what, std::uint64_t value)
+{
+    switch (what) {
+    case fault_begins:
+        begin_fault(static_cast<std::uint32_t>(value));
+        break;
+    case fault_ends:
+        end_fault(plan_->faults[value]);
+        break;
+    case restore:
+        server.last_trouble = now();
+        server.go_back_to(snapshots_[value], plan_->faults[value].number);
+        for (ProcessId id = 0; id < process_count(); ++id)
+            process(id).link().cut();
+        break;
+    default:
+        network.calm_down();
+    }
+}
+
+void World::begin_fault(std::uint32_t index)
+{
+    auto const& fault = plan_->faults[index];
+    ++faults_;
+    chronicle.write(Note::fault, fault.process, static_cast<std::uint8_t>(fault.kind), 0, index);
+    auto& struck = process(fault.process);
+    auto& path = network.path(fault.process);
+    ++going_on_[static_cast<std::size_t>(fault.kind)][fault.process];
+    switch (fault.kind) {
+    case FaultKind::pause:
+        if (struck.alive())
+            struck.stand_still(fault.length);
+        return;
+    case FaultKind::kill:
+        struck.die();
+        break;
+    case FaultKind::partition:
+    case FaultKind::deaf:
+    case FaultKind::mute:
+        path.mute = path.mute || fault.kind != FaultKind::deaf;
+        path.deaf = path.deaf || fault.kind != FaultKind::mute;
+        network.trouble(fault.process);
+        break;
+    case FaultKind::reset:
+        struck.link().cut();
+        return;
+    case FaultKind::slow:
+        network.slow(true);
+        break;
+    case FaultKind::store_pause:
+        network.store_stops(false);
+        break;
+    case FaultKind::store_restart:
+    case FaultKind::store_loss:
+        network.store_stops(true);
+        if (fault.kind == FaultKind::store_loss)
+            server.lose_everything();
+        for (ProcessId id = 0; id < process_count(); ++id)
+            process(id).link().cut();
+        break;
+    case FaultKind::failover:
+        snapshots_[index] = server.keys();
+        scheduler.at(now() + fault.length, *this, restore, index);
+        return;
+    case FaultKind::clock_jump:
+        server.last_trouble = now();
+        server.jump(fault.number);
+        return;
+    case FaultKind::refusal:
+        server.refuses = true;
+        server.last_trouble = now();
+        break;
+    case FaultKind::overwrite:
+        server.last_trouble = now();
+        server.overwrite(static_cast<KeyId>(fault.number), owner_id("somebody else"), 2 * second);
+        return;
+    case FaultKind::removal:
+        server.last_trouble = now();
+        server.remove(static_cast<KeyId>(fault.number));
+        return;
+    }
+    scheduler.at(now() + fault.length, *this, fault_ends, index);
+}
+
+void World::end_fault(Fault const& fault)
+{
+    --going_on_[static_cast<std::size_t>(fault.kind)][fault.process];
+    auto const goes_on = [&](FaultKind kind) { return going_on_[static_cast<std::size_t>(kind)][fault.process] > 0; };
+    auto const anywhere = [&](FaultKind kind) {
+        return std::ranges::any_of(going_on_[static_cast<std::size_t>(kind)], [](int count) { return count > 0; });
+    };
+    chronicle.write(Note::fault_ends, fault.process, static_cast<std::uint8_t>(fault.kind));
+    auto& path = network.path(fault.process);
+    switch (fault.kind) {
+    case FaultKind::kill:
+        if (!goes_on(FaultKind::kill))
+            process(fault.process).start();
+        break;
+    case FaultKind::partition:
+    case FaultKind::deaf:
+    case FaultKind::mute:
+        path.mute = goes_on(FaultKind::partition) || goes_on(FaultKind::mute);
+        path.deaf = goes_on(FaultKind::partition) || goes_on(FaultKind::deaf);
+        network.trouble(fault.process);
+        break;
+    case FaultKind::slow:
+        network.slow(anywhere(FaultKind::slow));
+        break;
+    case FaultKind::store_pause:
+    case FaultKind::store_restart:
+    case FaultKind::store_loss:
+        if (!anywhere(FaultKind::store_pause) && !anywhere(FaultKind::store_restart) &&
+            !anywhere(FaultKind::store_loss))
+            network.store_goes_on();
+        break;
+    case FaultKind::refusal:
+        server.refuses = anywhere(FaultKind::refusal);
+        server.last_trouble = now();
+        break;
+    default:
+        break;
+    }
+}
+
+} // namespace tenure::simulation

@@ -1,0 +1,77 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "checker.hpp"
+#include "chronicle.hpp"
+#include "network.hpp"
+#include "plan.hpp"
+#include "process.hpp"
+#include "scheduler.hpp"
+#include "server.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tenure::simulation
+{
+
+/** What became of a world. */
+struct Outcome {
+    Violation violation;
+    std::uint64_t trace = 0;
+    std::uint64_t events = 0;
+    std::uint64_t grants = 0;
+    std::uint64_t losses = 0;
+    std::uint64_t faults = 0;
+};
+
+/** Planted bugs of the simulated store. Those of the engine are in lib/engine/mutation.hpp. */
+struct StoreMutants {
+    bool release_without_compare = false;
+    bool fence_by_increment = false;
+};
+
+/** Processes, a network, a store, what goes wrong with them, and a checker that watches. Runs one plan after another,
+ *  and keeps its memory. */
+class World : public Receiver
+{
+public:
+    World();
+    ~World() override;
+
+    Outcome run(Plan const& plan);
+
+    [[nodiscard]] Ns now() const noexcept { return scheduler.now(); }
+    [[nodiscard]] Plan const& plan() const noexcept { return *plan_; }
+    [[nodiscard]] Process& process(ProcessId id) noexcept { return *processes_[id]; }
+    [[nodiscard]] Process const& process(ProcessId id) const noexcept { return *processes_[id]; }
+    [[nodiscard]] std::uint32_t process_count() const noexcept { return plan_->settings.processes; }
+
+    void on_event(std::uint32_t what, std::uint64_t value) override;
+
+    Scheduler scheduler;
+    Chronicle chronicle{scheduler};
+    Network network{*this};
+    Server server{*this};
+    Checker checker{*this};
+    StoreMutants mutants;
+
+private:
+    enum What : std::uint32_t { fault_begins, fault_ends, all_quiet, restore };
+
+    void begin(Plan const& plan);
+    void go_on();
+    void begin_fault(std::uint32_t index);
+    void end_fault(Fault const& fault);
+
+    Plan const* plan_ = nullptr;
+    std::vector<std::unique_ptr<Process>> processes_;
+    /// states of the store to which it will be set back
+    std::vector<Server::Keys> snapshots_;
+    /// how many faults of a kind are going on; per process where they belong to one
+    std::array<std::array<int, most_processes>, fault_kinds> going_on_{};
+    std::uint64_t faults_ = 0;
+};
+
+} // namespace tenure::simulation
