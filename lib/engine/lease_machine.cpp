@@ -42,6 +42,11 @@ Instant LeaseMachine::fires_at() const noexcept
     return std::min(valid_until_ - notice(), hold_until_);
 }
 
+LossReason LeaseMachine::fires_because() const noexcept
+{
+    return fires_at() >= hold_until_ ? LossReason::max_hold : LossReason::expired;
+}
+
 Clock::duration LeaseMachine::interval(milliseconds ttl, std::uint64_t random) const noexcept
 {
     auto const every = std::min<Clock::duration>(terms_.renew_every, Clock::duration(ttl) / 3);

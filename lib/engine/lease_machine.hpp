@@ -66,6 +66,8 @@ public:
     [[nodiscard]] Instant valid_until() const noexcept { return valid_until_; }
     /** When the token fires unless a renewal succeeds. */
     [[nodiscard]] Instant fires_at() const noexcept;
+    /** Why it fires then. */
+    [[nodiscard]] LossReason fires_because() const noexcept;
     [[nodiscard]] bool at_risk() const noexcept { return at_risk_ && !ended_; }
     [[nodiscard]] milliseconds ttl() const noexcept { return ttl_; }
     /** The ttl that the store granted last. */

@@ -17,7 +17,7 @@ LeaseRecord::LeaseRecord(
     , key_(claim_->key())
     , generation_(fork_generation())
     , wake_ups_(terms.wake_ups)
-    , token_(runtime_, machine.fires_at())
+    , token_(runtime_, machine.fires_at(), machine.fires_because())
     , valid_until_(machine.valid_until().time_since_epoch().count())
     , ttl_(grant.ttl.count())
     , handle_(std::move(handle))
@@ -81,7 +81,7 @@ bool LeaseRecord::publish()
     // a shorter validity is shown before the token's instant moves, a longer one only if the token is still live
     if (until < valid_until_.load(std::memory_order_relaxed))
         valid_until_.store(until, std::memory_order_release);
-    if (!token_.set_fires_at(fires_at))
+    if (!token_.set_fires_at(fires_at, machine.fires_because()))
         return false;
     valid_until_.store(until, std::memory_order_release);
     ttl_.store(machine.granted_ttl().count(), std::memory_order_release);

@@ -8,18 +8,20 @@
 namespace tenure::engine
 {
 
-TokenState::TokenState(std::shared_ptr<Runtime> runtime, Instant fires_at)
+TokenState::TokenState(std::shared_ptr<Runtime> runtime, Instant fires_at, LossReason because)
     : runtime_(std::move(runtime))
     , fires_at_(fires_at.time_since_epoch().count())
+    , because_(because)
 {
 }
 
-bool TokenState::set_fires_at(Instant instant)
+bool TokenState::set_fires_at(Instant instant, LossReason because)
 {
     std::lock_guard const lock(mutex_);
     if (phase_.load(std::memory_order_relaxed) != Phase::live)
         return false;
     fires_at_.store(instant.time_since_epoch().count(), std::memory_order_release);
+    because_ = because;
     return true;
 }
 
@@ -78,7 +80,7 @@ bool TokenState::cancelled() const noexcept
     std::unique_lock lock(mutex_);
     if (phase_.load(std::memory_order_relaxed) == Phase::live && now >= fires_at()) {
         try {
-            self.fire_locked(lock, LossReason::expired);
+            self.fire_locked(lock, because_);
         } catch (...) { // NOLINT(bugprone-empty-catch): no memory to tell the waiters; the state is set, and true is
                         // the answer
         }

@@ -24,12 +24,13 @@ namespace tenure::engine
 class TokenState
 {
 public:
-    TokenState(std::shared_ptr<Runtime> runtime, Instant fires_at);
+    TokenState(std::shared_ptr<Runtime> runtime, Instant fires_at, LossReason because);
 
     // -- for the keeper, on the strand --
 
-    /** Moves the instant at which the token fires by itself. False if it has fired or ended: then nothing changes. */
-    bool set_fires_at(Instant instant);
+    /** Moves the instant at which the token fires by itself, and says why it will. False if it has fired or ended: then
+     * nothing changes. */
+    bool set_fires_at(Instant instant, LossReason because);
     /** Fires now. False if it had fired or ended before. */
     bool fire(LossReason reason);
     /** The lease was released: it will never fire. False if it has fired. */
@@ -62,6 +63,8 @@ private:
     std::atomic<LossReason> reason_{LossReason::none};
     /// nanoseconds of Clock
     std::atomic<Clock::rep> fires_at_;
+    /// why it fires then; guarded by the mutex
+    LossReason because_;
     Waiters waiters_;
     /// made when somebody asks for a standard stop token
     std::optional<std::stop_source> stop_source_;

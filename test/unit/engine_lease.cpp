@@ -58,6 +58,22 @@ TEST_CASE("a lease is renewed at a third of its ttl, and held as long as the sto
     CHECK(test.store->statistics().renewals == 20);
 }
 
+TEST_CASE("who looks at a token before its timer has run is told the reason that the timer would have had")
+{
+    SECTION("nobody renewed it")
+    {
+        HeldLease const test;
+        test.runtime->skip(3s);
+        CHECK(test.token.reason() == LossReason::expired);
+    }
+    SECTION("it was held long enough")
+    {
+        HeldLease const test(LeaseOptions{.max_hold = 500ms});
+        test.runtime->skip(501ms);
+        CHECK(test.token.reason() == LossReason::max_hold);
+    }
+}
+
 TEST_CASE("without answers the token fires by valid_until less the notice, and validity never moves")
 {
     HeldLease test;
