@@ -208,6 +208,7 @@ void Checker::acquired(
     if (lease.key() != std::string(name_of(range)) + (range == RangeId::slots ? std::to_string(index) : ""))
         violate(Rule::s11, "the lease of slot " + std::to_string(index) + " is on the key " + lease.key());
     auto const& justified = justified_[holding.owner];
+    holding.answered = justified.delivered;
     if (std::ranges::find(justified.tokens, lease.fencing_token()) == justified.tokens.end())
         violate(Rule::s10, "the lease's fencing token is not the one that the store gave");
     // if its process did nothing else meanwhile, it is as fresh as the answer

@@ -38,6 +38,8 @@ struct Holding {
     KeyId key = 0;
     OwnerId owner = 0;
     Ns granted = 0;
+    /// when the store's answer came
+    Ns answered = 0;
     /// its ttl was changed
     bool resized = false;
     /// the store lost it, through no fault of the library: another may hold the key

@@ -15,6 +15,8 @@ namespace
 constexpr Ns sweep_every = 100 * millisecond;
 /// the longest pause between two attempts of anything, and what a round trip takes
 constexpr Ns longest_pause = 1300 * millisecond;
+/// of the store's clock: what it held is then held longer
+constexpr Ns largest_jump_back = 2 * second;
 /// beyond the end of a wait, for an answer on its way and timers that are late
 constexpr Ns end_slack = 60 * millisecond;
 
@@ -100,7 +102,7 @@ void Checker::look_for_leftovers()
         if (!process.alive() || process.life() != key.life) {
             auto const died = process.died_at();
             if (!key.late && std::min(now - died, now - key.written) > longest_ttl() + longest_pause &&
-                world_.server.last_trouble + longest_ttl() < now)
+                world_.server.last_trouble + longest_ttl() + largest_jump_back < now)
                 violate(Rule::s13, "a process died, and key " + std::to_string(id) + " is held beyond its ttl");
             continue;
         }
@@ -133,9 +135,9 @@ void Checker::look_at_waiter(Process& process, Worker const& worker)
 {
     auto const now = world_.now();
     auto const since = std::max(worker.asked_at(), process.last_trouble());
-    // a timer of a slow clock, and one that was late
+    // a timer of a slow clock, and one that was late; and its wait may have begun only when its process went on
     auto const allowed = (worker.must_end_at() - worker.asked_at()) / 100 + end_slack;
-    if (now > std::max(worker.must_end_at(), process.last_trouble()) + allowed)
+    if (now > worker.must_end_at() + (since - worker.asked_at()) + allowed)
         violate(
             Rule::l1, "an acquisition of " + std::string(name_of(worker.range())) + " by process " +
                           std::to_string(process.id()) + " goes on beyond the end of its wait");
@@ -161,7 +163,7 @@ void Checker::judge_loss(Process& process, Holding const& holding)
     auto const reason = holding.token.reason();
     auto const& settings = world_.plan().settings;
     auto const now = world_.now();
-    auto const held = now - holding.granted;
+    auto const held = now - holding.answered;
     switch (reason) {
     case LossReason::none:
         violate(Rule::s6, "a token fired without a reason");

@@ -17,8 +17,8 @@ Settings make_settings(Random& random)
     constexpr std::array ttls{
         1000 * millisecond, 1500 * millisecond, 2000 * millisecond, 3000 * millisecond, 4000 * millisecond};
     Settings settings;
-    settings.processes = 2 + random.below(3);
-    settings.workers = 2 + random.below(2);
+    settings.processes = 2 + random.below(2);
+    settings.workers = 1 + random.below(3);
     settings.slots = 1 + random.below(most_slots);
     for (auto& ttl : settings.ttl)
         ttl = ttls.at(random.below(ttls.size()));

@@ -68,7 +68,8 @@ void Worker::step(std::uint32_t number)
             cancel();
         break;
     case Phase::holding:
-        look();
+        if (!holding_->released)
+            look();
         break;
     }
 }
