@@ -8,7 +8,8 @@ namespace tenure::redis
 {
 
 /** The SHA-1 of `text` in 40 lower-case hexadecimal digits: the name under which servers cache a script. It protects
- * nothing, and works where a cryptographic library refuses SHA-1. */
+ * nothing.
+ *  @throws std::runtime_error if OpenSSL is configured without SHA-1 */
 [[nodiscard]] std::string sha1_hex(std::string_view text);
 
 } // namespace tenure::redis
