@@ -3,6 +3,7 @@
 
 #include "contest.hpp"
 #include "core.hpp"
+#include "mutation.hpp"
 #include "store_answer.hpp"
 
 #include <tenure/errc.hpp>
@@ -134,6 +135,8 @@ std::string Acquisition::make_owner()
     owner.reserve(name.size() + 33);
     owner += name;
     owner += '/';
+    if (mutated(Mutant::owner_repeated))
+        return owner;
     append_hex(owner, core_->runtime()->random());
     append_hex(owner, core_->runtime()->random());
     return owner;
@@ -150,7 +153,12 @@ void Acquisition::ask()
     request.ttl = terms_.ttl;
     request.not_after = write_by_;
     request.fencing = terms_.fencing;
-    request.earliest_attempt = earliest_attempt_;
+    if (!mutated(Mutant::claim_not_idempotent))
+        request.earliest_attempt = earliest_attempt_;
+    if (mutated(Mutant::claim_without_end))
+        request.ttl = std::chrono::hours{24};
+    if (mutated(Mutant::earliest_attempt_moves) && earliest_attempt_)
+        request.earliest_attempt = now;
     // until the answer is there, this attempt's outcome is not known either
     if (!earliest_attempt_)
         earliest_attempt_ = now;
@@ -185,6 +193,8 @@ void Acquisition::answered(std::string const& owner, ClaimReply const& reply)
 
 void Acquisition::answered_too_late(std::string const& owner, ClaimReply const& reply)
 {
+    if (mutated(Mutant::cancelled_claim_forgotten))
+        return;
     if (auto const* grant = std::get_if<Granted>(&reply)) {
         bool const is_the_lease = granted_index_ == grant->index && owner == owner_;
         if (!is_the_lease)
@@ -198,7 +208,7 @@ void Acquisition::granted(std::string const& owner, Granted const& grant)
 {
     auto const now = core_->runtime()->now();
     auto const usable_until = valid_until(grant.since, grant.ttl) - std::min(terms_.notice, grant.ttl / 3);
-    if (now >= usable_until) {
+    if (now >= usable_until && !mutated(Mutant::late_grant_believed)) {
         core_->journal().trouble(
             make_error_code(errc::ttl_too_short),
             "the answer for " + contest_->range()->describe() + " came " +
@@ -207,7 +217,8 @@ void Acquisition::granted(std::string const& owner, Granted const& grant)
                 " ms: nothing of it was left; the key was given back. Use a longer ttl or a nearer store");
         give_back(owner, grant);
         // this owner is spent: the release under way must not hit a later grant
-        owner_.clear();
+        if (!mutated(Mutant::spent_owner_used_again))
+            owner_.clear();
         earliest_attempt_.reset();
         unknown_ = false;
         carry_out(machine_->too_late(now, core_->runtime()->random()));
@@ -216,7 +227,7 @@ void Acquisition::granted(std::string const& owner, Granted const& grant)
     granted_index_ = grant.index;
     auto claim = std::make_shared<Claim>();
     claim->range = contest_->range();
-    claim->index = grant.index;
+    claim->index = mutated(Mutant::slot_shifted) ? grant.index + 1 : grant.index;
     claim->owner = owner;
     claim->fencing_token = grant.fencing_token;
     claim->handle = grant.handle;
@@ -255,7 +266,7 @@ void Acquisition::busy(Busy const& reply)
 
 void Acquisition::cancel()
 {
-    if (handler_)
+    if (handler_ && !mutated(Mutant::cancel_ignored))
         finish(asio::error::operation_aborted);
 }
 
@@ -270,7 +281,7 @@ void Acquisition::finish(error_code error)
     else
         add_one(counters.failed);
     bool const asked = machine_.has_value();
-    if (asked && unknown_)
+    if (asked && unknown_ && !mutated(Mutant::unknown_claim_forgotten))
         core_->withdraw(contest_->range(), owner_, terms_.ttl, terms_.wake_ups);
     if (asked)
         end();

@@ -2,6 +2,7 @@
 #include "compensation.hpp"
 
 #include "journal.hpp"
+#include "mutation.hpp"
 #include "store_answer.hpp"
 
 #include <algorithm>
@@ -114,6 +115,10 @@ void Compensation::answered(ItemPtr const& item, Reply const& reply)
     if (item->asked > 0)
         --item->asked;
     if (auto const failure = failure_of(reply)) {
+        if (mutated(Mutant::release_given_up)) {
+            finish(item, ReleaseOutcome::unconfirmed);
+            return;
+        }
         item->may_be_done = item->may_be_done || failure->may_take_effect;
         journal_.trouble(*failure);
         auto const backoff = first_retry_pause * (1 << std::min(item->failed++, most_doublings));

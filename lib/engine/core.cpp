@@ -3,6 +3,7 @@
 
 #include "context_guard.hpp"
 #include "fork_guard.hpp"
+#include "mutation.hpp"
 
 #include <boost/asio/query.hpp>
 
@@ -74,7 +75,8 @@ void Core::remove(Acquisition& acquisition)
 
 void Core::release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOutcome>> call)
 {
-    keeper_->remove(*record);
+    if (!mutated(Mutant::renewal_after_release))
+        keeper_->remove(*record);
     auto const now = runtime_->now();
     if (now > record->valid_until())
         add_one(counters_.held_too_long);
@@ -153,6 +155,8 @@ void Core::abandon() noexcept
         closed_ = true;
         until_closed_.reset();
         gates_.close();
+        if (mutated(Mutant::waiters_outlive_context))
+            return;
         auto const acquisitions = std::exchange(acquisitions_, {});
         for (auto const& acquisition : acquisitions)
             acquisition->abandon();

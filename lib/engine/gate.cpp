@@ -2,6 +2,7 @@
 #include "gate.hpp"
 
 #include "acquisition.hpp"
+#include "mutation.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -46,7 +47,8 @@ void Gate::leave(Acquisition& acquisition)
     head_ = queue_.front();
     queue_.pop_front();
     // it tries at once: whatever news the old head had consumed is not lost
-    head_->take_turn();
+    if (!mutated(Mutant::turn_not_passed))
+        head_->take_turn();
 }
 
 void Gate::watch()
@@ -80,7 +82,7 @@ void Gate::on_event(WatchEvent event)
 
 void Gate::hint()
 {
-    if (head_ != nullptr)
+    if (head_ != nullptr && !mutated(Mutant::wake_up_missed))
         head_->take_turn();
 }
 

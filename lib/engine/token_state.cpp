@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "token_state.hpp"
 
+#include "mutation.hpp"
+
 #include <tenure/errc.hpp>
 
 #include <utility>
@@ -28,7 +30,7 @@ bool TokenState::set_fires_at(Instant instant, LossReason because)
 bool TokenState::fire(LossReason reason)
 {
     std::unique_lock lock(mutex_);
-    if (phase_.load(std::memory_order_relaxed) != Phase::live)
+    if (phase_.load(std::memory_order_relaxed) != Phase::live && !mutated(Mutant::token_fires_twice))
         return false;
     fire_locked(lock, reason);
     return true;
@@ -54,6 +56,10 @@ bool TokenState::end()
     std::unique_lock lock(mutex_);
     if (phase_.load(std::memory_order_relaxed) == Phase::fired)
         return false;
+    if (mutated(Mutant::release_fires_token)) {
+        fire_locked(lock, LossReason::lost);
+        return true;
+    }
     phase_.store(Phase::ended, std::memory_order_release);
     auto waiting = waiters_.take_all();
     lock.unlock();
@@ -72,7 +78,7 @@ bool TokenState::cancelled() const noexcept
         break;
     }
     auto const now = runtime_->now();
-    if (now < fires_at())
+    if (now < fires_at() || mutated(Mutant::token_ignores_clock))
         return false;
     // late: the timer has not run yet. Decide under the lock, where a renewal either has come first or never counts
     auto& self = const_cast<TokenState&>(

@@ -119,11 +119,10 @@ void Checker::asks(Process& process, Message const& message)
                 Rule::l4, "process " + std::to_string(process.id()) + " asks for " +
                               std::string(name_of(message.range)) + " without pause");
     } else if (message.kind == Message::Kind::renew) {
-        for (auto const* holding : holdings_)
-            if (holding->owner == message.owner && (holding->released || holding->fired))
-                violate(
-                    Rule::s8, std::string("a renewal is written after ") +
-                                  (holding->released ? "the release began" : "the token fired"));
+        if (auto const& over = justified_[message.owner]; over.released || over.fired)
+            violate(
+                Rule::s8,
+                std::string("a renewal is written after ") + (over.released ? "the release began" : "the token fired"));
     }
     if ((message.kind == Message::Kind::claim || message.kind == Message::Kind::renew) &&
         (message.ttl <= 0 || message.ttl > longest_ttl()))
@@ -222,6 +221,8 @@ void Checker::token_answered(Process& process, Holding& holding, error_code erro
     if (std::exchange(holding.told, true))
         violate(Rule::s6, "a token answered twice");
     holding.fired = !error;
+    holding.reason = holding.token.reason();
+    justified_[holding.owner].fired = !error;
     if (!error && holding.released && !holding.fired_before_release)
         violate(Rule::s6, "a clean release fired the token");
     if (error && holding.fired_before_release)
@@ -238,7 +239,9 @@ void Checker::releases(Process& process, Holding& holding, bool fired_before)
 {
     holding.released = true;
     holding.fired_before_release = fired_before;
-    justified_[holding.owner].last_asked = world_.now();
+    auto& justified = justified_[holding.owner];
+    justified.last_asked = world_.now();
+    justified.released = true;
     if (holding.told)
         forget(holding);
     else
@@ -287,6 +290,8 @@ void Checker::look_at(Holding& holding)
     }
     auto const now = process.now();
     bool const valid = holding.lease->valid();
+    if (holding.fired && holding.token.reason() != holding.reason)
+        violate(Rule::s6, "a token that had fired fired again, for another reason");
     if (valid && now >= holding.seen_until)
         violate(Rule::s1, "a lease is valid beyond valid_until");
     if (auto const version = world_.server.version(holding.key) + 1; version != holding.seen_version && valid) {

@@ -47,6 +47,7 @@ struct Holding {
     /// the token's answer has come
     bool told = false;
     bool fired = false;
+    LossReason reason = LossReason::none;
     /// the release has begun
     bool released = false;
     bool fired_before_release = false;
@@ -117,6 +118,9 @@ private:
     /** What answers to an owner's requests justify. */
     struct Justified {
         Instant until = Instant::min();
+        /// its lease is over
+        bool released = false;
+        bool fired = false;
         /// the last fencing tokens that were given to it
         std::array<std::uint64_t, 4> tokens{};
         Ns delivered = 0;

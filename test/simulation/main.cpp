@@ -1,9 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// simulate --seeds N [--from S] [--mutant NAME] [--keep-going] [--trace] [--full]
+// simulate [--seeds N] [--from S] [--mutant NAME] [--keep-going] [--trace] [--full] | --hunt [--seeds N]
 #include "mutants.hpp"
 #include "shrink.hpp"
 #include "world.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -25,16 +26,19 @@ struct Options {
     bool keep_going = false;
     bool trace = false;
     bool full = false;
+    bool hunt = false;
 };
 
 int usage()
 {
     std::cerr << "simulate [--seeds N] [--from S] [--mutant NAME] [--keep-going] [--trace] [--full]\n"
+                 "simulate --hunt [--seeds N] [--from S]\n"
                  "  --seeds N        how many worlds, default 500\n"
                  "  --from S         the first seed, default 1\n"
                  "  --mutant NAME    with this bug planted; `list` names them\n"
                  "  --keep-going     do not stop at the first violation\n"
                  "  --trace          print each seed's trace\n"
+                 "  --hunt           plant each mutant in turn, and find it\n"
                  "  --full           of a violation, print the whole plan and all events too\n";
     return 2;
 }
@@ -57,6 +61,8 @@ bool parse(std::vector<char const*> const& arguments, Options& options)
             options.trace = true;
         else if (name == "--full")
             options.full = true;
+        else if (name == "--hunt")
+            options.hunt = true;
         else if (name == "--seeds" && more && number(arguments[at + 1], options.seeds))
             ++at;
         else if (name == "--from" && more && number(arguments[at + 1], options.from))
@@ -84,6 +90,26 @@ void tell(World& world, Plan const& plan, Outcome const& outcome, bool full)
               << again.violation.text << "\n";
 }
 
+/** Plants each mutant, and looks for the first seed that finds it by a rule that it may break. */
+int hunt(World& world, Options const& options)
+{
+    unsigned missed = 0;
+    for (auto const& mutant : all_mutants()) {
+        if (!plant(world, mutant.name))
+            return 2;
+        auto seed = options.from;
+        Violation violation;
+        for (; seed < options.from + options.seeds && violation.rule == Rule::none; ++seed)
+            violation = world.run(make_plan(seed)).violation;
+        bool const found = std::ranges::find(mutant.breaks, violation.rule) != mutant.breaks.end();
+        missed += found ? 0 : 1;
+        std::cout << (found ? "found " : "MISSED ") << mutant.name << " by " << name_of(violation.rule) << ", seed "
+                  << seed - 1 << ": " << violation.text << "\n";
+    }
+    std::cout << all_mutants().size() << " mutants, " << missed << " missed\n";
+    return missed == 0 && !all_mutants().empty() ? 0 : 1;
+}
+
 } // namespace
 
 int main(int count, char** arguments)
@@ -97,6 +123,8 @@ int main(int count, char** arguments)
         return 0;
     }
     World world;
+    if (options.hunt)
+        return hunt(world, options);
     if (!plant(world, options.mutant)) {
         std::cerr << "simulate: no mutant " << options.mutant << " in this build\n";
         return 2;

@@ -90,7 +90,7 @@ Instant Process::now() const noexcept
 
 Ns Process::world_at(Instant local) const noexcept
 {
-    return clock_.world_at(local.time_since_epoch().count(), 1000 * second);
+    return clock_.world_at(local.time_since_epoch().count());
 }
 
 void Process::make_store()

@@ -25,7 +25,7 @@ Ns Server::now() const noexcept
 
 Ns Server::expires_at(KeyId id) const noexcept
 {
-    return clock_.world_at(keys_[id].expires, Scheduler::end_of_time / 4);
+    return clock_.world_at(keys_[id].expires);
 }
 
 std::uint8_t Server::count_of(RangeId range) const noexcept

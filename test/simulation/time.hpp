@@ -16,6 +16,9 @@ constexpr Ns microsecond = 1000;
 constexpr Ns millisecond = 1000 * microsecond;
 constexpr Ns second = 1000 * millisecond;
 
+/** No world lasts so long. */
+constexpr Ns far_future = 1000 * second;
+
 /** A clock that somebody in the world reads: it started elsewhere, and runs at its own speed. */
 class LocalClock
 {
@@ -23,24 +26,22 @@ public:
     LocalClock() noexcept = default;
     LocalClock(Ns offset, std::int64_t parts_per_million) noexcept
         : offset_(offset)
-        , drift_(parts_per_million)
+        , drift_(parts_per_million * (std::int64_t{1} << shift) / 1'000'000)
     {
     }
 
-    [[nodiscard]] Ns at(Ns world) const noexcept
-    {
-        return offset_ + world + world / million * drift_ + world % million * drift_ / million;
-    }
+    /** @param world  not beyond `far_future` */
+    [[nodiscard]] Ns at(Ns world) const noexcept { return offset_ + world + ((world * drift_) >> shift); }
 
-    /** The first moment of the world at which this clock shows `local` or more; at most `latest`. */
-    [[nodiscard]] Ns world_at(Ns local, Ns latest) const noexcept
+    /** The first moment of the world at which this clock shows `local` or more; at most `far_future`. */
+    [[nodiscard]] Ns world_at(Ns local) const noexcept
     {
-        if (local >= at(latest))
-            return latest;
+        if (local >= at(far_future))
+            return far_future;
         auto const passed = local - offset_;
-        auto world = passed - passed / (million + drift_) * drift_;
-        // the estimate is off by what rounding left: a few steps mend it
-        while (at(world) >= local)
+        // the estimate is off by the square of the drift: a few steps mend it
+        auto world = std::clamp<Ns>(passed - ((passed * drift_) >> shift), 0, far_future);
+        while (world > 0 && at(world) >= local)
             world -= 1 + (at(world) - local);
         while (at(world) < local)
             world += std::max<Ns>(1, (local - at(world)) / 2);
@@ -52,9 +53,10 @@ public:
     void jump(Ns by) noexcept { offset_ += by; }
 
 private:
-    static constexpr Ns million = 1'000'000;
+    static constexpr unsigned shift = 30;
 
     Ns offset_ = 0;
+    /// how much faster than the world, in parts of 2^30
     std::int64_t drift_ = 0;
 };
 
