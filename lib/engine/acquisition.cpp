@@ -174,6 +174,8 @@ void Acquisition::answered(std::string const& owner, ClaimReply const& reply)
         return;
     }
     auto const now = core_->runtime()->now();
+    // before anything ends for it: whoever ends must know that something is left to withdraw
+    unknown_ = unknown_ || std::holds_alternative<Unknown>(reply);
     if (auto const* grant = std::get_if<Granted>(&reply)) {
         granted(owner, *grant);
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
@@ -184,7 +186,6 @@ void Acquisition::answered(std::string const& owner, ClaimReply const& reply)
         auto const error = failure->overdue ? machine_->reason() : failure->error;
         carry_out(machine_->failed(error, failure->fatal, now, core_->runtime()->random()));
     }
-    unknown_ = unknown_ || std::holds_alternative<Unknown>(reply);
     // nothing is under way, and every outcome is known: the next attempt is a first one again
     bool const known = std::holds_alternative<Busy>(reply) || std::holds_alternative<NotSent>(reply);
     if (handler_ && known && !unknown_ && !machine_->asking())
@@ -195,12 +196,17 @@ void Acquisition::answered_too_late(std::string const& owner, ClaimReply const& 
 {
     if (mutated(Mutant::cancelled_claim_forgotten))
         return;
+    auto const lease = lease_.lock();
+    bool const held = lease && !lease->released() && owner == owner_;
     if (auto const* grant = std::get_if<Granted>(&reply)) {
-        bool const is_the_lease = granted_index_ == grant->index && owner == owner_;
-        if (!is_the_lease)
+        // it took the key of the lease anew, after the lease was released, or a second key
+        if (!held || granted_index_ != grant->index)
             give_back(owner, *grant);
-    } else if (std::holds_alternative<Unknown>(reply) && (!granted_index_ || owner != owner_)) {
+    } else if (std::holds_alternative<Unknown>(reply) && !held) {
         core_->withdraw(contest_->range(), owner, terms_.ttl, terms_.wake_ups);
+    } else if (std::holds_alternative<Unknown>(reply)) {
+        // to withdraw it now would take the lease along
+        lease->second_key = true;
     }
 }
 
@@ -233,6 +239,8 @@ void Acquisition::granted(std::string const& owner, Granted const& grant)
     claim->handle = grant.handle;
     auto record =
         std::make_shared<LeaseRecord>(contest_->handle(), core_->runtime(), std::move(claim), terms_, grant, now);
+    lease_ = record;
+    record->second_key = unknown_;
     if (machine_->asking_more() || unknown_)
         record->machine.expect_claim(terms_.ttl);
     core_->counters().acquired_after(now - started_);

@@ -82,8 +82,9 @@ private:
     std::optional<Instant> earliest_attempt_;
     /// a claim under this owner ended without an answer, and may still take effect
     bool unknown_ = false;
-    /// index of the key that became the lease
+    /// index of the key that became the lease, and the lease itself
     std::optional<std::uint32_t> granted_index_;
+    std::weak_ptr<LeaseRecord> lease_;
     Instant started_{};
     /// by then a claim must have been written
     Instant write_by_ = Instant::max();

@@ -99,6 +99,14 @@ void Core::release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOut
             if (call)
                 call->complete({}, outcome);
         });
+    withdraw_second_key(*record);
+}
+
+void Core::withdraw_second_key(LeaseRecord const& record)
+{
+    auto const& claim = record.claim();
+    if (record.second_key && claim.range->count > 1)
+        withdraw(claim.range, claim.owner, record.ttl(), record.wake_ups());
 }
 
 void Core::give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups)

@@ -66,6 +66,8 @@ public:
 
 private:
     void close_if_idle();
+    /** Where the acquisition of a released lease may have left a second key behind. */
+    void withdraw_second_key(LeaseRecord const& record);
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Backend> backend_;

@@ -78,6 +78,8 @@ public:
     bool kept = false;
     /// the loss was counted and logged
     bool loss_reported = false;
+    /// a claim of its acquisition ended without an answer, and may have taken another key of the range
+    bool second_key = false;
     /// calls of async_renew that wait for an answer to this attempt or a later one
     std::vector<std::pair<LeaseMachine::AttemptId, std::shared_ptr<Call<>>>> renewing;
 

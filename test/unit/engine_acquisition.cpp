@@ -93,6 +93,20 @@ TEST_CASE("a cancelled acquisition whose claim ends without an answer withdraws 
     CHECK(test.backend->withdrawals.size() == 1);
 }
 
+TEST_CASE("a try that ends without an answer withdraws its owner from the range")
+{
+    ScriptedStore test;
+    SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
+    std::optional<error_code> error;
+    pool.async_try_acquire([&](error_code failure, Slot const&) { error = failure; });
+    test.runtime->run_ready();
+    auto const asked = test.backend->answer(test.backend->claims, unknown());
+    test.runtime->run_ready();
+    CHECK(error == make_error_code(errc::store_unavailable));
+    REQUIRE(test.backend->withdrawals.size() == 1);
+    CHECK(test.backend->withdrawals.front().request.owner == asked.owner);
+}
+
 TEST_CASE("a claim without an answer is repeated under the same owner, which is searched for first")
 {
     ScriptedStore test;
@@ -136,13 +150,53 @@ TEST_CASE("a second grant of another key to the same acquisition is released, an
         test.runtime->run_ready();
         CHECK(test.backend->releases.empty());
     }
-    SECTION("no answer")
+    SECTION("no answer: it may have taken a second key, which is given back with the first")
     {
         std::move(late.handler)(ClaimReply(unknown()));
         test.runtime->run_ready();
         CHECK(test.backend->withdrawals.empty());
+        CHECK(attempt.holding.valid());
+        attempt.holding.async_release([](error_code, ReleaseOutcome) {});
+        test.runtime->run_ready();
+        CHECK(test.backend->releases.size() == 1);
+        REQUIRE(test.backend->withdrawals.size() == 1);
+        CHECK(test.backend->withdrawals.front().request.owner == late.request.owner);
+        return;
     }
     CHECK(attempt.holding.valid());
+}
+
+TEST_CASE("a claim that is answered after its lease was released is given back")
+{
+    ScriptedStore test;
+    SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
+    Attempt<Slot> attempt;
+    attempt.start(pool);
+    test.runtime->run_for(1100ms);
+    REQUIRE(test.backend->claims.size() == 2);
+    auto late = std::move(test.backend->claims.front());
+    test.backend->claims.pop_front();
+    test.backend->answer(test.backend->claims, test.grant(3s, 1));
+    test.runtime->run_ready();
+    REQUIRE(attempt.error == error_code());
+    attempt.holding.async_release([](error_code, ReleaseOutcome) {});
+    test.runtime->run_ready();
+    test.backend->answer(test.backend->releases, Released{});
+    test.runtime->run_ready();
+    REQUIRE(test.backend->releases.empty());
+    SECTION("it took the key anew")
+    {
+        std::move(late.handler)(test.grant(3s, 1));
+        test.runtime->run_ready();
+        REQUIRE(test.backend->releases.size() == 1);
+        CHECK(test.backend->releases.front().request.claim->owner == late.request.owner);
+    }
+    SECTION("nobody knows what it did")
+    {
+        std::move(late.handler)(ClaimReply(unknown()));
+        test.runtime->run_ready();
+        CHECK(test.backend->withdrawals.size() == 1);
+    }
 }
 
 TEST_CASE("while another claim of the acquisition is under way, a longer ttl is not relied on")
