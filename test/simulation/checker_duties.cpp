@@ -106,8 +106,9 @@ void Checker::look_for_leftovers()
                 violate(Rule::s13, "a process died, and key " + std::to_string(id) + " is held beyond its ttl");
             continue;
         }
+        // a second key of a claim without an answer goes with the lease, or lapses
         bool const held = std::ranges::any_of(
-            holdings_, [&](Holding const* one) { return one->owner == key.owner && one->key == id && !one->released; });
+            holdings_, [&](Holding const* one) { return one->owner == key.owner && !one->released; });
         if (held || key.late || process.stands_still() || process.link().asking(key.owner))
             continue;
         auto const since = std::max({key.written, justified_[key.owner].last_asked, last_trouble(process)});

@@ -118,6 +118,7 @@ void Link::finish(Request& request, bool unknown)
 void Link::ask(Request request)
 {
     request.message.from = process_.id();
+    request.message.life = process_.life();
     request.message.link = number_;
     request.message.request = ++last_request_;
     auto const& message = request.message;

@@ -170,7 +170,7 @@ void Server::go_back_to(Keys const& earlier, Ns clock_differs_by)
         key = earlier[id];
         if (present.owner != 0 && (key.owner != present.owner || key.expires < present.expires || clock_differs_by > 0))
             world_.checker.robbed(id, present.owner);
-        key.late = key.late || key.owner != present.owner;
+        key.late = key.late || key.owner != present.owner || clock_differs_by < 0;
         changed(id);
         if (key.fence != present.fence)
             world_.checker.fence_lost(id, now() / microsecond);
@@ -184,6 +184,8 @@ void Server::jump(Ns by)
     for (KeyId id = 0; id < key_count; ++id) {
         if (by > 0 && keys_[id].owner != 0)
             world_.checker.robbed(id, keys_[id].owner);
+        // it is held longer than anybody asked for
+        keys_[id].late = keys_[id].late || by < 0;
         changed(id);
     }
 }
