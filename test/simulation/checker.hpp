@@ -97,6 +97,7 @@ public:
     void answered(Process& process, Message const& message, Instant since);
     /** Something about this owner was asked, or ended. */
     void asked(OwnerId owner);
+    [[nodiscard]] bool released(OwnerId owner) { return justified_[owner].released; }
     void claim_ended(Process& process, RangeId range);
     void hinted(Process& process, RangeId range);
 

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// simulate [--seeds N] [--from S] [--mutant NAME] [--keep-going] [--trace] [--full] | --hunt [--seeds N]
+// simulate [--seeds N] [--from S] [--mutant NAME] [--keep-going] [--trace] [--full] | --hunt | --twice
 #include "mutants.hpp"
 #include "shrink.hpp"
 #include "world.hpp"
@@ -27,18 +27,20 @@ struct Options {
     bool trace = false;
     bool full = false;
     bool hunt = false;
+    bool twice = false;
 };
 
 int usage()
 {
     std::cerr << "simulate [--seeds N] [--from S] [--mutant NAME] [--keep-going] [--trace] [--full]\n"
-                 "simulate --hunt [--seeds N] [--from S]\n"
+                 "simulate --hunt | --twice [--seeds N] [--from S]\n"
                  "  --seeds N        how many worlds, default 500\n"
                  "  --from S         the first seed, default 1\n"
                  "  --mutant NAME    with this bug planted; `list` names them\n"
                  "  --keep-going     do not stop at the first violation\n"
                  "  --trace          print each seed's trace\n"
                  "  --hunt           plant each mutant in turn, and find it\n"
+                 "  --twice          run each seed in two worlds, and compare their traces\n"
                  "  --full           of a violation, print the whole plan and all events too\n";
     return 2;
 }
@@ -63,6 +65,8 @@ bool parse(std::vector<char const*> const& arguments, Options& options)
             options.full = true;
         else if (name == "--hunt")
             options.hunt = true;
+        else if (name == "--twice")
+            options.twice = true;
         else if (name == "--seeds" && more && number(arguments[at + 1], options.seeds))
             ++at;
         else if (name == "--from" && more && number(arguments[at + 1], options.from))
@@ -102,12 +106,25 @@ int hunt(World& world, Options const& options)
         for (; seed < options.from + options.seeds && violation.rule == Rule::none; ++seed)
             violation = world.run(make_plan(seed)).violation;
         bool const found = std::ranges::find(mutant.breaks, violation.rule) != mutant.breaks.end();
-        missed += found ? 0 : 1;
+        missed += found ? 0U : 1U;
         std::cout << (found ? "found " : "MISSED ") << mutant.name << " by " << name_of(violation.rule) << ", seed "
                   << seed - 1 << ": " << violation.text << "\n";
     }
     std::cout << all_mutants().size() << " mutants, " << missed << " missed\n";
     return missed == 0 && !all_mutants().empty() ? 0 : 1;
+}
+
+/** Each seed in a world that has seen others, and in a fresh one: they go the same way. */
+int compare(World& world, Options const& options)
+{
+    unsigned differ = 0;
+    for (auto seed = options.from; seed < options.from + options.seeds; ++seed) {
+        auto const plan = make_plan(seed);
+        World fresh;
+        differ += world.run(plan).trace == fresh.run(plan).trace ? 0U : 1U;
+    }
+    std::cout << options.seeds << " seeds twice, " << differ << " went two ways\n";
+    return differ == 0 ? 0 : 1;
 }
 
 } // namespace
@@ -125,6 +142,8 @@ int main(int count, char** arguments)
     World world;
     if (options.hunt)
         return hunt(world, options);
+    if (options.twice)
+        return compare(world, options);
     if (!plant(world, options.mutant)) {
         std::cerr << "simulate: no mutant " << options.mutant << " in this build\n";
         return 2;

@@ -133,6 +133,9 @@ void Server::execute(Message& message, bool late)
         message.answer = held(id) && keys_[id].owner == message.owner ? Answer::renewed : Answer::not_owner;
         if (message.answer == Answer::renewed)
             extend(message, id, late);
+        // it was on its way when the release began, and came after it: the key lapses by its ttl
+        if (world_.checker.released(message.owner))
+            keys_[id].late = true;
         break;
     case Message::Kind::release:
         message.answer = free(id, message.owner, message.wake_ups) ? Answer::released : Answer::not_owner;

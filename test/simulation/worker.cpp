@@ -148,6 +148,7 @@ void Worker::acquired(std::uint32_t turn, error_code error, Lease lease, std::ui
 void Worker::hold(Lease lease, std::uint32_t index)
 {
     phase_ = Phase::holding;
+    winds_down_ = false;
     lease_ = std::move(lease);
     world_.chronicle.write(
         Note::acquired, process_.id(), key_of(range_, index), owner_id(lease_.owner()),
@@ -176,6 +177,10 @@ void Worker::look()
     auto const cancelled = holding_->token.cancelled();
     if (due && !cancelled)
         world_.checker.violate(Rule::s2, "a token that is due says that it has not fired");
+    if (cancelled && !std::exchange(winds_down_, true) && random_.below(2) == 0) {
+        wake_after(random_.between(0, 100 * millisecond));
+        return;
+    }
     if (cancelled || world_.now() >= hold_until_) {
         give_up_lease();
         return;

@@ -74,6 +74,8 @@ private:
     std::uint32_t wake_number_ = 0;
     bool patient_ = false;
     bool will_cancel_ = false;
+    /// it has seen its token fire, and winds down
+    bool winds_down_ = false;
     Ns asked_at_ = 0;
     Ns must_end_at_ = 0;
     Ns hold_until_ = 0;
