@@ -173,7 +173,7 @@ void Server::go_back_to(Keys const& earlier, Ns clock_differs_by)
         key = earlier[id];
         if (present.owner != 0 && (key.owner != present.owner || key.expires < present.expires || clock_differs_by > 0))
             world_.checker.robbed(id, present.owner);
-        key.late = key.late || key.owner != present.owner || clock_differs_by < 0;
+        key.late = key.late || present.late || key.owner != present.owner || clock_differs_by < 0;
         changed(id);
         if (key.fence != present.fence)
             world_.checker.fence_lost(id, now() / microsecond);

@@ -139,7 +139,7 @@ void Worker::acquired(std::uint32_t turn, error_code error, Lease lease, std::ui
             static_cast<std::uint8_t>(number_));
         if (error && lease)
             world_.checker.violate(Rule::s9, "an acquisition failed and came with a lease");
-        rest(2500 * millisecond);
+        rest(3500 * millisecond);
         return;
     }
     hold(std::move(lease), index);
@@ -212,7 +212,7 @@ void Worker::token_answers(std::uint32_t turn, error_code error)
         hold_until_ = world_.now();
         wake_after(random_.between(0, 200 * millisecond));
     } else if (holding_->released) {
-        rest(1500 * millisecond);
+        rest(2500 * millisecond);
     }
 }
 
@@ -231,7 +231,7 @@ void Worker::give_up_lease()
         lease_.async_release([](error_code, ReleaseOutcome) {});
     }
     if (holding_->told)
-        rest(1500 * millisecond);
+        rest(2500 * millisecond);
     // else the token's answer lets it go on
 }
 
