@@ -86,7 +86,7 @@ void Core::release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOut
         return;
     }
     compensation_->release(
-        record->claim_ptr(), record->wake_ups(), now + record->ttl(),
+        record->claim_ptr(), record->wake_ups(), now + record->machine.longest_ttl(),
         [weak = weak_from_this(), range = record->claim().range, call = std::move(call)](ReleaseOutcome outcome) {
             if (auto self = weak.lock()) {
                 if (outcome == ReleaseOutcome::released) {
@@ -106,7 +106,7 @@ void Core::withdraw_second_key(LeaseRecord const& record)
 {
     auto const& claim = record.claim();
     if (record.second_key && claim.range->count > 1)
-        withdraw(claim.range, claim.owner, record.ttl(), record.wake_ups());
+        withdraw(claim.range, claim.owner, record.machine.longest_ttl(), record.wake_ups());
 }
 
 void Core::give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups)

@@ -46,6 +46,14 @@ Instant LeaseMachine::fires_at() const noexcept
     return std::min(valid_until_ - notice(), hold_until_);
 }
 
+milliseconds LeaseMachine::longest_ttl() const noexcept
+{
+    auto longest = std::max(granted_ttl_, ttl_);
+    for (auto const& attempt : attempts_)
+        longest = std::max(longest, attempt.ttl);
+    return longest;
+}
+
 LossReason LeaseMachine::fires_because() const noexcept
 {
     return fires_at() >= hold_until_ ? LossReason::max_hold : LossReason::expired;

@@ -72,6 +72,8 @@ public:
     [[nodiscard]] milliseconds ttl() const noexcept { return ttl_; }
     /** The ttl that the store granted last. */
     [[nodiscard]] milliseconds granted_ttl() const noexcept { return granted_ttl_; }
+    /** How long the store may keep the claim from now on, whatever of what was asked has taken effect. */
+    [[nodiscard]] milliseconds longest_ttl() const noexcept;
     /** Time that was left until firing when the last renewal succeeded. */
     [[nodiscard]] Clock::duration last_margin() const noexcept { return last_margin_; }
 

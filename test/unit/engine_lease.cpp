@@ -74,6 +74,31 @@ TEST_CASE("who looks at a token before its timer has run is told the reason that
     }
 }
 
+TEST_CASE("a release is asked again for as long as an unanswered renewal may keep the key")
+{
+    HeldLease test;
+    test.lease.async_renew(10s, [](error_code) {});
+    test.runtime->run_ready();
+    test.lease.async_release([](error_code, ReleaseOutcome) {});
+    test.runtime->run_ready();
+    std::size_t asked = 0;
+    auto const begun = test.runtime->now();
+    Instant last_asked{};
+    while (test.runtime->now() < begun + 15s) {
+        while (!test.backend->releases.empty()) {
+            ++asked;
+            last_asked = test.runtime->now();
+            test.backend->answer(
+                test.backend->releases, Unknown{make_error_code(errc::store_unavailable), "no answer"});
+            test.runtime->run_ready();
+        }
+        test.runtime->run_for(5ms);
+    }
+    CHECK(asked > 10);
+    CHECK(last_asked > begun + 9s);
+    CHECK(last_asked <= begun + 10s);
+}
+
 TEST_CASE("without answers the token fires by valid_until less the notice, and validity never moves")
 {
     HeldLease test;
