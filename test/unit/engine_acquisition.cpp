@@ -373,6 +373,21 @@ TEST_CASE("what only a person can mend ends an acquisition at once, and diagnost
     CHECK(test.store->diagnostics().last_detail == "NOPERM: grant +set on ~k");
 }
 
+TEST_CASE("a claim that came too late to be sent leaves the reason that the store gave before")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "lock", .ttl = 3s});
+    Attempt<Lease> attempt;
+    attempt.start(lock, {.wait = 1s});
+    test.runtime->run_ready();
+    test.backend->answer(test.backend->claims, Refused{make_error_code(errc::store_refused), "READONLY", false});
+    REQUIRE(test.runtime->run_while_not([&] { return !test.backend->claims.empty(); }, 1s));
+    test.backend->answer(test.backend->claims, NotSent{{}, "still unwritten when its time was over", false});
+    test.runtime->run_for(1s);
+    CHECK(attempt.error == make_error_code(errc::store_refused));
+    CHECK(test.store->diagnostics().last_detail == "READONLY");
+}
+
 TEST_CASE("bad options are refused without any I/O")
 {
     ScriptedStore test;
