@@ -24,6 +24,7 @@ set(TENURE_PUBLIC_HEADERS
     statistics.hpp
     store.hpp
     tenure.hpp
+    testing.hpp
     version.hpp
     with_lease.hpp
 )

@@ -176,6 +176,24 @@ EvictReply Domain::evict(EvictRequest const& request, Instant now)
     return Evicted{remaining(entry->expires, now)};
 }
 
+void Domain::remove(std::string const& key)
+{
+    std::lock_guard const lock(mutex_);
+    entries_.erase(key);
+}
+
+void Domain::overwrite(std::string const& key, std::string owner, milliseconds ttl, Instant now)
+{
+    std::lock_guard const lock(mutex_);
+    entries_[key] = {std::move(owner), now + ttl, now};
+}
+
+bool Domain::held(std::string const& key, Instant now)
+{
+    std::lock_guard const lock(mutex_);
+    return find(key, now) != nullptr;
+}
+
 std::uint64_t Domain::subscribe(std::function<void()> wake, KeyRange range)
 {
     std::lock_guard const lock(mutex_);

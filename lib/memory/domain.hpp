@@ -33,6 +33,11 @@ public:
     [[nodiscard]] std::vector<KeyState> inspect(KeyRange const& range, Instant now) const;
     [[nodiscard]] EvictReply evict(EvictRequest const& request, Instant now);
 
+    /** Somebody removes a key, or writes it, whoever holds it: for tests. */
+    void remove(std::string const& key);
+    void overwrite(std::string const& key, std::string owner, std::chrono::milliseconds ttl, Instant now);
+    [[nodiscard]] bool held(std::string const& key, Instant now);
+
     /** `wake` is called, on the releasing thread, whenever a key is released with wake-ups; it must only post. */
     [[nodiscard]] std::uint64_t subscribe(std::function<void()> wake, KeyRange range);
     void unsubscribe(std::uint64_t id);

@@ -140,6 +140,7 @@ void Checker::answered(Process& process, Message const& message, Instant since)
         justified.until = std::max(justified.until, usable_until(since, message.ttl));
         justified.delivered = world_.now();
         if (message.answer == Answer::granted) {
+            justified.granted = justified.granted == 0 ? world_.now() : justified.granted;
             std::ranges::rotate(justified.tokens, justified.tokens.begin() + 1);
             justified.tokens.back() = message.token;
         }
@@ -207,7 +208,7 @@ void Checker::acquired(
     if (lease.key() != std::string(name_of(range)) + (range == RangeId::slots ? std::to_string(index) : ""))
         violate(Rule::s11, "the lease of slot " + std::to_string(index) + " is on the key " + lease.key());
     auto const& justified = justified_[holding.owner];
-    holding.answered = justified.delivered;
+    holding.answered = justified.granted;
     if (std::ranges::find(justified.tokens, lease.fencing_token()) == justified.tokens.end())
         violate(Rule::s10, "the lease's fencing token is not the one that the store gave");
     // if its process did nothing else meanwhile, it is as fresh as the answer

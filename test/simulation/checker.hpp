@@ -38,7 +38,7 @@ struct Holding {
     KeyId key = 0;
     OwnerId owner = 0;
     Ns granted = 0;
-    /// when the store's answer came
+    /// when the store's first grant came
     Ns answered = 0;
     /// its ttl was changed
     bool resized = false;
@@ -125,6 +125,8 @@ private:
         /// the last fencing tokens that were given to it
         std::array<std::uint64_t, 4> tokens{};
         Ns delivered = 0;
+        /// when the first grant came
+        Ns granted = 0;
         /// when anything about it was last asked or answered
         Ns last_asked = 0;
     };

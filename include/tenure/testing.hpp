@@ -1,0 +1,109 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/clock.hpp>
+#include <tenure/store.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/execution_context.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+/** For tests of code that uses tenure: virtual time and a store that fails on demand, so that the day on which the
+ * token fires can be had in a millisecond. Link `tenure::testing`. */
+namespace tenure::testing
+{
+
+/** Time that passes only when a test says so, and an execution context for the code under test. The same calls give the
+ *  same run, always.
+ *
+ *  Asio's own timers know nothing of it: code under test waits by `async_wait_for`.
+ *
+ *  @par Thread safety  One thread only.
+ *  @par Object lifetime  Outlives the stores and leases that were made with it. */
+class VirtualTime : public asio::execution_context
+{
+public:
+    VirtualTime();
+    VirtualTime(VirtualTime const&) = delete;
+    VirtualTime& operator=(VirtualTime const&) = delete;
+    ~VirtualTime();
+
+    [[nodiscard]] asio::any_io_executor get_executor() noexcept;
+    [[nodiscard]] Instant now() const noexcept;
+
+    /** Runs what is ready, and what that makes ready; no time passes. */
+    void run_ready();
+    /** Lets time pass, stopping at each timer on the way. What handlers throw is passed on. */
+    void run_for(Clock::duration duration);
+    /** Time passes and nothing runs: the process was stopped, or its loop was blocked. */
+    void skip(Clock::duration duration) noexcept;
+
+    /** Waits for virtual time to pass.
+     *
+     *  @par Completion signature  void(error_code)
+     *  @par Errors  asio::error::operation_aborted: cancelled by the caller
+     *  @par Per-operation cancellation  terminal, partial, total
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_wait_for(Clock::duration duration, CompletionToken&& token = {})
+    {
+        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWait{this}, token, duration);
+    }
+
+    /** For stores: its insides. */
+    struct State;
+    [[nodiscard]] std::shared_ptr<State> const& state() const noexcept { return state_; }
+
+private:
+    using WaitHandler = asio::any_completion_handler<void(error_code)>;
+    struct InitiateWait {
+        VirtualTime* time;
+        using executor_type = asio::any_io_executor;
+        [[nodiscard]] executor_type get_executor() const noexcept { return time->get_executor(); }
+        template <class Handler>
+        void operator()(Handler&& handler, Clock::duration duration) const
+        {
+            time->start_wait(duration, std::forward<Handler>(handler));
+        }
+    };
+    void start_wait(Clock::duration duration, WaitHandler handler);
+
+    std::shared_ptr<State> state_;
+};
+
+/** A store in virtual time that fails on demand. Copies are the same store. */
+class SimulatedStore
+{
+public:
+    explicit SimulatedStore(VirtualTime& time);
+
+    /** Opens it: each store that is opened stands for a process of its own. */
+    [[nodiscard]] Store open(std::string worker_name = "test");
+
+    /** How long an answer takes; none at first. */
+    void answer_after(Clock::duration delay);
+    /** False: nothing reaches the store, and whoever asks is told so. */
+    void reachable(bool is);
+    /** True: requests take effect, and their answers are lost. */
+    void lose_answers(bool does);
+
+    /** Somebody deletes the key: its holder loses the lease at the next renewal. */
+    void remove(std::string const& key);
+    /** Somebody else takes the key, for that long. */
+    void overwrite(std::string const& key, std::chrono::milliseconds ttl);
+    /** Whether anybody holds the key. */
+    [[nodiscard]] bool held(std::string const& key) const;
+
+    struct State;
+
+private:
+    std::shared_ptr<State> state_;
+};
+
+} // namespace tenure::testing

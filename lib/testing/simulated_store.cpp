@@ -1,0 +1,197 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "memory/domain.hpp"
+#include "virtual_time.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace tenure::testing
+{
+
+struct SimulatedStore::State {
+    explicit State(VirtualTime& of)
+        : time(of)
+    {
+    }
+
+    VirtualTime& time;
+    std::shared_ptr<memory::Domain> domain = memory::Domain::named("");
+    Clock::duration delay{};
+    bool reachable = true;
+    bool answers_lost = false;
+    /// of the stores that are open
+    std::vector<std::function<void()>> on_reachable;
+    std::uint64_t opened = 0;
+};
+
+namespace
+{
+
+/// a client gives an answer up after this time
+constexpr std::chrono::seconds patience{1};
+
+class Subscription final : public Watch
+{
+public:
+    Subscription(
+        std::shared_ptr<Runtime> const& runtime, std::shared_ptr<memory::Domain> domain, KeyRange const& range,
+        std::function<void(WatchEvent)> handler)
+        : domain_(std::move(domain))
+        , handler_(std::make_shared<std::function<void(WatchEvent)>>(std::move(handler)))
+    {
+        auto tell = [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchEvent event) {
+            if (auto const strand = runtime.lock())
+                strand->post([handler, event] {
+                    if (auto const alive = handler.lock())
+                        (*alive)(event);
+                });
+        };
+        id_ = domain_->subscribe([tell] { tell(WatchEvent::hint); }, range);
+        tell(WatchEvent::in_force);
+    }
+    Subscription(Subscription const&) = delete;
+    Subscription& operator=(Subscription const&) = delete;
+    ~Subscription() override { domain_->unsubscribe(id_); }
+
+private:
+    std::shared_ptr<memory::Domain> domain_;
+    std::shared_ptr<std::function<void(WatchEvent)>> handler_;
+    std::uint64_t id_ = 0;
+};
+
+class FailingBackend final : public Backend
+{
+public:
+    FailingBackend(std::shared_ptr<Runtime> runtime, std::shared_ptr<SimulatedStore::State> state)
+        : runtime_(std::move(runtime))
+        , state_(std::move(state))
+    {
+    }
+
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        ask<ClaimReply>([&](Instant now) { return state_->domain->claim(request, now); }, std::move(handler));
+    }
+    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    {
+        ask<RenewReply>([&](Instant now) { return state_->domain->renew(request, now); }, std::move(handler));
+    }
+    void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
+    {
+        ask<ReleaseReply>([&](Instant now) { return state_->domain->release(request, now); }, std::move(handler));
+    }
+    void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
+    {
+        ask<WithdrawReply>([&](Instant now) { return state_->domain->withdraw(request, now); }, std::move(handler));
+    }
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    {
+        return std::make_unique<Subscription>(runtime_, state_->domain, *range, std::move(handler));
+    }
+    void inspect(KeyRangePtr range, Instant, ReplyHandler<InspectReply> handler) override
+    {
+        ask<InspectReply>([&](Instant now) { return state_->domain->inspect(*range, now); }, std::move(handler));
+    }
+    void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
+    {
+        ask<EvictReply>([&](Instant now) { return state_->domain->evict(request, now); }, std::move(handler));
+    }
+    void examine(std::chrono::milliseconds, Instant, ReplyHandler<Findings> handler) override
+    {
+        reply(Findings{}, std::move(handler), state_->delay);
+    }
+    void on_reachable(std::function<void()> handler) override
+    {
+        state_->on_reachable.push_back([runtime = std::weak_ptr(runtime_), handler = std::move(handler)] {
+            if (auto const strand = runtime.lock())
+                strand->post(handler);
+        });
+    }
+    void shortest_ttl(std::chrono::milliseconds) override {}
+    [[nodiscard]] std::string describe() const override { return "simulated://"; }
+    void shutdown() noexcept override {}
+
+private:
+    template <class Reply, class Execute>
+    void ask(Execute execute, ReplyHandler<Reply> handler)
+    {
+        auto const unavailable = make_error_code(errc::store_unavailable);
+        if (!state_->reachable) {
+            reply(Reply(NotSent{unavailable, "the simulated store is not reachable", false}), std::move(handler), {});
+            return;
+        }
+        auto answer = Reply(execute(runtime_->now()));
+        if (state_->answers_lost)
+            reply(Reply(Unknown{unavailable, "the simulated store's answer is lost"}), std::move(handler), patience);
+        else
+            reply(std::move(answer), std::move(handler), state_->delay);
+    }
+
+    template <class Reply>
+    void reply(Reply answer, ReplyHandler<Reply> handler, Clock::duration delay)
+    {
+        Task task = [answer = std::move(answer), handler = std::move(handler)]() mutable {
+            std::move(handler)(std::move(answer));
+        };
+        if (delay == Clock::duration::zero())
+            runtime_->post(std::move(task));
+        else
+            runtime_->call_at(runtime_->now() + delay, std::move(task));
+    }
+
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<SimulatedStore::State> state_;
+};
+
+} // namespace
+
+SimulatedStore::SimulatedStore(VirtualTime& time)
+    : state_(std::make_shared<State>(time))
+{
+}
+
+Store SimulatedStore::open(std::string worker_name)
+{
+    auto runtime = make_runtime(state_->time, ++state_->opened);
+    auto backend = std::make_shared<FailingBackend>(runtime, state_);
+    return {std::move(runtime), std::move(backend), StoreOptions{std::move(worker_name), {}}};
+}
+
+void SimulatedStore::answer_after(Clock::duration delay)
+{
+    state_->delay = delay;
+}
+
+void SimulatedStore::reachable(bool is)
+{
+    bool const again = is && !state_->reachable;
+    state_->reachable = is;
+    if (again)
+        for (auto const& tell : state_->on_reachable)
+            tell();
+}
+
+void SimulatedStore::lose_answers(bool does)
+{
+    state_->answers_lost = does;
+}
+
+void SimulatedStore::remove(std::string const& key)
+{
+    state_->domain->remove(key);
+}
+
+void SimulatedStore::overwrite(std::string const& key, std::chrono::milliseconds ttl)
+{
+    state_->domain->overwrite(key, "somebody else", ttl, state_->time.now());
+}
+
+bool SimulatedStore::held(std::string const& key) const
+{
+    return state_->domain->held(key, state_->time.now());
+}
+
+} // namespace tenure::testing

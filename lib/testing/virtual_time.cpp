@@ -1,0 +1,205 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "virtual_time.hpp"
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+
+namespace tenure::testing
+{
+
+namespace
+{
+
+template <class Function>
+struct WorkOf final : VirtualTime::State::Work {
+    explicit WorkOf(Function work)
+        : function(std::move(work))
+    {
+    }
+    void run() override { std::move(function)(); }
+    Function function;
+};
+
+class Executor
+{
+public:
+    Executor(VirtualTime& context, std::shared_ptr<VirtualTime::State> state) noexcept
+        : context_(&context)
+        , state_(std::move(state))
+    {
+    }
+
+    template <class Function>
+    void execute(Function function) const
+    {
+        state_->ready.push_back(std::make_unique<WorkOf<Function>>(std::move(function)));
+    }
+
+    asio::execution_context& query(asio::execution::context_t) const noexcept { return *context_; }
+    static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept
+    {
+        return asio::execution::blocking.never;
+    }
+    [[nodiscard]] Executor require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
+
+    friend bool operator==(Executor const& left, Executor const& right) noexcept
+    {
+        return left.context_ == right.context_;
+    }
+    friend bool operator!=(Executor const& left, Executor const& right) noexcept { return !(left == right); }
+
+private:
+    VirtualTime* context_;
+    std::shared_ptr<VirtualTime::State> state_;
+};
+
+class VirtualRuntime final : public Runtime
+{
+public:
+    VirtualRuntime(VirtualTime& time, std::uint64_t seed)
+        : state_(time.state())
+        , executor_(time.get_executor())
+        , strand_(executor_)
+        , random_(seed)
+    {
+    }
+
+    [[nodiscard]] Instant now() const noexcept override { return state_->now; }
+    [[nodiscard]] std::uint64_t random() override
+    {
+        // splitmix64: any seed gives a full-period sequence
+        std::uint64_t z = (random_ += 0x9e3779b97f4a7c15U);
+        z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+        z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+        return z ^ (z >> 31U);
+    }
+    [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return executor_; }
+    [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }
+    void post(Task task) override { asio::post(strand_, std::move(task)); }
+    TimerId call_at(Instant when, Task task) override
+    {
+        return state_->at(
+            when, [strand = strand_, task = std::move(task)]() mutable { asio::post(strand, std::move(task)); });
+    }
+    void cancel(TimerId id) noexcept override { state_->cancel(id); }
+    [[nodiscard]] bool logs(LogLevel) const noexcept override { return false; }
+    void log(LogLevel, std::string_view) const noexcept override {}
+
+private:
+    std::shared_ptr<VirtualTime::State> state_;
+    asio::any_io_executor executor_;
+    Strand strand_;
+    std::uint64_t random_;
+};
+
+} // namespace
+
+std::uint64_t VirtualTime::State::at(Instant when, Task task)
+{
+    timers.emplace(std::pair(when, ++last_timer), std::move(task));
+    return last_timer;
+}
+
+void VirtualTime::State::cancel(std::uint64_t id) noexcept
+{
+    auto const found = std::ranges::find_if(timers, [id](auto const& timer) { return timer.first.second == id; });
+    if (found != timers.end())
+        timers.erase(found);
+}
+
+void VirtualTime::State::discard() noexcept
+{
+    while (!ready.empty() || !timers.empty()) {
+        std::exchange(timers, {}).clear();
+        std::exchange(ready, {}).clear();
+    }
+}
+
+VirtualTime::VirtualTime()
+    : state_(std::make_shared<State>())
+{
+}
+
+VirtualTime::~VirtualTime()
+{
+    state_->discard();
+    shutdown();
+    state_->discard();
+    destroy();
+}
+
+asio::any_io_executor VirtualTime::get_executor() noexcept
+{
+    return Executor(*this, state_);
+}
+
+Instant VirtualTime::now() const noexcept
+{
+    return state_->now;
+}
+
+void VirtualTime::run_ready()
+{
+    for (;;) {
+        if (!state_->ready.empty()) {
+            auto const work = std::move(state_->ready.front());
+            state_->ready.pop_front();
+            work->run();
+        } else if (!state_->timers.empty() && state_->timers.begin()->first.first <= state_->now) {
+            auto due = state_->timers.extract(state_->timers.begin());
+            std::move(due.mapped())();
+        } else {
+            return;
+        }
+    }
+}
+
+void VirtualTime::run_for(Clock::duration duration)
+{
+    auto const end = state_->now + duration;
+    run_ready();
+    while (!state_->timers.empty() && state_->timers.begin()->first.first <= end) {
+        state_->now = std::max(state_->now, state_->timers.begin()->first.first);
+        run_ready();
+    }
+    state_->now = std::max(state_->now, end);
+}
+
+void VirtualTime::skip(Clock::duration duration) noexcept
+{
+    state_->now += duration;
+}
+
+void VirtualTime::start_wait(Clock::duration duration, WaitHandler handler)
+{
+    auto waiting = std::make_shared<WaitHandler>(std::move(handler));
+    auto const executor = asio::get_associated_executor(*waiting, get_executor());
+    auto const finish = [waiting, executor](error_code error) {
+        if (*waiting)
+            asio::dispatch(executor, [handler = std::move(*waiting), error]() mutable { std::move(handler)(error); });
+    };
+    auto slot = asio::get_associated_cancellation_slot(*waiting);
+    auto const timer = state_->at(state_->now + duration, [finish, slot]() mutable {
+        if (slot.is_connected())
+            slot.clear();
+        finish({});
+    });
+    if (slot.is_connected())
+        slot.assign([state = state_, timer, finish](asio::cancellation_type) {
+            state->cancel(timer);
+            // never inside the call that cancels
+            state->at(state->now, [finish] { finish(asio::error::operation_aborted); });
+        });
+}
+
+std::shared_ptr<Runtime> make_runtime(VirtualTime& time, std::uint64_t seed)
+{
+    return std::make_shared<VirtualRuntime>(time, seed);
+}
+
+} // namespace tenure::testing
