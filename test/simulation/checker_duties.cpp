@@ -180,7 +180,9 @@ void Checker::judge_loss(Process& process, Holding const& holding)
             violate(Rule::l2, "a lease was ended by a failed renewal, and none had failed");
         break;
     case LossReason::lost:
-        if (!holding.robbed && world_.server.held(holding.key) && world_.server.key(holding.key).owner == holding.owner)
+        // a claim that was under way may have taken anew what the store had lost
+        if (world_.server.last_trouble < holding.granted && world_.server.held(holding.key) &&
+            world_.server.key(holding.key).owner == holding.owner)
             violate(Rule::l2, "a lease was ended as lost, and the store still has it");
         break;
     case LossReason::expired: {
