@@ -26,8 +26,10 @@ HandlerBatch::~HandlerBatch()
 {
     innermost = outer_;
     try {
-        for (auto& handler : handlers_)
-            asio::post(runtime_.executor(), std::move(handler));
+        if (first_)
+            post(runtime_.executor(), std::move(first_));
+        for (auto& handler : more_)
+            post(runtime_.executor(), std::move(handler));
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: they are destroyed uncalled, as Asio itself would do
     }
 }
@@ -36,8 +38,17 @@ bool HandlerBatch::take(Task& handler)
 {
     if (innermost == nullptr || innermost->phase_ != Phase::collecting)
         return false;
-    innermost->handlers_.push_back(std::move(handler));
+    if (innermost->first_)
+        innermost->more_.push_back(std::move(handler));
+    else
+        innermost->first_ = std::move(handler);
     return true;
+}
+
+void HandlerBatch::post(asio::any_io_executor const& executor, Task handler)
+{
+    // as a function that is no handler: Asio would ask a handler for an executor of its own, and allocate the answer
+    asio::post(executor, [handler = std::move(handler)]() mutable { std::move(handler)(); });
 }
 
 bool HandlerBatch::calls_the_only_one() noexcept
@@ -48,10 +59,9 @@ bool HandlerBatch::calls_the_only_one() noexcept
 void HandlerBatch::run()
 {
     phase_ = Phase::over;
-    if (handlers_.size() != 1)
+    if (!first_ || !more_.empty())
         return;
-    auto handler = std::move(handlers_.front());
-    handlers_.clear();
+    auto handler = std::move(first_);
     phase_ = Phase::calling;
     std::move(handler)();
     phase_ = Phase::over;

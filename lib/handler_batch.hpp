@@ -26,6 +26,9 @@ public:
     /** Takes a user's handler if this thread collects them; false: it must be posted. */
     [[nodiscard]] static bool take(Task& handler);
 
+    /** Posts it. */
+    static void post(asio::any_io_executor const& executor, Task handler);
+
     /** This thread calls the only handler that was ready: nothing else will be asked for in this turn. */
     [[nodiscard]] static bool calls_the_only_one() noexcept;
 
@@ -38,7 +41,9 @@ private:
     Runtime const& runtime_;
     HandlerBatch* outer_;
     Phase phase_ = Phase::collecting;
-    std::vector<Task> handlers_;
+    /// the only one, in the usual case
+    Task first_;
+    std::vector<Task> more_;
 };
 
 } // namespace tenure

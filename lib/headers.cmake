@@ -9,6 +9,8 @@ set(TENURE_PUBLIC_HEADERS
     connect.hpp
     detail/handler_executor.hpp
     detail/pool_run.hpp
+    detail/strand_target.hpp
+    detail/user_handler.hpp
     errc.hpp
     key_range.hpp
     lease.hpp

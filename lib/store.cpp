@@ -54,7 +54,7 @@ make_handle(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, 
 /** Starts a question to the store: `ask(core, call)` on the strand. */
 template <class Result, class Ask>
 void start_question(
-    std::shared_ptr<engine::Handle> handle, asio::any_completion_handler<void(error_code, Result)> handler, Ask ask)
+    std::shared_ptr<engine::Handle> handle, detail::UserHandler<void(error_code, Result)> handler, Ask ask)
 {
     auto const runtime = handle->core()->runtime();
     auto call = engine::Call<Result>::start(std::move(handler), runtime);

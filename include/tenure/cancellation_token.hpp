@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <boost/asio/any_completion_handler.hpp>
+#include <tenure/detail/user_handler.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -88,7 +89,7 @@ public:
     }
 
 private:
-    using WaitHandler = asio::any_completion_handler<void(error_code)>;
+    using WaitHandler = detail::UserHandler<void(error_code)>;
     struct InitiateWait {
         std::shared_ptr<engine::TokenState> state;
         asio::any_io_executor executor;
@@ -97,7 +98,7 @@ private:
         template <class Handler>
         void operator()(Handler&& handler) const
         {
-            start_wait(state, std::forward<Handler>(handler));
+            start_wait(state, {std::forward<Handler>(handler), executor});
         }
     };
     static void start_wait(std::shared_ptr<engine::TokenState> const& state, WaitHandler handler);

@@ -156,8 +156,8 @@ public:
 
 private:
     using RecordPtr = std::shared_ptr<engine::LeaseRecord>;
-    using ReleaseHandler = asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
-    using WaitHandler = asio::any_completion_handler<void(error_code)>;
+    using ReleaseHandler = detail::UserHandler<void(error_code, ReleaseOutcome)>;
+    using WaitHandler = detail::UserHandler<void(error_code)>;
 
     struct Initiate {
         RecordPtr record;
@@ -169,21 +169,21 @@ private:
         template <class Handler>
         void operator()(Handler&& handler) const
         {
-            start_release(this->record, std::forward<Handler>(handler));
+            start_release(this->record, {std::forward<Handler>(handler), this->executor});
         }
     };
     struct InitiateRenew : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds ttl) const
         {
-            start_renew(this->record, ttl, std::forward<Handler>(handler));
+            start_renew(this->record, ttl, {std::forward<Handler>(handler), this->executor});
         }
     };
     struct InitiateWaitAtRisk : Initiate {
         template <class Handler>
         void operator()(Handler&& handler) const
         {
-            start_wait_at_risk(this->record, std::forward<Handler>(handler));
+            start_wait_at_risk(this->record, {std::forward<Handler>(handler), this->executor});
         }
     };
 

@@ -5,7 +5,6 @@
 #include <tenure/options.hpp>
 #include <tenure/store.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
@@ -91,7 +90,7 @@ public:
 
 private:
     using ContestPtr = std::shared_ptr<engine::Contest>;
-    using AcquireHandler = asio::any_completion_handler<void(error_code, Lease)>;
+    using AcquireHandler = detail::UserHandler<void(error_code, Lease)>;
 
     struct InitiateAcquire {
         ContestPtr contest;
@@ -102,7 +101,7 @@ private:
         template <class Handler>
         void operator()(Handler&& handler, AcquireOptions const& options) const
         {
-            start_acquire(contest, options, only_try, std::forward<Handler>(handler));
+            start_acquire(contest, options, only_try, {std::forward<Handler>(handler), executor});
         }
     };
     static void

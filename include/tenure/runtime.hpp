@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/clock.hpp>
+#include <tenure/detail/strand_target.hpp>
 #include <tenure/log.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
@@ -19,7 +20,7 @@ namespace asio = boost::asio;
 /** Work that runs later, once; move-only. */
 using Task = asio::any_completion_handler<void()>;
 
-using Strand = asio::strand<asio::any_io_executor>;
+using Strand = asio::strand<detail::StrandTarget>;
 
 /** What the engine and the stores get from outside: time, timers, randomness, a place to run, a log.
  *

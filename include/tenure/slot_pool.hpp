@@ -6,7 +6,6 @@
 #include <tenure/slot.hpp>
 #include <tenure/store.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
@@ -124,7 +123,7 @@ public:
 
 private:
     using ContestPtr = std::shared_ptr<engine::Contest>;
-    using AcquireHandler = asio::any_completion_handler<void(error_code, Slot)>;
+    using AcquireHandler = detail::UserHandler<void(error_code, Slot)>;
 
     struct InitiateAcquire {
         ContestPtr contest;
@@ -135,7 +134,7 @@ private:
         template <class Handler>
         void operator()(Handler&& handler, AcquireOptions const& options) const
         {
-            start_acquire(contest, options, only_try, std::forward<Handler>(handler));
+            start_acquire(contest, options, only_try, {std::forward<Handler>(handler), executor});
         }
     };
     static void

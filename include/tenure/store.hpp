@@ -2,11 +2,11 @@
 #pragma once
 
 #include <tenure/backend.hpp>
+#include <tenure/detail/user_handler.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/log.hpp>
 #include <tenure/statistics.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -122,9 +122,9 @@ public:
 
 private:
     using HandlePtr = std::shared_ptr<engine::Handle>;
-    using InspectHandler = asio::any_completion_handler<void(error_code, std::vector<KeyState>)>;
-    using EvictHandler = asio::any_completion_handler<void(error_code, std::chrono::milliseconds)>;
-    using ExamineHandler = asio::any_completion_handler<void(error_code, Findings)>;
+    using InspectHandler = detail::UserHandler<void(error_code, std::vector<KeyState>)>;
+    using EvictHandler = detail::UserHandler<void(error_code, std::chrono::milliseconds)>;
+    using ExamineHandler = detail::UserHandler<void(error_code, Findings)>;
 
     struct Initiate {
         HandlePtr handle;
@@ -136,7 +136,7 @@ private:
         template <class Handler>
         void operator()(Handler&& handler, KeyRangePtr range) const
         {
-            start_inspect(this->handle, std::move(range), std::forward<Handler>(handler));
+            start_inspect(this->handle, std::move(range), {std::forward<Handler>(handler), this->executor});
         }
     };
     struct InitiateEvict : Initiate {
@@ -146,14 +146,14 @@ private:
         {
             start_evict(
                 this->handle, std::move(range), index, std::move(owner), std::move(who),
-                std::forward<Handler>(handler));
+                {std::forward<Handler>(handler), this->executor});
         }
     };
     struct InitiateExamine : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds ttl) const
         {
-            start_examine(this->handle, ttl, std::forward<Handler>(handler));
+            start_examine(this->handle, ttl, {std::forward<Handler>(handler), this->executor});
         }
     };
 

@@ -23,7 +23,7 @@ template <class... Results>
 class Call : public std::enable_shared_from_this<Call<Results...>>
 {
 public:
-    using Handler = asio::any_completion_handler<void(error_code, Results...)>;
+    using Handler = detail::UserHandler<void(error_code, Results...)>;
 
     /** On the thread of the initiating call, which is the only one that may touch the handler's cancellation slot. */
     [[nodiscard]] static std::shared_ptr<Call> start(Handler handler, std::shared_ptr<Runtime> const& runtime)

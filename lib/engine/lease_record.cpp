@@ -100,7 +100,7 @@ void LeaseRecord::tell_risk_waiters(error_code error)
     Waiters::post_all(std::move(waiting), error);
 }
 
-void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, asio::any_completion_handler<void(error_code)> handler)
+void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, detail::UserHandler<void(error_code)> handler)
 {
     Waiters::Handler pending(std::move(handler), record->runtime_->executor());
     auto slot = pending.slot();

@@ -63,7 +63,7 @@ public:
      * to it; null if somebody has released before. */
     [[nodiscard]] std::shared_ptr<Handle> begin_release() noexcept;
 
-    static void wait_at_risk(LeaseRecordPtr const& record, asio::any_completion_handler<void(error_code)> handler);
+    static void wait_at_risk(LeaseRecordPtr const& record, detail::UserHandler<void(error_code)> handler);
 
     // -- on the strand: the keeper's --
 

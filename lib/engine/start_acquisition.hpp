@@ -16,7 +16,7 @@ namespace tenure::engine
 template <class Holding>
 void start_acquisition(
     std::shared_ptr<Contest> const& contest, AcquireOptions const& options, bool only_try,
-    asio::any_completion_handler<void(error_code, Holding)> handler)
+    detail::UserHandler<void(error_code, Holding)> handler)
 {
     auto const& core = contest->handle()->core();
     PendingHandler<void(error_code, Holding)> pending(std::move(handler), core->runtime()->executor());

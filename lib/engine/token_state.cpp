@@ -106,7 +106,7 @@ std::stop_token TokenState::stop_token()
     return stop_source_->get_token();
 }
 
-void TokenState::wait(std::shared_ptr<TokenState> const& state, asio::any_completion_handler<void(error_code)> handler)
+void TokenState::wait(std::shared_ptr<TokenState> const& state, detail::UserHandler<void(error_code)> handler)
 {
     Waiters::Handler pending(std::move(handler), state->executor());
     auto slot = pending.slot();

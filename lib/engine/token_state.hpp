@@ -48,7 +48,7 @@ public:
     [[nodiscard]] std::stop_token stop_token();
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return runtime_->executor(); }
 
-    static void wait(std::shared_ptr<TokenState> const& state, asio::any_completion_handler<void(error_code)> handler);
+    static void wait(std::shared_ptr<TokenState> const& state, detail::UserHandler<void(error_code)> handler);
 
 private:
     enum class Phase : unsigned char { live, fired, ended };

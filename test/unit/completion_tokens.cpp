@@ -288,6 +288,23 @@ TEST_CASE("a handler runs on its own executor")
     elsewhere.join();
 }
 
+TEST_CASE("a handler runs on its own executor where that can do no more than run completions")
+{
+    asio::io_context context;
+    asio::thread_pool elsewhere{1};
+    auto pool = memory_pool(context.get_executor());
+    std::promise<bool> told;
+    pool.async_acquire(asio::bind_executor(
+        asio::any_completion_executor(elsewhere.get_executor()),
+        [&, executor = elsewhere.get_executor()](error_code error, Slot slot) {
+            told.set_value(!error && slot.valid() && executor.running_in_this_thread());
+        }));
+    auto future = told.get_future();
+    run_until(context, [&] { return ready(future); });
+    CHECK(future.get());
+    elsewhere.join();
+}
+
 TEST_CASE("a handler whose type is erased is called")
 {
     asio::io_context context;
