@@ -32,9 +32,10 @@ Instant deadline_after(Instant now, milliseconds wait)
 
 void append_hex(std::string& text, std::uint64_t number)
 {
-    constexpr std::array digits{'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
-    for (int shift = 60; shift >= 0; shift -= 4)
-        text += digits.at((number >> static_cast<unsigned>(shift)) & 0xfU);
+    std::array<char, 16> digits{};
+    for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, number >>= 4U)
+        *digit = "0123456789abcdef"[number & 0xfU];
+    text.append(digits.data(), digits.size());
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "lease_record.hpp"
 #include "lease_terms.hpp"
 #include "pending_handler.hpp"
+#include "recycling_list.hpp"
 
 #include <tenure/backend.hpp>
 #include <tenure/lease.hpp>
@@ -13,7 +14,6 @@
 #include <tenure/runtime.hpp>
 #include <tenure/slot.hpp>
 
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,8 +34,6 @@ class Core;
 class Acquisition : public std::enable_shared_from_this<Acquisition>
 {
 public:
-    using LeaseHandler = asio::any_completion_handler<void(error_code, Lease)>;
-    using SlotHandler = asio::any_completion_handler<void(error_code, Slot)>;
     using Handler = std::variant<PendingHandler<void(error_code, Lease)>, PendingHandler<void(error_code, Slot)>>;
 
     Acquisition(
@@ -92,7 +90,7 @@ private:
     Runtime::TimerId timer_ = 0;
     Instant timer_at_ = Instant::max();
     /// where the core keeps it
-    std::list<std::shared_ptr<Acquisition>>::iterator position_;
+    RecyclingList<std::shared_ptr<Acquisition>>::iterator position_;
 };
 
 } // namespace tenure::engine

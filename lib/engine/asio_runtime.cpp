@@ -2,12 +2,12 @@
 #include "asio_runtime.hpp"
 
 #include "random_pool.hpp"
+#include "timer_queue.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace tenure::engine
@@ -36,27 +36,22 @@ public:
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return executor_; }
     [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }
 
-    void post(Task task) override { asio::post(strand_, std::move(task)); }
+    // as a function that is no handler: Asio would ask a handler for an executor of its own, and allocate the answer
+    void post(Task task) override
+    {
+        asio::post(strand_, [task = std::move(task)]() mutable { std::move(task)(); });
+    }
 
     TimerId call_at(Instant when, Task task) override
     {
-        auto const id = ++last_id_;
-        timers_.emplace(std::pair(when, id), std::move(task));
-        due_.emplace(id, when);
+        auto const id = timers_.add(when, std::move(task));
         if (when < armed_for_)
             arm();
         return id;
     }
 
-    void cancel(TimerId id) noexcept override
-    {
-        auto const found = due_.find(id);
-        if (found == due_.end())
-            return;
-        timers_.erase({found->second, id});
-        due_.erase(found);
-        // the alarm is left as it is and finds nothing to do: timers come and go far more often than they ring
-    }
+    // the alarm is left as it is and finds nothing to do: timers come and go far more often than they ring
+    void cancel(TimerId id) noexcept override { timers_.remove(id); }
 
     [[nodiscard]] bool logs(LogLevel) const noexcept override { return static_cast<bool>(log_); }
 
@@ -75,7 +70,7 @@ private:
     void arm()
     {
         auto const now = Clock::now();
-        auto const first = timers_.begin()->first.first;
+        auto const first = timers_.first_due();
         auto const sleep = std::clamp<Clock::duration>(first - now, Clock::duration::zero(), longest_sleep);
         armed_for_ = std::min(first, now + sleep);
         auto const arming = ++arming_;
@@ -103,17 +98,9 @@ private:
     void run_until(Instant now)
     {
         // what these tasks set for this very moment waits for the next turn: the strand has others to serve
-        auto const newest = last_id_;
-        for (auto next = timers_.begin(); next != timers_.end() && next->first.first <= now;) {
-            if (next->first.second > newest) {
-                ++next;
-                continue;
-            }
-            auto due = timers_.extract(next);
-            due_.erase(due.key().second);
-            std::move(due.mapped())();
-            next = timers_.begin();
-        }
+        auto const newest = timers_.added();
+        while (auto due = timers_.take_due(now, newest))
+            std::move(due)();
     }
 
     void arm_again()
@@ -130,9 +117,7 @@ private:
     RandomPool random_;
 
     // -- on the strand --
-    std::map<std::pair<Instant, TimerId>, Task> timers_;
-    std::map<TimerId, Instant> due_;
-    TimerId last_id_ = 0;
+    TimerQueue timers_;
     /// when the alarm will ring; max: it is not set
     Instant armed_for_ = Instant::max();
     /// tells the present setting of the alarm from one whose handler was already on its way

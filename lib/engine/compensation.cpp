@@ -53,7 +53,7 @@ void Compensation::withdraw(KeyRangePtr range, std::string owner, bool wake_ups,
 
 void Compensation::begin(ItemPtr const& item)
 {
-    item->position = items_.insert(items_.end(), item);
+    item->position = items_.push_back(item);
     item->tell_at = runtime_->now() + patience;
     ask(item);
 }
@@ -169,7 +169,7 @@ void Compensation::hurry(Instant give_up_at)
 void Compensation::close()
 {
     on_idle_ = nullptr;
-    auto const all = std::exchange(items_, {});
+    auto const all = items_.take_all();
     for (auto const& item : all) {
         item->finished = true;
         runtime_->cancel(std::exchange(item->timer, 0));

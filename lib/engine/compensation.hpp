@@ -1,13 +1,14 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "recycling_list.hpp"
+
 #include <tenure/backend.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/runtime.hpp>
 
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 
@@ -69,7 +70,7 @@ private:
         /// one of them may have taken effect
         bool may_be_done = false;
         bool finished = false;
-        std::list<std::shared_ptr<Item>>::iterator position;
+        RecyclingList<std::shared_ptr<Item>>::iterator position;
     };
     using ItemPtr = std::shared_ptr<Item>;
 
@@ -83,7 +84,7 @@ private:
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Backend> backend_;
     Journal& journal_;
-    std::list<ItemPtr> items_;
+    RecyclingList<ItemPtr> items_;
     std::function<void()> on_idle_;
 };
 

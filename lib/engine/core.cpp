@@ -61,7 +61,7 @@ bool Core::same_process() const noexcept
 void Core::add(std::shared_ptr<Acquisition> acquisition)
 {
     auto& added = *acquisition;
-    added.position_ = acquisitions_.insert(acquisitions_.end(), std::move(acquisition));
+    added.position_ = acquisitions_.push_back(std::move(acquisition));
     counters_.waiting.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -165,7 +165,7 @@ void Core::abandon() noexcept
         gates_.close();
         if (mutated(Mutant::waiters_outlive_context))
             return;
-        auto const acquisitions = std::exchange(acquisitions_, {});
+        auto const acquisitions = acquisitions_.take_all();
         for (auto const& acquisition : acquisitions)
             acquisition->abandon();
         compensation_->close();

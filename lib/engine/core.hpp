@@ -9,13 +9,13 @@
 #include "journal.hpp"
 #include "keeper.hpp"
 #include "lease_record.hpp"
+#include "recycling_list.hpp"
 
 #include <tenure/backend.hpp>
 #include <tenure/runtime.hpp>
 
 #include <atomic>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <string>
 
@@ -80,7 +80,7 @@ private:
     std::shared_ptr<Compensation> compensation_;
     Gates gates_;
     /// acquisitions under way
-    std::list<std::shared_ptr<Acquisition>> acquisitions_;
+    RecyclingList<std::shared_ptr<Acquisition>> acquisitions_;
     /// no public object is left
     bool closing_ = false;
     /// itself, from then until it is closed: nobody else owns it any more

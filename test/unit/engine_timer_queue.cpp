@@ -1,0 +1,132 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include <engine/timer_queue.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace
+{
+
+using std::chrono::milliseconds;
+using tenure::Instant;
+using tenure::engine::TimerQueue;
+
+Instant at(int when)
+{
+    return Instant{} + milliseconds(when);
+}
+
+/** Runs all that is due, and says what ran. */
+std::vector<int> run(TimerQueue& queue, std::vector<int>& ran, int now)
+{
+    ran.clear();
+    auto const among = queue.added();
+    while (auto due = queue.take_due(at(now), among))
+        std::move(due)();
+    return ran;
+}
+
+} // namespace
+
+TEST_CASE("timers run in the order in which they are due, and those due together in the order they were set")
+{
+    TimerQueue queue;
+    std::vector<int> ran;
+    for (auto const& [when, name] : {std::pair{30, 1}, {10, 2}, {20, 3}, {10, 4}})
+        (void)queue.add(at(when), [&ran, name = name] { ran.push_back(name); });
+    CHECK(queue.first_due() == at(10));
+    CHECK(run(queue, ran, 20) == std::vector{2, 4, 3});
+    CHECK(queue.first_due() == at(30));
+    CHECK(run(queue, ran, 29).empty());
+    CHECK(run(queue, ran, 30) == std::vector{1});
+    CHECK(queue.empty());
+    CHECK(queue.first_due() == Instant::max());
+}
+
+TEST_CASE("a timer that was removed does not run, and its name then means nothing")
+{
+    TimerQueue queue;
+    std::vector<int> ran;
+    auto const first = queue.add(at(1), [&ran] { ran.push_back(1); });
+    CHECK(queue.remove(first));
+    CHECK_FALSE(queue.remove(first));
+    CHECK_FALSE(queue.remove(0));
+    CHECK(queue.empty());
+    // it gets the place of the first, and not its name
+    auto const second = queue.add(at(2), [&ran] { ran.push_back(2); });
+    CHECK_FALSE(queue.remove(first));
+    CHECK(queue.first_due() == at(2));
+    CHECK(run(queue, ran, 5) == std::vector{2});
+    CHECK_FALSE(queue.remove(second));
+}
+
+TEST_CASE("what a timer sets waits for the next round even where it is due already")
+{
+    TimerQueue queue;
+    std::vector<int> ran;
+    (void)queue.add(at(1), [&] {
+        ran.push_back(1);
+        (void)queue.add(at(0), [&ran] { ran.push_back(2); });
+    });
+    CHECK(run(queue, ran, 5) == std::vector{1});
+    CHECK(run(queue, ran, 5) == std::vector{2});
+}
+
+TEST_CASE("a timer may remove itself and others while it runs or is dropped")
+{
+    TimerQueue queue;
+    std::vector<int> ran;
+    TimerQueue::Id self = 0;
+    auto const other = queue.add(at(2), [&ran] { ran.push_back(2); });
+    self = queue.add(at(1), [&] {
+        ran.push_back(1);
+        CHECK_FALSE(queue.remove(self));
+        CHECK(queue.remove(other));
+    });
+    CHECK(run(queue, ran, 5) == std::vector{1});
+
+    auto const third = queue.add(at(3), [] {});
+    auto guard = std::shared_ptr<void>(nullptr, [&](void*) { CHECK(queue.remove(third)); });
+    auto const holder = queue.add(at(4), [guard = std::move(guard)] {});
+    CHECK(queue.remove(holder));
+    CHECK(queue.empty());
+}
+
+TEST_CASE("a hundred thousand timers that come and go behave like a sorted map")
+{
+    TimerQueue queue;
+    std::mt19937_64 random(7);
+    std::map<std::pair<Instant, std::uint64_t>, TimerQueue::Id> expected;
+    std::vector<std::uint64_t> ran;
+    int now = 0;
+    for (std::uint64_t number = 1; number <= 100'000; ++number) {
+        auto const when = at(now + static_cast<int>(random() % 10'000));
+        expected[{when, number}] = queue.add(when, [&ran, number] { ran.push_back(number); });
+        if (random() % 8 != 0 && !expected.empty()) {
+            auto const one =
+                std::next(expected.begin(), static_cast<long>(random() % std::min<std::size_t>(expected.size(), 20)));
+            REQUIRE(queue.remove(one->second));
+            expected.erase(one);
+        }
+        if (random() % 50 == 0) {
+            now += static_cast<int>(random() % 100);
+            ran.clear();
+            auto const among = queue.added();
+            while (auto due = queue.take_due(at(now), among))
+                std::move(due)();
+            std::vector<std::uint64_t> due;
+            while (!expected.empty() && expected.begin()->first.first <= at(now)) {
+                due.push_back(expected.begin()->first.second);
+                expected.erase(expected.begin());
+            }
+            REQUIRE(ran == due);
+            REQUIRE(queue.first_due() == (expected.empty() ? Instant::max() : expected.begin()->first.first));
+        }
+    }
+}
