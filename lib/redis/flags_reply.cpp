@@ -10,12 +10,9 @@ std::optional<Flags> read_flags(resp::Value const& reply, std::size_t keys)
     Flags flags;
     if (!reply.is_string() || text.size() < keys)
         return std::nullopt;
-    flags.own.reserve(keys);
-    for (char const c : text.substr(0, keys)) {
-        if (c != '0' && c != '1')
-            return std::nullopt;
-        flags.own.push_back(c == '1');
-    }
+    flags.own = text.substr(0, keys);
+    if (flags.own.find_first_not_of("01") != std::string::npos)
+        return std::nullopt;
     text.remove_prefix(keys);
     if (!text.empty() && text != "!")
         return std::nullopt;

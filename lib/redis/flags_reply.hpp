@@ -5,15 +5,15 @@
 
 #include <cstddef>
 #include <optional>
-#include <vector>
+#include <string>
 
 namespace tenure::redis
 {
 
 /** The answer of the scripts that compare several keys with their owners (see scripts.hpp). */
 struct Flags {
-    /// for each key whether it bore its owner
-    std::vector<bool> own;
+    /// for each key '1' if it bore its owner, else '0'
+    std::string own;
     bool publish_refused = false;
 };
 

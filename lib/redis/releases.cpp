@@ -24,38 +24,75 @@ constexpr std::size_t releases_per_call = 100;
 
 void Releases::add(ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {
-    pending_.push_back({std::move(request), std::move(handler)});
-    if (pending_.size() > 1)
+    Pending pending{std::move(request), std::move(handler)};
+    if (pending_.empty() && under_way_ == 0) {
+        send_single(std::move(pending));
         return;
-    if (under_way_ == 0)
-        flush();
-    else
+    }
+    pending_.push_back(std::move(pending));
+    if (pending_.size() == 1)
         node_->runtime().post([self = shared_from_this()] { self->flush(); });
 }
 
 void Releases::flush()
 {
-    if (!pending_.empty())
-        send(std::exchange(pending_, {}));
-}
-
-void Releases::send(Batch all)
-{
     // What waits for a connection keeps its own time limit, so nothing is joined then.
     std::size_t const limit = node_->route()->ready() ? releases_per_call : 1;
-    auto const native = node_->native_delete();
     Batch batch;
-    for (auto& pending : all) {
-        if (native != Node::NativeDelete::none && !(pending.request.wake_ups && node_->may_publish())) {
-            send_natively(std::move(pending), native == Node::NativeDelete::delifeq ? "DELIFEQ" : "DELEX");
+    for (auto& pending : std::exchange(pending_, {})) {
+        if (does_natively(pending.request)) {
+            send_single(std::move(pending));
             continue;
         }
         batch.push_back(std::move(pending));
         if (batch.size() == limit)
-            send_script(std::exchange(batch, {}));
+            send(std::exchange(batch, {}));
     }
     if (!batch.empty())
+        send(std::move(batch));
+}
+
+bool Releases::does_natively(ReleaseRequest const& request) const
+{
+    return node_->native_delete() != Node::NativeDelete::none && !(request.wake_ups && node_->may_publish());
+}
+
+void Releases::send(Batch batch)
+{
+    if (batch.size() == 1)
+        send_single(std::move(batch.front()));
+    else
         send_script(std::move(batch));
+}
+
+void Releases::send_single(Pending pending)
+{
+    if (does_natively(pending.request))
+        send_natively(std::move(pending));
+    else
+        send_script(std::move(pending), false);
+}
+
+void Releases::send_script(Pending pending, bool by_text)
+{
+    ++under_way_;
+    auto const& script = scripts::release();
+    auto const& [claim, not_after, wake_ups] = pending.request;
+    auto const until = not_after;
+    auto const channel = wake_ups && node_->may_publish() ? channel_of(*claim->range) : std::string();
+    std::string_view const name = by_text ? "EVAL" : "EVALSHA";
+    auto const& body = by_text ? script.text : script.sha;
+    auto command = channel.empty() ? resp::Command(name, body, 1, claim->key(), claim->owner)
+                                   : resp::Command(name, body, 1, claim->key(), claim->owner, channel);
+    node_->route()->execute(
+        std::move(command), until,
+        [self = shared_from_this(), pending = std::move(pending), by_text](Outcome outcome) mutable {
+            --self->under_way_;
+            if (!by_text && is_unknown_script(outcome))
+                self->send_script(std::move(pending), true);
+            else
+                self->answered({&pending, 1}, std::move(outcome));
+        });
 }
 
 void Releases::send_script(Batch batch)
@@ -83,13 +120,13 @@ void Releases::send_script(Batch batch)
     run_script(
         node_->route(), std::move(call),
         [self = shared_from_this(), batch = std::move(batch)](Outcome outcome) mutable {
-            self->answered(std::move(batch), std::move(outcome));
+            --self->under_way_;
+            self->answered(batch, std::move(outcome));
         });
 }
 
-void Releases::answered(Batch batch, Outcome outcome)
+void Releases::answered(std::span<Pending> batch, Outcome outcome)
 {
-    --under_way_;
     if (outcome.delivery != Delivery::answered) {
         for (auto& pending : batch)
             std::move(pending.handler)(undelivered<ReleaseReply>(Outcome(outcome)));
@@ -114,7 +151,7 @@ void Releases::answered(Batch batch, Outcome outcome)
         auto& [request, handler] = batch[i];
         if (!flags)
             std::move(handler)(ReleaseReply(nonsense(*node_, request.claim->key())));
-        else if (flags->own[i])
+        else if (flags->own[i] == '1')
             std::move(handler)(ReleaseReply(Released{}));
         else
             std::move(handler)(ReleaseReply(NotOwner{}));
@@ -130,20 +167,16 @@ void Releases::retry_alone(Pending pending, Refused reason)
         else
             std::move(handler)(std::move(reply));
     };
-    Batch single;
-    single.push_back({std::move(pending.request), std::move(handler)});
-    send_script(std::move(single));
+    send_script({std::move(pending.request), std::move(handler)}, false);
 }
 
-void Releases::send_natively(Pending pending, std::string_view name)
+void Releases::send_natively(Pending pending)
 {
     ++under_way_;
     auto const& claim = *pending.request.claim;
-    resp::Command command(name);
-    command.add(claim.key());
-    if (name == "DELEX")
-        command.add("IFEQ");
-    command.add(claim.owner);
+    auto command = node_->native_delete() == Node::NativeDelete::delifeq
+                       ? resp::Command("DELIFEQ", claim.key(), claim.owner)
+                       : resp::Command("DELEX", claim.key(), "IFEQ", claim.owner);
     auto const not_after = pending.request.not_after;
     node_->route()->execute(
         std::move(command), not_after,

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 #include <memory>
-#include <string_view>
+#include <span>
 #include <vector>
 
 namespace tenure::redis
@@ -36,10 +36,14 @@ private:
     using Batch = std::vector<Pending>;
 
     void flush();
-    void send(Batch all);
+    void send(Batch batch);
+    void send_single(Pending pending);
+    [[nodiscard]] bool does_natively(ReleaseRequest const& request) const;
+    void send_natively(Pending pending);
+    /// `by_text`: the server does not know the script by its name
+    void send_script(Pending pending, bool by_text);
     void send_script(Batch batch);
-    void send_natively(Pending pending, std::string_view command);
-    void answered(Batch batch, Outcome outcome);
+    void answered(std::span<Pending> batch, Outcome outcome);
     void retry_alone(Pending pending, Refused reason);
 
     NodePtr node_;

@@ -132,7 +132,7 @@ void Renewals::answered(Batch batch, Outcome outcome)
         auto& [request, handler] = batch[i];
         if (!flags)
             std::move(handler)(RenewReply(nonsense(*node_, request.claim->key())));
-        else if (flags->own[i])
+        else if (flags->own[i] == '1')
             std::move(handler)(RenewReply(Renewed{request.ttl, outcome.since}));
         else
             std::move(handler)(RenewReply(NotOwner{}));
