@@ -2,6 +2,7 @@
 #include "claim.hpp"
 
 #include "claim_reply.hpp"
+#include "gap_search.hpp"
 #include "key_names.hpp"
 #include "script.hpp"
 #include "scripts.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace tenure::redis
@@ -43,7 +45,14 @@ public:
         // A large range is searched for an own claim on all pages before anything is taken; one page does both in one
         // step.
         searching_ = request_.earliest_attempt && pages_ > 1;
-        call_page();
+        if (request_.earliest_attempt || !is_worth_a_gap_search(node_, range)) {
+            call_page();
+            return;
+        }
+        find_gap(node_, range, request_.not_after, [self = shared_from_this()](std::optional<RangePart> part) {
+            self->part_ = part;
+            self->call_page();
+        });
     }
 
     /** Only what the held keys look like, for a claim that was busy already. */
@@ -76,7 +85,8 @@ private:
     {
         ScriptCall call;
         call.script = &script();
-        call.keys = node_->ranges().keys(request_.range, page_);
+        call.keys = part_ ? encode_keys(*request_.range, part_->first, part_->count)
+                          : node_->ranges().keys(request_.range, page_);
         call.values.add(request_.owner).add(request_.ttl.count()).add(survey_ ? "1" : "");
         if (request_.fencing) {
             auto const affixes = fence_affixes(*request_.range);
@@ -102,15 +112,21 @@ private:
             finish(node_->refuse(outcome.reply, request_.range->describe()));
             return;
         }
-        auto const first = page_ * max_keys_per_call;
-        auto const keys = std::min(max_keys_per_call, request_.range->count - first);
+        auto const first = part_ ? part_->first : page_ * max_keys_per_call;
+        auto const keys = part_ ? part_->count : std::min(max_keys_per_call, request_.range->count - first);
         auto const reply = read_page_reply(outcome.reply, keys, request_.fencing && !only_survey_);
         if (!reply || (only_survey_ && std::holds_alternative<PageGrant>(*reply))) {
             finish(nonsense(*node_, request_.range->describe()));
             return;
         }
         if (auto const* const grant = std::get_if<PageGrant>(&*reply)) {
+            note_first_free(node_, request_.range, first + grant->index);
             finish(Granted{first + grant->index, grant->token, request_.ttl, outcome.since, nullptr});
+            return;
+        }
+        if (std::exchange(part_, std::nullopt)) {
+            // somebody was faster: the whole range in one step
+            call_page();
             return;
         }
         page_held(std::get<PageHeld>(*reply));
@@ -129,6 +145,7 @@ private:
             page_ = 0;
             call_page();
         } else {
+            note_first_free(node_, request_.range, std::nullopt);
             finish(busy());
         }
     }
@@ -159,6 +176,8 @@ private:
     ReplyHandler<ClaimReply> handler_;
     std::uint32_t pages_;
     std::uint32_t page_ = 0;
+    /// only these keys of the only page are tried first
+    std::optional<RangePart> part_;
     /// the present pass over the pages looks for the owner and takes nothing
     bool searching_ = false;
     /// a busy answer shall tell when the first key expires and whether any can
@@ -172,8 +191,7 @@ private:
 // whatever somebody else wrote there. Later attempts take the script, which extends what it finds.
 void claim_named_key(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    resp::Command command("SET");
-    command.add(request.range->key(0)).add(request.owner).add("NX").add("PX").add(request.ttl.count());
+    resp::Command command("SET", request.range->key(0), request.owner, "NX", "PX", request.ttl.count());
     auto const not_after = request.not_after;
     node->route()->execute(
         std::move(command), not_after,

@@ -13,15 +13,20 @@ namespace
 // Up to so many keys a range's encoding is kept: about a megabyte.
 constexpr std::uint32_t max_cached_count = 4 * max_keys_per_call;
 
+void add_keys(resp::EncodedArguments& keys, KeyRange const& range, std::uint32_t first_index, std::uint32_t count)
+{
+    keys.reserve((range.prefix.size() + 20) * count + 16);
+    for (std::uint32_t i = 0; i < count; ++i)
+        keys.add(range.key(first_index + i));
+}
+
 } // namespace
 
 EncodedKeys encode_keys(KeyRange const& range, std::uint32_t first_index, std::uint32_t count)
 {
     auto keys = std::make_shared<resp::EncodedArguments>();
-    keys->reserve((range.prefix.size() + 20) * count + 16);
     keys->add(count);
-    for (std::uint32_t i = 0; i < count; ++i)
-        keys->add(range.key(first_index + i));
+    add_keys(*keys, range, first_index, count);
     return keys;
 }
 
@@ -36,6 +41,18 @@ EncodedKeys RangeCache::keys(KeyRangePtr const& range, std::uint32_t page)
     if (cached[page] == nullptr)
         cached[page] = encode_keys(*range, first, count);
     return cached[page];
+}
+
+EncodedKeys RangeCache::part(KeyRangePtr const& range, std::uint32_t part)
+{
+    auto& cached = notes(range).parts;
+    cached.resize((range->count + part_size - 1) / part_size);
+    if (cached[part] == nullptr) {
+        auto keys = std::make_shared<resp::EncodedArguments>();
+        add_keys(*keys, *range, part * part_size, std::min(part_size, range->count - part * part_size));
+        cached[part] = std::move(keys);
+    }
+    return cached[part];
 }
 
 RangeCache::Notes& RangeCache::notes(KeyRangePtr const& range)

@@ -25,10 +25,17 @@ inline constexpr std::uint32_t max_keys_per_call = 4096;
 class RangeCache
 {
 public:
+    /// keys of a part: see `part`
+    static constexpr std::uint32_t part_size = 128;
+
     struct Notes {
         std::weak_ptr<KeyRange const> range;
         /// one for each page; empty pointers where not needed yet
         std::vector<EncodedKeys> pages;
+        /// likewise one for each part
+        std::vector<EncodedKeys> parts;
+        /// when the range was claimed from last, its first free key was not in the first part
+        bool first_part_was_held = false;
         /// before this, what a survey told is taken for known; the epoch: never busy so far
         Instant next_survey{};
         /// when the first held key of the range expires as the last survey saw it; min: unknown
@@ -37,6 +44,9 @@ public:
 
     /** The keys of a page, encoded. Those of ranges of one key and of very large ones are made anew each time. */
     [[nodiscard]] EncodedKeys keys(KeyRangePtr const& range, std::uint32_t page);
+
+    /** The keys of a part of a range of one page, encoded, without their number. */
+    [[nodiscard]] EncodedKeys part(KeyRangePtr const& range, std::uint32_t part);
 
     /** What is known about a range. The reference is valid until the next call. */
     [[nodiscard]] Notes& notes(KeyRangePtr const& range);

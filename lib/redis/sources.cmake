@@ -16,6 +16,7 @@ target_sources(
     redis/examine.cpp
     redis/findings.cpp
     redis/flags_reply.cpp
+    redis/gap_search.cpp
     redis/inspect.cpp
     redis/inspect_reply.cpp
     redis/key_names.cpp

@@ -172,6 +172,87 @@ TEST_CASE("a large range is surveyed from the second busy answer on, and then no
     CHECK(attempt(true) == 2000ms);
 }
 
+TEST_CASE(
+    "where the first part of a large range was held, cheaper commands look for the part with a gap first",
+    "[redis][requests]")
+{
+    using redis::resp::Type;
+    auto const range = numbered_keys("p", 600);
+    auto const grant = [](long index) { return Value::list(Type::array, {Value::integer(index), Value::text("")}); };
+    Setting setting;
+    setting.connect();
+    auto claim = [&] {
+        auto reply = setting.ask(&Backend::claim, setting.claim_of(range, false));
+        setting.runtime->run_ready();
+        return reply;
+    };
+    auto& connection = setting.connection();
+
+    // nothing is known: one call over the whole range
+    auto reply = claim();
+    REQUIRE(connection.unanswered() == 1);
+    CHECK(setting.words(0).at(2) == "600");
+    connection.answer(grant(300));
+    CHECK(std::get<Granted>(reply->value()).index == 300);
+    connection.sent.clear();
+
+    // what a search of parts finds is only a hint: its keys are tried, and what the claim needs counts from there
+    reply = claim();
+    REQUIRE(connection.unanswered() == 5);
+    CHECK(setting.words(0).at(0) == "EXISTS");
+    CHECK(setting.words(0).size() == 129);
+    CHECK(setting.words(1).at(1) == "p128");
+    CHECK(setting.words(4).size() == 89);
+    for (long const held : {128L, 128L, 127L, 128L, 10L})
+        connection.answer(Value::integer(held));
+    REQUIRE(connection.unanswered() == 1);
+    CHECK(setting.words(5).at(2) == "128");
+    CHECK(setting.words(5).at(3) == "p256");
+    connection.answer(grant(47));
+    CHECK(std::get<Granted>(reply->value()).index == 303);
+    CHECK(std::get<Granted>(reply->value()).since == connection.sent.at(5).since);
+    connection.sent.clear();
+
+    SECTION("somebody else is faster: the whole range is asked for in one step")
+    {
+        reply = claim();
+        for (long const held : {128L, 128L, 127L, 128L, 10L})
+            connection.answer(Value::integer(held));
+        connection.answer(Value::list(Type::array, {Value::integer(-1)}));
+        REQUIRE(connection.unanswered() == 1);
+        CHECK(setting.words(6).at(2) == "600");
+        connection.answer(grant(5));
+        CHECK(std::get<Granted>(reply->value()).index == 5);
+        connection.sent.clear();
+        // and the first part has gaps again
+        reply = claim();
+        REQUIRE(connection.unanswered() == 1);
+        CHECK(setting.words(0).at(2) == "600");
+        connection.answer(grant(6));
+    }
+    SECTION("no part has a gap, or the answers make no sense: the whole range decides")
+    {
+        auto const answer = GENERATE(Value::integer(128), Value::error("ERR no"), Value::text("1"));
+        reply = claim();
+        for (int i = 0; i < 5; ++i)
+            connection.answer(i == 4 && answer.is_integer() ? Value::integer(88) : answer);
+        REQUIRE(connection.unanswered() == 1);
+        CHECK(setting.words(5).at(2) == "600");
+        connection.answer(Value::list(Type::array, {Value::integer(-1)}));
+        CHECK(std::holds_alternative<Busy>(reply->value()));
+    }
+    SECTION("a later attempt of the same owner looks for its own claim in the whole range")
+    {
+        auto request = setting.claim_of(range, false);
+        request.earliest_attempt = setting.runtime->now();
+        reply = setting.ask(&Backend::claim, std::move(request));
+        setting.runtime->run_ready();
+        REQUIRE(connection.unanswered() == 1);
+        CHECK(setting.words(0).at(2) == "600");
+        connection.answer(grant(1));
+    }
+}
+
 TEST_CASE("renewals of one turn make one call, and a single bad one is found by asking one by one", "[redis][requests]")
 {
     Setting setting;
