@@ -23,4 +23,5 @@ class ConsumerRecipe(ConanFile):
 
     def test(self):
         if can_run(self):
-            self.run(os.path.join(self.cpp.build.bindir, "consumer"), env="conanrun")
+            for program in ("consumer", "lost_lease"):
+                self.run(os.path.join(self.cpp.build.bindir, program), env="conanrun")
