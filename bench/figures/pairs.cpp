@@ -66,6 +66,9 @@ void measure_latency(Setting const& setting)
         setting.extent.rounds,
         {candidate(setting, "raw, same core", Place::same, raw),
          candidate(setting, "lock, same core", Place::same, library({false, false})),
+         candidate(
+             setting, "raw in an Asio loop, same core", Place::same,
+             [=] { return raw::pair_latency_in_a_loop(port, pairs); }),
          candidate(setting, "lock with fencing and wake-ups, same core", Place::same, library({true, true})),
          candidate(setting, "raw, a core each", Place::split, raw),
          candidate(setting, "lock, a core each", Place::split, library({false, false}))});

@@ -4,13 +4,28 @@
 #include "raw/scripts.hpp"
 #include "raw/workloads.hpp"
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/write.hpp>
+
+#include <array>
+#include <cstddef>
 #include <deque>
+#include <exception>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bench::raw
 {
+
+namespace asio = boost::asio;
 
 namespace
 {
@@ -120,6 +135,52 @@ Measurement pair_latency(std::uint16_t port, unsigned pairs)
         if (pair >= warm_up)
             times.push_back(microseconds_since(begin));
     }
+    return {median(times)};
+}
+
+namespace
+{
+
+/** Sends one command and waits for its reply, which fits into one read. */
+asio::awaitable<void> exchange(asio::ip::tcp::socket& socket, std::string_view command, std::array<char, 512>& reply)
+{
+    co_await asio::async_write(socket, asio::buffer(command), asio::deferred);
+    for (std::size_t size = 0; size < 2 || reply[size - 1] != '\n';)
+        size += co_await socket.async_read_some(asio::buffer(reply) + size, asio::deferred);
+    if (reply[0] == '-')
+        throw std::runtime_error("the server refused a command");
+}
+
+asio::awaitable<void> measure_in_a_loop(std::uint16_t port, Key key, unsigned pairs, std::vector<double>& times)
+{
+    asio::ip::tcp::socket socket(co_await asio::this_coro::executor);
+    asio::ip::tcp::endpoint const server(asio::ip::address_v4::loopback(), port);
+    co_await socket.async_connect(server, asio::deferred);
+    socket.set_option(asio::ip::tcp::no_delay(true));
+    std::array<char, 512> reply{};
+    auto const warm_up = pairs / 10;
+    for (unsigned pair = 0; pair < warm_up + pairs; ++pair) {
+        auto const begin = Steady::now();
+        co_await exchange(socket, key.acquire, reply);
+        co_await exchange(socket, key.release, reply);
+        if (pair >= warm_up)
+            times.push_back(microseconds_since(begin));
+    }
+}
+
+} // namespace
+
+Measurement pair_latency_in_a_loop(std::uint16_t port, unsigned pairs)
+{
+    auto const key = make_key(0, Client(port).load(compare_and_delete));
+    std::vector<double> times;
+    asio::io_context context(1);
+    std::exception_ptr failure;
+    asio::co_spawn(
+        context, measure_in_a_loop(port, key, pairs, times), [&](std::exception_ptr error) { failure = error; });
+    context.run();
+    if (failure)
+        std::rethrow_exception(failure);
     return {median(times)};
 }
 

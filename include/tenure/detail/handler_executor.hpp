@@ -21,9 +21,9 @@ template <class Handler>
     if constexpr (std::is_convertible_v<Associated, asio::any_io_executor>)
         return asio::prefer(
             asio::any_io_executor(asio::get_associated_executor(handler, fallback)),
-            asio::execution::outstanding_work.tracked);
+            asio::execution::outstanding_work_t::tracked);
     else
-        return asio::prefer(fallback, asio::execution::outstanding_work.tracked);
+        return asio::prefer(fallback, asio::execution::outstanding_work_t::tracked);
 }
 
 } // namespace tenure::detail

@@ -39,14 +39,14 @@ public:
     }
     [[nodiscard]] asio::execution::blocking_t query(asio::execution::blocking_t) const noexcept
     {
-        return never_blocks_ ? asio::execution::blocking_t(asio::execution::blocking.never)
-                             : asio::execution::blocking_t(asio::execution::blocking.possibly);
+        return never_blocks_ ? asio::execution::blocking_t(asio::execution::blocking_t::never)
+                             : asio::execution::blocking_t(asio::execution::blocking_t::possibly);
     }
     [[nodiscard]] StrandTarget require(asio::execution::blocking_t::never_t) const
     {
         if (never_blocks_)
             return *this;
-        return {asio::require(executor_, asio::execution::blocking.never), true};
+        return {asio::require(executor_, asio::execution::blocking_t::never), true};
     }
 
     [[nodiscard]] bool operator==(StrandTarget const& other) const noexcept = default;

@@ -33,11 +33,11 @@ public:
         if constexpr (std::is_convertible_v<Associated, asio::any_io_executor>)
             executor_ = asio::prefer(
                 asio::any_io_executor(asio::get_associated_executor(handler, fallback)),
-                asio::execution::outstanding_work.tracked);
+                asio::execution::outstanding_work_t::tracked);
         else
             weaker_ = asio::prefer(
                 asio::any_completion_executor(asio::get_associated_executor(handler, fallback)),
-                asio::execution::outstanding_work.tracked);
+                asio::execution::outstanding_work_t::tracked);
         handler_ = std::forward<Handler>(handler);
     }
 
