@@ -40,6 +40,7 @@ struct SharedHolding {
     Atomic64 entered;
     Atomic64 valid_until;
     Atomic64 left;
+    Atomic64 confirmed;
 };
 
 struct SharedViolation {
@@ -49,8 +50,8 @@ struct SharedViolation {
 
 Holding snapshot(SharedHolding const& shared)
 {
-    return {shared.cell,        shared.pid, shared.process_started, shared.fencing_token, shared.entered,
-            shared.valid_until, shared.left};
+    return {shared.cell,        shared.pid,  shared.process_started, shared.fencing_token, shared.entered,
+            shared.valid_until, shared.left, shared.confirmed};
 }
 
 std::uint64_t process_start(pid_t pid)
@@ -91,7 +92,8 @@ std::string Violation::describe() const
     std::ostringstream text;
     auto const put = [&](char const* name, Holding const& holding) {
         text << name << " pid " << holding.pid << " token " << holding.fencing_token << " entered " << holding.entered
-             << " valid until " << holding.valid_until << " left " << holding.left << "; ";
+             << " valid until " << holding.valid_until << " left " << holding.left << " confirmed " << holding.confirmed
+             << "; ";
     };
     text << "cell " << earlier.cell << ": ";
     put("earlier", earlier);
@@ -180,6 +182,11 @@ void Auditor::extend(Entry entry, std::int64_t valid_until) noexcept
     memory_->holding[entry].valid_until = valid_until;
 }
 
+void Auditor::confirm(Entry entry, std::int64_t instant) noexcept
+{
+    memory_->holding[entry].confirmed = instant;
+}
+
 void Auditor::leave(Entry entry) noexcept
 {
     auto& holding = memory_->holding[entry];
@@ -197,6 +204,15 @@ bool Auditor::occupied(std::uint32_t cell) const noexcept
 {
     auto const occupant = memory_->occupant[cell].load();
     return occupant != 0 && live(occupant, boottime_ns());
+}
+
+std::optional<Holding> Auditor::occupant(std::uint32_t cell) const
+{
+    auto const occupant = memory_->occupant[cell].load();
+    if (occupant == 0)
+        return std::nullopt;
+    auto const result = snapshot(memory_->holding[occupant - 1]);
+    return result.left == 0 ? std::optional{result} : std::nullopt;
 }
 
 std::vector<Holding> Auditor::holdings() const
@@ -220,15 +236,18 @@ std::vector<Violation> Auditor::violations() const
 
     // The log can prove only what has an end of its own: of a process that was killed nobody wrote down when it died.
     auto log = holdings();
-    std::erase_if(
-        log, [](Holding const& holding) { return holding.valid_until != 0 && holding.valid_until <= holding.entered; });
+    std::erase_if(log, [](Holding const& holding) {
+        return holding.valid_until != 0 && holding.valid_until <= holding.entered &&
+               holding.confirmed <= holding.entered;
+    });
     std::stable_sort(log.begin(), log.end(), [](Holding const& a, Holding const& b) {
         return std::pair{a.cell, a.entered} < std::pair{b.cell, b.entered};
     });
     auto const end = [](Holding const& holding) { return holding.left != 0 ? holding.left : holding.valid_until; };
     for (std::size_t i = 0; i + 1 < log.size(); ++i)
         for (std::size_t later = i + 1; later < log.size() && log[later].cell == log[i].cell; ++later) {
-            auto const until = log[i].valid_until != 0 ? std::min(end(log[i]), log[i].valid_until) : end(log[i]);
+            auto const limit = log[i].valid_until != 0 ? std::min(end(log[i]), log[i].valid_until) : end(log[i]);
+            auto const until = std::max(limit, log[i].confirmed);
             if (until > log[later].entered)
                 result.push_back({log[i], log[later]});
             else

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct Holding {
     std::int64_t valid_until;
     /// when it left, before it gave the key back; 0: it has not
     std::int64_t left;
+    /// the last instant at which it was told that it holds the key, whatever `valid_until` says; 0: it never said
+    std::int64_t confirmed;
 };
 
 /** Two holders of one cell that were live at the same time. */
@@ -60,12 +63,17 @@ public:
     Entry enter(std::uint32_t cell, std::int64_t valid_until, std::uint64_t fencing_token = 0);
     /** A renewal moved `valid_until`. */
     void extend(Entry entry, std::int64_t valid_until) noexcept;
+    /** Whatever grants the key said at `instant` that the caller holds it: from then on it counts as held until then.
+     */
+    void confirm(Entry entry, std::int64_t instant) noexcept;
     /** The caller relies on it no more: before it releases, or when its token fired. */
     void leave(Entry entry) noexcept;
 
     [[nodiscard]] std::uint32_t cells() const noexcept;
     /** Whether somebody live is in the cell now. */
     [[nodiscard]] bool occupied(std::uint32_t cell) const noexcept;
+    /** Who entered the cell last, unless it has left; it may be live no more. */
+    [[nodiscard]] std::optional<Holding> occupant(std::uint32_t cell) const;
     /** All intervals so far, in the order in which they were entered. */
     [[nodiscard]] std::vector<Holding> holdings() const;
     /** What was caught at the entry, and what a comparison of all intervals finds. */

@@ -124,6 +124,7 @@ public:
     std::array<Fault, 2> faults{};
     std::optional<Trigger> trigger;
     bool reset_all = false;
+    bool silence_all = false;
     bool refused = false;
 
     std::array<std::uint64_t, 2> received{};
@@ -137,6 +138,8 @@ private:
         bool closed = false;
         /// closed by a fault: both sides see a reset
         bool broken = false;
+        /// nothing passes any more, for good
+        bool silent = false;
         /// the last bytes of each direction, where the pattern is looked for across chunks
         std::array<std::string, 2> recent{};
     };
@@ -156,7 +159,7 @@ private:
                 accept();
             for (auto& connection : connections_)
                 step(connection);
-            reset_all = false;
+            reset_all = silence_all = false;
             connections_.remove_if([this](Connection& connection) {
                 if (connection.closed)
                     close(connection);
@@ -169,6 +172,14 @@ private:
     {
         auto const now = std::chrono::steady_clock::now();
         connection.closed = connection.broken = reset_all;
+        connection.silent = connection.silent || silence_all;
+        if (connection.silent && !connection.closed) {
+            for (auto& flow : connection.flows)
+                if (flow.wants_to_receive())
+                    flow.swallow(now);
+            connection.closed = !connection.flows[index(Direction::requests)].wants_to_receive();
+            return;
+        }
         for (std::size_t way = 0; way < 2 && !connection.closed; ++way) {
             auto& flow = connection.flows[way];
             auto& recent = connection.recent[way];
@@ -304,6 +315,11 @@ void FaultProxy::heal()
 void FaultProxy::reset_connections()
 {
     loop_->change([&] { loop_->reset_all = true; });
+}
+
+void FaultProxy::silence_connections()
+{
+    loop_->change([&] { loop_->silence_all = true; });
 }
 
 void FaultProxy::refuse(bool refused)

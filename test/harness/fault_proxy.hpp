@@ -58,6 +58,9 @@ public:
     /** Passes everything again, in both directions. */
     void heal();
 
+    /** The connections that are open now pass nothing more, in either direction, and stay open: a flow that a firewall
+     * has forgotten. New connections are not affected, and `heal` does not bring these back. */
+    void silence_connections();
     /** Resets all connections that are open now. */
     void reset_connections();
     /** True: new connections are accepted and reset at once. */

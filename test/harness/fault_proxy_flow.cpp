@@ -21,6 +21,14 @@ void Flow::receive(Time now, std::string& seen)
     seen.append(chunks_.back().bytes);
 }
 
+void Flow::swallow(Time now)
+{
+    std::string ignored;
+    receive(now, ignored);
+    chunks_.clear();
+    blocked_ = false;
+}
+
 void Flow::apply(Fault const& fault, std::size_t fresh_bytes)
 {
     // Older chunks were not dropped when they came: they are only held or delayed.

@@ -26,6 +26,8 @@ public:
 
     /** Reads what is there. The bytes read are appended to `seen`. */
     void receive(Time now, std::string& seen);
+    /** Reads what is there, and forgets it and whatever is queued. */
+    void swallow(Time now);
     /** Lets the chunks that came last vanish, or keeps them, as the fault says. */
     void apply(Fault const& fault, std::size_t fresh_bytes);
     /** Passes on what is due; counts it, and down from the fault's `reset_after`. */

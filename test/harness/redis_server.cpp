@@ -95,7 +95,8 @@ bool RedisServer::try_start(char const* ready)
     write_configuration();
     // Its own log proves that it is this server, not another one that took the port, that is listening.
     auto const already_logged = log().size();
-    process_.emplace(Command{{redis_server_program(), configuration_path()}, {}, directory_.file("output.log")});
+    process_.emplace(
+        Command{{redis_server_program(), configuration_path()}, options_.environment, directory_.file("output.log")});
     auto const up = [&] { return !process_->running() || log().find(ready, already_logged) != std::string::npos; };
     if (eventually(up, std::chrono::seconds{20}) && process_->running())
         return true;

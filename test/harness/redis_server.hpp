@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tenure::test
@@ -17,6 +18,8 @@ namespace tenure::test
 struct RedisServerOptions {
     /// further lines of its configuration file, e.g. "maxmemory 2mb" or "user worker on >secret ~* &* +@all"
     std::vector<std::string> config = {};
+    /// added to the server's environment
+    std::vector<std::pair<std::string, std::string>> environment = {};
     /// also listen on a Unix socket
     bool unix_socket = false;
     /// listen with TLS on a second port; needs the three files below (PEM)

@@ -96,6 +96,22 @@ TEST_CASE("the log alone shows an overlap that nobody saw when entering", "[harn
     CHECK(auditor.violations().size() == 1);
 }
 
+TEST_CASE("a holder that was told too late that it still holds the key is a violation", "[harness]")
+{
+    ScratchDirectory directory;
+    auto auditor = Auditor::create(directory.file("audit"), 1);
+    auto const first = auditor.enter(0, after(5ms), 7);
+    CHECK(auditor.occupant(0).value().fencing_token == 7);
+    auditor.confirm(first, boottime_ns());
+    std::this_thread::sleep_for(10ms);
+    auto const second = auditor.enter(0, after(10s), 8);
+    CHECK(auditor.violations().empty());
+    auditor.confirm(first, boottime_ns());
+    CHECK(auditor.violations().size() == 1);
+    auditor.leave(second);
+    CHECK_FALSE(auditor.occupant(0));
+}
+
 TEST_CASE("a holder that is a process leaves by dying, not by being stopped", "[harness]")
 {
     ScratchDirectory directory;

@@ -83,6 +83,20 @@ TEST_CASE("the fault proxy does to a connection what it is told", "[harness][int
         proxy.heal();
         CHECK(RedisClient{proxy.port()}.call("PING").text == "PONG");
     }
+    SECTION("it silences the connections of now for good, and no others")
+    {
+        proxy.silence_connections();
+        client.reply_limit(100ms);
+        CHECK_THROWS(client.call("SET", "key", "1"));
+        CHECK_FALSE(direct.get("key"));
+        CHECK(RedisClient{proxy.port()}.call("PING").text == "PONG");
+        proxy.heal();
+        CHECK_FALSE(client.receive(100ms));
+        auto const before = std::stoi(direct.info("connected_clients"));
+        client = RedisClient{proxy.port()};
+        CHECK(client.call("PING").text == "PONG");
+        CHECK(eventually([&] { return std::stoi(direct.info("connected_clients")) == before; }));
+    }
     SECTION("a closed side closes the other")
     {
         auto const before = std::stoi(direct.info("connected_clients"));
