@@ -37,7 +37,10 @@ enum class Mutant {
     wake_up_missed,
     turn_not_passed,
     no_pause,
-    waiters_outlive_context
+    waiters_outlive_context,
+    // of the Redis store
+    release_without_compare,
+    fence_by_increment
 };
 
 #ifdef TENURE_MUTANTS

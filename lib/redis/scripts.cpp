@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "scripts.hpp"
 
+#include "engine/mutation.hpp"
+
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -219,6 +221,28 @@ end
 return left
 )";
 
+// The two below are planted bugs, for test builds alone.
+constexpr std::string_view plain_fence_text = R"(
+local function fence_of(key)
+  return ARGV[4] .. key .. ARGV[5]
+end
+local function next_token(key)
+  redis.call('INCR', fence_of(key))
+  redis.call('PEXPIRE', fence_of(key), 86400000)
+  return redis.call('GET', fence_of(key))
+end
+)";
+
+constexpr std::string_view blind_release_text = R"(
+redis.call('DEL', unpack(KEYS))
+return string.rep('1', #KEYS)
+)";
+
+std::string_view fence_part()
+{
+    return engine::mutated(engine::Mutant::fence_by_increment) ? plain_fence_text : fence_text;
+}
+
 std::string join(std::initializer_list<std::string_view> parts)
 {
     std::string text;
@@ -231,19 +255,19 @@ std::string join(std::initializer_list<std::string_view> parts)
 
 Script const& first_free()
 {
-    static Script const script(join({fence_text, first_free_text, unless_asked_text, survey_text}));
+    static Script const script(join({fence_part(), first_free_text, unless_asked_text, survey_text}));
     return script;
 }
 
 Script const& find_own()
 {
-    static Script const script(join({fence_text, find_own_text, "return {-1}\n"}));
+    static Script const script(join({fence_part(), find_own_text, "return {-1}\n"}));
     return script;
 }
 
 Script const& own_or_first_free()
 {
-    static Script const script(join({fence_text, find_own_text, first_free_text, unless_asked_text, survey_text}));
+    static Script const script(join({fence_part(), find_own_text, first_free_text, unless_asked_text, survey_text}));
     return script;
 }
 
@@ -261,7 +285,8 @@ Script const& renew()
 
 Script const& release()
 {
-    static Script const script(join({release_text}));
+    static Script const script(
+        join({engine::mutated(engine::Mutant::release_without_compare) ? blind_release_text : release_text}));
     return script;
 }
 
