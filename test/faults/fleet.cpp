@@ -1,0 +1,151 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "fleet.hpp"
+
+#include <csignal>
+#include <sstream>
+#include <utility>
+
+namespace tenure::faults
+{
+
+using namespace std::chrono_literals;
+using test::boottime_ns;
+using test::ChildProcess;
+using test::Holding;
+
+Fleet::Fleet(Setup setup, test::Auditor const& auditor, Ledger& ledger)
+    : setup_(std::move(setup))
+    , auditor_(auditor)
+    , ledger_(ledger)
+    , random_(setup_.seed)
+{
+    for (std::size_t number = 0; number < setup_.urls.size(); ++number) {
+        auto process = start(number);
+        workers_.push_back({std::move(process), {}, false});
+    }
+}
+
+ChildProcess Fleet::start(std::size_t number)
+{
+    auto const& arena = setup_.arena;
+    test::Command command;
+    command.arguments = {
+        setup_.program,
+        setup_.urls[number],
+        setup_.audit,
+        setup_.testimony,
+        setup_.register_socket,
+        std::to_string(arena.slots),
+        std::to_string(arena.locks),
+        std::to_string(arena.ttl.count()),
+        std::to_string(setup_.tasks),
+        std::to_string(setup_.seed * 100'000 + ++started_)};
+    if (setup_.mutant != "none")
+        command.arguments.push_back(setup_.mutant);
+    command.output = setup_.output;
+    return ChildProcess{command};
+}
+
+void Fleet::turn()
+{
+    auto const now = boottime_ns();
+    for (std::size_t number = 0; number < workers_.size(); ++number) {
+        auto& worker = workers_[number];
+        if (worker.pause && worker.pause->until <= now)
+            resume(worker);
+        if (worker.process.running())
+            continue;
+        auto const status = worker.process.wait_for(0ms).value_or(test::ExitStatus{});
+        if (status != test::ExitStatus{0, 0} || !worker.ending) {
+            std::ostringstream text;
+            text << "worker " << number << " ended by itself: " << status;
+            ledger_.breach("S14", text.str());
+        }
+        worker.process = start(number);
+        worker.ending = false;
+    }
+}
+
+void Fleet::resume(Worker& worker)
+{
+    auto const pause = std::exchange(worker.pause, std::nullopt);
+    if (!pause)
+        return;
+    // Counted before it goes on: afterwards anything may happen between two looks at the clock.
+    if (pause->holder && boottime_ns() - pause->begin > setup_.arena.ttl_ns())
+        ++counts_.long_pauses;
+    worker.process.resume();
+    ledger_.end(pause->fault);
+}
+
+void Fleet::resume_all()
+{
+    for (auto& worker : workers_)
+        resume(worker);
+}
+
+void Fleet::end(std::chrono::milliseconds limit)
+{
+    resume_all();
+    for (auto& worker : workers_)
+        worker.process.signal(SIGTERM);
+    auto const deadline = std::chrono::steady_clock::now() + limit;
+    for (std::size_t number = 0; number < workers_.size(); ++number) {
+        auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        auto const status = workers_[number].process.wait_for(std::max(left, 0ms));
+        if (status == test::ExitStatus{0, 0})
+            continue;
+        std::ostringstream text;
+        text << "worker " << number << " was told to end: " << status.value_or(test::ExitStatus{});
+        ledger_.breach("S14", text.str());
+    }
+    workers_.clear();
+}
+
+std::optional<std::uint64_t> Fleet::holder_of(std::uint32_t cell) const
+{
+    auto const occupant = auditor_.occupant(cell);
+    if (!occupant || occupant->valid_until <= boottime_ns())
+        return std::nullopt;
+    return occupant->fencing_token;
+}
+
+std::optional<Holding> Fleet::some_holder()
+{
+    auto const first = static_cast<std::uint32_t>(random_.below(setup_.arena.cells()));
+    for (std::uint32_t i = 0; i < setup_.arena.cells(); ++i) {
+        auto const occupant = auditor_.occupant((first + i) % setup_.arena.cells());
+        if (!occupant || occupant->valid_until <= boottime_ns())
+            continue;
+        auto const* const worker = worker_of(occupant->pid);
+        if (worker != nullptr && !worker->pause)
+            return occupant;
+    }
+    return std::nullopt;
+}
+
+void Fleet::robbed(Holding const& victim)
+{
+    Robbery robbery;
+    robbery.cell = victim.cell;
+    robbery.fencing_token = victim.fencing_token;
+    robbery.pid = victim.pid;
+    robbery.at = boottime_ns();
+    robberies_.push_back(robbery);
+}
+
+Fleet::Worker* Fleet::worker_of(pid_t pid)
+{
+    for (auto& worker : workers_)
+        if (worker.process.pid() == pid && worker.process.running())
+            return &worker;
+    return nullptr;
+}
+
+Fleet::Worker* Fleet::some_holding_worker()
+{
+    auto const holder = some_holder();
+    return holder ? worker_of(holder->pid) : nullptr;
+}
+
+} // namespace tenure::faults

@@ -1,0 +1,115 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "arena.hpp"
+#include "attack.hpp"
+
+#include "harness/auditor.hpp"
+#include "harness/child_process.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenure::faults
+{
+
+/** A lease that a stranger took away in the store. */
+struct Robbery {
+    std::uint32_t cell = 0;
+    std::uint64_t fencing_token = 0;
+    pid_t pid = 0;
+    std::int64_t at = 0;
+};
+
+/** What was done to workers. */
+struct FleetCounts {
+    /// holders that were stopped for longer than their ttl
+    std::uint64_t long_pauses = 0;
+    std::uint64_t kills = 0;
+    /// from SIGKILL of a holder until somebody else held its key; the slowest
+    std::int64_t slowest_return = 0;
+};
+
+/** The worker processes, and what is done to them. Belongs to the thread that made it. */
+class Fleet
+{
+public:
+    struct Setup {
+        Arena arena;
+        /// what workers are started with: the program and its first arguments are the same for all
+        std::string program;
+        std::vector<std::string> urls;
+        std::string audit;
+        std::string testimony;
+        std::string register_socket;
+        std::string output;
+        std::string mutant;
+        unsigned tasks = 2;
+        std::uint64_t seed = 0;
+    };
+    Fleet(Setup setup, test::Auditor const& auditor, Ledger& ledger);
+
+    /** What can be done to workers, whatever the store. */
+    [[nodiscard]] std::vector<Disturbance> disturbances();
+
+    /** Lets processes go on that were stopped for long enough, and replaces those that have ended. */
+    void turn();
+    /** Lets all go on. */
+    void resume_all();
+    /** SIGTERM to all; waits until they have given back what they held. */
+    void end(std::chrono::milliseconds limit);
+
+    /** A lease that is live now, of a process that runs. */
+    [[nodiscard]] std::optional<test::Holding> some_holder();
+    /** The token of who is live in a cell now. */
+    [[nodiscard]] std::optional<std::uint64_t> holder_of(std::uint32_t cell) const;
+    void robbed(test::Holding const& victim);
+
+    [[nodiscard]] std::vector<Robbery> const& robberies() const noexcept { return robberies_; }
+    [[nodiscard]] FleetCounts const& counts() const noexcept { return counts_; }
+
+private:
+    /** A process that is stopped now. */
+    struct Pause {
+        std::int64_t begin;
+        std::int64_t until;
+        /// in the ledger
+        std::size_t fault;
+        /// a lease that it held when it stopped
+        bool holder;
+    };
+    struct Worker {
+        test::ChildProcess process;
+        std::optional<Pause> pause;
+        /// told to end: its end is no mishap
+        bool ending = false;
+    };
+
+    [[nodiscard]] test::ChildProcess start(std::size_t number);
+    [[nodiscard]] Worker* worker_of(pid_t pid);
+    /** Who holds something and runs, by chance. */
+    [[nodiscard]] Worker* some_holding_worker();
+    void resume(Worker& worker);
+    /** Starts another in the place of one that was killed. */
+    void replace(Worker& killed);
+    bool pause(Attack& attack, bool briefly);
+    bool kill_holder(Attack& attack);
+    bool kill_any(Attack& attack);
+    bool block_loop(Attack& attack);
+    bool restart_gently(Attack& attack);
+    void wait_for_return(Attack& attack, std::vector<test::Holding> const& left_behind, std::int64_t killed);
+
+    Setup setup_;
+    test::Auditor const& auditor_;
+    Ledger& ledger_;
+    Random random_;
+    std::uint64_t started_ = 0;
+    std::vector<Worker> workers_;
+    std::vector<Robbery> robberies_;
+    FleetCounts counts_;
+};
+
+} // namespace tenure::faults

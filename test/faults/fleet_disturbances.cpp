@@ -1,0 +1,151 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "fleet.hpp"
+
+#include <csignal>
+#include <string>
+#include <utility>
+
+namespace tenure::faults
+{
+
+using namespace std::chrono_literals;
+using test::boottime_ns;
+using test::Holding;
+
+namespace
+{
+
+/// how much longer than G it may take until somebody else has the key of a holder that died: waiters are told by nobody
+constexpr std::int64_t return_slack = 3'000'000'000;
+
+FaultRecord record(std::string name, pid_t process)
+{
+    FaultRecord fault;
+    fault.name = std::move(name);
+    fault.process = process;
+    return fault;
+}
+
+/** What a process holds now. */
+std::vector<Holding> held_by(test::Auditor const& auditor, pid_t pid)
+{
+    std::vector<Holding> held;
+    for (std::uint32_t cell = 0; cell < auditor.cells(); ++cell)
+        if (auto const occupant = auditor.occupant(cell);
+            occupant && occupant->pid == pid && occupant->valid_until > boottime_ns())
+            held.push_back(*occupant);
+    return held;
+}
+
+} // namespace
+
+bool Fleet::pause(Attack& attack, bool briefly)
+{
+    auto* const worker = some_holding_worker();
+    if (worker == nullptr)
+        return false;
+    auto const ttl = setup_.arena.ttl;
+    auto const pid = worker->process.pid();
+    auto fault = record(briefly ? "holder stopped for less than G/3" : "holder stopped for more than G", pid);
+    // Its loop's stall is in its own testimony: what a short stop may cost is judged there.
+    auto const number = ledger_.begin(std::move(fault));
+    worker->process.pause();
+    auto const begin = boottime_ns();
+    bool const holds = !held_by(auditor_, pid).empty();
+    auto const time =
+        briefly ? attack.random.between(ttl / 12, ttl / 4) : attack.random.between(ttl * 21 / 20, ttl * 2);
+    // It goes on while other things happen.
+    worker->pause = Pause{begin, begin + std::chrono::nanoseconds{time}.count(), number, holds};
+    return true;
+}
+
+bool Fleet::kill_holder(Attack& attack)
+{
+    auto* const worker = some_holding_worker();
+    if (worker == nullptr)
+        return false;
+    FaultScope const fault{ledger_, record("holder killed", worker->process.pid())};
+    auto const pid = worker->process.pid();
+    // Nothing it does can come between the look and its death.
+    worker->process.pause();
+    auto const held = held_by(auditor_, pid);
+    worker->process.kill();
+    auto const killed = boottime_ns();
+    replace(*worker);
+    wait_for_return(attack, held, killed);
+    return true;
+}
+
+void Fleet::wait_for_return(Attack& attack, std::vector<Holding> const& left_behind, std::int64_t killed)
+{
+    auto const limit = killed + setup_.arena.ttl_ns() + return_slack;
+    for (auto const& held : left_behind) {
+        std::optional<Holding> next;
+        while (boottime_ns() < limit) {
+            next = auditor_.occupant(held.cell);
+            if (next && next->fencing_token != held.fencing_token)
+                break;
+            attack.wait(2ms);
+        }
+        auto const key = setup_.arena.key(held.cell);
+        if (next && next->fencing_token != held.fencing_token)
+            counts_.slowest_return = std::max(counts_.slowest_return, next->entered - killed);
+        else if (attack.expiry_delay(killed) > 0)
+            ledger_.excuse("L1", "server's wall clock -60 s");
+        else
+            ledger_.breach("L1", key + ": nobody holds it G and 3 s after its holder was killed");
+    }
+}
+
+void Fleet::replace(Worker& killed)
+{
+    ++counts_.kills;
+    killed.process = start(static_cast<std::size_t>(&killed - workers_.data()));
+    killed.ending = false;
+}
+
+bool Fleet::kill_any(Attack& attack)
+{
+    auto& worker = workers_[attack.random.below(workers_.size())];
+    FaultScope const fault{ledger_, record("worker killed", worker.process.pid())};
+    if (worker.pause)
+        ledger_.end(std::exchange(worker.pause, std::nullopt)->fault);
+    worker.process.kill();
+    replace(worker);
+    return true;
+}
+
+bool Fleet::block_loop(Attack& attack)
+{
+    auto* const worker = some_holding_worker();
+    if (worker == nullptr)
+        return false;
+    FaultScope const fault{ledger_, record("holder's loop blocked for 1.5 G", worker->process.pid())};
+    worker->process.signal(SIGUSR1);
+    attack.wait(setup_.arena.ttl * 3 / 2);
+    return true;
+}
+
+bool Fleet::restart_gently(Attack& attack)
+{
+    auto& worker = workers_[attack.random.below(workers_.size())];
+    if (worker.pause || worker.ending)
+        return false;
+    FaultScope const fault{ledger_, record("worker told to end", worker.process.pid())};
+    worker.ending = true;
+    worker.process.signal(SIGTERM);
+    return true;
+}
+
+std::vector<Disturbance> Fleet::disturbances()
+{
+    return {
+        {"holder stopped for more than G", 10, [this](Attack& attack) { return pause(attack, false); }},
+        {"holder stopped for less than G/3", 1, [this](Attack& attack) { return pause(attack, true); }},
+        {"holder killed", 4, [this](Attack& attack) { return kill_holder(attack); }},
+        {"worker killed", 1, [this](Attack& attack) { return kill_any(attack); }},
+        {"holder's loop blocked for 1.5 G", 2, [this](Attack& attack) { return block_loop(attack); }},
+        {"worker told to end", 1, [this](Attack& attack) { return restart_gently(attack); }}};
+}
+
+} // namespace tenure::faults

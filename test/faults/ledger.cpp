@@ -1,0 +1,111 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "ledger.hpp"
+
+#include "harness/auditor.hpp"
+
+#include <iostream>
+#include <utility>
+
+namespace tenure::faults
+{
+
+using test::boottime_ns;
+
+std::size_t Ledger::begin(FaultRecord fault)
+{
+    std::lock_guard const lock{mutex_};
+    fault.from = boottime_ns();
+    faults_.push_back(std::move(fault));
+    return faults_.size() - 1;
+}
+
+void Ledger::end(std::size_t number)
+{
+    std::lock_guard const lock{mutex_};
+    faults_.at(number).to = boottime_ns();
+}
+
+std::vector<FaultRecord> Ledger::faults() const
+{
+    std::lock_guard const lock{mutex_};
+    return faults_;
+}
+
+std::size_t Ledger::fault_count() const
+{
+    std::lock_guard const lock{mutex_};
+    return faults_.size();
+}
+
+void Ledger::stalled(std::int64_t from, std::int64_t to)
+{
+    std::lock_guard const lock{mutex_};
+    FaultRecord stall;
+    stall.name = "machine stood still";
+    stall.from = from;
+    stall.to = to;
+    stalls_.push_back(std::move(stall));
+}
+
+std::string Ledger::forgotten_by(std::uint32_t cell, std::int64_t at, std::int64_t bound) const
+{
+    return forgotten_by(cell, 0, at, bound);
+}
+
+std::string Ledger::forgotten_by(std::uint32_t cell, std::int64_t since, std::int64_t at, std::int64_t bound) const
+{
+    std::lock_guard const lock{mutex_};
+    for (auto const& fault : faults_) {
+        auto const until = fault.to == not_yet ? not_yet : fault.to + bound;
+        if (fault.forgets && since <= fault.to && fault.from <= at && at <= until &&
+            (!fault.cell || *fault.cell == cell))
+            return fault.name;
+    }
+    return {};
+}
+
+bool Ledger::disturbed(pid_t process, std::int64_t from, std::int64_t to) const
+{
+    std::lock_guard const lock{mutex_};
+    auto const touches = [&](FaultRecord const& fault) { return fault.from <= to && from <= fault.to; };
+    for (auto const& fault : faults_)
+        if (!fault.harmless && !fault.cell && touches(fault) && (!fault.process || *fault.process == process))
+            return true;
+    for (auto const& stall : stalls_)
+        if (touches(stall))
+            return true;
+    return false;
+}
+
+void Ledger::breach(std::string rule, std::string text)
+{
+    std::lock_guard const lock{mutex_};
+    std::cout << "VIOLATION of " << rule << ": " << text << std::endl;
+    breaches_.push_back({std::move(rule), std::move(text)});
+}
+
+void Ledger::excuse(std::string const& rule, std::string const& fault)
+{
+    std::lock_guard const lock{mutex_};
+    ++excused_[rule + " by: " + fault];
+}
+
+std::vector<Breach> Ledger::breaches() const
+{
+    std::lock_guard const lock{mutex_};
+    return breaches_;
+}
+
+std::size_t Ledger::breach_count() const
+{
+    std::lock_guard const lock{mutex_};
+    return breaches_.size();
+}
+
+std::map<std::string, std::uint64_t> Ledger::excused() const
+{
+    std::lock_guard const lock{mutex_};
+    return excused_;
+}
+
+} // namespace tenure::faults

@@ -1,0 +1,100 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenure::faults
+{
+
+inline constexpr std::int64_t not_yet = std::numeric_limits<std::int64_t>::max();
+
+/** One fault that was made, in ns of CLOCK_BOOTTIME. */
+struct FaultRecord {
+    std::string name;
+    std::int64_t from = 0;
+    std::int64_t to = not_yet;
+    /// the one process that suffered; unset: anybody may have
+    std::optional<pid_t> process;
+    /// no lease may be lost by it
+    bool harmless = false;
+    /// the store itself forgot claims, or was made to: leases that were lost that way are excused
+    bool forgets = false;
+    /// where it forgot only one key
+    std::optional<std::uint32_t> cell;
+};
+
+/** A rule that was broken. */
+struct Breach {
+    std::string rule;
+    std::string text;
+};
+
+/** What was done to the store and its users, and what was found. Safe to use from several threads. */
+class Ledger
+{
+public:
+    /** A fault begins now; the number names it. */
+    std::size_t begin(FaultRecord fault);
+    /** It has ended. */
+    void end(std::size_t number);
+    [[nodiscard]] std::vector<FaultRecord> faults() const;
+    [[nodiscard]] std::size_t fault_count() const;
+
+    /** Something that happened and is no fault of the script: the machine stood still. */
+    void stalled(std::int64_t from, std::int64_t to);
+
+    /** The fault because of which the store may have forgotten a claim on the cell that was believed at `at`: one that
+     * began before, and ended no longer than `bound` ago. Empty if there is none. */
+    [[nodiscard]] std::string forgotten_by(std::uint32_t cell, std::int64_t at, std::int64_t bound) const;
+    /** The same for a claim that the store executed after `since` and that was believed from `at` on: empty also if the
+     * store had forgotten nothing any more by then. */
+    [[nodiscard]] std::string
+    forgotten_by(std::uint32_t cell, std::int64_t since, std::int64_t at, std::int64_t bound) const;
+    /** Whether a fault that may keep the process from renewing touches the interval. */
+    [[nodiscard]] bool disturbed(pid_t process, std::int64_t from, std::int64_t to) const;
+
+    void breach(std::string rule, std::string text);
+    /** One that a documented weakness of the store explains. */
+    void excuse(std::string const& rule, std::string const& fault);
+    [[nodiscard]] std::vector<Breach> breaches() const;
+    [[nodiscard]] std::size_t breach_count() const;
+    [[nodiscard]] std::map<std::string, std::uint64_t> excused() const;
+
+private:
+    mutable std::mutex mutex_;
+    // all of these under the mutex
+    std::vector<FaultRecord> faults_;
+    std::vector<FaultRecord> stalls_;
+    std::vector<Breach> breaches_;
+    /// by rule and fault
+    std::map<std::string, std::uint64_t> excused_;
+};
+
+/** A fault that ends with the block. */
+class FaultScope
+{
+public:
+    FaultScope(Ledger& ledger, FaultRecord fault)
+        : ledger_(ledger)
+        , number_(ledger.begin(std::move(fault)))
+    {
+    }
+    FaultScope(FaultScope const&) = delete;
+    FaultScope& operator=(FaultScope const&) = delete;
+    ~FaultScope() { ledger_.end(number_); }
+
+private:
+    Ledger& ledger_;
+    std::size_t number_;
+};
+
+} // namespace tenure::faults

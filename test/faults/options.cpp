@@ -1,0 +1,74 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "options.hpp"
+
+#include <charconv>
+#include <stdexcept>
+#include <string_view>
+
+namespace tenure::faults
+{
+
+namespace
+{
+
+template <class Number>
+Number number(std::string_view option, std::string_view text, Number least, Number most)
+{
+    Number value{};
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
+        throw std::invalid_argument(
+            std::string{option} + " " + std::string{text} + ": a number from " + std::to_string(least) + " to " +
+            std::to_string(most) + " is needed");
+    return value;
+}
+
+} // namespace
+
+Options read_options(int count, char const* const* arguments)
+{
+    Options options;
+    for (int i = 1; i < count; ++i) {
+        std::string_view const option = arguments[i];
+        auto const value = [&]() -> std::string_view {
+            if (++i == count)
+                throw std::invalid_argument(std::string{option} + " needs a value");
+            return arguments[i];
+        };
+        if (option == "--minutes")
+            options.time =
+                std::chrono::milliseconds{static_cast<std::int64_t>(number(option, value(), 0.1, 10'000.0) * 60'000)};
+        else if (option == "--store")
+            options.store = value();
+        else if (option == "--seed")
+            options.seed = number<std::uint64_t>(option, value(), 0, 1'000'000'000);
+        else if (option == "--mutant")
+            options.mutant = value();
+        else if (option == "--workers")
+            options.workers = number<std::size_t>(option, value(), 2, 100);
+        else if (option == "--expect-violation")
+            options.expect_violation = true;
+        else if (option == "--help" || option == "-h")
+            options.help = true;
+        else
+            throw std::invalid_argument("unknown option " + std::string{option});
+    }
+    return options;
+}
+
+char const* usage() noexcept
+{
+    return "tenure_faults [--minutes N] [--store SCHEME] [--seed S] [--mutant NAME] [--workers N] "
+           "[--expect-violation]\n"
+           "Real servers and worker processes under one fault after the other (docs/testing.md).\n"
+           "  --minutes N         how long faults are made, default 2.5\n"
+           "  --store SCHEME      what is attacked: redis (default)\n"
+           "  --seed S            decides which faults come and when, default 1\n"
+           "  --mutant NAME       workers run with this bug planted (lib/engine/mutation.hpp)\n"
+           "  --workers N         how many worker processes, default 10\n"
+           "  --expect-violation  stop at the first violation, and fail without one\n"
+           "Exit status: 0 without violations, 1 with, 2 for a wrong option, 4 if the store's servers are not "
+           "installed.\n";
+}
+
+} // namespace tenure::faults

@@ -1,0 +1,30 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tenure::faults
+{
+
+struct Options {
+    std::string store = "redis";
+    /// how long faults are made
+    std::chrono::milliseconds time{150'000};
+    std::uint64_t seed = 1;
+    /// a bug that is planted in the workers' library
+    std::string mutant = "none";
+    std::size_t workers = 10;
+    /// ends at the first violation, and succeeds only with one
+    bool expect_violation = false;
+    bool help = false;
+};
+
+/** @throws std::invalid_argument naming the option and what is wrong with it */
+[[nodiscard]] Options read_options(int count, char const* const* arguments);
+
+[[nodiscard]] char const* usage() noexcept;
+
+} // namespace tenure::faults

@@ -1,0 +1,229 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "redis_stranger.hpp"
+#include "redis_under_attack.hpp"
+
+#include "fleet.hpp"
+
+#include "harness/auditor.hpp"
+#include "harness/eventually.hpp"
+
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace tenure::faults
+{
+
+using namespace std::chrono_literals;
+using test::boottime_ns;
+using test::eventually;
+
+namespace
+{
+
+FaultRecord record(std::string name)
+{
+    FaultRecord fault;
+    fault.name = std::move(name);
+    return fault;
+}
+
+FaultRecord harmless(std::string name)
+{
+    auto fault = record(std::move(name));
+    fault.harmless = true;
+    return fault;
+}
+
+FaultRecord forgetting(std::string name, std::optional<std::uint32_t> cell = {})
+{
+    auto fault = record(std::move(name));
+    fault.forgets = true;
+    fault.cell = cell;
+    return fault;
+}
+
+} // namespace
+
+bool RedisUnderAttack::tokens_are_ahead() const
+{
+    return expiry_delay(boottime_ns() - 2'000'000'000) > 0;
+}
+
+bool RedisUnderAttack::stop(Attack& attack, bool briefly)
+{
+    auto const ttl = arena_.ttl;
+    FaultScope const fault{
+        attack.ledger,
+        briefly ? harmless("server stopped for less than G/3") : record("server stopped for more than G")};
+    server_.pause();
+    // Less by what is lost between the two signals.
+    attack.wait(briefly ? attack.random.between(ttl / 12, ttl / 4) : attack.random.between(ttl * 11 / 10, ttl * 9 / 5));
+    server_.resume();
+    return true;
+}
+
+bool RedisUnderAttack::restart(Attack& attack, bool with_data)
+{
+    if (!with_data && tokens_are_ahead())
+        return false;
+    FaultScope const fault{
+        attack.ledger, with_data ? record("server killed, restarted with its data (everysec)")
+                                 : forgetting("server killed, restarted without its data")};
+    if (with_data) {
+        // What was written while an fsync is under way is not in the file yet, and a kill would lose it: the weakness
+        // of everysec, which shows only where the disk is slow. Data-loss faults are others.
+        auto client = server_.client();
+        static_cast<void>(eventually([&] { return client.info("aof_pending_bio_fsync") == "0"; }, 1s));
+    }
+    server_.kill();
+    if (!with_data)
+        std::filesystem::remove_all(server_.directory() + "/appendonlydir");
+    attack.wait(attack.random.between(0ms, arena_.ttl / 2));
+    server_.start();
+    return true;
+}
+
+bool RedisUnderAttack::forget_all(Attack& attack)
+{
+    if (tokens_are_ahead())
+        return false;
+    FaultScope const fault{attack.ledger, forgetting("FLUSHALL")};
+    server_.client().call("FLUSHALL");
+    return true;
+}
+
+bool RedisUnderAttack::run_out_of_memory(Attack& attack)
+{
+    FaultScope const fault{attack.ledger, record("out of memory (OOM)")};
+    auto client = server_.client();
+    client.call("CONFIG", "SET", "maxmemory", "1");
+    attack.wait(attack.random.between(arena_.ttl / 2, arena_.ttl * 3 / 2));
+    client = server_.client();
+    client.call("CONFIG", "SET", "maxmemory", "0");
+    return true;
+}
+
+bool RedisUnderAttack::fail_to_save(Attack& attack)
+{
+    FaultScope const fault{attack.ledger, record("snapshots fail (MISCONF)")};
+    // The snapshot cannot take the name of a folder, whoever the server runs as.
+    auto const obstacle = server_.directory() + "/dump.rdb";
+    std::filesystem::create_directory(obstacle);
+    auto client = server_.client();
+    client.call("CONFIG", "SET", "save", "3600 1000000");
+    client.call("BGSAVE");
+    bool const failing = eventually([&] { return client.info("rdb_last_bgsave_status") == "err"; });
+    if (failing)
+        attack.wait(attack.random.between(arena_.ttl / 2, arena_.ttl * 3 / 2));
+    client = server_.client();
+    client.call("CONFIG", "SET", "save", "");
+    std::filesystem::remove(obstacle);
+    if (!failing)
+        throw std::runtime_error("the server's snapshot did not fail");
+    return true;
+}
+
+bool RedisUnderAttack::jump_ahead(Attack& attack)
+{
+    if (clock_.offset() != 0s)
+        return false;
+    FaultScope const fault{attack.ledger, forgetting("server's wall clock +60 s")};
+    clock_.set(clock_jump);
+    // The server reads its clock at least ten times a second.
+    attack.wait(200ms);
+    return true;
+}
+
+bool RedisUnderAttack::jump_back(Attack& attack)
+{
+    // Keys that nobody renews stay for as long as the jump: that has to be over in the end.
+    if (clock_.offset() == 0s || attack.end < boottime_ns() + std::chrono::nanoseconds{clock_jump}.count())
+        return false;
+    FaultScope const fault{attack.ledger, record("server's wall clock -60 s")};
+    jumped_back_ = boottime_ns();
+    clock_.set(0s);
+    attack.wait(200ms);
+    return true;
+}
+
+bool RedisUnderAttack::overwrite(Attack& attack, bool only_delete)
+{
+    auto const victim = attack.fleet.some_holder();
+    if (!victim)
+        return false;
+    auto const key = arena_.key(victim->cell);
+    auto client = server_.client();
+    auto const fence = client.get("{" + key + "}:fence");
+    // Whoever holds it has to be the one that is written down as the victim.
+    if (fence != std::to_string(victim->fencing_token) || attack.fleet.holder_of(victim->cell) != victim->fencing_token)
+        return false;
+    FaultScope const fault{
+        attack.ledger,
+        forgetting(only_delete ? "key deleted by a stranger" : "key overwritten by a stranger", victim->cell)};
+    if (only_delete) {
+        if (client.call("DEL", key).integer == 1)
+            attack.fleet.robbed(*victim);
+        return true;
+    }
+    if (client.call("SET", key, stranger, "XX", "PX", 3 * arena_.ttl.count()).is_null())
+        return true;
+    attack.fleet.robbed(*victim);
+    // Until whoever held it has given it back, and a while longer: what is not his must stay.
+    static_cast<void>(eventually(
+        [&] {
+            attack.wait(20ms);
+            return attack.fleet.holder_of(victim->cell) != victim->fencing_token;
+        },
+        arena_.ttl * 3 / 2));
+    attack.wait(100ms);
+    auto const value = client.get(key);
+    if (value != stranger)
+        attack.ledger.breach(
+            "S7", key + ": what a stranger wrote is gone, there is \"" + value.value_or("nothing") + "\"");
+    else
+        client.call("DEL", key);
+    return true;
+}
+
+std::vector<Disturbance> RedisUnderAttack::server_disturbances()
+{
+    return {
+        {"server stopped for less than G/3", 2, [this](Attack& attack) { return stop(attack, true); }},
+        {"server stopped for more than G", 2, [this](Attack& attack) { return stop(attack, false); }},
+        {"server killed, restarted with its data (everysec)", 2,
+         [this](Attack& attack) { return restart(attack, true); }},
+        {"server killed, restarted without its data", 1, [this](Attack& attack) { return restart(attack, false); }},
+        {"server's wall clock +60 s", 1, [this](Attack& attack) { return jump_ahead(attack); }},
+        {"server's wall clock -60 s", 1, [this](Attack& attack) { return jump_back(attack); }}};
+}
+
+std::vector<Disturbance> RedisUnderAttack::memory_disturbances()
+{
+    return {
+        {"out of memory (OOM)", 1, [this](Attack& attack) { return run_out_of_memory(attack); }},
+        {"snapshots fail (MISCONF)", 1, [this](Attack& attack) { return fail_to_save(attack); }},
+        {"FLUSHALL", 1, [this](Attack& attack) { return forget_all(attack); }},
+        {"key overwritten by a stranger", 2, [this](Attack& attack) { return overwrite(attack, false); }},
+        {"key deleted by a stranger", 2, [this](Attack& attack) { return overwrite(attack, true); }}};
+}
+
+std::vector<Disturbance> RedisUnderAttack::command_disturbances()
+{
+    auto const at_once = [this](std::string name, std::vector<std::string> command) {
+        return Disturbance{name, 1, [this, name, command = std::move(command)](Attack& attack) {
+                               FaultScope const fault{attack.ledger, harmless(name)};
+                               if (auto const reply = server_.client().send(command); reply.is_error())
+                                   throw std::runtime_error(name + ": " + reply.text);
+                               return true;
+                           }};
+    };
+    return {
+        at_once("SCRIPT FLUSH", {"SCRIPT", "FLUSH"}),
+        at_once("CLIENT KILL TYPE normal", {"CLIENT", "KILL", "TYPE", "normal"}),
+        at_once("CLIENT KILL TYPE pubsub", {"CLIENT", "KILL", "TYPE", "pubsub"})};
+}
+
+} // namespace tenure::faults

@@ -1,0 +1,174 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "run.hpp"
+
+#include "fleet.hpp"
+#include "nemesis.hpp"
+#include "register_process.hpp"
+#include "report.hpp"
+#include "verdict.hpp"
+#include "watcher.hpp"
+
+#include "harness/scratch_directory.hpp"
+
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+namespace tenure::faults
+{
+
+using namespace std::chrono_literals;
+using test::boottime_ns;
+
+namespace
+{
+
+constexpr char const* programs = TENURE_FAULT_PROGRAMS "/";
+
+/** How much longer than G keys may stay after the end: what a loaded machine takes. */
+constexpr std::int64_t clean_slack = 1'000'000'000;
+
+/** A store, those who use it, and those who watch them. */
+class Scene
+{
+public:
+    Scene(Options const& options, Scheme const& scheme)
+        : store_(scheme.open(arena_))
+        , auditor_(test::Auditor::create(directory_.file("audit"), arena_.cells()))
+        , register_(
+              std::string{programs} + "fenced_register", directory_.file("register"), directory_.file("stale-writes"))
+        , random_(options.seed)
+        , fleet_(setup(options), auditor_, ledger_)
+        , watcher_(arena_, auditor_, *store_, ledger_)
+        , begin_(boottime_ns())
+    {
+    }
+
+    void make_faults(Options const& options)
+    {
+        Attack attack{
+            arena_,
+            auditor_,
+            random_,
+            ledger_,
+            fleet_,
+            [this](std::chrono::milliseconds time) { wait(time); },
+            [this](std::int64_t now) { return store_->expiry_delay(now); },
+            begin_ + std::chrono::nanoseconds{options.time}.count()};
+        auto all = store_->disturbances();
+        for (auto const& more : fleet_.disturbances())
+            all.push_back(more);
+        Nemesis{
+            std::move(all), attack,
+            [&] { return !options.expect_violation || (ledger_.breach_count() == 0 && !heard_complaint()); }}
+            .run();
+        fleet_.resume_all();
+        wait(arena_.ttl * 2);
+    }
+
+    Report finish()
+    {
+        Report report;
+        fleet_.end(20s);
+        report.clean_after = wait_until_clean();
+        for (auto const& key : store_->endless_keys())
+            ledger_.breach("S13", "without ttl in the end: " + key);
+        report.figures = watcher_.stop();
+        report.writes = register_.totals();
+        Verdict verdict{arena_, ledger_, auditor_};
+        report.findings = verdict.judge(directory_.file("testimony"), fleet_.robberies());
+        verdict.judge_register(register_.log());
+        report.fleet = fleet_.counts();
+        report.faults = ledger_.faults();
+        report.breaches = ledger_.breaches();
+        report.excused = ledger_.excused();
+        report.time = boottime_ns() - begin_;
+        std::ifstream output{directory_.file("workers.log")};
+        if (output.peek() != std::ifstream::traits_type::eof())
+            std::cout << "what workers said:\n" << output.rdbuf();
+        return report;
+    }
+
+private:
+    Fleet::Setup setup(Options const& options) const
+    {
+        Fleet::Setup setup;
+        setup.arena = arena_;
+        setup.program = std::string{programs} + (options.mutant == "none" ? "fault_worker" : "fault_worker_mutants");
+        for (std::size_t worker = 0; worker < options.workers; ++worker)
+            setup.urls.push_back(store_->url(worker));
+        setup.audit = directory_.file("audit");
+        setup.testimony = directory_.file("testimony");
+        setup.register_socket = register_.socket_path();
+        setup.output = directory_.file("workers.log");
+        setup.mutant = options.mutant;
+        setup.seed = options.seed;
+        return setup;
+    }
+
+    void wait(std::chrono::milliseconds time)
+    {
+        auto const until = std::chrono::steady_clock::now() + time;
+        for (;;) {
+            fleet_.turn();
+            auto const left = until - std::chrono::steady_clock::now();
+            if (left <= 0ns)
+                return;
+            std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(left, 10ms));
+        }
+    }
+
+    /** S9: nobody lives who could hold anything. */
+    std::int64_t wait_until_clean()
+    {
+        auto const ended = boottime_ns();
+        auto const limit = ended + arena_.ttl_ns() + clean_slack + store_->expiry_delay(ended);
+        auto probe = [&] {
+            std::uint64_t held = 0;
+            for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell)
+                held += fleet_.holder_of(cell) ? 1U : 0U;
+            return held;
+        };
+        if (probe() != 0)
+            ledger_.breach("S9", "a worker has ended and has not left its cell");
+        while (boottime_ns() < limit) {
+            if (watcher_.nothing_held_since(ended))
+                return boottime_ns() - ended;
+            std::this_thread::sleep_for(5ms);
+        }
+        ledger_.breach("S9", "keys are held G and 1 s after everybody has ended");
+        return limit - ended;
+    }
+
+    /** Whether a worker saw a rule broken. */
+    [[nodiscard]] bool heard_complaint() const
+    {
+        return !read_testimonies(directory_.file("testimony")).complaints.empty() || !auditor_.violations().empty();
+    }
+
+    Arena arena_;
+    test::ScratchDirectory directory_;
+    Ledger ledger_;
+    std::unique_ptr<StoreUnderAttack> store_;
+    test::Auditor auditor_;
+    RegisterProcess register_;
+    Random random_;
+    Fleet fleet_;
+    Watcher watcher_;
+    std::int64_t begin_;
+};
+
+} // namespace
+
+int run(Options const& options, Scheme const& scheme)
+{
+    Scene scene{options, scheme};
+    scene.make_faults(options);
+    auto const report = scene.finish();
+    print(std::cout, report);
+    return report.breaches.empty() == options.expect_violation ? 1 : 0;
+}
+
+} // namespace tenure::faults

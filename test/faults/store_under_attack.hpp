@@ -1,0 +1,66 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "attack.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenure::faults
+{
+
+/** What the store says of one key. */
+struct KeyLook {
+    bool held = false;
+    /// the value is a stranger's, put there by a disturbance
+    bool foreign = false;
+    /// the store will never free it by itself
+    bool endless = false;
+    /// the earliest instant at which the store frees it, in ns of CLOCK_BOOTTIME
+    std::int64_t expiry = 0;
+    /// the last one that was granted for the key, 0 if none is known
+    std::uint64_t fencing_token = 0;
+};
+
+/** A store of a run's own: real servers, ways to them that can be disturbed, and everything that can be done to them.
+ * For another kind of store, write another one of these and add it to `schemes()`. */
+class StoreUnderAttack
+{
+public:
+    StoreUnderAttack() = default;
+    StoreUnderAttack(StoreUnderAttack const&) = delete;
+    StoreUnderAttack& operator=(StoreUnderAttack const&) = delete;
+    virtual ~StoreUnderAttack() = default;
+
+    /** What worker number `worker` connects to. */
+    [[nodiscard]] virtual std::string url(std::size_t worker) const = 0;
+
+    /** Everything that this run may do to the store and the ways to it. */
+    [[nodiscard]] virtual std::vector<Disturbance> disturbances() = 0;
+
+    /** What the store says of all keys of the arena, not through the library, in one step; empty if it does not answer,
+     * or its clock jumped meanwhile. Called from one thread, at any time. */
+    [[nodiscard]] virtual std::optional<std::vector<KeyLook>> look() = 0;
+
+    /** How much later than its ttl a key may expire because of what was done to the store's clock; 0 usually. */
+    [[nodiscard]] virtual std::int64_t expiry_delay(std::int64_t now) const = 0;
+
+    /** Keys of the arena's names that have no ttl, in the end. */
+    [[nodiscard]] virtual std::vector<std::string> endless_keys() = 0;
+};
+
+/** One kind of store. */
+struct Scheme {
+    std::string_view name;
+    /// why it cannot run on this machine; empty if it can
+    std::string (*missing)();
+    std::unique_ptr<StoreUnderAttack> (*open)(Arena const& arena);
+};
+[[nodiscard]] std::vector<Scheme> const& schemes();
+
+} // namespace tenure::faults

@@ -1,0 +1,183 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "verdict.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace tenure::faults
+{
+
+using test::Holding;
+
+namespace
+{
+
+/// a loop that did not turn for longer than this stood still: what it did late is not the library's doing
+constexpr std::int64_t still = 30'000'000;
+
+std::string milliseconds_text(std::int64_t ns)
+{
+    return std::to_string(ns / 1'000'000) + " ms";
+}
+
+} // namespace
+
+Verdict::Verdict(Arena const& arena, Ledger& ledger, test::Auditor const& auditor)
+    : arena_(arena)
+    , ledger_(ledger)
+    , auditor_(auditor)
+{
+}
+
+Findings Verdict::judge(std::string const& testimony_file, std::vector<Robbery> const& robberies)
+{
+    Findings findings;
+    findings.testimonies = read_testimonies(testimony_file);
+    auto holdings = auditor_.holdings();
+    findings.grants = holdings.size();
+    judge_overlaps();
+    judge_order(std::move(holdings));
+    judge_complaints(findings.testimonies.complaints);
+    judge_losses(findings);
+    for (auto const& robbery : robberies)
+        judge_robbery(robbery, findings);
+    return findings;
+}
+
+void Verdict::excuse_or_breach(std::string const& rule, std::string const& fault, std::string const& text)
+{
+    if (fault.empty())
+        ledger_.breach(rule, text);
+    else
+        ledger_.excuse(rule, fault);
+}
+
+void Verdict::judge_overlaps()
+{
+    for (auto const& violation : auditor_.violations())
+        excuse_or_breach(
+            "S1", ledger_.forgotten_by(violation.later.cell, violation.later.entered, arena_.ttl_ns()),
+            arena_.key(violation.later.cell) + ": two live holders: " + violation.describe());
+}
+
+void Verdict::judge_order(std::vector<Holding> holdings)
+{
+    std::stable_sort(holdings.begin(), holdings.end(), [](Holding const& a, Holding const& b) {
+        return std::pair{a.cell, a.entered} < std::pair{b.cell, b.entered};
+    });
+    Holding const* highest = nullptr;
+    for (auto const& holding : holdings) {
+        // One that was stopped between grant and entry appears behind its successor, and is over when it does.
+        if (holding.valid_until <= holding.entered)
+            continue;
+        if (highest != nullptr && highest->cell == holding.cell && holding.fencing_token <= highest->fencing_token) {
+            // Of two that overlap nobody knows which one came first; that they do is another rule's matter. A claim
+            // that the store forgot may be answered after its successor has come and gone.
+            auto const over = highest->left != 0 ? std::min(highest->left, highest->valid_until) : highest->valid_until;
+            auto const since = holding.valid_until - arena_.ttl_ns() * 99 / 100 + 10'000'000;
+            if (over <= holding.entered)
+                excuse_or_breach(
+                    "S10", ledger_.forgotten_by(holding.cell, since, holding.entered, arena_.ttl_ns()),
+                    arena_.key(holding.cell) + ": token " + std::to_string(holding.fencing_token) + " after " +
+                        std::to_string(highest->fencing_token));
+            continue;
+        }
+        highest = &holding;
+    }
+}
+
+void Verdict::judge_complaints(std::vector<Complaint> const& complaints)
+{
+    for (auto const& complaint : complaints) {
+        std::string fault;
+        // Whoever's claim the store forgot is right to be rejected once its successor has written.
+        if (complaint.rule == "S10/live-holder-rejected")
+            fault = ledger_.forgotten_by(complaint.cell, complaint.at, arena_.ttl_ns());
+        excuse_or_breach(
+            complaint.rule, fault,
+            arena_.key(complaint.cell) + ": process " + std::to_string(complaint.pid) + ": " + complaint.text);
+    }
+}
+
+void Verdict::judge_losses(Findings& findings)
+{
+    for (auto const& loss : findings.testimonies.losses) {
+        ++findings.losses[loss.reason];
+        judge_loss(loss);
+        if (loss.reason != "expired")
+            continue;
+        auto const after_valid_until = loss.told_at - loss.valid_until;
+        if (loss.stall > still) {
+            auto& worst = findings.worst_stalled_after_valid_until;
+            worst = findings.stalled_tokens++ == 0 ? after_valid_until : std::max(worst, after_valid_until);
+        } else {
+            bool const first = findings.punctual_tokens++ == 0;
+            auto const late = [&](std::int64_t& worst, std::int64_t value) {
+                worst = first ? value : std::max(worst, value);
+            };
+            late(findings.worst_after_valid_until, after_valid_until);
+            late(findings.worst_after_fires_at, loss.told_at - loss.fires_at);
+        }
+    }
+}
+
+void Verdict::judge_loss(Loss const& loss)
+{
+    auto const ttl = arena_.ttl_ns();
+    auto const who = arena_.key(loss.cell) + ": process " + std::to_string(loss.pid) + ": ";
+    if (loss.reason == "lost") {
+        // Told at the next renewal that is answered, and never after the validity that was left.
+        if (ledger_.forgotten_by(loss.cell, loss.told_at, 2 * ttl).empty())
+            ledger_.breach("L2", who + "the store disowned a lease, and nobody had touched its key");
+    } else if (loss.reason == "expired") {
+        if (loss.stall_before < ttl / 6 && !ledger_.disturbed(loss.pid, loss.told_at - 2 * ttl, loss.told_at))
+            ledger_.breach("L2", who + "a lease expired, and nothing had kept its holder from renewing");
+    } else {
+        ledger_.breach("L2", who + "a lease was lost for the reason " + loss.reason);
+    }
+}
+
+void Verdict::judge_robbery(Robbery const& robbery, Findings& findings)
+{
+    auto const is_victim = [&](auto const& testimony) {
+        return testimony.pid == robbery.pid && testimony.cell == robbery.cell &&
+               testimony.fencing_token == robbery.fencing_token;
+    };
+    auto const& testimonies = findings.testimonies;
+    auto const who = arena_.key(robbery.cell) + ": process " + std::to_string(robbery.pid) + ": ";
+    auto const back = std::ranges::find_if(testimonies.given_back, is_victim);
+    if (back != testimonies.given_back.end() && back->began > robbery.at && back->outcome == "released")
+        ledger_.breach("S7", who + "a release says that it freed a key that a stranger had taken before");
+    auto const loss = std::ranges::find_if(testimonies.losses, is_victim);
+    if (loss == testimonies.losses.end() || loss->told_at < robbery.at ||
+        ledger_.disturbed(robbery.pid, robbery.at - arena_.ttl_ns() / 2, loss->told_at) ||
+        loss->stall_before > arena_.ttl_ns() / 6)
+        return;
+    if (loss->reason != "lost") {
+        ledger_.breach(
+            "S5", who + "a stranger took the key, renewals were answered, and the token fired " +
+                      milliseconds_text(loss->told_at - robbery.at) + " later: " + loss->reason);
+        return;
+    }
+    ++findings.proven_losses;
+    findings.slowest_proof = std::max(findings.slowest_proof, loss->told_at - robbery.at);
+}
+
+void Verdict::judge_register(std::string const& log)
+{
+    std::ifstream file{log};
+    for (std::string text; std::getline(file, text);) {
+        std::istringstream line{text};
+        std::uint32_t cell = 0;
+        std::uint64_t token = 0;
+        std::int64_t entered = 0;
+        line >> cell >> token >> entered;
+        excuse_or_breach(
+            "S10/stale-write-accepted", ledger_.forgotten_by(cell, entered, arena_.ttl_ns()),
+            arena_.key(cell) + ": the register accepted a stale write: " + text);
+    }
+}
+
+} // namespace tenure::faults

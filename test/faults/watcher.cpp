@@ -1,0 +1,150 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "watcher.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tenure::faults
+{
+
+using namespace std::chrono_literals;
+using test::boottime_ns;
+using test::Holding;
+
+namespace
+{
+
+/// what the network may keep, and a release that is asked for again, on top of G
+constexpr std::int64_t orphan_slack = 3'000'000'000;
+
+} // namespace
+
+Watcher::Watcher(Arena const& arena, test::Auditor const& auditor, StoreUnderAttack& store, Ledger& ledger)
+    : arena_(arena)
+    , auditor_(auditor)
+    , store_(store)
+    , ledger_(ledger)
+    , memory_(arena.cells())
+    , thread_([this] { run(); })
+{
+}
+
+Watcher::~Watcher()
+{
+    static_cast<void>(stop());
+}
+
+Watcher::Figures Watcher::stop()
+{
+    ended_ = true;
+    if (thread_.joinable())
+        thread_.join();
+    return figures_;
+}
+
+void Watcher::run()
+{
+    while (!ended_) {
+        auto const before = boottime_ns();
+        std::this_thread::sleep_for(10ms);
+        auto const after = boottime_ns();
+        if (after - before > arena_.ttl_ns() / 8)
+            ledger_.stalled(before, after);
+        look();
+    }
+}
+
+Watcher::Occupants Watcher::occupants() const
+{
+    Occupants all;
+    for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell)
+        all.push_back(auditor_.occupant(cell));
+    return all;
+}
+
+void Watcher::look()
+{
+    auto const began = boottime_ns();
+    auto const before = occupants();
+    auto const keys = store_.look();
+    if (!keys)
+        return;
+    auto const after = occupants();
+    ++figures_.looks;
+    if (std::ranges::none_of(*keys, [](KeyLook const& key) { return key.held && !key.foreign; }))
+        free_look_ = began;
+    for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell) {
+        auto const& key = keys->at(cell);
+        if (before[cell])
+            compare(cell, key, *before[cell], after[cell]);
+        look_for_orphan(cell, key, after[cell]);
+        if (key.endless)
+            complain(memory_[cell].complained_endless, key.fencing_token, "S13", "the key has no ttl", cell);
+    }
+}
+
+void Watcher::compare(
+    std::uint32_t cell, KeyLook const& key, Holding const& before, std::optional<Holding> const& after)
+{
+    auto const token = before.fencing_token;
+    if (key.held && !key.foreign && key.fencing_token == token) {
+        ++figures_.compared;
+        // Read before the store was asked, whose expiry only grows while one holder has the key.
+        auto const margin = key.expiry - before.valid_until;
+        figures_.least_margin = std::min(figures_.least_margin, margin);
+        if (margin <= 0)
+            complain(
+                memory_[cell].complained_expiry, token, "S2",
+                "valid_until is " + std::to_string(-margin / 1000) + " us behind the store's expiry", cell);
+        return;
+    }
+    auto const now = boottime_ns();
+    bool const live =
+        after && after->fencing_token == token && after->entered == before.entered && after->valid_until > now;
+    if (!live)
+        return;
+    if (auto const fault = ledger_.forgotten_by(cell, now, arena_.ttl_ns()); !fault.empty()) {
+        if (std::exchange(memory_[cell].complained_live, token) != token)
+            ledger_.excuse("S1 (live without the key)", fault);
+        return;
+    }
+    complain(
+        memory_[cell].complained_live, token, "S1",
+        "somebody relies on the key with token " + std::to_string(token) + ", and in the store " +
+            (!key.held ? "it is free"
+                       : (key.foreign ? std::string{"it is a stranger's"}
+                                      : "its token is " + std::to_string(key.fencing_token))),
+        cell);
+}
+
+void Watcher::look_for_orphan(std::uint32_t cell, KeyLook const& key, std::optional<Holding> const& after)
+{
+    auto& memory = memory_[cell];
+    auto const now = boottime_ns();
+    bool const live = after && after->fencing_token == key.fencing_token && after->valid_until > now;
+    if (!key.held || key.foreign || live) {
+        memory.orphan_token = 0;
+        return;
+    }
+    if (std::exchange(memory.orphan_token, key.fencing_token) != key.fencing_token)
+        memory.orphan_since = now;
+    auto const bound = arena_.ttl_ns() + orphan_slack;
+    // A clock that jumped back keeps what nobody renews for as long as the jump.
+    if (store_.expiry_delay(now - bound) > 0)
+        return;
+    figures_.longest_orphan = std::max(figures_.longest_orphan, now - memory.orphan_since);
+    if (now - memory.orphan_since > bound)
+        complain(
+            memory.complained_orphan, key.fencing_token, "S9", "for longer than G and 3 s the key is held for nobody",
+            cell);
+}
+
+void Watcher::complain(
+    std::uint64_t& last, std::uint64_t token, std::string rule, std::string const& text, std::uint32_t cell)
+{
+    if (std::exchange(last, token) != token)
+        ledger_.breach(std::move(rule), arena_.key(cell) + ": " + text);
+}
+
+} // namespace tenure::faults

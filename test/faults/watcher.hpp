@@ -1,0 +1,82 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "arena.hpp"
+#include "ledger.hpp"
+#include "store_under_attack.hpp"
+
+#include "harness/auditor.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace tenure::faults
+{
+
+/** Compares, many times a second, what holders believe (the auditor) with what the store says. */
+class Watcher
+{
+public:
+    struct Figures {
+        std::uint64_t looks = 0;
+        /// looks at a key that was held by a live holder
+        std::uint64_t compared = 0;
+        /// the least time seen from `valid_until` to the store's expiry
+        std::int64_t least_margin = std::numeric_limits<std::int64_t>::max();
+        /// the longest time for which a key was held by nobody who was live
+        std::int64_t longest_orphan = 0;
+    };
+
+    Watcher(Arena const& arena, test::Auditor const& auditor, StoreUnderAttack& store, Ledger& ledger);
+    Watcher(Watcher const&) = delete;
+    Watcher& operator=(Watcher const&) = delete;
+    ~Watcher();
+
+    /** Whether a look that began after the instant found no key held. Any thread. */
+    [[nodiscard]] bool nothing_held_since(std::int64_t instant) const noexcept { return free_look_ > instant; }
+
+    /** Ends the thread; what it has seen. */
+    [[nodiscard]] Figures stop();
+
+private:
+    using Occupants = std::vector<std::optional<test::Holding>>;
+    /** What is remembered of a key from one look to the next. */
+    struct Memory {
+        /// held by nobody live, with this token, since
+        std::uint64_t orphan_token = 0;
+        std::int64_t orphan_since = 0;
+        /// one complaint for each rule and grant is enough
+        std::uint64_t complained_live = 0;
+        std::uint64_t complained_expiry = 0;
+        std::uint64_t complained_orphan = 0;
+        std::uint64_t complained_endless = 0;
+    };
+
+    void run();
+    void look();
+    [[nodiscard]] Occupants occupants() const;
+    void compare(
+        std::uint32_t cell, KeyLook const& key, test::Holding const& before, std::optional<test::Holding> const& after);
+    void look_for_orphan(std::uint32_t cell, KeyLook const& key, std::optional<test::Holding> const& after);
+    void
+    complain(std::uint64_t& last, std::uint64_t token, std::string rule, std::string const& text, std::uint32_t cell);
+
+    Arena const& arena_;
+    test::Auditor const& auditor_;
+    StoreUnderAttack& store_;
+    Ledger& ledger_;
+    // of the thread, until it has ended
+    std::vector<Memory> memory_;
+    Figures figures_;
+    std::atomic<bool> ended_ = false;
+    /// when the last look began that found no key held
+    std::atomic<std::int64_t> free_look_ = 0;
+    std::thread thread_;
+};
+
+} // namespace tenure::faults

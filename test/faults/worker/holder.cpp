@@ -1,0 +1,298 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "holder.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace tenure::faults
+{
+
+using namespace std::chrono_literals;
+using test::boottime_ns;
+
+namespace
+{
+
+std::int64_t ns(Instant instant)
+{
+    return instant.time_since_epoch().count();
+}
+
+/** What the verdict knows it by. */
+char const* name_of(LossReason reason)
+{
+    switch (reason) {
+    case LossReason::expired:
+        return "expired";
+    case LossReason::lost:
+        return "lost";
+    default:
+        return "neither expired nor lost";
+    }
+}
+
+char const* name_of(ReleaseOutcome outcome)
+{
+    switch (outcome) {
+    case ReleaseOutcome::released:
+        return "released";
+    case ReleaseOutcome::was_lost:
+        return "was lost";
+    default:
+        return "unconfirmed";
+    }
+}
+
+std::string milliseconds_text(std::int64_t ns)
+{
+    return std::to_string(static_cast<double>(ns) / 1e6) + " ms";
+}
+
+} // namespace
+
+Holder::Holder(asio::any_io_executor const& executor, Workplace& place, std::uint64_t seed)
+    : place_(place)
+    , random_(seed)
+    , timer_(executor)
+    , canceller_(executor)
+    , register_(executor, place.register_path)
+{
+}
+
+void Holder::stop()
+{
+    cancel_.emit(asio::cancellation_type::total);
+}
+
+asio::awaitable<void> Holder::take_turns()
+{
+    while (!place_.ended)
+        co_await take_turn();
+}
+
+asio::awaitable<void> Holder::take_turn()
+{
+    Hold hold;
+    hold.lease = co_await acquire(hold.cell);
+    if (!hold.lease) {
+        co_await pause(random_.between(5ms, 40ms));
+        co_return;
+    }
+    enter(hold);
+    co_await work(hold);
+    co_await give_back(hold);
+}
+
+asio::awaitable<Lease> Holder::acquire(std::uint32_t& cell)
+{
+    static constexpr std::chrono::milliseconds patience[] = {0ms, 200ms, 1500ms, 8000ms};
+    AcquireOptions const options{patience[random_.below(4)]};
+    if (random_.one_in(8)) {
+        canceller_.expires_after(random_.between(0ms, 60ms));
+        canceller_.async_wait([this](error_code error) {
+            if (!error)
+                stop();
+        });
+    }
+    error_code error;
+    Lease lease;
+    if (random_.below(8) < 5) {
+        auto result = co_await place_.pool->async_acquire(
+            options, asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable)));
+        error = std::get<0>(result);
+        cell = std::get<1>(result).id();
+        // only its number makes a slot more than a lease
+        lease = std::move(std::get<1>(result));
+    } else {
+        auto const lock = static_cast<std::uint32_t>(random_.below(place_.arena.locks));
+        cell = place_.arena.slots + lock;
+        auto result = co_await place_.locks[lock].async_acquire(
+            options, asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable)));
+        error = std::get<0>(result);
+        lease = std::move(std::get<1>(result));
+    }
+    canceller_.cancel();
+    if (error)
+        place_.testimony.add_failed(error.message());
+    co_return lease;
+}
+
+void Holder::enter(Hold& hold)
+{
+    auto const& arena = place_.arena;
+    if (hold.cell >= arena.cells() || hold.lease.key() != arena.key(hold.cell)) {
+        complain(hold, "S11", "slot " + std::to_string(hold.cell) + " is the key " + hold.lease.key());
+        hold.cell = std::min(hold.cell, arena.cells() - 1);
+    }
+    hold.polls = random_.one_in(2);
+    auto const time = random_.one_in(12) ? random_.between(500ms, 3500ms) : random_.between(0ms, 160ms);
+    listen(hold);
+    hold.entered = boottime_ns();
+    hold.until = hold.entered + std::chrono::nanoseconds{time}.count();
+    hold.entry = place_.auditor.enter(hold.cell, ns(hold.lease.valid_until()), hold.lease.fencing_token());
+}
+
+void Holder::listen(Hold& hold)
+{
+    hold.lease.token().async_wait([told = hold.told](error_code error) {
+        told->at = boottime_ns();
+        told->fired = !error;
+        told->done = true;
+    });
+}
+
+asio::awaitable<void> Holder::work(Hold& hold)
+{
+    // One that was stopped until its lease was over is no holder, and its place among the others is not known.
+    bool writes = ns(hold.lease.valid_until()) > hold.entered;
+    auto next_write = hold.entered;
+    while (look(hold) && boottime_ns() < hold.until && !place_.ended) {
+        if (writes && boottime_ns() >= next_write) {
+            co_await write(hold);
+            next_write = boottime_ns() + 40'000'000;
+        }
+        co_await pause(4ms);
+    }
+    if (hold.live)
+        co_return;
+    // Told late, or never, is wrong even if nobody relies on it any more.
+    auto const limit = boottime_ns() + 10'000'000'000;
+    while (!hold.told->done && boottime_ns() < limit) {
+        co_await pause(4ms);
+        look_at_lateness(hold);
+    }
+    testify_loss(hold);
+    if (writes && random_.one_in(2)) {
+        // A holder that was stopped between its look at the token and its write.
+        bool const accepted = co_await register_.write(hold.cell, hold.lease.fencing_token(), hold.entered);
+        place_.testimony.add_late_write(accepted ? "accepted: nobody with a later token had written" : "rejected");
+    }
+}
+
+asio::awaitable<void> Holder::write(Hold& hold)
+{
+    bool const accepted = co_await register_.write(hold.cell, hold.lease.fencing_token(), hold.entered);
+    if (!accepted && look(hold) && hold.lease.valid())
+        complain(
+            hold, "S10/live-holder-rejected",
+            "the register rejects the token " + std::to_string(hold.lease.fencing_token()) + " of a live holder");
+}
+
+bool Holder::look(Hold& hold)
+{
+    auto const& lease = hold.lease;
+    // The clock first, then what the library says, then what that rests on: whatever passes between the looks, a
+    // contradiction is one.
+    auto const before = boottime_ns();
+    bool const valid = lease.valid();
+    auto const valid_until = ns(lease.valid_until());
+    if (valid && before >= valid_until)
+        complain(hold, "S2", "valid() is true " + milliseconds_text(before - valid_until) + " after valid_until");
+    bool over = hold.told->done || !valid;
+    if (hold.polls && !over) {
+        over = lease.token().cancelled();
+        auto const fires_at = ns(lease.fires_at());
+        if (!over && before >= fires_at)
+            complain(hold, "S2", "cancelled() is false " + milliseconds_text(before - fires_at) + " after fires_at");
+    }
+    if (over) {
+        leave(hold);
+        return false;
+    }
+    place_.auditor.extend(hold.entry, valid_until);
+    place_.auditor.confirm(hold.entry, before);
+    look_at_lateness(hold);
+    return true;
+}
+
+void Holder::look_at_lateness(Hold& hold)
+{
+    auto const expiry = place_.arena.expiry(ns(hold.lease.valid_until()));
+    if (hold.told->done || boottime_ns() < expiry) {
+        hold.turns_too_late = 0;
+        return;
+    }
+    // The first turn after a stop may come before the library's own; by the third everything has had its turn.
+    if (++hold.turns_too_late == 3)
+        complain(
+            hold, "S2",
+            "the loop turns, and the token has not been told " + milliseconds_text(boottime_ns() - expiry) +
+                " after the store's expiry");
+}
+
+void Holder::leave(Hold& hold)
+{
+    if (!std::exchange(hold.live, false))
+        return;
+    place_.auditor.leave(hold.entry);
+}
+
+void Holder::testify_loss(Hold& hold)
+{
+    if (!hold.told->done) {
+        complain(hold, "S6", "the token of a lease that is over was never told");
+        return;
+    }
+    auto const& lease = hold.lease;
+    Loss loss;
+    loss.pid = ::getpid();
+    loss.cell = hold.cell;
+    loss.fencing_token = lease.fencing_token();
+    loss.reason = name_of(lease.token().reason());
+    loss.fires_at = ns(lease.fires_at());
+    loss.valid_until = ns(lease.valid_until());
+    loss.told_at = hold.told->at;
+    loss.stall = place_.pulse.longest_stall(loss.fires_at, loss.told_at);
+    loss.stall_before = place_.pulse.longest_stall(loss.told_at - 2 * place_.arena.ttl_ns(), loss.told_at);
+    if (loss.reason == "expired" && loss.told_at < loss.fires_at)
+        complain(
+            hold, "S2",
+            "the token fired for want of time " + milliseconds_text(loss.fires_at - loss.told_at) + " early");
+    place_.testimony.add(loss);
+}
+
+asio::awaitable<void> Holder::give_back(Hold& hold)
+{
+    leave(hold);
+    if (random_.one_in(6)) {
+        // In the background, by the destructor.
+        hold.lease = Lease();
+        co_return;
+    }
+    GivenBack back;
+    back.pid = ::getpid();
+    back.cell = hold.cell;
+    back.fencing_token = hold.lease.fencing_token();
+    back.began = boottime_ns();
+    auto const result = co_await hold.lease.async_release(asio::as_tuple(asio::use_awaitable));
+    back.ended = boottime_ns();
+    back.outcome = std::get<0>(result) ? std::get<0>(result).message() : name_of(std::get<1>(result));
+    place_.testimony.add(back);
+}
+
+asio::awaitable<void> Holder::pause(std::chrono::milliseconds time)
+{
+    timer_.expires_after(time);
+    co_await timer_.async_wait(asio::use_awaitable);
+}
+
+void Holder::complain(Hold const& hold, std::string rule, std::string text)
+{
+    Complaint complaint;
+    complaint.pid = ::getpid();
+    complaint.cell = hold.cell;
+    complaint.at = boottime_ns();
+    complaint.rule = std::move(rule);
+    complaint.text = std::move(text);
+    place_.testimony.add(complaint);
+}
+
+} // namespace tenure::faults

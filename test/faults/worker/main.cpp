@@ -1,0 +1,149 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// A worker of the fault runs: tasks that take turns with leases until SIGTERM. SIGUSR1 blocks its loop for one and a
+// half ttls.
+//   fault_worker URL AUDIT_FILE TESTIMONY_FILE REGISTER_SOCKET SLOTS LOCKS TTL_MS TASKS SEED [MUTANT]
+// Errors of the store end a turn, not the process: servers may come and go under it.
+#include "holder.hpp"
+#include "mutants.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace
+{
+
+using namespace tenure::faults;
+namespace asio = boost::asio;
+
+struct Command {
+    std::string url;
+    std::string audit;
+    std::string testimony;
+    std::string register_socket;
+    Arena arena;
+    unsigned tasks = 1;
+    std::uint64_t seed = 0;
+};
+
+Command read(char** argument)
+{
+    Command command;
+    command.url = argument[1];
+    command.audit = argument[2];
+    command.testimony = argument[3];
+    command.register_socket = argument[4];
+    command.arena.slots = static_cast<std::uint32_t>(std::stoul(argument[5]));
+    command.arena.locks = static_cast<std::uint32_t>(std::stoul(argument[6]));
+    command.arena.ttl = std::chrono::milliseconds{std::stoll(argument[7])};
+    command.tasks = static_cast<unsigned>(std::stoul(argument[8]));
+    command.seed = std::stoull(argument[9]);
+    return command;
+}
+
+std::vector<tenure::Lock> locks_of(tenure::Store const& store, Arena const& arena)
+{
+    std::vector<tenure::Lock> locks;
+    for (std::uint32_t lock = 0; lock < arena.locks; ++lock)
+        locks.emplace_back(store, tenure::LockConfig{.key = arena.lock_key(lock), .ttl = arena.ttl});
+    return locks;
+}
+
+/** The process: its tasks, and the signals that it is told by. */
+class Worker
+{
+public:
+    Worker(asio::io_context& context, tenure::Store const& store, Command const& command)
+        : place_{command.arena,
+                 tenure::test::Auditor::open(command.audit),
+                 TestimonyFile{command.testimony},
+                 command.register_socket,
+                 Pulse{context.get_executor()},
+                 tenure::SlotPool{
+                     store, {.prefix = Arena::prefix, .size = command.arena.slots, .ttl = command.arena.ttl}},
+                 locks_of(store, command.arena)}
+        , signals_(context, SIGTERM, SIGUSR1)
+    {
+        for (unsigned task = 0; task < command.tasks; ++task)
+            holders_.push_back(std::make_unique<Holder>(context.get_executor(), place_, command.seed * 1000 + task));
+        working_ = command.tasks;
+        for (auto& holder : holders_)
+            asio::co_spawn(context, holder->take_turns(), [this, &context](std::exception_ptr error) {
+                if (error) {
+                    failure_ = error;
+                    context.stop();
+                }
+                if (--working_ == 0)
+                    end();
+            });
+        wait_for_signal();
+    }
+
+    void rethrow() const
+    {
+        if (failure_)
+            std::rethrow_exception(failure_);
+    }
+
+private:
+    void wait_for_signal()
+    {
+        signals_.async_wait([this](boost::system::error_code error, int number) {
+            if (error)
+                return;
+            if (number == SIGUSR1) {
+                std::this_thread::sleep_for(place_.arena.ttl * 3 / 2);
+            } else {
+                place_.ended = true;
+                for (auto& holder : holders_)
+                    holder->stop();
+            }
+            wait_for_signal();
+        });
+    }
+
+    /** Nothing keeps the context but what the library still has to give back. */
+    void end()
+    {
+        signals_.cancel();
+        place_.pulse.stop();
+        place_.pool.reset();
+        place_.locks.clear();
+    }
+
+    Workplace place_;
+    asio::signal_set signals_;
+    std::vector<std::unique_ptr<Holder>> holders_;
+    unsigned working_ = 0;
+    std::exception_ptr failure_;
+};
+
+} // namespace
+
+int main(int count, char** argument)
+try {
+    if (count < 10)
+        throw std::runtime_error("usage: fault_worker URL AUDIT_FILE TESTIMONY_FILE REGISTER_SOCKET SLOTS LOCKS TTL_MS "
+                                 "TASKS SEED [MUTANT]");
+    if (count > 10 && !plant(argument[10]))
+        throw std::runtime_error(std::string{"no such mutant: "} + argument[10]);
+    auto const command = read(argument);
+    asio::io_context context{1};
+    auto worker = std::make_unique<Worker>(
+        context, tenure::connect(context.get_executor(), command.url, {.log = tenure::silent_log_sink()}), command);
+    context.run();
+    worker->rethrow();
+} catch (std::exception const& error) {
+    std::fprintf(stderr, "fault_worker: %s\n", error.what());
+    return 1;
+}

@@ -1,0 +1,52 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// For the worker with the library in which bugs can be planted.
+#include "mutants.hpp"
+
+#include <engine/mutation.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tenure::faults
+{
+
+namespace
+{
+
+using engine::Mutant;
+
+/// those that can be seen from outside of a process
+constexpr std::array<std::pair<std::string_view, Mutant>, 19> planted{
+    {{"none", Mutant::none},
+     {"validity_from_answer", Mutant::validity_from_answer},
+     {"no_margin", Mutant::no_margin},
+     {"no_drift", Mutant::no_drift},
+     {"unknown_counts_as_success", Mutant::unknown_counts_as_success},
+     {"deadline_only_on_renewal", Mutant::deadline_only_on_renewal},
+     {"loss_ignored", Mutant::loss_ignored},
+     {"renewal_after_release", Mutant::renewal_after_release},
+     {"token_ignores_clock", Mutant::token_ignores_clock},
+     {"valid_ignores_clock", Mutant::valid_ignores_clock},
+     {"owner_repeated", Mutant::owner_repeated},
+     {"late_grant_believed", Mutant::late_grant_believed},
+     {"claim_not_idempotent", Mutant::claim_not_idempotent},
+     {"claim_without_end", Mutant::claim_without_end},
+     {"slot_shifted", Mutant::slot_shifted},
+     {"cancelled_claim_forgotten", Mutant::cancelled_claim_forgotten},
+     {"release_given_up", Mutant::release_given_up},
+     {"release_without_compare", Mutant::release_without_compare},
+     {"fence_by_increment", Mutant::fence_by_increment}}};
+
+} // namespace
+
+bool plant(std::string_view name)
+{
+    auto const* const found = std::ranges::find(planted, name, &std::pair<std::string_view, Mutant>::first);
+    if (found == planted.end())
+        return false;
+    engine::active_mutant = found->second;
+    return true;
+}
+
+} // namespace tenure::faults
