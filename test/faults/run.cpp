@@ -10,6 +10,7 @@
 
 #include "harness/scratch_directory.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <fstream>
@@ -142,10 +143,21 @@ private:
         return limit - ended;
     }
 
-    /** Whether a worker saw a rule broken. */
+    /** Whether a worker, or the auditor, saw a rule broken, and the store has nothing to do with it. */
     [[nodiscard]] bool heard_complaint() const
     {
-        return !read_testimonies(directory_.file("testimony")).complaints.empty() || !auditor_.violations().empty();
+        auto const forgotten = [this](std::uint32_t cell, std::int64_t at) {
+            return !ledger_.forgotten_by(cell, at, arena_.ttl_ns()).empty();
+        };
+        auto const overlaps = auditor_.violations();
+        auto const complaints = read_testimonies(directory_.file("testimony")).complaints;
+        return std::ranges::any_of(
+                   overlaps,
+                   [&](test::Violation const& overlap) {
+                       return !forgotten(overlap.later.cell, overlap.later.entered);
+                   }) ||
+               std::ranges::any_of(
+                   complaints, [&](Complaint const& complaint) { return !forgotten(complaint.cell, complaint.at); });
     }
 
     Arena arena_;

@@ -160,7 +160,7 @@ private:
             for (auto& connection : connections_)
                 step(connection);
             reset_all = silence_all = false;
-            connections_.remove_if([this](Connection& connection) {
+            connections_.remove_if([](Connection& connection) {
                 if (connection.closed)
                     close(connection);
                 return connection.closed;

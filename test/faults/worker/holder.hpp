@@ -73,7 +73,7 @@ private:
         bool polls = false;
         /// still relies on it
         bool live = true;
-        /// consecutive turns of the loop behind the store's expiry, without having been told
+        /// consecutive turns of the loop after the token's time, without having been told
         int turns_too_late = 0;
         std::shared_ptr<Told> told = std::make_shared<Told>();
     };

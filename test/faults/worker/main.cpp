@@ -99,7 +99,7 @@ private:
     void wait_for_signal()
     {
         signals_.async_wait([this](boost::system::error_code error, int number) {
-            if (error)
+            if (error || working_ == 0)
                 return;
             if (number == SIGUSR1) {
                 std::this_thread::sleep_for(place_.arena.ttl * 3 / 2);

@@ -17,7 +17,7 @@ namespace
 using engine::Mutant;
 
 /// those that can be seen from outside of a process
-constexpr std::array<std::pair<std::string_view, Mutant>, 19> planted{
+constexpr std::array<std::pair<std::string_view, Mutant>, 26> planted{
     {{"none", Mutant::none},
      {"validity_from_answer", Mutant::validity_from_answer},
      {"no_margin", Mutant::no_margin},
@@ -35,6 +35,13 @@ constexpr std::array<std::pair<std::string_view, Mutant>, 19> planted{
      {"slot_shifted", Mutant::slot_shifted},
      {"cancelled_claim_forgotten", Mutant::cancelled_claim_forgotten},
      {"release_given_up", Mutant::release_given_up},
+     {"unknown_claim_forgotten", Mutant::unknown_claim_forgotten},
+     {"failure_not_retried", Mutant::failure_not_retried},
+     {"one_failure_stops_others", Mutant::one_failure_stops_others},
+     {"wake_up_missed", Mutant::wake_up_missed},
+     {"turn_not_passed", Mutant::turn_not_passed},
+     {"token_fires_twice", Mutant::token_fires_twice},
+     {"release_fires_token", Mutant::release_fires_token},
      {"release_without_compare", Mutant::release_without_compare},
      {"fence_by_increment", Mutant::fence_by_increment}}};
 

@@ -29,7 +29,11 @@ public:
     Pulse& operator=(Pulse const&) = delete;
     ~Pulse() = default;
 
-    void stop() { timer_.cancel(); }
+    void stop()
+    {
+        stopped_ = true;
+        timer_.cancel();
+    }
 
     /** The longest time without a turn that touches the interval. */
     [[nodiscard]] std::int64_t longest_stall(std::int64_t from, std::int64_t to) const
@@ -51,7 +55,8 @@ private:
     {
         timer_.expires_after(std::chrono::milliseconds{5});
         timer_.async_wait([this](boost::system::error_code error) {
-            if (error)
+            // a turn that was due already is not cancelled any more
+            if (error || stopped_)
                 return;
             auto const now = test::boottime_ns();
             if (now - last_ > 15'000'000)
@@ -64,6 +69,7 @@ private:
     }
 
     boost::asio::steady_timer timer_;
+    bool stopped_ = false;
     /// the last turn
     std::int64_t last_;
     /// those of the last ten seconds

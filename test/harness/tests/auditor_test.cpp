@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <thread>
 #include <vector>
 
 using namespace tenure::test;
