@@ -126,25 +126,18 @@ bool RedisUnderAttack::fail_to_save(Attack& attack)
     return true;
 }
 
-bool RedisUnderAttack::jump_ahead(Attack& attack)
+bool RedisUnderAttack::jump(Attack& attack)
 {
-    if (clock_.offset() != 0s)
+    bool const ahead = clock_.offset() == 0s;
+    // Keys that nobody renews stay for as long as a jump back: that has to be over in the end.
+    if (!ahead && attack.end < boottime_ns() + std::chrono::nanoseconds{clock_jump}.count())
         return false;
-    FaultScope const fault{attack.ledger, forgetting("server's wall clock +60 s")};
-    clock_.set(clock_jump);
+    FaultScope const fault{
+        attack.ledger, ahead ? forgetting("server's wall clock +60 s") : record("server's wall clock -60 s")};
+    if (!ahead)
+        jumped_back_ = boottime_ns();
+    clock_.set(ahead ? clock_jump : 0s);
     // The server reads its clock at least ten times a second.
-    attack.wait(200ms);
-    return true;
-}
-
-bool RedisUnderAttack::jump_back(Attack& attack)
-{
-    // Keys that nobody renews stay for as long as the jump: that has to be over in the end.
-    if (clock_.offset() == 0s || attack.end < boottime_ns() + std::chrono::nanoseconds{clock_jump}.count())
-        return false;
-    FaultScope const fault{attack.ledger, record("server's wall clock -60 s")};
-    jumped_back_ = boottime_ns();
-    clock_.set(0s);
     attack.wait(200ms);
     return true;
 }
@@ -196,8 +189,7 @@ std::vector<Disturbance> RedisUnderAttack::server_disturbances()
         {"server killed, restarted with its data (everysec)", 2,
          [this](Attack& attack) { return restart(attack, true); }},
         {"server killed, restarted without its data", 1, [this](Attack& attack) { return restart(attack, false); }},
-        {"server's wall clock +60 s", 1, [this](Attack& attack) { return jump_ahead(attack); }},
-        {"server's wall clock -60 s", 1, [this](Attack& attack) { return jump_back(attack); }}};
+        {"server's wall clock jumps", 2, [this](Attack& attack) { return jump(attack); }}};
 }
 
 std::vector<Disturbance> RedisUnderAttack::memory_disturbances()

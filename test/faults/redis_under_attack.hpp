@@ -40,8 +40,7 @@ private:
     bool forget_all(Attack& attack);
     bool run_out_of_memory(Attack& attack);
     bool fail_to_save(Attack& attack);
-    bool jump_ahead(Attack& attack);
-    bool jump_back(Attack& attack);
+    bool jump(Attack& attack);
     bool overwrite(Attack& attack, bool only_delete);
     /** After a jump back the last tokens lie in the future of the server's clock: a fence that is lost then is the
      * documented exception to their order, and no subject here. */
