@@ -65,6 +65,12 @@ public:
     std::string last_error() const override { return machine_.last_error(); }
     void close() noexcept override;
 
+    void distrust(std::string_view what) override
+    {
+        machine_.distrust(what, runtime_->now());
+        run_soon();
+    }
+
 private:
     void on_connected(StreamError const& error) override;
     void on_read(StreamError const& error, std::string_view bytes) override;

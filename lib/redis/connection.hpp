@@ -98,6 +98,10 @@ public:
     /** Why the connection is not ready, in words for a person; empty if it is. */
     [[nodiscard]] virtual std::string last_error() const = 0;
 
+    /** Drops the connection that there is, as after a malformed reply, and makes another: `what` the server sent is no
+     * answer to its request, so the next replies may be those of others too. */
+    virtual void distrust(std::string_view what) = 0;
+
     /** Ends it for good: what was not written ends as not_sent, what was written as unknown, handlers are posted. */
     virtual void close() noexcept = 0;
 };

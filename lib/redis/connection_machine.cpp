@@ -114,6 +114,12 @@ void ConnectionMachine::timeout(Instant now)
     expire_waiting(now, false);
 }
 
+void ConnectionMachine::distrust(std::string_view what, Instant now)
+{
+    if (phase_ == Phase::ready)
+        protocol_failure(std::string(what), now);
+}
+
 void ConnectionMachine::close()
 {
     if (phase_ == Phase::closed)

@@ -71,6 +71,8 @@ public:
     void written(StreamError const& error, std::size_t bytes, Instant now);
     /** To be called at `wake_at` or later. */
     void timeout(Instant now);
+    /** The caller found `what` the server sent to be no answer to its request. */
+    void distrust(std::string_view what, Instant now);
     void close();
 
     // -- results --

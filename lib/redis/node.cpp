@@ -88,8 +88,9 @@ bool Node::has_set_ifeq() const noexcept
            (server.server == "redis" && at_least(server, 8, 4));
 }
 
-Unknown nonsense(Node const& node, std::string_view what)
+Unknown nonsense(Node& node, std::string_view what)
 {
+    node.route()->distrust("a reply that makes no sense");
     return {errc::protocol_error, node.name() + ": " + std::string(what) + ": the reply makes no sense"};
 }
 

@@ -81,7 +81,7 @@ template <class Reply>
     return Unknown{outcome.error, std::move(outcome.detail)};
 }
 
-/** A reply that makes no sense is not believed: anything may have happened. */
-[[nodiscard]] Unknown nonsense(Node const& node, std::string_view what);
+/** A reply that makes no sense is not believed: anything may have happened. The connection is dropped with it. */
+[[nodiscard]] Unknown nonsense(Node& node, std::string_view what);
 
 } // namespace tenure::redis

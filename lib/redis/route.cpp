@@ -68,7 +68,10 @@ bool Route::ready()
 
 std::string Route::last_error() const
 {
-    return current_ == nullptr ? std::string() : current_->last_error();
+    if (current_ == nullptr)
+        return {};
+    auto const error = current_->last_error();
+    return error.empty() && !current_->ready() ? "still connecting" : error;
 }
 
 void Route::shortest_ttl(std::chrono::milliseconds ttl)
@@ -93,6 +96,14 @@ void Route::reconnect()
     last_reconnect_ = now;
     replace_current("", false);
     current_->open();
+}
+
+void Route::distrust(std::string_view what)
+{
+    // it may have come on either of the two
+    retire_other();
+    if (current_ != nullptr)
+        current_->distrust(what);
 }
 
 void Route::close() noexcept

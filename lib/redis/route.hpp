@@ -68,6 +68,10 @@ public:
      * loading). Does nothing if that was done a moment ago. */
     void reconnect();
 
+    /** Drops what is connected and connects anew: a reply made no sense, so replies and requests may have come apart.
+     */
+    void distrust(std::string_view what);
+
     /** Ends both connections; from now on everything is answered `not_sent`. */
     void close() noexcept;
 

@@ -57,6 +57,7 @@ public:
     }
     [[nodiscard]] redis::ServerInfo const& server() const noexcept override { return info; }
     [[nodiscard]] std::string last_error() const override { return "not yet"; }
+    void distrust(std::string_view) override { distrusted = true; }
     void close() noexcept override
     {
         closed = true;
@@ -110,6 +111,7 @@ public:
     std::deque<Sent> sent;
     bool opened = false;
     bool closed = false;
+    bool distrusted = false;
 
 private:
     static std::vector<std::string> words_of(std::string_view encoded)

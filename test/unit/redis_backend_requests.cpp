@@ -123,6 +123,8 @@ TEST_CASE("an answer that makes no sense is unknown, and never a grant, a renewa
     CHECK(std::get<Unknown>(released->value()).error == errc::protocol_error);
     // a number alone is what a withdrawal answers, but not as an integer
     CHECK(std::get<Unknown>(withdrawn->value()).error == errc::protocol_error);
+    // replies and requests may have come apart: what comes next on this connection is nobody's
+    CHECK(setting.connection().distrusted);
 }
 
 TEST_CASE("a plain SET is asked how long the key is held only when it was busy", "[redis][requests]")
