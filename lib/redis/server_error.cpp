@@ -86,6 +86,9 @@ ServerError with(std::string_view words, errc error, bool fatal, bool reconnect,
     result.reconnect = reconnect;
     result.words = words.substr(0, 300);
     result.advice = std::move(advice);
+    // both are shown on terminals and in logs, where they must not steer anything or look like another line
+    for (auto* const text : {&result.words, &result.advice})
+        std::ranges::replace_if(*text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
     return result;
 }
 

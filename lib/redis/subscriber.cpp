@@ -138,7 +138,8 @@ void Subscriber::subscribed(std::string const& name, std::uint64_t connection, O
         tell(name, WatchEvent::in_force);
         return;
     }
-    if (auto const error = classify(outcome.reply.as_string()); !error.fatal) {
+    auto const error = classify(outcome.reply.as_string());
+    if (!error.fatal) {
         // The server is in trouble for now: asked again at the next look.
         found->second.state = State::wanted;
         return;
@@ -148,7 +149,7 @@ void Subscriber::subscribed(std::string const& name, std::uint64_t connection, O
         runtime_->log(
             LogLevel::warning, server_name_ + ": may not subscribe to " + name +
                                    ", so waiters poll and wake later; grant +subscribe and &" + name + " (" +
-                                   std::string(outcome.reply.as_string()) + ")");
+                                   error.words + ")");
     tell(name, WatchEvent::unavailable);
 }
 
