@@ -68,6 +68,8 @@ public:
     [[nodiscard]] bool asking() const noexcept { return asked_ > 0; }
     /** While one answer is looked at: others are awaited. */
     [[nodiscard]] bool asking_more() const noexcept { return asked_ > 1; }
+    /** Nothing at all was answered. */
+    [[nodiscard]] bool silence() const noexcept { return asked_ > 0 && !last_; }
     /** The error for a wait that ends now. */
     [[nodiscard]] error_code reason() const;
 

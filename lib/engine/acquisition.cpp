@@ -290,6 +290,11 @@ void Acquisition::finish(error_code error)
     else
         add_one(counters.failed);
     bool const asked = machine_.has_value();
+    if (asked && error == errc::store_unavailable && machine_->silence())
+        core_->journal().trouble(
+            error, contest_->range()->describe() + ": no answer within " +
+                       std::to_string(std::chrono::round<milliseconds>(core_->runtime()->now() - started_).count()) +
+                       " ms");
     if (asked && unknown_ && !mutated(Mutant::unknown_claim_forgotten))
         core_->withdraw(contest_->range(), owner_, terms_.ttl, terms_.wake_ups);
     if (asked)
