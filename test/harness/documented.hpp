@@ -1,0 +1,38 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <catch2/catch_message.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+
+namespace tenure::test
+{
+
+/** A message as docs/errors.md writes it: without what differs from run to run. */
+[[nodiscard]] inline std::string in_general(std::string text)
+{
+    text = std::regex_replace(text, std::regex{R"((127\.0\.0\.1|localhost):[0-9]+)"}, "$1:PORT");
+    text = std::regex_replace(text, std::regex{R"(redis://[^ ]*: (held|wanted): )"}, "SERVER: KEY: ");
+    text = std::regex_replace(text, std::regex{R"([0-9]+ ms)"}, "N ms");
+    text = std::regex_replace(text, std::regex{"x{60,}"}, "xxx");
+    return std::regex_replace(text, std::regex{R"(/tmp/tenure-test-[^/]*)"}, "DIRECTORY");
+}
+
+/** Whether docs/errors.md shows this message, as the text of a code span. What users see is documented, and what is
+ * documented is what they see. TENURE_MESSAGES names a file that collects them all. */
+[[nodiscard]] inline bool documented(std::string const& message)
+{
+    std::ostringstream page;
+    page << std::ifstream(TENURE_SOURCE_DIR "/docs/errors.md").rdbuf();
+    auto const general = in_general(message);
+    if (char const* const collected = std::getenv("TENURE_MESSAGES"))
+        std::ofstream(collected, std::ios::app) << general << "\n";
+    UNSCOPED_INFO("docs/errors.md should have: `" << general << "`");
+    return page.str().find("`" + general + "`") != std::string::npos;
+}
+
+} // namespace tenure::test

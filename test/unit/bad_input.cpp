@@ -1,0 +1,184 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What a user gets for options that cannot work: an exception that names the field, its value and the rule, before
+// anything is sent, and documented word for word.
+#include "harness/documented.hpp"
+
+#include <tenure/tenure.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace tenure;
+using namespace tenure::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace
+{
+
+/** What std::invalid_argument says; fails if there is none, or another one. */
+std::string refusal(std::function<void()> const& mistake)
+{
+    try {
+        mistake();
+    } catch (std::invalid_argument const& error) {
+        return error.what();
+    }
+    FAIL("nothing was refused");
+    return {};
+}
+
+struct Mistake {
+    std::string field;
+    std::string value;
+    std::function<void(Store const&)> make;
+};
+
+template <class Change>
+Mistake in_lock(std::string field, std::string value, Change change)
+{
+    return {std::move(field), std::move(value), [change](Store const& store) {
+                LockConfig config{.key = "key", .ttl = 3s, .lease = {}};
+                change(config);
+                Lock{store, config};
+            }};
+}
+
+Mistake of_key(std::string shown, std::string const& key)
+{
+    return {"key", std::move(shown), [key](Store const& store) { Lock{store, {.key = key}}; }};
+}
+
+Mistake of_size(std::uint32_t size)
+{
+    return {"size", std::to_string(size), [size](Store const& store) { SlotPool{store, {.size = size}}; }};
+}
+
+template <class Change>
+Mistake in_config(std::string field, std::string value, Change change)
+{
+    return {std::move(field), std::move(value), [change](Store const& store) {
+                RedisConfig config;
+                change(config);
+                static_cast<void>(open_redis(store.get_executor(), config));
+            }};
+}
+
+Mistake of_name(std::string const& name)
+{
+    return {"worker_name", "", [name](Store const& store) {
+                static_cast<void>(
+                    open_memory(store.get_executor(), {}, {.worker_name = name, .log = silent_log_sink()}));
+            }};
+}
+
+std::vector<Mistake> mistakes()
+{
+    return {
+        of_size(0),
+        of_size((1U << 20U) + 1),
+        of_size(std::numeric_limits<std::uint32_t>::max()),
+        in_lock("ttl", "0 ms", [](LockConfig& config) { config.ttl = 0ms; }),
+        in_lock("ttl", "-1 ms", [](LockConfig& config) { config.ttl = -1ms; }),
+        in_lock("ttl", "99 ms", [](LockConfig& config) { config.ttl = 99ms; }),
+        in_lock("ttl", "86400001 ms", [](LockConfig& config) { config.ttl = 24h + 1ms; }),
+        in_lock(
+            "ttl", "9223372036854775807 ms", [](LockConfig& config) { config.ttl = std::chrono::milliseconds::max(); }),
+        in_lock("lease.notice", "-1 ms", [](LockConfig& config) { config.lease.notice = -1ms; }),
+        in_lock("lease.notice", "1001 ms", [](LockConfig& config) { config.lease.notice = 1001ms; }),
+        in_lock("lease.renew_every", "-1 ms", [](LockConfig& config) { config.lease.renew_every = -1ms; }),
+        in_lock("lease.renew_every", "2000 ms", [](LockConfig& config) { config.lease.renew_every = 2s; }),
+        in_lock("lease.max_hold", "-1 ms", [](LockConfig& config) { config.lease.max_hold = -1ms; }),
+        of_key("\"\"", ""),
+        of_key("a?b", {"a\0b", 3}),
+        of_key("a?b", "a\nb"),
+        of_key("a?b", "a\rb"),
+        of_key("xxx...", std::string(1025, 'x')),
+        of_key("a{}b", "a{}b"),
+        of_key("a{b}{c}", "a{b}{c}"),
+        of_key("a}b{c", "a}b{c"),
+        of_key("{a", "{a"),
+        {"prefix", "\"\"", [](Store const& store) { SlotPool{store, {.prefix = "", .size = 2}}; }},
+        of_name("a b"),
+        of_name("a/b"),
+        of_name(std::string(129, 'x')),
+        in_config("host", "", [](RedisConfig& config) { config.host = ""; }),
+        in_config("port", "0", [](RedisConfig& config) { config.port = 0; }),
+        in_config("socket_path", "xxx", [](RedisConfig& config) { config.socket_path = std::string(108, 'x'); }),
+        in_config("password", "", [](RedisConfig& config) { config.username = "worker"; }),
+        in_config("tls.key_file", "", [](RedisConfig& config) { config.tls.certificate_file = "cert.pem"; }),
+        in_config("connect_timeout", "99ms", [](RedisConfig& config) { config.connect_timeout = 99ms; }),
+        in_config("reconnect_backoff", "9ms", [](RedisConfig& config) { config.reconnect_backoff = 9ms; }),
+    };
+}
+
+} // namespace
+
+TEST_CASE("options that cannot work are refused with field, value and rule, as documented")
+{
+    asio::io_context context;
+    auto const store = open_memory(context.get_executor(), {}, {.worker_name = {}, .log = silent_log_sink()});
+    for (auto const& mistake : mistakes()) {
+        auto const words = refusal([&] { mistake.make(store); });
+        INFO(words);
+        CHECK_THAT(words, ContainsSubstring(mistake.field));
+        CHECK_THAT(words, ContainsSubstring(mistake.value));
+        CHECK(documented(words));
+    }
+    // the nearest that can work
+    CHECK_NOTHROW(SlotPool{store, {.size = 1U << 20U}});
+    CHECK_NOTHROW(Lock{store, {.key = std::string(1024, 'x'), .ttl = 100ms}});
+    CHECK_NOTHROW(Lock{store, {.key = "{a}b", .ttl = 24h, .lease = {.notice = 8h}}});
+}
+
+TEST_CASE("a URL that cannot work is refused with its part and the rule, as documented")
+{
+    asio::io_context context;
+    auto const url = GENERATE(
+        as<std::string>{}, "", "localhost:6379", "http://host", "etcd://host", "redis://host:0", "redis://a,b",
+        "redis://host/zero", "redis://host?colour=red", "redis://host?connect_timeout=5", "redis://user@host",
+        "redis://host?tls_ca=x", "redis://host#1", "redis+unix://host/run/redis.sock");
+    CAPTURE(url);
+    CHECK(documented(refusal([&] { static_cast<void>(connect(context.get_executor(), url)); })));
+}
+
+TEST_CASE("pools of different size over one prefix share their slots")
+{
+    asio::io_context context;
+    auto const store = open_memory(context.get_executor(), {}, {.worker_name = {}, .log = silent_log_sink()});
+    SlotPool const small{store, {.size = 1, .ttl = 1s}};
+    SlotPool const large{store, {.size = 3, .ttl = 1s}};
+    std::vector<Slot> slots;
+    std::vector<error_code> errors;
+    auto const note = [&](error_code error, Slot slot) {
+        errors.push_back(error);
+        slots.push_back(std::move(slot));
+    };
+    for (auto const* pool : {&large, &small, &large, &large, &large}) {
+        pool->async_try_acquire(note);
+        context.restart();
+        auto const before = errors.size();
+        while (errors.size() == before && context.run_one() > 0) {
+        }
+    }
+    REQUIRE(slots.size() == 5);
+    CHECK(slots[0].id() == 0);
+    CHECK_FALSE(slots[1]);
+    CHECK(slots[2].id() == 1);
+    CHECK(slots[3].id() == 2);
+    CHECK_FALSE(slots[4]);
+    for (auto const& error : errors)
+        CHECK_FALSE(error);
+}
