@@ -129,27 +129,48 @@ void Checker::asks(Process& process, Message const& message)
         violate(Rule::s13, "a claim without a proper ttl");
 }
 
+void Checker::justify(OwnerId owner, Instant since, Ns ttl, std::uint64_t token)
+{
+    auto& justified = justified_[owner];
+    justified.until = std::max(justified.until, usable_until(since, ttl));
+    justified.delivered = world_.now();
+    if (std::ranges::find(justified.tokens, token) == justified.tokens.end()) {
+        std::ranges::rotate(justified.tokens, justified.tokens.begin() + 1);
+        justified.tokens.back() = token;
+    }
+}
+
 void Checker::answered(Process& process, Message const& message, Instant since)
 {
+    using Answer = Message::Answer;
+    if (message.answer == Answer::granted)
+        justify(message.owner, since, message.ttl, message.token);
+    else if (message.answer == Answer::renewed)
+        justify(message.owner, since, message.ttl, justified_[message.owner].tokens.back());
+    told(process, message);
+}
+
+void Checker::told(Process& process, Message const& message)
+{
+    using Answer = Message::Answer;
     auto& justified = justified_[message.owner];
     justified.last_asked = world_.now();
     if (message.kind == Message::Kind::claim)
         claim_ended(process, message.range);
-    using Answer = Message::Answer;
-    if (message.answer == Answer::granted || message.answer == Answer::renewed) {
-        justified.until = std::max(justified.until, usable_until(since, message.ttl));
-        justified.delivered = world_.now();
-        if (message.answer == Answer::granted) {
-            justified.granted = justified.granted == 0 ? world_.now() : justified.granted;
-            std::ranges::rotate(justified.tokens, justified.tokens.begin() + 1);
-            justified.tokens.back() = message.token;
-        }
+    if (message.answer == Answer::granted) {
+        justified.granted = justified.granted == 0 ? world_.now() : justified.granted;
     } else if (message.kind == Message::Kind::renew && message.answer == Answer::not_owner) {
         for (auto* holding : holdings_)
             if (holding->owner == message.owner && !holding->released && !holding->fired)
                 duties_.push_back(
                     {Rule::s5, process.id(), process.life(), holding->range, 0, nullptr, holding, world_.now()});
     }
+}
+
+void Checker::renewal_written(OwnerId owner, Ns when)
+{
+    if (auto const& justified = justified_[owner]; (justified.released || justified.fired) && when > justified.over)
+        violate(Rule::s8, "a renewal leaves after its lease was over");
 }
 
 void Checker::hinted(Process& process, RangeId range)
@@ -223,7 +244,10 @@ void Checker::token_answered(Process& process, Holding& holding, error_code erro
         violate(Rule::s6, "a token answered twice");
     holding.fired = !error;
     holding.reason = holding.token.reason();
-    justified_[holding.owner].fired = !error;
+    if (auto& justified = justified_[holding.owner]; !error && !justified.released) {
+        justified.fired = true;
+        justified.over = world_.now();
+    }
     if (!error && holding.released && !holding.fired_before_release)
         violate(Rule::s6, "a clean release fired the token");
     if (error && holding.fired_before_release)
@@ -242,6 +266,7 @@ void Checker::releases(Process& process, Holding& holding, bool fired_before)
     holding.fired_before_release = fired_before;
     auto& justified = justified_[holding.owner];
     justified.last_asked = world_.now();
+    justified.over = justified.fired ? justified.over : world_.now();
     justified.released = true;
     if (holding.told)
         forget(holding);
@@ -295,16 +320,16 @@ void Checker::look_at(Holding& holding)
         violate(Rule::s6, "a token that had fired fired again, for another reason");
     if (valid && now >= holding.seen_until)
         violate(Rule::s1, "a lease is valid beyond valid_until");
-    if (auto const version = world_.server.version(holding.key) + 1; version != holding.seen_version && valid) {
+    if (auto const version = world_.store.version(holding.key) + 1; version != holding.seen_version && valid) {
         holding.seen_version = version;
         holding.robbed =
             !robbed_.empty() && std::ranges::find(robbed_, std::pair(holding.key, holding.owner)) != robbed_.end();
         if (!holding.robbed) {
-            if (world_.server.key(holding.key).owner != holding.owner)
+            if (world_.store.key(holding.key).owner != holding.owner)
                 violate(
                     Rule::s1,
                     "a lease on key " + std::to_string(holding.key) + " is valid, and the store has another owner");
-            else if (auto const expires = world_.server.expires_at(holding.key); expires <= holding.until_world)
+            else if (auto const expires = world_.store.expires_at(holding.key); expires <= holding.until_world)
                 violate(
                     Rule::s2, "valid_until is " + std::to_string((holding.until_world - expires) / microsecond) +
                                   " us after the store's own expiry");

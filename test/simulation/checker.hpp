@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "message.hpp"
 #include "model.hpp"
-#include "server.hpp"
 
 #include <tenure/cancellation_token.hpp>
 #include <tenure/clock.hpp>
@@ -95,6 +95,12 @@ public:
     // -- what the library does --
     void asks(Process& process, Message const& message);
     void answered(Process& process, Message const& message, Instant since);
+    /** An answer has arrived that gives the owner `ttl` from `since` on. */
+    void justify(OwnerId owner, Instant since, Ns ttl, std::uint64_t token);
+    /** The engine is told the answer. */
+    void told(Process& process, Message const& message);
+    /** A renewal reached the store that was handed over at this time. */
+    void renewal_written(OwnerId owner, Ns when);
     /** Something about this owner was asked, or ended. */
     void asked(OwnerId owner);
     [[nodiscard]] bool released(OwnerId owner) { return justified_[owner].released; }
@@ -119,9 +125,10 @@ private:
     /** What answers to an owner's requests justify. */
     struct Justified {
         Instant until = Instant::min();
-        /// its lease is over
+        /// its lease is over, and since when
         bool released = false;
         bool fired = false;
+        Ns over = 0;
         /// the last fencing tokens that were given to it
         std::array<std::uint64_t, 4> tokens{};
         Ns delivered = 0;

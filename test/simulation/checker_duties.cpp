@@ -24,9 +24,9 @@ constexpr Ns end_slack = 60 * millisecond;
 
 Ns Checker::last_trouble(Process const& process) const
 {
-    if (world_.network.troubled(process.id()) || world_.server.refuses)
+    if (world_.network.troubled(process.id()) || world_.store.refuses)
         return world_.now();
-    return std::max({process.last_trouble(), world_.network.last_trouble(process.id()), world_.server.last_trouble});
+    return std::max({process.last_trouble(), world_.network.last_trouble(process.id()), world_.store.last_trouble});
 }
 
 Checker::Waiting& Checker::waiting(Process const& process, RangeId range)
@@ -50,7 +50,7 @@ bool Checker::done(Duty const& duty) const
         return !duty.worker->waiting() || duty.worker->turn() != duty.turn;
     default:
         return !duty.worker->waiting() || duty.worker->turn() != duty.turn ||
-               world_.process(duty.process).link().claiming(duty.range) ||
+               world_.process(duty.process).access().claiming(duty.range) ||
                waiting_[duty.process][static_cast<std::size_t>(duty.range)].last_claim >= duty.since;
     }
 }
@@ -88,28 +88,28 @@ void Checker::sweep()
 void Checker::look_for_leftovers()
 {
     for (KeyId id = 0; id < key_count; ++id) {
-        auto const& key = world_.server.key(id);
-        if (!world_.server.held(id)) {
+        auto const& key = world_.store.key(id);
+        if (!world_.store.held(id)) {
             if (free_since_[id] == 0)
                 free_since_[id] = world_.now();
             continue;
         }
         free_since_[id] = 0;
-        if (key.process == Server::no_process)
+        if (key.process == KnownStore::no_process)
             continue;
         auto& process = world_.process(key.process);
         auto const now = world_.now();
         if (!process.alive() || process.life() != key.life) {
             auto const died = process.died_at();
             if (!key.late && std::min(now - died, now - key.written) > longest_ttl() + longest_pause &&
-                world_.server.last_trouble + longest_ttl() + largest_jump_back < now)
+                world_.store.last_trouble + longest_ttl() + largest_jump_back < now)
                 violate(Rule::s13, "a process died, and key " + std::to_string(id) + " is held beyond its ttl");
             continue;
         }
         // a second key of a claim without an answer goes with the lease, or lapses
         bool const held = std::ranges::any_of(
             holdings_, [&](Holding const* one) { return one->owner == key.owner && !one->released; });
-        if (held || key.late || process.stands_still() || process.link().asking(key.owner))
+        if (held || key.late || process.stands_still() || process.access().asking(key.owner))
             continue;
         auto const since = std::max({key.written, justified_[key.owner].last_asked, last_trouble(process)});
         if (now - since > longest_pause)
@@ -146,7 +146,7 @@ void Checker::look_at_waiter(Process& process, Worker const& worker)
         return;
     auto const range = worker.range();
     auto const quiet = std::max(since, waiting(process, range).last_claim);
-    if (!process.link().claiming(range) && now - quiet > longest_pause)
+    if (!process.access().claiming(range) && now - quiet > longest_pause)
         violate(
             Rule::l1, "nobody of process " + std::to_string(process.id()) + " asks for " + std::string(name_of(range)) +
                           ", and somebody waits");
@@ -181,8 +181,8 @@ void Checker::judge_loss(Process& process, Holding const& holding)
         break;
     case LossReason::lost:
         // a claim that was under way may have taken anew what the store had lost
-        if (world_.server.last_trouble < holding.granted && world_.server.held(holding.key) &&
-            world_.server.key(holding.key).owner == holding.owner)
+        if (world_.store.last_trouble < holding.granted && world_.store.held(holding.key) &&
+            world_.store.key(holding.key).owner == holding.owner)
             violate(Rule::l2, "a lease was ended as lost, and the store still has it");
         break;
     case LossReason::expired: {

@@ -94,6 +94,10 @@ std::string what(Entry const& entry)
         return "destroys the lease on " + key_name(entry.about) + owner;
     case Note::throws:
         return "throws, holding " + key_name(entry.about) + owner;
+    case Note::serves:
+        return "server runs " +
+               std::string(server_commands.at(std::min<std::size_t>(entry.about, server_commands.size() - 1))) +
+               " of connection " + number + (entry.owner == 0 ? "" : ": " + key_name(entry.detail) + owner);
     case Note::resizes:
         return "renews " + key_name(entry.about) + owner + " for " + number + " ms";
     }

@@ -3,9 +3,11 @@
 
 #include "model.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tenure::simulation
@@ -39,8 +41,15 @@ enum class Note : std::uint8_t {
     releases,
     destroys,
     throws,
-    resizes
+    resizes,
+    serves
 };
+
+/** What a simulated server knows; the last stands for all others. */
+constexpr std::array<std::string_view, 24> server_commands{
+    "HELLO",   "AUTH",  "SELECT", "PING",    "INFO",   "PUBLISH",   "GET",         "MGET",
+    "EXISTS",  "PTTL",  "TIME",   "SET",     "INCR",   "PEXPIRE",   "PEXPIREAT",   "DEL",
+    "DELIFEQ", "DELEX", "EVAL",   "EVALSHA", "SCRIPT", "SUBSCRIBE", "UNSUBSCRIBE", "?"};
 
 struct Entry {
     Ns when = 0;

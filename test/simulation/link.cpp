@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "link.hpp"
 
+#include "backend.hpp"
+#include "message_network.hpp"
 #include "world.hpp"
 
 #include <tenure/errc.hpp>
@@ -33,6 +35,20 @@ error_code unavailable()
 }
 
 } // namespace
+
+Link::Link(World& world, MessageNetwork& network, Process& process) noexcept
+    : world_(world)
+    , network_(network)
+    , process_(process)
+{
+    network_.attach(process_.id(), *this);
+}
+
+std::shared_ptr<Backend> Link::make_backend(std::shared_ptr<Runtime>)
+{
+    connect_soon();
+    return simulation::make_backend(*this, process_);
+}
 
 void Link::begin(std::uint64_t seed)
 {
@@ -102,7 +118,7 @@ void Link::finish(Request& request, bool unknown)
     world_.chronicle.write(
         unknown ? Note::gives_up_waiting : Note::not_sent, process_.id(), key_of(message.range, message.index),
         message.owner, 0, static_cast<std::uint8_t>(message.kind));
-    world_.network.trouble(process_.id());
+    network_.trouble(process_.id());
     world_.checker.asked(message.owner);
     if (message.kind == Message::Kind::claim)
         world_.checker.claim_ended(process_, message.range);
@@ -142,7 +158,7 @@ void Link::write(Request& request)
 {
     request.since = process_.now();
     request.written = true;
-    world_.network.send(request.message);
+    network_.send(request.message);
 }
 
 void Link::will_stay_unanswered(std::uint32_t link, std::uint64_t id)
@@ -216,7 +232,7 @@ void Link::subscribe(RangeId range)
 {
     auto const number = watches_[static_cast<std::size_t>(range)].number;
     world_.scheduler.at(
-        world_.now() + world_.network.delay() * 2, *this, in_force,
+        world_.now() + network_.delay() * 2, *this, in_force,
         (std::uint64_t{number_} << 32U) | (std::uint64_t{number} << 8U) | static_cast<std::uint64_t>(range));
 }
 
@@ -239,7 +255,7 @@ void Link::unwatch(RangeId range) noexcept
 
 void Link::hinted(RangeId range)
 {
-    if (!subscribed(range))
+    if (!listens(range))
         return;
     world_.chronicle.write(Note::hint_arrives, process_.id(), static_cast<std::uint8_t>(range));
     world_.checker.hinted(process_, range);
@@ -269,7 +285,7 @@ void Link::cut()
 void Link::disconnect()
 {
     world_.chronicle.write(Note::disconnects, process_.id());
-    world_.network.trouble(process_.id());
+    network_.trouble(process_.id());
     connected_ = false;
     for (auto& request : requests_)
         if (request.handler && request.written)
@@ -297,8 +313,8 @@ void Link::happens(std::uint32_t what, std::uint64_t value)
     case connect:
         if (connected_)
             break;
-        world_.network.trouble(process_.id());
-        if (world_.network.reachable(process_.id()))
+        network_.trouble(process_.id());
+        if (network_.reachable(process_.id()))
             connected_now();
         else
             connect_soon();

@@ -1,14 +1,16 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "access.hpp"
+#include "message.hpp"
 #include "model.hpp"
-#include "server.hpp"
 
 #include <tenure/backend.hpp>
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -16,11 +18,13 @@
 namespace tenure::simulation
 {
 
+class MessageNetwork;
 class Process;
+class World;
 
 /** One process's connection to the store, as a store's client keeps it: what could not be written waits or is not sent,
  *  what was written and stays unanswered ends as unknown, and a connection that broke is made again. */
-class Link : public Receiver
+class Link final : public Receiver, public Access
 {
 public:
     using Handler = std::variant<
@@ -37,11 +41,7 @@ public:
         std::optional<Handler> handler;
     };
 
-    Link(World& world, Process& process) noexcept
-        : world_(world)
-        , process_(process)
-    {
-    }
+    Link(World& world, MessageNetwork& network, Process& process) noexcept;
 
     // -- for the backend, on the strand --
     void ask(Request request);
@@ -50,24 +50,24 @@ public:
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
 
     // -- for the process --
-    void begin(std::uint64_t seed);
+    void begin(std::uint64_t seed) override;
+    [[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime) override;
     /** A new life begins, or the old one has ended: nothing of before counts. */
-    void clear() noexcept;
-    void connect_soon();
+    void clear() noexcept override;
     /** The connection is cut. */
-    void cut();
+    void cut() override;
 
     // -- for the network and the checker --
     void answered(Message const& message);
     void hinted(RangeId range);
     void will_stay_unanswered(std::uint32_t link, std::uint64_t request);
     [[nodiscard]] bool outstanding(std::uint32_t link, std::uint64_t request) const noexcept;
-    [[nodiscard]] bool subscribed(RangeId range) const noexcept
+    [[nodiscard]] bool listens(RangeId range) const noexcept override
     {
         return watches_[static_cast<std::size_t>(range)].in_force;
     }
-    [[nodiscard]] bool asking(OwnerId owner) const noexcept;
-    [[nodiscard]] bool claiming(RangeId range) const noexcept;
+    [[nodiscard]] bool asking(OwnerId owner) const noexcept override;
+    [[nodiscard]] bool claiming(RangeId range) const noexcept override;
     [[nodiscard]] bool connected() const noexcept { return connected_; }
 
     void on_event(std::uint32_t what, std::uint64_t value) override;
@@ -80,6 +80,7 @@ private:
         std::uint32_t number = 0;
     };
 
+    void connect_soon();
     void happens(std::uint32_t what, std::uint64_t value);
     [[nodiscard]] Request* find(std::uint64_t id) noexcept;
     void write(Request& request);
@@ -93,6 +94,7 @@ private:
     void tidy();
 
     World& world_;
+    MessageNetwork& network_;
     Process& process_;
     Random random_;
     bool connected_ = false;

@@ -104,7 +104,7 @@ int hunt(World& world, Options const& options)
         auto seed = options.from;
         Violation violation;
         for (; seed < options.from + options.seeds && violation.rule == Rule::none; ++seed)
-            violation = world.run(make_plan(seed)).violation;
+            violation = world.run(make_layer_plan(seed)).violation;
         bool const found = std::ranges::find(mutant.breaks, violation.rule) != mutant.breaks.end();
         missed += found ? 0U : 1U;
         std::cout << (found ? "found " : "MISSED ") << mutant.name << " by " << name_of(violation.rule) << ", seed "
@@ -119,7 +119,7 @@ int compare(World& world, Options const& options)
 {
     unsigned differ = 0;
     for (auto seed = options.from; seed < options.from + options.seeds; ++seed) {
-        auto const plan = make_plan(seed);
+        auto const plan = make_layer_plan(seed);
         World fresh;
         differ += world.run(plan).trace == fresh.run(plan).trace ? 0U : 1U;
     }
@@ -156,7 +156,7 @@ int main(int count, char** arguments)
     std::uint64_t losses = 0;
     std::uint64_t faults = 0;
     for (auto seed = options.from; seed < options.from + options.seeds; ++seed) {
-        auto const plan = make_plan(seed);
+        auto const plan = make_layer_plan(seed);
         auto const outcome = world.run(plan);
         ++seeds;
         events += outcome.events;

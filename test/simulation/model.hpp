@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace tenure::simulation
@@ -74,6 +75,10 @@ struct Settings {
     Ns max_hold = 0;
     /// of the lock without fencing
     bool fire_on_first_failure = false;
+    /// releases of the lock without fencing are announced
+    bool wake_ups_of_plain = true;
+    /// what else a layer decided, for the description of the plan
+    std::string more;
 };
 
 /** What must hold; docs/testing.md says what each of them means. */

@@ -2,17 +2,17 @@
 #pragma once
 
 #include "model.hpp"
-#include "server.hpp"
+#include "plan.hpp"
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 namespace tenure::simulation
 {
 
-/** Carries requests to the store and answers back: each with a delay of its own, so that they overtake each other, and
- *  some of them not at all, or twice. */
+class World;
+
+/** How things stand between the processes and the store; the layers differ in what travels there. */
 class Network : public Receiver
 {
 public:
@@ -21,18 +21,13 @@ public:
     {
     }
 
-    void begin(std::uint64_t seed, Noise const& noise);
-
-    void send(Message const& message);
-
-    /** Tells all who have subscribed to the range that one of its keys was released. */
-    void publish(RangeId range);
+    virtual void begin(std::uint64_t seed, Noise const& noise);
 
     /** A process can be connected right now. */
     [[nodiscard]] bool reachable(ProcessId process) const noexcept;
 
     /** Something is wrong right now on the way of this process. */
-    [[nodiscard]] bool troubled(ProcessId process) const noexcept { return slow_ || !reachable(process); }
+    [[nodiscard]] virtual bool troubled(ProcessId process) const noexcept { return slow_ || !reachable(process); }
 
     [[nodiscard]] Ns delay();
     /// when messages were last lost, late, refused or repeated on the way of this process
@@ -45,37 +40,35 @@ public:
         bool deaf = false;
         Ns last_trouble = 0;
     };
-    [[nodiscard]] Path& path(ProcessId process) noexcept { return paths_[process]; }
+    /** From now on messages to the store (mute) and from it (deaf) vanish or pass. */
+    virtual void set_path(ProcessId process, bool mute, bool deaf);
+    [[nodiscard]] Path const& path(ProcessId process) const noexcept { return paths_[process]; }
     /** The store stands still: what arrives waits. Or it is away: what arrives is lost. */
-    void store_stops(bool away);
-    void store_goes_on();
+    virtual void store_stops(bool away);
+    virtual void store_goes_on();
     void slow(bool is) noexcept { slow_ = is; }
     /** No noise any more. */
     void calm_down() noexcept;
+    /** A fault that only this layer knows. */
+    virtual void strike(Fault const&) {}
 
-    void on_event(std::uint32_t what, std::uint64_t value) override;
+protected:
+    [[nodiscard]] World& world() const noexcept { return world_; }
+    /** It happens to the next message, and is the network's noise. */
+    [[nodiscard]] bool loses_one() noexcept { return noise_.drop > 0 && random_.chance(noise_.drop); }
 
-private:
-    enum What : std::uint32_t { at_store, back, hint };
-
-    [[nodiscard]] std::uint32_t keep(Message const& message);
-    void lose(Message const& message);
-    void arrive_at_store(std::uint32_t slot);
-    void arrive_back(std::uint32_t slot);
-    void drop_slot(std::uint32_t slot) { unused_.push_back(slot); }
-
-    World& world_;
     Random random_;
     Noise noise_;
-    bool slow_ = false;
     bool paused_ = false;
     bool away_ = false;
+
+private:
+    World& world_;
+    bool slow_ = false;
     std::array<Path, most_processes> paths_{};
-    /// messages under way
-    std::vector<Message> messages_;
-    std::vector<std::uint32_t> unused_;
-    /// what has arrived at a store that stands still
-    std::vector<std::uint32_t> waiting_;
 };
+
+/// what takes longer counts as trouble
+constexpr Ns ordinary_delay = 100 * millisecond;
 
 } // namespace tenure::simulation

@@ -64,6 +64,9 @@ Ns length_of(FaultKind kind, Random& random, Ns ttl)
     case FaultKind::clock_jump:
     case FaultKind::overwrite:
     case FaultKind::removal:
+    case FaultKind::silence:
+    case FaultKind::hang_up:
+    case FaultKind::script_flush:
         break;
     }
     return 0;
@@ -117,8 +120,9 @@ Plan make_plan(std::uint64_t seed)
 std::string_view name_of(FaultKind kind) noexcept
 {
     constexpr std::array<std::string_view, fault_kinds> names{
-        "pause",         "kill",       "partition", "deaf",       "mute",    "reset",     "slow",   "store pause",
-        "store restart", "store loss", "failover",  "clock jump", "refusal", "overwrite", "removal"};
+        "pause",   "kill",        "partition",     "deaf",       "mute",     "reset",
+        "slow",    "store pause", "store restart", "store loss", "failover", "clock jump",
+        "refusal", "overwrite",   "removal",       "silence",    "hang up",  "script flush"};
     return names.at(static_cast<std::size_t>(kind));
 }
 
@@ -144,7 +148,11 @@ std::string describe(Fault const& fault)
     case FaultKind::clock_jump:
         return text + " by " + std::to_string(fault.number / millisecond) + " ms";
     case FaultKind::reset:
+    case FaultKind::silence:
+    case FaultKind::hang_up:
         return text + " of process " + std::to_string(fault.process);
+    case FaultKind::script_flush:
+        return text;
     case FaultKind::failover:
         return text + " back by " + std::to_string(fault.length / millisecond) + " ms, clock off by " +
                std::to_string(fault.number / millisecond) + " ms";
@@ -172,7 +180,7 @@ std::string describe(Plan const& plan)
                 " of 10,000 messages lost, " + number(settings.noise.repeat) + " repeated, " +
                 (settings.hints ? "hints" : "no hints") + (settings.resizes ? ", ttls that change" : "") +
                 (settings.max_hold != 0 ? ", max_hold" : "") +
-                (settings.fire_on_first_failure ? ", fire_on first failure" : "") + "\n";
+                (settings.fire_on_first_failure ? ", fire_on first failure" : "") + settings.more + "\n";
     for (auto const& fault : plan.faults)
         text += "  " + describe(fault) + "\n";
     return text;

@@ -41,9 +41,18 @@ enum class FaultKind : std::uint8_t {
     /// somebody overwrites a key
     overwrite,
     /// somebody deletes a key
-    removal
+    removal,
+
+    // -- of connections and of Redis alone --
+
+    /// one connection of a process falls silent for good, others work
+    silence,
+    /// the server closes the connections of a process (CLIENT KILL)
+    hang_up,
+    /// the server forgets its scripts (SCRIPT FLUSH)
+    script_flush
 };
-constexpr std::uint32_t fault_kinds = 15;
+constexpr std::uint32_t fault_kinds = 18;
 
 struct Fault {
     Ns at = 0;

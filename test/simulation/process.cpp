@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "process.hpp"
 
-#include "backend.hpp"
 #include "world.hpp"
 
 #include <string>
@@ -54,7 +53,7 @@ private:
 Process::Process(World& world, ProcessId id)
     : world_(world)
     , id_(id)
-    , link_(world, *this)
+    , access_(world.layer.access(*this))
 {
 }
 
@@ -67,7 +66,7 @@ void Process::begin(std::uint64_t seed, LocalClock clock)
 {
     clock_ = clock;
     random_ = Random(seed, 20 + id_);
-    link_.begin(seed);
+    access_->begin(seed);
     life_ = 0;
     last_timer_ = 0;
     still_until_ = last_trouble_ = died_at_ = 0;
@@ -100,7 +99,7 @@ void Process::make_store()
         *this, asio::any_io_executor(context_->get_executor()), Random(random_.next(), life_));
     StoreOptions options;
     options.worker_name = "p" + std::to_string(id_);
-    store_.emplace(runtime_, make_backend(link_, *this), std::move(options));
+    store_.emplace(runtime_, access_->make_backend(runtime_), std::move(options));
 }
 
 void Process::start()
@@ -114,6 +113,7 @@ void Process::start()
     auto const& settings = world_.plan().settings;
     LeaseOptions of_plain;
     of_plain.fencing = false;
+    of_plain.wake_ups = settings.wake_ups_of_plain;
     of_plain.max_hold = to_milliseconds(settings.max_hold);
     if (settings.fire_on_first_failure)
         of_plain.fire_on = FireOn::first_failed_renewal;
@@ -123,7 +123,6 @@ void Process::start()
     slots_.emplace(
         *store_,
         SlotPoolConfig{std::string(name_of(RangeId::slots)), settings.slots, to_milliseconds(settings.ttl[2]), {}});
-    link_.connect_soon();
     for (auto& worker : workers_)
         worker.start();
 }
@@ -138,7 +137,7 @@ void Process::die()
     ++last_timer_;
     // nothing of it runs any more, and nothing of what it held is released
     context_->end();
-    link_.clear();
+    access_->clear();
     for (auto& timer : timers_)
         timer = Timer{};
     timers_.clear();

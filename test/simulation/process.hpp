@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "access.hpp"
 #include "context.hpp"
-#include "link.hpp"
 #include "worker.hpp"
 
 #include <tenure/lock.hpp>
@@ -50,7 +50,9 @@ public:
 
     [[nodiscard]] Instant now() const noexcept;
     [[nodiscard]] Ns world_at(Instant local) const noexcept;
-    [[nodiscard]] Link& link() noexcept { return link_; }
+    [[nodiscard]] Instant instant_at(Ns world) const noexcept { return clock_.instant_at(world); }
+    [[nodiscard]] Access& access() noexcept { return *access_; }
+    [[nodiscard]] Access const& access() const noexcept { return *access_; }
     [[nodiscard]] std::vector<Worker>& workers() noexcept { return workers_; }
     [[nodiscard]] Random& random() noexcept { return random_; }
 
@@ -88,7 +90,7 @@ private:
     ProcessId id_;
     LocalClock clock_;
     Random random_;
-    Link link_;
+    std::unique_ptr<Access> access_;
     std::unique_ptr<Context> context_;
     std::shared_ptr<Runtime> runtime_;
     std::optional<Store> store_;

@@ -28,6 +28,9 @@ LocalClock make_clock(Random& random)
 } // namespace
 
 World::World()
+    : layer(make_layer(*this))
+    , network(*layer.network)
+    , store(*layer.store)
 {
     for (ProcessId id = 0; id < most_processes; ++id)
         processes_.push_back(std::make_unique<Process>(*this, id));
@@ -46,11 +49,10 @@ void World::begin(Plan const& plan)
     chronicle.begin();
     checker.begin();
     network.begin(plan.seed, plan.settings.noise);
-    snapshots_.assign(plan.faults.size(), {});
     going_on_ = {};
     faults_ = 0;
     Random random(plan.seed, 4);
-    server.begin(plan.settings, make_clock(random));
+    store.begin(plan.settings, make_clock(random), plan.faults.size());
     for (ProcessId id = 0; id < plan.settings.processes; ++id)
         process(id).begin(plan.seed, make_clock(random));
     for (std::uint32_t index = 0; index < plan.faults.size(); ++index)
@@ -104,10 +106,10 @@ void World::on_event(std::uint32_t what, std::uint64_t value)
         end_fault(plan_->faults[value]);
         break;
     case restore:
-        server.last_trouble = now();
-        server.go_back_to(snapshots_[value], plan_->faults[value].number);
+        store.last_trouble = now();
+        store.go_back_to(static_cast<std::uint32_t>(value), plan_->faults[value].number);
         for (ProcessId id = 0; id < process_count(); ++id)
-            process(id).link().cut();
+            process(id).access().cut();
         break;
     default:
         network.calm_down();
@@ -120,7 +122,7 @@ void World::begin_fault(std::uint32_t index)
     ++faults_;
     chronicle.write(Note::fault, fault.process, static_cast<std::uint8_t>(fault.kind), 0, index);
     auto& struck = process(fault.process);
-    auto& path = network.path(fault.process);
+    auto const& path = network.path(fault.process);
     ++going_on_[static_cast<std::size_t>(fault.kind)][fault.process];
     switch (fault.kind) {
     case FaultKind::pause:
@@ -133,12 +135,11 @@ void World::begin_fault(std::uint32_t index)
     case FaultKind::partition:
     case FaultKind::deaf:
     case FaultKind::mute:
-        path.mute = path.mute || fault.kind != FaultKind::deaf;
-        path.deaf = path.deaf || fault.kind != FaultKind::mute;
-        network.trouble(fault.process);
+        network.set_path(
+            fault.process, path.mute || fault.kind != FaultKind::deaf, path.deaf || fault.kind != FaultKind::mute);
         break;
     case FaultKind::reset:
-        struck.link().cut();
+        struck.access().cut();
         return;
     case FaultKind::slow:
         network.slow(true);
@@ -150,29 +151,36 @@ void World::begin_fault(std::uint32_t index)
     case FaultKind::store_loss:
         network.store_stops(true);
         if (fault.kind == FaultKind::store_loss)
-            server.lose_everything();
+            store.lose_everything();
         for (ProcessId id = 0; id < process_count(); ++id)
-            process(id).link().cut();
+            process(id).access().cut();
         break;
     case FaultKind::failover:
-        snapshots_[index] = server.keys();
+        store.remember(index);
         scheduler.at(now() + fault.length, *this, restore, index);
         return;
     case FaultKind::clock_jump:
-        server.last_trouble = now();
-        server.jump(fault.number);
+        store.last_trouble = now();
+        store.jump(fault.number);
         return;
     case FaultKind::refusal:
-        server.refuses = true;
-        server.last_trouble = now();
+        store.refuse(true);
+        store.last_trouble = now();
         break;
     case FaultKind::overwrite:
-        server.last_trouble = now();
-        server.overwrite(static_cast<KeyId>(fault.number), owner_id("somebody else"), 2 * second);
+        store.last_trouble = now();
+        store.overwrite(static_cast<KeyId>(fault.number), "somebody else", 2 * second);
         return;
     case FaultKind::removal:
-        server.last_trouble = now();
-        server.remove(static_cast<KeyId>(fault.number));
+        store.last_trouble = now();
+        store.remove(static_cast<KeyId>(fault.number));
+        return;
+    case FaultKind::silence:
+    case FaultKind::hang_up:
+        network.strike(fault);
+        return;
+    case FaultKind::script_flush:
+        store.forget_scripts();
         return;
     }
     scheduler.at(now() + fault.length, *this, fault_ends, index);
@@ -186,7 +194,6 @@ void World::end_fault(Fault const& fault)
         return std::ranges::any_of(going_on_[static_cast<std::size_t>(kind)], [](int count) { return count > 0; });
     };
     chronicle.write(Note::fault_ends, fault.process, static_cast<std::uint8_t>(fault.kind));
-    auto& path = network.path(fault.process);
     switch (fault.kind) {
     case FaultKind::kill:
         if (!goes_on(FaultKind::kill))
@@ -195,9 +202,9 @@ void World::end_fault(Fault const& fault)
     case FaultKind::partition:
     case FaultKind::deaf:
     case FaultKind::mute:
-        path.mute = goes_on(FaultKind::partition) || goes_on(FaultKind::mute);
-        path.deaf = goes_on(FaultKind::partition) || goes_on(FaultKind::deaf);
-        network.trouble(fault.process);
+        network.set_path(
+            fault.process, goes_on(FaultKind::partition) || goes_on(FaultKind::mute),
+            goes_on(FaultKind::partition) || goes_on(FaultKind::deaf));
         break;
     case FaultKind::slow:
         network.slow(anywhere(FaultKind::slow));
@@ -210,8 +217,8 @@ void World::end_fault(Fault const& fault)
             network.store_goes_on();
         break;
     case FaultKind::refusal:
-        server.refuses = anywhere(FaultKind::refusal);
-        server.last_trouble = now();
+        store.refuse(anywhere(FaultKind::refusal));
+        store.last_trouble = now();
         break;
     default:
         break;

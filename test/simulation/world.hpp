@@ -3,11 +3,10 @@
 
 #include "checker.hpp"
 #include "chronicle.hpp"
-#include "network.hpp"
+#include "layer.hpp"
 #include "plan.hpp"
 #include "process.hpp"
 #include "scheduler.hpp"
-#include "server.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -52,8 +51,9 @@ public:
 
     Scheduler scheduler;
     Chronicle chronicle{scheduler};
-    Network network{*this};
-    Server server{*this};
+    Layer layer;
+    Network& network;
+    KnownStore& store;
     Checker checker{*this};
     StoreMutants mutants;
 
@@ -67,8 +67,6 @@ private:
 
     Plan const* plan_ = nullptr;
     std::vector<std::unique_ptr<Process>> processes_;
-    /// states of the store to which it will be set back
-    std::vector<Server::Keys> snapshots_;
     /// how many faults of a kind are going on; per process where they belong to one
     std::array<std::array<int, most_processes>, fault_kinds> going_on_{};
     std::uint64_t faults_ = 0;

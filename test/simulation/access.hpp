@@ -1,0 +1,39 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "model.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/runtime.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace tenure::simulation
+{
+
+/** What one process has of the store: where its engine's requests go, and what the checker may know of them. */
+class Access
+{
+public:
+    Access() = default;
+    Access(Access const&) = delete;
+    Access& operator=(Access const&) = delete;
+    virtual ~Access() = default;
+
+    virtual void begin(std::uint64_t seed) = 0;
+    /** For a life that begins. */
+    [[nodiscard]] virtual std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime) = 0;
+    /** The life is over: nothing of it counts any more. */
+    virtual void clear() noexcept = 0;
+    /** Its connections are cut. */
+    virtual void cut() = 0;
+
+    /** Requests about this owner are under way. */
+    [[nodiscard]] virtual bool asking(OwnerId owner) const noexcept = 0;
+    [[nodiscard]] virtual bool claiming(RangeId range) const noexcept = 0;
+    /** Somebody listens for hints about the range, and they come. */
+    [[nodiscard]] virtual bool listens(RangeId range) const noexcept = 0;
+};
+
+} // namespace tenure::simulation

@@ -1,0 +1,124 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "known_store.hpp"
+
+#include "world.hpp"
+
+namespace tenure::simulation
+{
+
+void KnownStore::begin(Settings const& settings, LocalClock clock, std::size_t snapshots)
+{
+    clock_ = clock;
+    slots_ = settings.slots;
+    keys_ = {};
+    versions_ = {};
+    snapshots_.assign(snapshots, {});
+    refuses = false;
+    last_trouble = 0;
+}
+
+Ns KnownStore::now() const noexcept
+{
+    return clock_.at(world_.now());
+}
+
+Ns KnownStore::expires_at(KeyId id) const noexcept
+{
+    return clock_.world_at(keys_[id].expires);
+}
+
+std::uint8_t KnownStore::count_of(RangeId range) const noexcept
+{
+    return range == RangeId::slots ? static_cast<std::uint8_t>(slots_) : std::uint8_t{1};
+}
+
+KnownStore::Key& KnownStore::taken(KeyId id, OwnerId owner, ProcessId process, std::uint32_t life, bool late)
+{
+    auto& key = keys_[id];
+    key.owner = owner;
+    key.process = process;
+    key.life = life;
+    key.late = late;
+    key.expires = 0;
+    return key;
+}
+
+void KnownStore::extended(KeyId id, Ns expires, bool late)
+{
+    auto& key = keys_[id];
+    key.expires = expires;
+    key.written = world_.now();
+    key.late = key.late && late;
+    world_.checker.holds_again(id, key.owner);
+    changed(id);
+}
+
+void KnownStore::freed(KeyId id)
+{
+    keys_[id].owner = 0;
+    changed(id);
+}
+
+void KnownStore::lose_everything()
+{
+    for (KeyId id = 0; id < key_count; ++id) {
+        if (keys_[id].owner != 0)
+            world_.checker.robbed(id, keys_[id].owner);
+        keys_[id] = {};
+        changed(id);
+        world_.checker.fence_lost(id, now() / microsecond);
+    }
+}
+
+void KnownStore::go_back_to(std::uint32_t snapshot, Ns clock_differs_by)
+{
+    auto const& earlier = snapshots_[snapshot];
+    clock_.jump(clock_differs_by);
+    world_.checker.clock_jumped(now() / microsecond);
+    for (KeyId id = 0; id < key_count; ++id) {
+        auto const present = keys_[id];
+        auto& key = keys_[id];
+        key = earlier[id];
+        if (present.owner != 0 && (key.owner != present.owner || key.expires < present.expires || clock_differs_by > 0))
+            world_.checker.robbed(id, present.owner);
+        key.late = key.late || present.late || key.owner != present.owner || clock_differs_by < 0;
+        changed(id);
+        if (key.fence != present.fence)
+            world_.checker.fence_lost(id, now() / microsecond);
+    }
+}
+
+void KnownStore::jump(Ns by)
+{
+    clock_.jump(by);
+    world_.checker.clock_jumped(now() / microsecond);
+    for (KeyId id = 0; id < key_count; ++id) {
+        if (by > 0 && keys_[id].owner != 0)
+            world_.checker.robbed(id, keys_[id].owner);
+        // it is held longer than anybody asked for
+        keys_[id].late = keys_[id].late || by < 0;
+        changed(id);
+    }
+}
+
+void KnownStore::overwrite(KeyId id, std::string_view thief, Ns ttl)
+{
+    auto& key = keys_[id];
+    if (key.owner != 0)
+        world_.checker.robbed(id, key.owner);
+    key.owner = owner_id(thief);
+    key.expires = now() + ttl;
+    key.process = no_process;
+    key.written = world_.now();
+    key.late = false;
+    changed(id);
+}
+
+void KnownStore::remove(KeyId id)
+{
+    if (keys_[id].owner != 0)
+        world_.checker.robbed(id, keys_[id].owner);
+    freed(id);
+}
+
+} // namespace tenure::simulation

@@ -1,0 +1,97 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "model.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tenure::simulation
+{
+
+class World;
+
+/** What the world knows of the store: a few keys with owners, a clock of its own, and what can happen to a server. The
+ *  layers differ in who reads and writes it. */
+class KnownStore
+{
+public:
+    struct Key {
+        OwnerId owner = 0;
+        /// on the store's clock
+        Ns expires = 0;
+        /// last one given out
+        std::uint64_t fence = 0;
+        /// that of the present owner
+        std::uint64_t token = 0;
+        ProcessId process = 0;
+        std::uint32_t life = 0;
+        /// written by a request whose sender had given it up, or brought back by a failover: nobody believes in it
+        bool late = false;
+        /// when it was granted or extended, in world time
+        Ns written = 0;
+    };
+    using Keys = std::array<Key, key_count>;
+
+    explicit KnownStore(World& world) noexcept
+        : world_(world)
+    {
+    }
+    KnownStore(KnownStore const&) = delete;
+    KnownStore& operator=(KnownStore const&) = delete;
+    virtual ~KnownStore() = default;
+
+    /** @param snapshots  how many states will be remembered */
+    virtual void begin(Settings const& settings, LocalClock clock, std::size_t snapshots);
+
+    [[nodiscard]] Key const& key(KeyId id) const noexcept { return keys_[id]; }
+    /** Changes whenever the key does. */
+    [[nodiscard]] std::uint32_t version(KeyId id) const noexcept { return versions_[id]; }
+    [[nodiscard]] bool held(KeyId id) const noexcept { return keys_[id].owner != 0 && keys_[id].expires > now(); }
+    /** When a held key expires, in world time. */
+    [[nodiscard]] Ns expires_at(KeyId id) const noexcept;
+
+    // -- what happens to it --
+
+    virtual void lose_everything();
+    virtual void remember(std::uint32_t snapshot) { snapshots_[snapshot] = keys_; }
+    virtual void go_back_to(std::uint32_t snapshot, Ns clock_differs_by);
+    void jump(Ns by);
+    virtual void overwrite(KeyId key, std::string_view thief, Ns ttl);
+    virtual void remove(KeyId key);
+    /** From now on it refuses whatever writes, or does so no more. */
+    virtual void refuse(bool is) { refuses = is; }
+    virtual void forget_scripts() {}
+
+    bool refuses = false;
+    /// when anything last went wrong with it
+    Ns last_trouble = 0;
+
+    static constexpr std::uint32_t no_process = most_processes;
+
+protected:
+    [[nodiscard]] Ns now() const noexcept;
+    [[nodiscard]] World& world() const noexcept { return world_; }
+    [[nodiscard]] std::uint8_t count_of(RangeId range) const noexcept;
+
+    /** A new owner; `extended` follows. */
+    [[nodiscard]] Key& taken(KeyId id, OwnerId owner, ProcessId process, std::uint32_t life, bool late);
+    void extended(KeyId id, Ns expires, bool late);
+    void freed(KeyId id);
+    void changed(KeyId id) noexcept { ++versions_[id]; }
+
+    Keys keys_{};
+
+private:
+    World& world_;
+    LocalClock clock_;
+    std::uint32_t slots_ = 1;
+    std::array<std::uint32_t, key_count> versions_{};
+    /// states to which it will be set back
+    std::vector<Keys> snapshots_;
+};
+
+} // namespace tenure::simulation

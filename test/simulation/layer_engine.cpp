@@ -1,0 +1,32 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// The engine over a store of the simulation's own.
+#include "layer.hpp"
+#include "link.hpp"
+#include "message_network.hpp"
+#include "server.hpp"
+
+#include <utility>
+
+namespace tenure::simulation
+{
+
+Layer make_layer(World& world)
+{
+    auto network = std::make_unique<MessageNetwork>(world);
+    auto server = std::make_unique<Server>(world, *network);
+    network->serve(*server);
+    Layer layer;
+    layer.access = [&world, network = network.get()](Process& process) {
+        return std::make_unique<Link>(world, *network, process);
+    };
+    layer.network = std::move(network);
+    layer.store = std::move(server);
+    return layer;
+}
+
+Plan make_layer_plan(std::uint64_t seed)
+{
+    return make_plan(seed);
+}
+
+} // namespace tenure::simulation

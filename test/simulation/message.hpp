@@ -1,0 +1,39 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "model.hpp"
+
+#include <cstdint>
+
+namespace tenure::simulation
+{
+
+/** A request on its way to the store, and then its answer on the way back. */
+struct Message {
+    enum class Kind : std::uint8_t { claim, renew, release, withdraw };
+    enum class Answer : std::uint8_t { granted, busy, renewed, not_owner, released, refused };
+
+    Kind kind{};
+    RangeId range{};
+    std::uint8_t index = 0;
+    bool search_own = false;
+    bool fencing = true;
+    bool wake_ups = true;
+    /// a second copy: executed, and never answered
+    bool copy = false;
+    ProcessId from = 0;
+    /// which life of the process sent it, and which one of its links
+    std::uint32_t life = 0;
+    std::uint32_t link = 0;
+    std::uint64_t request = 0;
+    OwnerId owner = 0;
+    Ns ttl = 0;
+
+    Answer answer{};
+    /// the grant found an older one, and did not extend it
+    bool not_extended = false;
+    std::uint64_t token = 0;
+    Ns earliest_expiry = 0;
+};
+
+} // namespace tenure::simulation
