@@ -1,0 +1,280 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "access.hpp"
+
+#include "stream.hpp"
+
+#include "../world.hpp"
+
+#include <redis/backend.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace tenure::simulation
+{
+
+namespace
+{
+
+using Kind = Message::Kind;
+
+Ns to_ns(std::chrono::milliseconds time)
+{
+    return std::chrono::nanoseconds(time).count();
+}
+
+Message about(Kind kind, KeyRange const& range, std::string_view owner, std::chrono::milliseconds ttl = {})
+{
+    Message message;
+    message.kind = kind;
+    message.range = range_id(range);
+    message.owner = owner_id(owner);
+    message.ttl = to_ns(ttl);
+    return message;
+}
+
+Message about(Kind kind, Claim const& claim, std::chrono::milliseconds ttl = {})
+{
+    auto message = about(kind, *claim.range, claim.owner, ttl);
+    message.index = static_cast<std::uint8_t>(claim.index);
+    return message;
+}
+
+class ObservedWatch final : public Watch
+{
+public:
+    ObservedWatch(RedisAccess& access, RangeId range, std::unique_ptr<Watch> watch) noexcept
+        : access_(access)
+        , range_(range)
+        , watch_(std::move(watch))
+    {
+        access_.watched(range_, 1);
+    }
+    ObservedWatch(ObservedWatch const&) = delete;
+    ObservedWatch& operator=(ObservedWatch const&) = delete;
+    ~ObservedWatch() override { access_.watched(range_, -1); }
+
+private:
+    RedisAccess& access_;
+    RangeId range_;
+    std::unique_ptr<Watch> watch_;
+};
+
+/** Between the engine and the backend that ships: passes everything on, and tells the checker. */
+class ObservedBackend final : public Backend
+{
+public:
+    ObservedBackend(RedisAccess& access, std::shared_ptr<Backend> backend) noexcept
+        : access_(access)
+        , backend_(std::move(backend))
+    {
+    }
+
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        auto const number = access_.asks(about(Kind::claim, *request.range, request.owner, request.ttl));
+        backend_->claim(std::move(request), observe(number, std::move(handler)));
+    }
+    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    {
+        auto const number = access_.asks(about(Kind::renew, *request.claim, request.ttl));
+        backend_->renew(std::move(request), observe(number, std::move(handler)));
+    }
+    void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
+    {
+        auto const number = access_.asks(about(Kind::release, *request.claim));
+        backend_->release(std::move(request), observe(number, std::move(handler)));
+    }
+    void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
+    {
+        auto const number = access_.asks(about(Kind::withdraw, *request.range, request.owner));
+        backend_->withdraw(std::move(request), observe(number, std::move(handler)));
+    }
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    {
+        auto const id = range_id(*range);
+        auto watch =
+            backend_->watch(std::move(range), [&access = access_, id, handler = std::move(handler)](WatchEvent event) {
+                access.heard(id, event);
+                // a copy: it may end its own watch
+                auto const to = handler;
+                to(event);
+            });
+        return std::make_unique<ObservedWatch>(access_, id, std::move(watch));
+    }
+    void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) override
+    {
+        backend_->inspect(std::move(range), not_after, std::move(handler));
+    }
+    void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
+    {
+        backend_->evict(std::move(request), std::move(handler));
+    }
+    void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
+    {
+        backend_->examine(ttl, not_after, std::move(handler));
+    }
+    void on_reachable(std::function<void()> handler) override { backend_->on_reachable(std::move(handler)); }
+    void shortest_ttl(std::chrono::milliseconds ttl) override { backend_->shortest_ttl(ttl); }
+    [[nodiscard]] std::string describe() const override { return backend_->describe(); }
+    [[nodiscard]] TtlLimits ttl_limits() const noexcept override { return backend_->ttl_limits(); }
+    void shutdown() noexcept override { backend_->shutdown(); }
+
+private:
+    template <class Reply>
+    [[nodiscard]] ReplyHandler<Reply> observe(std::uint64_t number, ReplyHandler<Reply> handler)
+    {
+        return [&access = access_, number, handler = std::move(handler)](Reply reply) mutable {
+            if (access.ended(number, reply))
+                std::move(handler)(std::move(reply));
+        };
+    }
+
+    RedisAccess& access_;
+    std::shared_ptr<Backend> backend_;
+};
+
+/** What the answer is to the checker; false: none came. */
+template <class Reply>
+bool read_answer(Reply const& reply, Message& message)
+{
+    using Answer = Message::Answer;
+    if constexpr (std::is_same_v<Reply, ClaimReply>) {
+        if (auto const* const granted = std::get_if<Granted>(&reply)) {
+            message.answer = Answer::granted;
+            message.index = static_cast<std::uint8_t>(granted->index);
+            message.token = granted->fencing_token;
+            return true;
+        }
+        message.answer = Answer::busy;
+        if (std::holds_alternative<Busy>(reply))
+            return true;
+    } else if constexpr (std::is_same_v<Reply, RenewReply>) {
+        message.answer = Answer::renewed;
+        if (std::holds_alternative<Renewed>(reply))
+            return true;
+    } else {
+        message.answer = Answer::released;
+        if (std::holds_alternative<Released>(reply))
+            return true;
+    }
+    if constexpr (!std::is_same_v<Reply, WithdrawReply> && !std::is_same_v<Reply, ClaimReply>) {
+        if (std::holds_alternative<NotOwner>(reply)) {
+            message.answer = Answer::not_owner;
+            return true;
+        }
+    }
+    message.answer = Answer::refused;
+    return std::holds_alternative<Refused>(reply);
+}
+
+} // namespace
+
+RedisAccess::RedisAccess(World& world, ByteNetwork& network, Process& process, RedisConfig const& config) noexcept
+    : world_(world)
+    , network_(network)
+    , process_(process)
+    , config_(config)
+{
+}
+
+void RedisAccess::begin(std::uint64_t)
+{
+    last_number_ = 0;
+    asked_.clear();
+    watches_ = {};
+    in_force_ = {};
+}
+
+std::shared_ptr<Backend> RedisAccess::make_backend(std::shared_ptr<Runtime> runtime)
+{
+    auto backend =
+        redis::make_backend(std::move(runtime), config_, [this](std::shared_ptr<Runtime> const&, RedisConfig const&) {
+            return make_stream(network_, process_);
+        });
+    return std::make_shared<ObservedBackend>(*this, std::move(backend));
+}
+
+void RedisAccess::clear() noexcept
+{
+    network_.close_all(process_.id());
+    asked_.clear();
+    watches_ = {};
+    in_force_ = {};
+}
+
+void RedisAccess::cut()
+{
+    network_.cut(process_.id());
+}
+
+bool RedisAccess::asking(OwnerId owner) const noexcept
+{
+    return std::ranges::any_of(asked_, [&](Asked const& one) { return one.message.owner == owner; });
+}
+
+bool RedisAccess::claiming(RangeId range) const noexcept
+{
+    return std::ranges::any_of(
+        asked_, [&](Asked const& one) { return one.message.kind == Kind::claim && one.message.range == range; });
+}
+
+std::uint64_t RedisAccess::asks(Message message)
+{
+    message.from = process_.id();
+    message.life = process_.life();
+    world_.chronicle.write(
+        Note::asks, process_.id(), key_of(message.range, message.index), message.owner, 0,
+        static_cast<std::uint8_t>(message.kind));
+    world_.checker.asks(process_, message);
+    asked_.push_back({++last_number_, message});
+    return last_number_;
+}
+
+template <class Reply>
+bool RedisAccess::ended(std::uint64_t number, Reply const& reply)
+{
+    auto const found = std::ranges::find(asked_, number, &Asked::number);
+    if (found == asked_.end())
+        return false;
+    auto message = found->message;
+    asked_.erase(found);
+    if (read_answer(reply, message)) {
+        world_.chronicle.write(
+            Note::answer_arrives, process_.id(), key_of(message.range, message.index), message.owner,
+            static_cast<std::int64_t>(message.answer), static_cast<std::uint8_t>(message.kind));
+        world_.checker.told(process_, message);
+        return true;
+    }
+    world_.chronicle.write(
+        std::holds_alternative<Unknown>(reply) ? Note::gives_up_waiting : Note::not_sent, process_.id(),
+        key_of(message.range, message.index), message.owner, 0, static_cast<std::uint8_t>(message.kind));
+    world_.checker.asked(message.owner);
+    if (message.kind == Kind::claim)
+        world_.checker.claim_ended(process_, message.range);
+    return true;
+}
+
+void RedisAccess::heard(RangeId range, WatchEvent event)
+{
+    auto& in_force = in_force_[static_cast<std::size_t>(range)];
+    if (event == WatchEvent::hint)
+        return;
+    in_force = event == WatchEvent::in_force;
+    if (in_force) {
+        world_.chronicle.write(Note::hint_arrives, process_.id(), static_cast<std::uint8_t>(range), 0, 1);
+        world_.checker.hinted(process_, range);
+    }
+}
+
+bool RedisAccess::listens(RangeId range) const noexcept
+{
+    return watches_[static_cast<std::size_t>(range)] > 0 && in_force_[static_cast<std::size_t>(range)];
+}
+
+} // namespace tenure::simulation

@@ -1,0 +1,32 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "../model.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace tenure::simulation
+{
+
+/** What a reply says once all its bytes have come, seen by the store that gave it and by nobody's parser. */
+struct Effect {
+    enum class Kind : std::uint8_t {
+        /// the key bears the owner for `ttl` from `written`
+        held,
+        /// a subscriber is told that a key of the range was freed
+        hint,
+        /// a step of the login
+        login
+    };
+    Kind kind{};
+    RangeId range{};
+    OwnerId owner = 0;
+    std::uint64_t token = 0;
+    Ns ttl = 0;
+    /// when the first byte of the request was handed to the connection, in world time
+    Ns written = 0;
+};
+using Effects = std::vector<Effect>;
+
+} // namespace tenure::simulation

@@ -1,0 +1,39 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/redis_config.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tenure::simulation
+{
+
+/** What a kind of server can do, and what it says of itself. */
+struct Flavor {
+    std::string_view server;
+    std::string_view version;
+    /// it knows HELLO, and so RESP3
+    bool hello = true;
+    /// SET ... IFEQ
+    bool set_ifeq = false;
+    /// DELIFEQ
+    bool delifeq = false;
+    /// DELEX ... IFEQ
+    bool delex = false;
+    /// errors in scripts as Redis 6 words them
+    bool old_script_errors = false;
+};
+
+/** What the seed decided about the server of a world, and how its clients are configured. */
+struct RedisSettings {
+    Flavor flavor;
+    RedisConfig client;
+};
+
+[[nodiscard]] RedisSettings make_redis_settings(std::uint64_t seed);
+
+[[nodiscard]] std::string describe(RedisSettings const& settings);
+
+} // namespace tenure::simulation
