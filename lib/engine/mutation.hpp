@@ -37,10 +37,7 @@ enum class Mutant {
     wake_up_missed,
     turn_not_passed,
     no_pause,
-    waiters_outlive_context,
-    // of the Redis store
-    release_without_compare,
-    fence_by_increment
+    waiters_outlive_context
 };
 
 #ifdef TENURE_MUTANTS

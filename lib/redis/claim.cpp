@@ -4,6 +4,7 @@
 #include "claim_reply.hpp"
 #include "gap_search.hpp"
 #include "key_names.hpp"
+#include "mutation.hpp"
 #include "script.hpp"
 #include "scripts.hpp"
 #include "server_error.hpp"
@@ -78,7 +79,8 @@ private:
             return scripts::survey();
         if (searching_)
             return scripts::find_own();
-        return request_.earliest_attempt && pages_ == 1 ? scripts::own_or_first_free() : scripts::first_free();
+        bool const searches = request_.earliest_attempt && !mutated(Mutant::own_claim_not_searched);
+        return searches && pages_ == 1 ? scripts::own_or_first_free() : scripts::first_free();
     }
 
     void call_page()

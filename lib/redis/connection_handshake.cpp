@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "connection_handshake.hpp"
 
+#include "mutation.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -78,7 +80,7 @@ Handshake::Progress Handshake::ask(Step step)
 Handshake::Progress Handshake::after_login()
 {
     // every connection begins in database 0, and the user may lack the permission for SELECT
-    return ask(database_ == 0 ? Step::done : Step::select);
+    return ask(database_ == 0 || mutated(Mutant::database_not_selected) ? Step::done : Step::select);
 }
 
 Handshake::Progress Handshake::reply(resp::Value const& value)

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "route.hpp"
 
+#include "mutation.hpp"
+
 #include <tenure/errc.hpp>
 
 #include <algorithm>
@@ -165,7 +167,8 @@ void Route::use_other_if_it_works()
 void Route::watch_silence()
 {
     auto const silent_since = current_->oldest_unanswered();
-    if (silent_since == Instant::max() || runtime_->now() < silent_since + patience())
+    if (silent_since == Instant::max() || runtime_->now() < silent_since + patience() ||
+        mutated(Mutant::silence_ignored))
         return;
     if (other_ != nullptr) {
         // At most two at once: change sides if the other one answers.

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "script.hpp"
 
+#include "mutation.hpp"
 #include "route.hpp"
 #include "sha1.hpp"
 
@@ -47,7 +48,7 @@ void run_script(std::shared_ptr<Route> const& route, ScriptCall call, OutcomeHan
 {
     auto shared = std::make_shared<ScriptCall const>(std::move(call));
     run_script_once(*route, *shared, false, [route, shared, handler = std::move(handler)](Outcome outcome) mutable {
-        if (is_unknown_script(outcome))
+        if (is_unknown_script(outcome) && !mutated(Mutant::script_not_sent_again))
             run_script_once(*route, *shared, true, std::move(handler));
         else
             std::move(handler)(std::move(outcome));

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "scripts.hpp"
 
-#include "engine/mutation.hpp"
+#include "mutation.hpp"
 
 #include <initializer_list>
 #include <string>
@@ -221,27 +221,39 @@ end
 return left
 )";
 
-// The two below are planted bugs, for test builds alone.
-constexpr std::string_view plain_fence_text = R"(
+// What mutants run instead (mutation.hpp).
+constexpr std::string_view release_anything_text = R"(
+local result = {}
+for i = 1, #KEYS do
+  result[i] = redis.call('DEL', KEYS[i]) == 1 and '1' or '0'
+end
+return table.concat(result)
+)";
+constexpr std::string_view renew_anything_text = R"(
+local result = {}
+for i = 1, #KEYS do
+  result[i] = redis.call('PEXPIRE', KEYS[i], ARGV[1]) == 1 and '1' or '0'
+end
+return table.concat(result)
+)";
+constexpr std::string_view bare_fence_text = R"(
 local function fence_of(key)
   return ARGV[4] .. key .. ARGV[5]
 end
 local function next_token(key)
-  redis.call('INCR', fence_of(key))
-  redis.call('PEXPIRE', fence_of(key), 86400000)
-  return redis.call('GET', fence_of(key))
+  local fence = fence_of(key)
+  redis.call('INCR', fence)
+  return redis.call('GET', fence)
 end
 )";
-
-constexpr std::string_view blind_release_text = R"(
-redis.call('DEL', unpack(KEYS))
-return string.rep('1', #KEYS)
+constexpr std::string_view take_first_text = R"(
+local token = ''
+if ARGV[4] then
+  token = next_token(KEYS[1])
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return {0, token}
 )";
-
-std::string_view fence_part()
-{
-    return engine::mutated(engine::Mutant::fence_by_increment) ? plain_fence_text : fence_text;
-}
 
 std::string join(std::initializer_list<std::string_view> parts)
 {
@@ -255,19 +267,27 @@ std::string join(std::initializer_list<std::string_view> parts)
 
 Script const& first_free()
 {
-    static Script const script(join({fence_part(), first_free_text, unless_asked_text, survey_text}));
+    if (mutated(Mutant::fence_by_increment)) {
+        static Script const planted(join({bare_fence_text, first_free_text, unless_asked_text, survey_text}));
+        return planted;
+    }
+    if (mutated(Mutant::first_free_unchecked)) {
+        static Script const planted(join({fence_text, take_first_text}));
+        return planted;
+    }
+    static Script const script(join({fence_text, first_free_text, unless_asked_text, survey_text}));
     return script;
 }
 
 Script const& find_own()
 {
-    static Script const script(join({fence_part(), find_own_text, "return {-1}\n"}));
+    static Script const script(join({fence_text, find_own_text, "return {-1}\n"}));
     return script;
 }
 
 Script const& own_or_first_free()
 {
-    static Script const script(join({fence_part(), find_own_text, first_free_text, unless_asked_text, survey_text}));
+    static Script const script(join({fence_text, find_own_text, first_free_text, unless_asked_text, survey_text}));
     return script;
 }
 
@@ -279,14 +299,21 @@ Script const& survey()
 
 Script const& renew()
 {
+    if (mutated(Mutant::renewal_without_compare)) {
+        static Script const planted(join({renew_anything_text}));
+        return planted;
+    }
     static Script const script(join({renew_text}));
     return script;
 }
 
 Script const& release()
 {
-    static Script const script(
-        join({engine::mutated(engine::Mutant::release_without_compare) ? blind_release_text : release_text}));
+    if (mutated(Mutant::release_without_compare)) {
+        static Script const planted(join({release_anything_text}));
+        return planted;
+    }
+    static Script const script(join({release_text}));
     return script;
 }
 

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "subscriber.hpp"
 
+#include "mutation.hpp"
 #include "server_error.hpp"
 
 #include <algorithm>
@@ -175,7 +176,7 @@ void Subscriber::state_changed(std::uint64_t connection, ConnectionState state)
 void Subscriber::pushed(resp::Value const& push)
 {
     auto const parts = push.elements();
-    if (parts.size() == 3 && parts[0].as_string() == "message")
+    if (parts.size() == 3 && parts[0].as_string() == "message" && !mutated(Mutant::hint_dropped))
         tell(std::string(parts[1].as_string()), WatchEvent::hint);
 }
 

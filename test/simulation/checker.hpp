@@ -99,8 +99,8 @@ public:
     void justify(OwnerId owner, Instant since, Ns ttl, std::uint64_t token);
     /** The engine is told the answer. */
     void told(Process& process, Message const& message);
-    /** A renewal reached the store that was handed over at this time. */
-    void renewal_written(OwnerId owner, Ns when);
+    /** A renewal reached the store that was handed over at this time, after a release on the same way or not. */
+    void renewal_written(OwnerId owner, Ns when, bool after_release);
     /** Something about this owner was asked, or ended. */
     void asked(OwnerId owner);
     [[nodiscard]] bool released(OwnerId owner) { return justified_[owner].released; }

@@ -20,6 +20,13 @@ void Network::calm_down() noexcept
     noise_.repeat = 0;
 }
 
+void Network::slow(bool is) noexcept
+{
+    slow_ = is;
+    for (auto& path : paths_)
+        path.last_trouble = world_.now();
+}
+
 void Network::trouble(ProcessId process) noexcept
 {
     paths_[process].last_trouble = world_.now();

@@ -46,7 +46,7 @@ public:
     /** The store stands still: what arrives waits. Or it is away: what arrives is lost. */
     virtual void store_stops(bool away);
     virtual void store_goes_on();
-    void slow(bool is) noexcept { slow_ = is; }
+    void slow(bool is) noexcept;
     /** No noise any more. */
     void calm_down() noexcept;
     /** A fault that only this layer knows. */

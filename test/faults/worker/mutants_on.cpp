@@ -3,9 +3,12 @@
 #include "mutants.hpp"
 
 #include <engine/mutation.hpp>
+#include <redis/mutation.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 namespace tenure::faults
@@ -17,7 +20,7 @@ namespace
 using engine::Mutant;
 
 /// those that can be seen from outside of a process
-constexpr std::array<std::pair<std::string_view, Mutant>, 26> planted{
+constexpr std::array<std::pair<std::string_view, Mutant>, 24> planted{
     {{"none", Mutant::none},
      {"validity_from_answer", Mutant::validity_from_answer},
      {"no_margin", Mutant::no_margin},
@@ -41,19 +44,29 @@ constexpr std::array<std::pair<std::string_view, Mutant>, 26> planted{
      {"wake_up_missed", Mutant::wake_up_missed},
      {"turn_not_passed", Mutant::turn_not_passed},
      {"token_fires_twice", Mutant::token_fires_twice},
-     {"release_fires_token", Mutant::release_fires_token},
-     {"release_without_compare", Mutant::release_without_compare},
-     {"fence_by_increment", Mutant::fence_by_increment}}};
+     {"release_fires_token", Mutant::release_fires_token}}};
+constexpr std::array<std::pair<std::string_view, redis::Mutant>, 4> planted_in_redis{
+    {{"release_without_compare", redis::Mutant::release_without_compare},
+     {"renewal_without_compare", redis::Mutant::renewal_without_compare},
+     {"fence_by_increment", redis::Mutant::fence_by_increment},
+     {"written_reported_unsent", redis::Mutant::written_reported_unsent}}};
+
+template <class M, std::size_t N>
+bool plant_one_of(std::array<std::pair<std::string_view, M>, N> const& mutants, std::string_view name, M& active)
+{
+    auto const* const found = std::ranges::find(mutants, name, &std::pair<std::string_view, M>::first);
+    if (found == mutants.end())
+        return false;
+    active = found->second;
+    return true;
+}
 
 } // namespace
 
 bool plant(std::string_view name)
 {
-    auto const* const found = std::ranges::find(planted, name, &std::pair<std::string_view, Mutant>::first);
-    if (found == planted.end())
-        return false;
-    engine::active_mutant = found->second;
-    return true;
+    return plant_one_of(planted, name, engine::active_mutant) ||
+           plant_one_of(planted_in_redis, name, redis::active_mutant);
 }
 
 } // namespace tenure::faults

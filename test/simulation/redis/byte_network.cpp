@@ -19,6 +19,8 @@ constexpr Ns shortest_retransmission = 200 * millisecond;
 constexpr Ns longest_retransmission = 400 * millisecond;
 /// an attempt to connect that found nobody is repeated
 constexpr Ns dial_again = 300 * millisecond;
+/// how often a full buffer is looked at
+constexpr Ns buffer_looked_at = 20 * millisecond;
 /// of one `read`
 constexpr std::size_t largest_read = std::size_t{16} * 1024;
 
@@ -28,6 +30,25 @@ void ByteNetwork::begin(std::uint64_t seed, Noise const& noise)
 {
     Network::begin(seed, noise);
     connections_.clear();
+}
+
+bool ByteNetwork::is_late(Connection const& connection) const noexcept
+{
+    if (connection.socket == nullptr || connection.silent || connection.failure)
+        return false;
+    auto const since = [&](Ns sent) { return world().now() - sent > ordinary_delay; };
+    if (connection.dialing)
+        return since(connection.dialed);
+    auto const& up = connection.up.under_way;
+    auto const& down = connection.down.under_way;
+    return (!up.empty() && since(up.front().sent)) || (!down.empty() && since(down.front().sent));
+}
+
+bool ByteNetwork::troubled(ProcessId process) const noexcept
+{
+    return Network::troubled(process) || std::ranges::any_of(connections_, [&](Connection const& connection) {
+               return connection.process == process && is_late(connection);
+           });
 }
 
 bool ByteNetwork::blocked(Connection const& connection, bool up) const noexcept
@@ -142,6 +163,7 @@ ConnectionId ByteNetwork::dial(Socket& socket, ProcessId process, std::uint32_t 
 {
     auto& connection = connections_.emplace_back();
     connection.process = process;
+    connection.dialed = world().now();
     connection.life = life;
     connection.socket = &socket;
     auto const id = static_cast<ConnectionId>(connections_.size());
@@ -176,7 +198,7 @@ std::size_t ByteNetwork::send_now(ConnectionId id, std::string_view bytes)
     auto& connection = at(id);
     if (connection.failure || connection.dialing)
         return 0;
-    auto const kind = random_.below(10);
+    auto const kind = random_.below(connection.up.stuck ? 3 : 10);
     auto const taken = kind == 0   ? 0
                        : kind == 1 ? random_.below(static_cast<std::uint32_t>(bytes.size()))
                                    : bytes.size();
@@ -200,6 +222,12 @@ void ByteNetwork::drained(ConnectionId id)
     auto const rest = std::exchange(connection.rest, {});
     if (connection.socket == nullptr || rest.empty())
         return;
+    if (!connection.failure && blocked(connection, true)) {
+        // the buffer stays full while nothing gets through
+        connection.rest = rest;
+        world().scheduler.at(world().now() + buffer_looked_at, *this, drains, id);
+        return;
+    }
     if (!connection.failure) {
         put(id, true, rest);
         connection.socket->sent({}, rest.size());

@@ -60,6 +60,8 @@ public:
 
     void serve(ByteServer& server) noexcept { server_ = &server; }
     void begin(std::uint64_t seed, Noise const& noise) override;
+    /** Also while something is late that was sent before. */
+    [[nodiscard]] bool troubled(ProcessId process) const noexcept override;
 
     // -- for processes --
     [[nodiscard]] ConnectionId dial(Socket& socket, ProcessId process, std::uint32_t life);
@@ -132,6 +134,7 @@ private:
         /// null: the process has closed its end
         Socket* socket = nullptr;
         bool dialing = true;
+        Ns dialed = 0;
         /// the server has it
         bool served = false;
         /// swallows everything from now on, while others pass
@@ -154,6 +157,7 @@ private:
 
     [[nodiscard]] Connection& at(ConnectionId id) noexcept { return connections_[id - 1]; }
     [[nodiscard]] Connection const& at(ConnectionId id) const noexcept { return connections_[id - 1]; }
+    [[nodiscard]] bool is_late(Connection const& connection) const noexcept;
     [[nodiscard]] bool blocked(Connection const& connection, bool up) const noexcept;
     void put(ConnectionId id, bool up, std::string_view bytes);
     void put_end(ConnectionId id, bool up);

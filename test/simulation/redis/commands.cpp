@@ -119,7 +119,6 @@ Reply RedisServer::set(Words const& words)
     auto const expires = options->ttl                             ? milliseconds_now() + *options->ttl
                          : options->keeps_ttl && entry != nullptr ? entry->expires
                                                                   : Keyspace::no_expiry;
-    now_.renewal = now_.renewal || (options->if_equal && *options->if_equal == words[2]);
     store(words[1], words[2], expires);
     return options->answers_old ? old : Reply::ok();
 }

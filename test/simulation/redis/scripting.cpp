@@ -4,8 +4,6 @@
 
 #include "../world.hpp"
 
-#include <redis/scripts.hpp>
-
 #include <openssl/evp.h>
 
 #include <array>
@@ -77,7 +75,6 @@ Reply RedisServer::run_script(std::string const& sha, std::string const& text, W
     if (count > words.size() - 3)
         return Reply::error("ERR Number of keys can't be greater than number of args");
     auto const first_value = words.begin() + 3 + static_cast<std::ptrdiff_t>(count);
-    now_.renewal = text == redis::scripts::renew().text;
     Reply reply;
     Lua::Error error;
     if (lua_.run(text, {words.begin() + 3, first_value}, {first_value, words.end()}, *this, reply, error))

@@ -116,6 +116,7 @@ void RedisServer::serve(Session& session, Request const& request)
     now_.written = network_.written_at(session.connection, request.begin);
     auto const& process = world().process(session.process);
     now_.late = network_.abandoned(session.connection) || !process.alive() || process.life() != session.life;
+    note_kind(session, request.words);
     std::string out;
     if (auto const& name = request.words.front(); name == "SUBSCRIBE" || name == "UNSUBSCRIBE")
         subscribe(session, request.words, out);
@@ -125,6 +126,35 @@ void RedisServer::serve(Session& session, Request const& request)
     world().chronicle.write(
         Note::serves, session.process, static_cast<std::uint8_t>(served), now_.owner, session.connection, now_.key);
     network_.reply(session.connection, out, std::move(now_.effects));
+}
+
+void RedisServer::note_kind(Session& session, Words const& words)
+{
+    auto const& name = words.front();
+    auto const releases = [&](std::string const& key, std::string const& owner) {
+        session.released.emplace(key, owner);
+    };
+    auto const renews = [&](std::string const& key, std::string const& owner) {
+        world().checker.renewal_written(owner_id(owner), now_.written, session.released.contains({key, owner}));
+    };
+    if (name == "DELIFEQ" || name == "DELEX")
+        releases(words[1], words.back());
+    else if (words.size() > 4 && words[3] == "IFEQ" && words[2] == words[4])
+        renews(words[1], words[2]);
+    if ((name != "EVAL" && name != "EVALSHA") || words.size() < 4)
+        return;
+    auto const is = [&](redis::Script const& script) {
+        return words[1] == (name == "EVAL" ? script.text : script.sha);
+    };
+    std::size_t count = 0;
+    std::from_chars(words[2].data(), words[2].data() + words[2].size(), count);
+    for (std::size_t at = 3; at < 3 + count && at < words.size(); ++at)
+        if (is(redis::scripts::renew()))
+            renews(words[at], words.at(at + count + 1));
+        else if (is(redis::scripts::release()))
+            releases(words[at], words.at(at + count));
+        else if (is(redis::scripts::withdraw()))
+            releases(words[at], words.at(3 + count));
 }
 
 std::optional<Reply> RedisServer::refusal_of(Command const& command) const
@@ -241,8 +271,6 @@ void RedisServer::noted(KeyId id, OwnerId owner, std::int64_t expires)
     now_.effects.push_back(
         {Effect::Kind::held, range_of(id), owner, keys_[id].token, (expires - milliseconds_now()) * millisecond,
          now_.written});
-    if (now_.renewal)
-        world().checker.renewal_written(owner, now_.written);
 }
 
 Keyspace::Entry* RedisServer::find(std::string_view key)

@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tenure::simulation
@@ -63,6 +64,8 @@ private:
         int protocol = 2;
         std::size_t database = 0;
         std::set<std::string> channels;
+        /// keys and owners that it has given back
+        std::set<std::pair<std::string, std::string>> released;
     };
     /** The request that is executed now. */
     struct Execution {
@@ -71,8 +74,6 @@ private:
         Ns written = 0;
         /// nobody waits for its answer
         bool late = false;
-        /// it extends claims and does nothing else
-        bool renewal = false;
         Effects effects;
         // for the chronicle
         OwnerId owner = 0;
@@ -94,6 +95,7 @@ private:
     [[nodiscard]] static std::span<Command const> commands();
     void serve(Session& session, Request const& request);
     [[nodiscard]] Reply execute(Words const& words, bool in_script);
+    void note_kind(Session& session, Words const& words);
     [[nodiscard]] std::optional<Reply> refusal_of(Command const& command) const;
     Reply call(Words const& words) override;
     void subscribe(Session& session, Words const& words, std::string& out);
