@@ -16,15 +16,18 @@ constexpr std::uint32_t part_size = RangeCache::part_size;
 
 /** The questions under way: answered in order, like everything on a connection. */
 struct Search {
+    NodePtr node;
     std::function<void(std::optional<RangePart>)> handler;
     std::optional<RangePart> found;
     std::size_t unanswered = 0;
 
     void answered(RangePart part, Outcome const& outcome)
     {
-        if (!found && outcome.delivery == Delivery::answered && outcome.reply.is_integer() &&
-            outcome.reply.as_integer() < part.count)
+        bool const counted = outcome.reply.is_integer() && outcome.reply.as_integer() >= 0;
+        if (outcome.delivery == Delivery::answered && counted && !found && outcome.reply.as_integer() < part.count)
             found = part;
+        if (outcome.delivery == Delivery::answered && !counted && !outcome.reply.is_error())
+            node->route()->distrust("a reply that makes no sense");
         if (--unanswered == 0)
             handler(found);
     }
@@ -48,6 +51,7 @@ void find_gap(
     std::function<void(std::optional<RangePart>)> handler)
 {
     auto const search = std::make_shared<Search>();
+    search->node = node;
     search->handler = std::move(handler);
     search->unanswered = (range->count + part_size - 1) / part_size;
     for (std::uint32_t first = 0; first < range->count; first += part_size) {
