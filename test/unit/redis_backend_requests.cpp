@@ -243,6 +243,15 @@ TEST_CASE(
         connection.answer(Value::list(Type::array, {Value::integer(-1)}));
         CHECK(std::holds_alternative<Busy>(reply->value()));
     }
+    SECTION("a count that is none drops the connection, and the whole range decides")
+    {
+        reply = claim();
+        for (int i = 0; i < 5; ++i)
+            connection.answer(Value::text("1"));
+        CHECK(connection.distrusted);
+        CHECK(setting.words(5).at(2) == "600");
+        connection.answer(grant(1));
+    }
     SECTION("a later attempt of the same owner looks for its own claim in the whole range")
     {
         auto request = setting.claim_of(range, false);
