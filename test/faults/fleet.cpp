@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "fleet.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <sstream>
 #include <utility>
@@ -110,18 +111,31 @@ std::optional<std::uint64_t> Fleet::holder_of(std::uint32_t cell) const
     return occupant->fencing_token;
 }
 
-std::optional<Holding> Fleet::some_holder()
+std::vector<Holding> Fleet::holders()
 {
-    auto const first = static_cast<std::uint32_t>(random_.below(setup_.arena.cells()));
-    for (std::uint32_t i = 0; i < setup_.arena.cells(); ++i) {
-        auto const occupant = auditor_.occupant((first + i) % setup_.arena.cells());
+    std::vector<Holding> all;
+    for (std::uint32_t cell = 0; cell < setup_.arena.cells(); ++cell) {
+        auto const occupant = auditor_.occupant(cell);
         if (!occupant || occupant->valid_until <= boottime_ns())
             continue;
         auto const* const worker = worker_of(occupant->pid);
         if (worker != nullptr && !worker->pause)
-            return occupant;
+            all.push_back(*occupant);
     }
-    return std::nullopt;
+    return all;
+}
+
+std::optional<Holding> Fleet::some_holder()
+{
+    auto const all = holders();
+    return all.empty() ? std::nullopt : std::optional{all[random_.below(all.size())]};
+}
+
+std::optional<Holding> Fleet::oldest_holder()
+{
+    auto const all = holders();
+    auto const oldest = std::ranges::min_element(all, {}, &Holding::entered);
+    return oldest == all.end() ? std::nullopt : std::optional{*oldest};
 }
 
 void Fleet::robbed(Holding const& victim)

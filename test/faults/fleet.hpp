@@ -64,6 +64,8 @@ public:
 
     /** A lease that is live now, of a process that runs. */
     [[nodiscard]] std::optional<test::Holding> some_holder();
+    /** Of those the one that has been held for the longest time. */
+    [[nodiscard]] std::optional<test::Holding> oldest_holder();
     /** The token of who is live in a cell now. */
     [[nodiscard]] std::optional<std::uint64_t> holder_of(std::uint32_t cell) const;
     void robbed(test::Holding const& victim);
@@ -90,6 +92,8 @@ private:
 
     [[nodiscard]] test::ChildProcess start(std::size_t number);
     [[nodiscard]] Worker* worker_of(pid_t pid);
+    /** All leases that are live now, of processes that run. */
+    [[nodiscard]] std::vector<test::Holding> holders();
     /** Who holds something and runs, by chance. */
     [[nodiscard]] Worker* some_holding_worker();
     void resume(Worker& worker);

@@ -87,7 +87,7 @@ std::vector<Disturbance> Network::disturbances()
             way.set(direction, {.delay = random.between(5ms, ttl / 8)});
     }));
     all.push_back(lasting("network: slow replies", 1, [](FaultProxy& way, Random& random, milliseconds ttl) {
-        way.set(Direction::replies, {.delay = random.between(ttl / 8, ttl)});
+        way.set(Direction::replies, {.delay = random.between(ttl / 8, ttl * 5 / 4)});
     }));
     all.push_back(lasting("network: slow requests", 1, [](FaultProxy& way, Random& random, milliseconds ttl) {
         way.set(Direction::requests, {.delay = random.between(ttl / 8, ttl)});

@@ -144,7 +144,8 @@ bool RedisUnderAttack::jump(Attack& attack)
 
 bool RedisUnderAttack::overwrite(Attack& attack, bool only_delete)
 {
-    auto const victim = attack.fleet.some_holder();
+    // One that renews: whoever gives back at once notices nothing.
+    auto const victim = attack.fleet.oldest_holder();
     if (!victim)
         return false;
     auto const key = arena_.key(victim->cell);

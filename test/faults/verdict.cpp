@@ -17,6 +17,9 @@ namespace
 /// a loop that did not turn for longer than this stood still: what it did late is not the library's doing
 constexpr std::int64_t still = 30'000'000;
 
+/// a renewal's round trip on a machine with more work than cores
+constexpr std::int64_t proof_slack = 400'000'000;
+
 std::string milliseconds_text(std::int64_t ns)
 {
     return std::to_string(ns / 1'000'000) + " ms";
@@ -151,18 +154,21 @@ void Verdict::judge_robbery(Robbery const& robbery, Findings& findings)
     if (back != testimonies.given_back.end() && back->began > robbery.at && back->outcome == "released")
         ledger_.breach("S7", who + "a release says that it freed a key that a stranger had taken before");
     auto const loss = std::ranges::find_if(testimonies.losses, is_victim);
-    if (loss == testimonies.losses.end() || loss->told_at < robbery.at ||
-        ledger_.disturbed(robbery.pid, robbery.at - arena_.ttl_ns() / 2, loss->told_at) ||
-        loss->stall_before > arena_.ttl_ns() / 6)
+    bool const told = loss != testimonies.losses.end();
+    if (!told && back == testimonies.given_back.end())
         return;
-    if (loss->reason != "lost") {
+    // Up to here its holder relied on it.
+    auto const end = told ? loss->told_at : back->began;
+    if (end < robbery.at || ledger_.disturbed(robbery.pid, robbery.at - arena_.ttl_ns() / 2, end) ||
+        (told && loss->stall_before > arena_.ttl_ns() / 6))
+        return;
+    auto const took = end - robbery.at;
+    if (took > arena_.ttl_ns() / 3 + proof_slack || (told && loss->reason != "lost"))
         ledger_.breach(
-            "S5", who + "a stranger took the key, renewals were answered, and the token fired " +
-                      milliseconds_text(loss->told_at - robbery.at) + " later: " + loss->reason);
-        return;
-    }
-    ++findings.proven_losses;
-    findings.slowest_proof = std::max(findings.slowest_proof, loss->told_at - robbery.at);
+            "S5", who + "a stranger took the key, renewals were answered, and its holder relied on it for another " +
+                      milliseconds_text(took));
+    else if (told)
+        findings.slowest_proof = findings.proven_losses++ == 0 ? took : std::max(findings.slowest_proof, took);
 }
 
 void Verdict::judge_register(std::string const& log)

@@ -17,6 +17,8 @@ namespace
 
 /// what the network may keep, and a release that is asked for again, on top of G
 constexpr std::int64_t orphan_slack = 3'000'000'000;
+/// between two clocks that are compared
+constexpr std::int64_t clock_slack = 20'000'000;
 
 } // namespace
 
@@ -76,11 +78,19 @@ void Watcher::look()
         free_look_ = began;
     for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell) {
         auto const& key = keys->at(cell);
+        if (key.endless) {
+            complain(memory_[cell].complained_endless, key.fencing_token, "S13", "the key has no ttl", cell);
+            continue;
+        }
+        auto const left = key.expiry - boottime_ns();
+        if (key.held && !key.foreign && left > arena_.ttl_ns() + clock_slack &&
+            store_.expiry_delay(began - 2 * arena_.ttl_ns()) == 0)
+            complain(
+                memory_[cell].complained_endless, key.fencing_token, "S13",
+                "the key's ttl is " + std::to_string(left / 1'000'000) + " ms", cell);
         if (before[cell])
             compare(cell, key, *before[cell], after[cell]);
         look_for_orphan(cell, key, after[cell]);
-        if (key.endless)
-            complain(memory_[cell].complained_endless, key.fencing_token, "S13", "the key has no ttl", cell);
     }
 }
 

@@ -51,6 +51,9 @@ char const* name_of(ReleaseOutcome outcome)
     }
 }
 
+/// between the library's decision about a grant and its handler
+constexpr std::int64_t grant_slack = 20'000'000;
+
 std::string milliseconds_text(std::int64_t ns)
 {
     return std::to_string(static_cast<double>(ns) / 1e6) + " ms";
@@ -136,6 +139,11 @@ void Holder::enter(Hold& hold)
     auto const time = random_.one_in(12) ? random_.between(500ms, 3500ms) : random_.between(0ms, 160ms);
     listen(hold);
     hold.entered = boottime_ns();
+    // A grant that comes too late is none: the library gives it back.
+    auto const late = hold.entered - ns(hold.lease.fires_at());
+    if (late > grant_slack && place_.pulse.longest_stall(hold.entered - late, hold.entered) < grant_slack)
+        complain(
+            hold, "S3", "a grant was " + milliseconds_text(late) + " too late to be used, and the loop had turned");
     hold.until = hold.entered + std::chrono::nanoseconds{time}.count();
     hold.entry = place_.auditor.enter(hold.cell, ns(hold.lease.valid_until()), hold.lease.fencing_token());
 }
