@@ -15,6 +15,7 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <stdexcept>
 #include <thread>
 
 namespace tenure::faults
@@ -30,6 +31,18 @@ constexpr char const* programs = TENURE_FAULT_PROGRAMS "/";
 
 /** How much longer than G keys may stay after the end: what a loaded machine takes. */
 constexpr std::int64_t clean_slack = 1'000'000'000;
+
+std::string worker_program(Options const& options)
+{
+    return std::string{programs} + (options.mutant == "none" ? "fault_worker" : "fault_worker_mutants");
+}
+
+void check_mutant(Options const& options)
+{
+    test::ChildProcess probe{test::Command{{worker_program(options), "--has-mutant", options.mutant}}};
+    if (probe.wait_for(20s) != test::ExitStatus{0, 0})
+        throw std::invalid_argument("--mutant " + options.mutant + ": there is no such planted bug");
+}
 
 /** A store, those who use it, and those who watch them. */
 class Scene
@@ -97,7 +110,7 @@ private:
     {
         Fleet::Setup setup;
         setup.arena = arena_;
-        setup.program = std::string{programs} + (options.mutant == "none" ? "fault_worker" : "fault_worker_mutants");
+        setup.program = worker_program(options);
         for (std::size_t worker = 0; worker < options.workers; ++worker)
             setup.urls.push_back(store_->url(worker));
         setup.audit = directory_.file("audit");
@@ -176,6 +189,7 @@ private:
 
 int run(Options const& options, Scheme const& scheme)
 {
+    check_mutant(options);
     Scene scene{options, scheme};
     scene.make_faults(options);
     auto const report = scene.finish();

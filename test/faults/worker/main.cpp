@@ -2,6 +2,7 @@
 // A worker of the fault runs: tasks that take turns with leases until SIGTERM. SIGUSR1 blocks its loop for one and a
 // half ttls.
 //   fault_worker URL AUDIT_FILE TESTIMONY_FILE REGISTER_SOCKET SLOTS LOCKS TTL_MS TASKS SEED [MUTANT]
+//   fault_worker --has-mutant NAME     -> exit status 0 if there is such a planted bug
 // Errors of the store end a turn, not the process: servers may come and go under it.
 #include "holder.hpp"
 #include "mutants.hpp"
@@ -17,6 +18,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -132,6 +134,8 @@ private:
 
 int main(int count, char** argument)
 try {
+    if (count == 3 && argument[1] == std::string_view{"--has-mutant"})
+        return plant(argument[2]) ? 0 : 1;
     if (count < 10)
         throw std::runtime_error("usage: fault_worker URL AUDIT_FILE TESTIMONY_FILE REGISTER_SOCKET SLOTS LOCKS TTL_MS "
                                  "TASKS SEED [MUTANT]");
