@@ -28,6 +28,8 @@ std::string_view unwrap(std::string_view text)
         }
     }
     text = text.substr(0, text.find(" script: "));
+    // an unknown command is reported with its arguments, and an owner is one of them
+    text = text.substr(0, text.find(", with args"));
     while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0)
         text.remove_suffix(1);
     return text;
@@ -54,6 +56,18 @@ std::string permission_advice(std::string_view words)
     return "grant the user what leases need: -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat "
            "+pttl "
            "+incr +time";
+}
+
+/** Hides what makes an owner one that nobody else can be: a server may repeat what it was sent. */
+void hide_owners(std::string& text)
+{
+    constexpr std::size_t digits = 32;
+    auto const is_digit = [](unsigned char c) { return std::isxdigit(c) != 0; };
+    for (auto at = text.find('/'); at != std::string::npos; at = text.find('/', at + 1)) {
+        auto const part = std::string_view(text).substr(at + 1, digits);
+        if (part.size() == digits && std::ranges::all_of(part, is_digit))
+            text.replace(at + 1, digits, "***");
+    }
 }
 
 struct Rule {
@@ -84,7 +98,9 @@ ServerError with(std::string_view words, errc error, bool fatal, bool reconnect,
     result.error = error;
     result.fatal = fatal;
     result.reconnect = reconnect;
-    result.words = words.substr(0, 300);
+    result.words = words;
+    hide_owners(result.words);
+    result.words.resize(std::min<std::size_t>(result.words.size(), 300));
     result.advice = std::move(advice);
     // both are shown on terminals and in logs, where they must not steer anything or look like another line
     for (auto* const text : {&result.words, &result.advice})
