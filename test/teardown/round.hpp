@@ -77,8 +77,6 @@ struct Plan {
     unsigned actors = 0;
     /// the await point, counted over all actors, at which the end comes
     std::uint64_t end_at = 0;
-    /// leases that were put aside are destroyed before the context, or after it
-    bool kept_outlive_context = false;
 
     static constexpr std::uint32_t slots = 3;
 };
