@@ -16,7 +16,7 @@ namespace
 
 using namespace std::chrono_literals;
 
-// How often a server that calls itself the wrong one is looked up anew.
+// How often a server that calls itself the wrong one is looked up anew, or two silent connections become another pair.
 constexpr auto reconnect_pause = 1s;
 
 } // namespace
@@ -167,21 +167,24 @@ void Route::use_other_if_it_works()
 void Route::watch_silence()
 {
     auto const silent_since = current_->oldest_unanswered();
-    if (silent_since == Instant::max() || runtime_->now() < silent_since + patience() ||
-        mutated(Mutant::silence_ignored))
+    auto const now = runtime_->now();
+    if (silent_since == Instant::max() || now < silent_since + patience() || mutated(Mutant::silence_ignored))
         return;
     if (other_ != nullptr) {
-        // At most two at once: change sides if the other one answers.
-        if (other_usable_ && other_->ready() && other_->oldest_unanswered() == Instant::max())
+        // At most two at once: change sides if the other one answers, and let it go if it is silent too.
+        auto const other_since = other_->oldest_unanswered();
+        if (other_usable_ && other_->ready() && other_since == Instant::max())
             std::swap(current_, other_);
-        return;
+        bool const both_silent = other_since != Instant::max() && now >= other_since + patience();
+        if (!both_silent || now < last_silence_ + reconnect_pause)
+            return;
     }
+    last_silence_ = now;
     if (runtime_->logs(LogLevel::warning))
         runtime_->log(
             LogLevel::warning,
             "redis: no answer for " +
-                std::to_string(
-                    std::chrono::duration_cast<std::chrono::milliseconds>(runtime_->now() - silent_since).count()) +
+                std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now - silent_since).count()) +
                 " ms; opening a second connection beside the silent one");
     replace_current("second", true);
     current_->open();

@@ -102,6 +102,8 @@ private:
     std::chrono::milliseconds shortest_ttl_{};
     std::chrono::milliseconds longest_ttl_{std::chrono::seconds{1}};
     Instant last_reconnect_ = Instant::min();
+    /// when a connection was last opened because of silence
+    Instant last_silence_{};
     /// 0: not armed
     Runtime::TimerId timer_ = 0;
     Instant timer_at_{};

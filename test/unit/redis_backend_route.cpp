@@ -148,7 +148,7 @@ TEST_CASE("the first connection is used again if it answers before the second is
     CHECK_FALSE(setting.connection(0).closed);
 }
 
-TEST_CASE("two silent connections do not become three", "[redis][route]")
+TEST_CASE("where both connections are silent the older one makes room, once a second at most", "[redis][route]")
 {
     Setting setting;
     setting.route->shortest_ttl(600ms);
@@ -156,8 +156,29 @@ TEST_CASE("two silent connections do not become three", "[redis][route]")
     setting.send();
     setting.runtime->run_for(200ms);
     setting.send();
-    setting.runtime->run_for(5s);
+    setting.runtime->run_for(700ms);
     CHECK(setting.connections.made.size() == 2);
+    CHECK_FALSE(setting.connection(0).closed);
+    setting.runtime->run_for(500ms);
+    REQUIRE(setting.connections.made.size() == 3);
+    CHECK(setting.connection(0).closed);
+    CHECK_FALSE(setting.connection(1).closed);
+    setting.send();
+    CHECK(setting.connection(2).sent.size() == 1);
+    setting.connection(2).answer(Value::status("OK"));
+    setting.runtime->run_for(5s);
+    CHECK(setting.connections.made.size() == 3);
+}
+
+TEST_CASE("the first connection is used again if it answers while the second is silent", "[redis][route]")
+{
+    Setting setting;
+    setting.route->shortest_ttl(600ms);
+    setting.route->note_ttl(10s);
+    setting.send();
+    setting.runtime->run_for(200ms);
+    setting.send();
+    setting.runtime->run_for(600ms);
     setting.connection(0).answer(Value::status("OK"));
     setting.runtime->run_for(200ms);
     setting.send();
