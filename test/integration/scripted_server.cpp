@@ -107,6 +107,7 @@ public:
     // under the mutex
     ScriptedKeyspace keyspace;
     Behaviour behaviour;
+    std::string greeting;
     std::uint64_t accepted = 0;
     std::uint64_t ended = 0;
     std::map<Purpose, std::uint64_t> requests;
@@ -133,7 +134,8 @@ private:
     {
         std::string input;
         std::array<char, 4096> buffer{};
-        bool open = true;
+        Answer const greeting{loop.locked([&] { return loop.greeting; })};
+        bool open = co_await say(*socket, greeting);
         while (open) {
             auto const [error, size] = co_await socket->async_read_some(asio::buffer(buffer), awaited);
             if (error)
@@ -212,6 +214,10 @@ void ScriptedServer::behave()
 void ScriptedServer::behave(Behaviour behaviour)
 {
     loop_->locked([&] { loop_->behaviour = std::move(behaviour); });
+}
+void ScriptedServer::greet(std::string greeting)
+{
+    loop_->locked([&] { loop_->greeting = std::move(greeting); });
 }
 void ScriptedServer::say(std::string const& bytes)
 {

@@ -52,6 +52,8 @@ public:
     void behave();
     /** Answers like this from now on, also to connections that are open. */
     void behave(Behaviour behaviour);
+    /** These bytes are said to every connection that comes. */
+    void greet(std::string greeting);
     /** These bytes are said to every open connection, asked for by nobody. */
     void say(std::string const& bytes);
 
