@@ -65,6 +65,7 @@ public:
     ServerInfo const& server() const noexcept override { return machine_.server(); }
     std::string last_error() const override { return machine_.last_error(); }
     void close() noexcept override;
+    void give_up() noexcept override;
 
     void distrust(std::string_view what) override
     {
@@ -140,6 +141,12 @@ void StreamConnection::close() noexcept
     drop_stream();
     cancel_timer();
     run_soon();
+}
+
+void StreamConnection::give_up() noexcept
+{
+    machine_.give_up();
+    close();
 }
 
 // -- what the stream tells --

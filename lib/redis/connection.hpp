@@ -104,6 +104,10 @@ public:
 
     /** Ends it for good: what was not written ends as not_sent, what was written as unknown, handlers are posted. */
     virtual void close() noexcept = 0;
+
+    /** The same for one that another connection has replaced: nobody closed the store, so its requests end as those of
+     * a connection that was lost. */
+    virtual void give_up() noexcept = 0;
 };
 
 } // namespace tenure::redis

@@ -124,10 +124,22 @@ void ConnectionMachine::distrust(std::string_view what, Instant now)
 
 void ConnectionMachine::close()
 {
+    end({make_error_code(errc::closed), "the connection was closed", false});
+}
+
+void ConnectionMachine::give_up()
+{
+    end(
+        {make_error_code(errc::store_unavailable), "no answer came on this connection, and another one took its place",
+         false});
+}
+
+void ConnectionMachine::end(Refusal why)
+{
     if (phase_ == Phase::closed)
         return;
     bool const had_stream = has_stream();
-    failure_ = Refusal{make_error_code(errc::closed), "the connection was closed", false};
+    failure_ = std::move(why);
     answer_written(failure_.error, failure_.detail);
     refuse_waiting();
     if (had_stream)

@@ -74,6 +74,8 @@ public:
     /** The caller found `what` the server sent to be no answer to its request. */
     void distrust(std::string_view what, Instant now);
     void close();
+    /** As `close`, for a connection that did not answer and was replaced. */
+    void give_up();
 
     // -- results --
     /** Takes the next action; false: none. */
@@ -105,6 +107,7 @@ private:
     /// the attempt to connect or the connection is over
     void fail(Refusal why, Instant now);
     void fail_for_good();
+    void end(Refusal why);
     void retry(bool was_ready, std::size_t unanswered, Instant now);
     /// `can_write`: they come too late although the connection works
     void expire_waiting(Instant now, bool can_write);

@@ -113,7 +113,8 @@ void Route::close() noexcept
     closed_ = true;
     runtime_->cancel(std::exchange(timer_, 0));
     on_reachable_ = nullptr;
-    retire_other();
+    if (other_ != nullptr)
+        std::exchange(other_, nullptr)->close();
     if (current_ != nullptr)
         std::exchange(current_, nullptr)->close();
 }
@@ -230,7 +231,7 @@ void Route::tick()
 void Route::retire_other()
 {
     if (other_ != nullptr)
-        std::exchange(other_, nullptr)->close();
+        std::exchange(other_, nullptr)->give_up();
 }
 
 } // namespace tenure::redis

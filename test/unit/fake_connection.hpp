@@ -72,6 +72,12 @@ public:
         state_ = redis::ConnectionState::closed;
     }
 
+    void give_up() noexcept override
+    {
+        gave_up = true;
+        close();
+    }
+
     // -- for the test --
     void become(redis::ConnectionState state)
     {
@@ -112,6 +118,7 @@ public:
     bool opened = false;
     bool closed = false;
     bool distrusted = false;
+    bool gave_up = false;
 
 private:
     static std::vector<std::string> words_of(std::string_view encoded)

@@ -123,6 +123,7 @@ TEST_CASE("a silent connection is closed a ttl later, and its requests are unkno
     CHECK_FALSE(setting.connection(0).closed);
     setting.runtime->run_for(1500ms);
     CHECK(setting.connection(0).closed);
+    CHECK(setting.connection(0).gave_up);
     CHECK(setting.ended == std::vector{Delivery::unknown});
     CHECK(setting.connections.made.size() == 2);
 }
