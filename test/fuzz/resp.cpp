@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The first byte says how the rest is cut. Whatever the bytes are: no crash, bounded memory, and the same values as in
-// one piece.
+// The first byte says how the rest is cut; what is short is cut in two at every byte as well. Whatever the bytes are:
+// no crash, bounded memory, and the same values as in one piece.
 #include "redis/resp/parser.hpp"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace
@@ -32,13 +33,15 @@ std::size_t count_nodes(Value const& value)
     return nodes;
 }
 
-Parsed parse(std::string_view bytes, std::size_t piece)
+/** In a first piece of this size, and further ones of that. */
+Parsed parse(std::string_view bytes, std::size_t first, std::size_t further)
 {
     Parser parser;
     Parsed parsed;
+    auto piece = first;
     while (!bytes.empty() && !parsed.malformed) {
         // an exact copy, gone after the feed was used up: the sanitizer sees every read beyond it
-        auto const size = std::min(piece, bytes.size());
+        auto const size = std::min(std::exchange(piece, further), bytes.size());
         std::unique_ptr<char[]> const part(new char[size]);
         std::copy_n(bytes.data(), size, part.get());
         bytes.remove_prefix(size);
@@ -76,9 +79,15 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     if (size < 2)
         return 0;
     std::string_view const bytes(reinterpret_cast<char const*>(data) + 1, size - 1);
-    auto const whole = parse(bytes, bytes.size());
-    auto const cut = parse(bytes, std::size_t{1} + data[0] % 17);
-    if (whole.malformed != cut.malformed || !std::ranges::equal(whole.values, cut.values, same))
-        std::abort();
+    auto const whole = parse(bytes, bytes.size(), 1);
+    auto const compare = [&](Parsed const& cut) {
+        if (whole.malformed != cut.malformed || !std::ranges::equal(whole.values, cut.values, same))
+            std::abort();
+    };
+    std::size_t const piece = std::size_t{1} + data[0] % 17;
+    compare(parse(bytes, piece, piece));
+    if (bytes.size() <= 128)
+        for (std::size_t at = 1; at < bytes.size(); ++at)
+            compare(parse(bytes, at, bytes.size()));
     return 0;
 }

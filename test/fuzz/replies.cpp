@@ -1,0 +1,131 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What the library makes of replies: of its scripts, to its login, and of errors. The first byte says how many keys
+// were asked for; the rest is what the server sent. Whatever it is: no crash, and nothing is believed that cannot be.
+#include "redis/claim_reply.hpp"
+#include "redis/connection_handshake.hpp"
+#include "redis/flags_reply.hpp"
+#include "redis/inspect_reply.hpp"
+#include "redis/resp/parser.hpp"
+#include "redis/server_error.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace
+{
+
+namespace redis = tenure::redis;
+using redis::resp::Parser;
+using redis::resp::Value;
+
+void demand(bool holds)
+{
+    if (!holds)
+        std::abort();
+}
+
+bool is_harmless(std::string_view text)
+{
+    return std::ranges::none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+void read_claim(Value const& value, std::uint32_t keys)
+{
+    for (bool const fencing : {true, false}) {
+        auto const reply = redis::read_page_reply(value, keys, fencing);
+        if (!reply)
+            continue;
+        if (auto const* const grant = std::get_if<redis::PageGrant>(&*reply)) {
+            demand(grant->index < keys);
+            demand((grant->token != 0) == fencing);
+        } else {
+            auto const& held = std::get<redis::PageHeld>(*reply);
+            demand(!held.earliest_expiry || held.earliest_expiry->count() >= 0);
+            demand(!held.foreign || *held.foreign <= keys);
+        }
+    }
+    if (auto const token = redis::read_token(value))
+        demand(std::to_string(*token).size() <= value.as_string().size());
+}
+
+void read_keys(Value const& value, std::uint32_t keys)
+{
+    if (auto const flags = redis::read_flags(value, keys))
+        demand(flags->own.size() == keys);
+    std::vector<tenure::KeyState> states(1);
+    bool const understood = redis::read_key_states(value, keys, states);
+    demand(states.size() == (understood ? std::size_t{1} + keys : 1));
+}
+
+void read_error(Value const& value)
+{
+    auto const error = redis::classify(value.as_string());
+    demand(bool(error.error));
+    demand(error.words.size() <= 300 && is_harmless(error.words) && is_harmless(error.advice));
+}
+
+/** A login that is refused is refused in harmless words; one that is done was answered. */
+class Login
+{
+public:
+    Login() { handshake_.start(); }
+
+    void read(Value const& value)
+    {
+        if (over_)
+            return;
+        static_cast<void>(handshake_.take_bytes());
+        switch (handshake_.reply(value)) {
+        case redis::Handshake::Progress::more:
+            demand(handshake_.has_bytes());
+            return;
+        case redis::Handshake::Progress::done:
+            demand(!value.is_error() || handshake_.server().protocol == 2);
+            demand(is_harmless(handshake_.server().server) && is_harmless(handshake_.server().version));
+            break;
+        case redis::Handshake::Progress::refused:
+            demand(bool(handshake_.refusal().error));
+            demand(is_harmless(handshake_.refusal().detail));
+            demand(handshake_.refusal().detail.find(password) == std::string::npos);
+        }
+        over_ = true;
+    }
+
+private:
+    static constexpr auto password = "very-secret";
+    static tenure::RedisConfig config()
+    {
+        tenure::RedisConfig config;
+        config.password = password;
+        config.database = 3;
+        return config;
+    }
+    redis::Handshake handshake_{config()};
+    bool over_ = false;
+};
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size)
+{
+    if (size < 2)
+        return 0;
+    std::uint32_t const keys = 1U + data[0] % 9U;
+    Parser parser;
+    parser.feed({reinterpret_cast<char const*>(data) + 1, size - 1});
+    Login login;
+    Value value;
+    while (parser.next(value) == Parser::Status::complete) {
+        read_claim(value, keys);
+        read_keys(value, keys);
+        read_error(value);
+        login.read(value);
+        value = Value();
+    }
+    return 0;
+}
