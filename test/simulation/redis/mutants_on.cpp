@@ -27,7 +27,7 @@ std::vector<Planted> const& planted()
         {{"fence_by_increment", {Rule::s10}}, Mutant::fence_by_increment},
         {{"first_free_unchecked", {Rule::s1, Rule::s12}}, Mutant::first_free_unchecked},
         {{"own_claim_not_searched", {Rule::s9}}, Mutant::own_claim_not_searched},
-        {{"first_flag_for_all", {Rule::s4, Rule::s5}}, Mutant::first_flag_for_all},
+        {{"first_flag_for_all", {Rule::s4, Rule::s5, Rule::l2}}, Mutant::first_flag_for_all},
         {{"ended_renewal_sent", {Rule::s8}}, Mutant::ended_renewal_sent},
         {{"script_not_sent_again", {Rule::l1, Rule::l2}}, Mutant::script_not_sent_again},
         {{"written_reported_unsent", {Rule::s9}}, Mutant::written_reported_unsent},
