@@ -108,7 +108,8 @@ int hunt(World& world, Options const& options)
         bool const found = std::ranges::find(mutant.breaks, violation.rule) != mutant.breaks.end();
         missed += found ? 0U : 1U;
         std::cout << (found ? "found " : "MISSED ") << mutant.name << " by " << name_of(violation.rule) << ", seed "
-                  << seed - 1 << ": " << violation.text << "\n" << std::flush;
+                  << seed - 1 << ": " << violation.text << "\n"
+                  << std::flush;
     }
     std::cout << all_mutants().size() << " mutants, " << missed << " missed\n";
     return missed == 0 && !all_mutants().empty() ? 0 : 1;
