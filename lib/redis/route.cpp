@@ -110,6 +110,9 @@ void Route::distrust(std::string_view what)
 
 void Route::close() noexcept
 {
+    // the destructor, on whichever thread it runs, must find nothing left to do, and write nothing
+    if (closed_)
+        return;
     closed_ = true;
     runtime_->cancel(std::exchange(timer_, 0));
     on_reachable_ = nullptr;

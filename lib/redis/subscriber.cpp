@@ -89,6 +89,9 @@ std::unique_ptr<Watch> Subscriber::watch(std::string channel, Handler handler)
 
 void Subscriber::close() noexcept
 {
+    // the destructor, on whichever thread it runs, must find nothing left to do, and write nothing
+    if (closed_)
+        return;
     closed_ = true;
     runtime_->cancel(std::exchange(timer_, 0));
     drop_connection();
