@@ -33,7 +33,8 @@ public:
         }
         auto const place = free_.back();
         auto& slot = slots_[place];
-        heap_.push_back({when, ++added_, place, slot.round});
+        // not before what is due already: a task that sets itself for the past would keep the others waiting for ever
+        heap_.push_back({std::max(when, looked_at_), ++added_, place, slot.round});
         std::push_heap(heap_.begin(), heap_.end(), Later{});
         free_.pop_back();
         slot.task = std::move(task);
@@ -67,6 +68,7 @@ public:
     /** Takes out the first that is due, if it is one of the first `among` that were ever added. */
     [[nodiscard]] Task take_due(Instant now, std::uint64_t among) noexcept
     {
+        looked_at_ = std::max(looked_at_, now);
         drop_removed();
         if (heap_.empty() || heap_.front().when > now || heap_.front().number > among)
             return {};
@@ -141,6 +143,8 @@ private:
     std::vector<Entry> heap_;
     std::size_t live_ = 0;
     std::uint64_t added_ = 0;
+    /// the latest instant for which something was taken
+    Instant looked_at_ = Instant::min();
 };
 
 } // namespace tenure::engine

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -76,6 +77,21 @@ TEST_CASE("what a timer sets waits for the next round even where it is due alrea
     });
     CHECK(run(queue, ran, 5) == std::vector{1});
     CHECK(run(queue, ran, 5) == std::vector{2});
+}
+
+TEST_CASE("a timer that sets itself for the past again and again keeps no other one waiting")
+{
+    TimerQueue queue;
+    std::vector<int> ran;
+    std::function<void()> again = [&] {
+        ran.push_back(1);
+        (void)queue.add(at(0), [&] { again(); });
+    };
+    (void)queue.add(at(0), [&] { again(); });
+    CHECK(run(queue, ran, 4) == std::vector{1});
+    (void)queue.add(at(3), [&ran] { ran.push_back(2); });
+    (void)queue.add(at(5), [&ran] { ran.push_back(3); });
+    CHECK(run(queue, ran, 5) == std::vector{1, 2, 3});
 }
 
 TEST_CASE("a timer may remove itself and others while it runs or is dropped")
