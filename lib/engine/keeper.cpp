@@ -43,15 +43,14 @@ Keeper::Keeper(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backen
 {
 }
 
-void Keeper::add(LeaseRecordPtr record)
+void Keeper::add(LeaseRecordPtr const& record)
 {
-    auto& kept = *record;
     counters_.held.fetch_add(1, std::memory_order_relaxed);
-    kept.kept = true;
-    note_ttl(kept.machine.ttl(), 1);
-    auto const step = kept.machine.tick(runtime_->now(), Clock::duration::zero(), 0);
-    kept.agenda_entry = agenda_.emplace(step.look_at, std::move(record));
-    carry_out(LeaseRecordPtr(kept.agenda_entry->second), step);
+    record->kept = true;
+    note_ttl(record->machine.ttl(), 1);
+    auto const step = record->machine.tick(runtime_->now(), Clock::duration::zero(), 0);
+    agenda_.add(record, step.look_at);
+    carry_out(record, step);
 }
 
 void Keeper::note_ttl(milliseconds ttl, int change)
@@ -77,7 +76,8 @@ void Keeper::forget(LeaseRecord& record)
     record.kept = false;
     note_ttl(record.machine.ttl(), -1);
     counters_.held.fetch_sub(1, std::memory_order_relaxed);
-    agenda_.erase(record.agenda_entry);
+    // the caller may have it from here alone
+    auto const alive = agenda_.remove(record);
 }
 
 void Keeper::remove(LeaseRecord& record)
@@ -103,16 +103,14 @@ void Keeper::look_by(Instant when)
 
 void Keeper::look(Instant now)
 {
-    std::vector<LeaseRecordPtr> due;
-    if (!agenda_.empty() && agenda_.begin()->first <= now)
-        for (auto entry = agenda_.begin(); entry != agenda_.end() && entry->first <= now + longest_slack; ++entry)
-            if (entry->first <= now + slack_for(entry->second->machine.ttl()))
-                due.push_back(entry->second);
-    for (auto const& record : due)
-        if (record->kept)
-            carry_out(record, record->machine.tick(now, slack_for(record->machine.ttl()), runtime_->random()));
+    if (!agenda_.empty() && agenda_.first() <= now)
+        for (auto const& record : agenda_.due_by(now + longest_slack)) {
+            auto const slack = slack_for(record->machine.ttl());
+            if (record->kept && agenda_.instant_of(*record) <= now + slack)
+                carry_out(record, record->machine.tick(now, slack, runtime_->random()));
+        }
     if (!agenda_.empty())
-        look_by(agenda_.begin()->first);
+        look_by(agenda_.first());
 }
 
 void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step)
@@ -141,9 +139,7 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
                                    milliseconds_text(record->machine.valid_until() - runtime_->now()) + ", retrying");
     else if (!record->machine.at_risk() && was_at_risk)
         journal_.log(LogLevel::info, "lease on " + record->key() + " is renewed again");
-    auto node = agenda_.extract(record->agenda_entry);
-    node.key() = step.look_at;
-    record->agenda_entry = agenda_.insert(std::move(node));
+    agenda_.move(*record, step.look_at);
     look_by(step.look_at);
     if (step.renew != 0)
         send_renewal(record, step.renew);
@@ -151,8 +147,8 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
 
 void Keeper::send_renewal(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt)
 {
-    if (mutated(Mutant::one_failure_stops_others) && std::ranges::any_of(agenda_, [&](auto const& entry) {
-            return entry.second != record && entry.second->machine.at_risk();
+    if (mutated(Mutant::one_failure_stops_others) && std::ranges::any_of(agenda_.all(), [&](auto const& other) {
+            return other != record && other->machine.at_risk();
         }))
         return;
     RenewRequest request;
@@ -237,11 +233,7 @@ void Keeper::finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered,
 void Keeper::reachable()
 {
     auto const now = runtime_->now();
-    std::vector<LeaseRecordPtr> all;
-    all.reserve(agenda_.size());
-    for (auto const& entry : agenda_)
-        all.push_back(entry.second);
-    for (auto const& record : all)
+    for (auto const& record : agenda_.all())
         if (record->kept)
             carry_out(record, record->machine.reachable(now));
 }
@@ -250,8 +242,8 @@ void Keeper::close()
 {
     closed_ = true;
     runtime_->cancel(std::exchange(timer_, 0));
-    auto const all = std::exchange(agenda_, {});
-    for (auto const& [when, record] : all) {
+    auto const all = std::exchange(agenda_, {}).all();
+    for (auto const& record : all) {
         record->kept = false;
         record->machine.end();
         counters_.held.fetch_sub(1, std::memory_order_relaxed);

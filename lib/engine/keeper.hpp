@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "keeper_agenda.hpp"
 #include "lease_record.hpp"
 
 #include <tenure/backend.hpp>
@@ -26,7 +27,7 @@ public:
     Keeper(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, Journal& journal);
 
     /** Keeps the lease until it is lost or `remove`d. */
-    void add(LeaseRecordPtr record);
+    void add(LeaseRecordPtr const& record);
 
     /** Released: nothing is renewed any more. */
     void remove(LeaseRecord& record);
@@ -58,7 +59,7 @@ private:
     std::shared_ptr<Backend> backend_;
     Counters& counters_;
     Journal& journal_;
-    /// all leases, by the instant at which they have to be looked at
+    /// all leases
     KeeperAgenda agenda_;
     /// how many leases have which ttl: the store is told the shortest
     std::map<milliseconds, std::size_t> ttls_;

@@ -12,8 +12,8 @@
 #include <tenure/runtime.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,9 +26,6 @@ namespace tenure::engine
 class Handle;
 class LeaseRecord;
 using LeaseRecordPtr = std::shared_ptr<LeaseRecord>;
-
-/** When the keeper has to look at which lease next. */
-using KeeperAgenda = std::multimap<Instant, LeaseRecordPtr>;
 
 /** One granted lease: what its holder asks from any thread, and what the keeper knows on the strand. */
 class LeaseRecord : public std::enable_shared_from_this<LeaseRecord>
@@ -73,8 +70,9 @@ public:
     void tell_risk_waiters(error_code error);
 
     LeaseMachine machine;
-    KeeperAgenda::iterator agenda_entry;
-    /// true while the keeper has it; then the entry above is in its agenda
+    /// where it is in the keeper's agenda
+    std::size_t agenda_place = 0;
+    /// true while the keeper has it; then it is in its agenda
     bool kept = false;
     /// the loss was counted and logged
     bool loss_reported = false;

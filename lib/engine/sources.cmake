@@ -14,6 +14,7 @@ target_sources(
     engine/gate.cpp
     engine/journal.cpp
     engine/keeper.cpp
+    engine/keeper_agenda.cpp
     engine/lease_machine.cpp
     engine/lease_record.cpp
     engine/lease_terms.cpp

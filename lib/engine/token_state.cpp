@@ -19,6 +19,9 @@ TokenState::TokenState(std::shared_ptr<Runtime> runtime, Instant fires_at, LossR
 
 bool TokenState::set_fires_at(Instant instant, LossReason because)
 {
+    // written here only: where nothing changes there is nothing to guard
+    if (instant == fires_at() && because == because_)
+        return phase_.load(std::memory_order_acquire) == Phase::live;
     std::lock_guard const lock(mutex_);
     if (phase_.load(std::memory_order_relaxed) != Phase::live)
         return false;

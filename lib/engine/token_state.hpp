@@ -63,7 +63,7 @@ private:
     std::atomic<LossReason> reason_{LossReason::none};
     /// nanoseconds of Clock
     std::atomic<Clock::rep> fires_at_;
-    /// why it fires then; guarded by the mutex
+    /// why it fires then; written on the strand with the mutex held
     LossReason because_;
     Waiters waiters_;
     /// made when somebody asks for a standard stop token

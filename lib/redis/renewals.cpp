@@ -50,8 +50,9 @@ void Renewals::flush()
             std::move(pending.handler)(RenewReply(not_sent));
         return;
     }
-    std::stable_sort(
-        all.begin(), all.end(), [](Pending const& a, Pending const& b) { return a.request.ttl < b.request.ttl; });
+    auto const by_ttl = [](Pending const& a, Pending const& b) { return a.request.ttl < b.request.ttl; };
+    if (!std::ranges::is_sorted(all, by_ttl)) // as they are where all leases have the same ttl
+        std::ranges::stable_sort(all, by_ttl);
     Batch batch;
     for (auto& pending : all) {
         if (!batch.empty() && (batch.size() == claims_per_call || batch.front().request.ttl != pending.request.ttl))
