@@ -12,6 +12,7 @@ target_sources(
     lease.cpp
     lock.cpp
     log.cpp
+    recycling_allocator.cpp
     memory_store.cpp
     redis_store.cpp
     slot.cpp

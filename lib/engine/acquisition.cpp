@@ -6,6 +6,8 @@
 #include "mutation.hpp"
 #include "store_answer.hpp"
 
+#include <recycling_allocator.hpp>
+
 #include <tenure/errc.hpp>
 
 #include <algorithm>
@@ -232,14 +234,14 @@ void Acquisition::granted(std::string const& owner, Granted const& grant)
         return;
     }
     granted_index_ = grant.index;
-    auto claim = std::make_shared<Claim>();
+    auto claim = make_recycled<Claim>();
     claim->range = contest_->range();
     claim->index = mutated(Mutant::slot_shifted) ? grant.index + 1 : grant.index;
     claim->owner = owner;
     claim->fencing_token = grant.fencing_token;
     claim->handle = grant.handle;
     auto record =
-        std::make_shared<LeaseRecord>(contest_->handle(), core_->runtime(), std::move(claim), terms_, grant, now);
+        make_recycled<LeaseRecord>(contest_->handle(), core_->runtime(), std::move(claim), terms_, grant, now);
     lease_ = record;
     record->second_key = unknown_;
     if (machine_->asking_more() || unknown_)
@@ -332,7 +334,7 @@ void Acquisition::call_handler(error_code error, LeaseRecordPtr record)
 
 void Acquisition::give_back(std::string const& owner, Granted const& grant)
 {
-    auto claim = std::make_shared<Claim>();
+    auto claim = make_recycled<Claim>();
     claim->range = contest_->range();
     claim->index = grant.index;
     claim->owner = owner;

@@ -3,6 +3,8 @@
 
 #include "pending_handler.hpp"
 
+#include <recycling_allocator.hpp>
+
 #include <tenure/runtime.hpp>
 
 #include <boost/asio/error.hpp>
@@ -28,7 +30,7 @@ public:
     /** On the thread of the initiating call, which is the only one that may touch the handler's cancellation slot. */
     [[nodiscard]] static std::shared_ptr<Call> start(Handler handler, std::shared_ptr<Runtime> const& runtime)
     {
-        auto call = std::make_shared<Call>(std::move(handler), *runtime);
+        auto call = make_recycled<Call>(std::move(handler), *runtime);
         if (auto slot = call->handler_->slot(); slot.is_connected())
             slot.assign([weak = std::weak_ptr(call), runtime = std::weak_ptr(runtime)](asio::cancellation_type) {
                 auto const strand = runtime.lock();

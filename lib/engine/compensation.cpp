@@ -5,6 +5,8 @@
 #include "mutation.hpp"
 #include "store_answer.hpp"
 
+#include <recycling_allocator.hpp>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -33,7 +35,7 @@ Compensation::Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Bac
 
 void Compensation::release(ClaimPtr claim, bool wake_ups, Instant lapses_at, Done done)
 {
-    auto item = std::make_shared<Item>();
+    auto item = make_recycled<Item>();
     item->claim = std::move(claim);
     item->wake_ups = wake_ups;
     item->give_up_at = lapses_at;
@@ -43,7 +45,7 @@ void Compensation::release(ClaimPtr claim, bool wake_ups, Instant lapses_at, Don
 
 void Compensation::withdraw(KeyRangePtr range, std::string owner, bool wake_ups, Instant lapses_at)
 {
-    auto item = std::make_shared<Item>();
+    auto item = make_recycled<Item>();
     item->range = std::move(range);
     item->owner = std::move(owner);
     item->wake_ups = wake_ups;

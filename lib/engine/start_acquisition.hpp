@@ -4,6 +4,8 @@
 #include "acquisition.hpp"
 #include "contest.hpp"
 
+#include <recycling_allocator.hpp>
+
 #include <boost/system/errc.hpp>
 
 #include <stdexcept>
@@ -37,7 +39,7 @@ void start_acquisition(
         std::move(pending).post(make_error_code(boost::system::errc::invalid_argument), Holding());
         return;
     }
-    Acquisition::start(std::make_shared<Acquisition>(contest, terms, options, only_try, std::move(pending)));
+    Acquisition::start(make_recycled<Acquisition>(contest, terms, options, only_try, std::move(pending)));
 }
 
 } // namespace tenure::engine

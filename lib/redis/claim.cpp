@@ -9,6 +9,8 @@
 #include "scripts.hpp"
 #include "server_error.hpp"
 
+#include <recycling_allocator.hpp>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -205,7 +207,7 @@ void claim_named_key(NodePtr const& node, ClaimRequest request, ReplyHandler<Cla
             else if (outcome.reply.is_error())
                 std::move(handler)(ClaimReply(node->refuse(outcome.reply, request.range->describe())));
             else if (outcome.reply.is_null())
-                std::make_shared<RangeClaim>(node, std::move(request), std::move(handler))->start_survey();
+                make_recycled<RangeClaim>(node, std::move(request), std::move(handler))->start_survey();
             else
                 std::move(handler)(ClaimReply(nonsense(*node, request.range->describe())));
         });
@@ -219,7 +221,7 @@ void claim(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> h
     if (request.range->count == 1 && !request.fencing && !request.earliest_attempt)
         claim_named_key(node, std::move(request), std::move(handler));
     else
-        std::make_shared<RangeClaim>(node, std::move(request), std::move(handler))->start();
+        make_recycled<RangeClaim>(node, std::move(request), std::move(handler))->start();
 }
 
 } // namespace tenure::redis

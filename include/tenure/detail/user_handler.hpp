@@ -9,6 +9,7 @@
 #include <boost/asio/prefer.hpp>
 
 #include <concepts>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -27,39 +28,43 @@ public:
     template <class Handler>
         requires(!std::same_as<std::remove_cvref_t<Handler>, UserHandler>)
     UserHandler(Handler&& handler, asio::any_io_executor const& fallback)
-        : executor_(fallback)
+        : parts_(std::make_unique<Parts>())
     {
         using Associated = asio::associated_executor_t<std::decay_t<Handler>, asio::any_io_executor>;
         if constexpr (std::is_convertible_v<Associated, asio::any_io_executor>)
-            executor_ = asio::prefer(
+            parts_->executor = asio::prefer(
                 asio::any_io_executor(asio::get_associated_executor(handler, fallback)),
                 asio::execution::outstanding_work_t::tracked);
         else
-            weaker_ = asio::prefer(
+            parts_->weaker = asio::prefer(
                 asio::any_completion_executor(asio::get_associated_executor(handler, fallback)),
                 asio::execution::outstanding_work_t::tracked);
-        handler_ = std::forward<Handler>(handler);
+        parts_->handler = std::forward<Handler>(handler);
     }
 
-    [[nodiscard]] asio::any_completion_handler<Signature>& handler() noexcept { return handler_; }
-    [[nodiscard]] asio::any_completion_handler<Signature> const& handler() const noexcept { return handler_; }
+    [[nodiscard]] asio::any_completion_handler<Signature>& handler() noexcept { return parts_->handler; }
+    [[nodiscard]] asio::any_completion_handler<Signature> const& handler() const noexcept { return parts_->handler; }
 
     /** Calls `function(executor)` with the executor of the handler, whatever type it has. */
     template <class Function>
     void on_executor(Function function)
     {
-        if (weaker_)
-            function(weaker_);
+        if (parts_->weaker)
+            function(parts_->weaker);
         else
-            function(executor_);
+            function(parts_->executor);
     }
 
 private:
-    /// of the handler, or of the object it waits for
-    asio::any_io_executor executor_;
-    /// that of a handler whose own executor can do less than an `any_io_executor`; else empty
-    asio::any_completion_executor weaker_;
-    asio::any_completion_handler<Signature> handler_;
+    struct Parts {
+        /// of the handler, or of the object it waits for
+        asio::any_io_executor executor;
+        /// that of a handler whose own executor can do less than an `any_io_executor`; else empty
+        asio::any_completion_executor weaker;
+        asio::any_completion_handler<Signature> handler;
+    };
+    /// apart, because it is handed on a dozen times, and each move of an executor is a call
+    std::unique_ptr<Parts> parts_;
 };
 
 } // namespace tenure::detail

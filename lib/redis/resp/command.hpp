@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -26,16 +27,25 @@ public:
         std::array<char, 24> head{'$'};
         auto const size = argument.size();
         char* end = head.data() + 1;
-        if (size < 10) // most arguments: keys, owners, options
+        if (size < 10)
             *end++ = static_cast<char>('0' + size);
         else
             end = std::to_chars(end, head.data() + head.size() - 2, size).ptr;
         *end++ = '\r';
         *end++ = '\n';
-        bytes_.append(head.data(), static_cast<std::size_t>(end - head.data()));
-        bytes_.append(argument);
-        bytes_.append("\r\n", 2);
+        auto const head_size = static_cast<std::size_t>(end - head.data());
         ++count_;
+        if (size + head_size + 2 > small) {
+            bytes_.append(head.data(), head_size).append(argument).append("\r\n", 2);
+            return *this;
+        }
+        // in one piece: an append costs more than the bytes of a short argument
+        std::array<char, small> whole;
+        std::memcpy(whole.data(), head.data(), head.size());
+        std::memcpy(whole.data() + head_size, argument.data(), size);
+        whole[head_size + size] = '\r';
+        whole[head_size + size + 1] = '\n';
+        bytes_.append(whole.data(), head_size + size + 2);
         return *this;
     }
 
@@ -60,6 +70,9 @@ public:
 
 private:
     friend class Command;
+    /// most arguments and what surrounds them: keys, owners, options
+    static constexpr std::size_t small = 96;
+
     std::string bytes_;
     std::size_t count_ = 0;
 };

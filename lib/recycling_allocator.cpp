@@ -1,0 +1,92 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "recycling_allocator.hpp"
+
+#include <array>
+#include <new>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define TENURE_RECYCLES_NOTHING
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TENURE_RECYCLES_NOTHING
+#endif
+
+namespace tenure::detail
+{
+
+namespace
+{
+
+/// sizes are rounded up to these steps
+constexpr std::size_t step = 64;
+constexpr std::size_t classes = 12;
+#ifdef TENURE_RECYCLES_NOTHING
+constexpr std::size_t most_kept = 0;
+#else
+/// of a class: as many as are usually under way at a time
+constexpr std::size_t most_kept = 64;
+#endif
+
+struct Block {
+    Block* next;
+};
+
+struct Class {
+    Block* first = nullptr;
+    std::size_t count = 0;
+};
+
+/** What one thread keeps. Other objects of the thread may end later than this one and still free: then it keeps
+ * nothing. */
+struct Cache {
+    std::array<Class, classes> kept{};
+    bool over = false;
+
+    constexpr Cache() = default;
+    Cache(Cache const&) = delete;
+    Cache& operator=(Cache const&) = delete;
+    ~Cache()
+    {
+        over = true;
+        for (auto& list : kept)
+            while (list.first != nullptr)
+                ::operator delete(std::exchange(list.first, list.first->next));
+    }
+};
+
+constinit thread_local Cache cache;
+
+constexpr std::size_t class_of(std::size_t size) noexcept
+{
+    return size == 0 ? 0 : (size - 1) / step;
+}
+
+} // namespace
+
+void* take_block(std::size_t size)
+{
+    auto const number = class_of(size);
+    if (number >= classes)
+        return ::operator new(size);
+    auto& list = cache.kept[number];
+    if (list.first == nullptr)
+        return ::operator new((number + 1) * step);
+    --list.count;
+    return std::exchange(list.first, list.first->next);
+}
+
+void give_block(void* block, std::size_t size) noexcept
+{
+    auto const number = class_of(size);
+    if (number >= classes || cache.over || cache.kept[number].count >= most_kept) {
+        ::operator delete(block);
+        return;
+    }
+    auto& list = cache.kept[number];
+    list.first = ::new (block) Block{list.first};
+    ++list.count;
+}
+
+} // namespace tenure::detail
