@@ -147,7 +147,7 @@ TEST_CASE("a login that is refused is told in words, and nothing else is sent")
     }));
     CAPTURE(words);
     ScriptedServer server;
-    server.behave([words = words](Words const&, std::string const&) { return Answer{"-" + words + "\r\n"}; });
+    server.behave([answer = "-" + words + "\r\n"](Words const&, std::string const&) { return Answer{answer}; });
     RunningStore running{"redis://worker:very-secret@127.0.0.1:" + std::to_string(server.port())};
     auto const error = RunningStore::acquire_error(running.lock("wanted", ttl), {.wait = 500ms});
     CHECK(error == expected);

@@ -40,7 +40,7 @@ TEST_CASE("timers run in the order in which they are due, and those due together
     TimerQueue queue;
     std::vector<int> ran;
     for (auto const& [when, name] : {std::pair{30, 1}, {10, 2}, {20, 3}, {10, 4}})
-        (void)queue.add(at(when), [&ran, name = name] { ran.push_back(name); });
+        (void)queue.add(at(when), [&ran, number = name] { ran.push_back(number); });
     CHECK(queue.first_due() == at(10));
     CHECK(run(queue, ran, 20) == std::vector{2, 4, 3});
     CHECK(queue.first_due() == at(30));
