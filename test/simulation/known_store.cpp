@@ -76,6 +76,10 @@ void KnownStore::lose_everything()
 void KnownStore::go_back_to(std::uint32_t snapshot, Ns clock_differs_by)
 {
     auto const& earlier = snapshots_[snapshot];
+    // one that has expired meanwhile is nobody's, and nobody believes in it when it comes back
+    for (KeyId id = 0; id < key_count; ++id)
+        if (!held(id))
+            keys_[id].owner = 0;
     clock_.jump(clock_differs_by);
     world_.checker.clock_jumped(now() / microsecond);
     for (KeyId id = 0; id < key_count; ++id) {
