@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -41,8 +41,8 @@ public:
         }
         // in one piece: an append costs more than the bytes of a short argument
         std::array<char, small> whole;
-        std::memcpy(whole.data(), head.data(), head.size());
-        std::memcpy(whole.data() + head_size, argument.data(), size);
+        std::ranges::copy(head, whole.begin());
+        std::ranges::copy(argument, whole.begin() + static_cast<std::ptrdiff_t>(head_size));
         whole[head_size + size] = '\r';
         whole[head_size + size + 1] = '\n';
         bytes_.append(whole.data(), head_size + size + 2);

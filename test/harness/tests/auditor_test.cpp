@@ -101,10 +101,11 @@ TEST_CASE("a holder that was told too late that it still holds the key is a viol
 {
     ScratchDirectory directory;
     auto auditor = Auditor::create(directory.file("audit"), 1);
-    auto const first = auditor.enter(0, after(5ms), 7);
+    auto const first = auditor.enter(0, after(200ms), 7);
     CHECK(auditor.occupant(0).value().fencing_token == 7);
     auditor.confirm(first, boottime_ns());
-    std::this_thread::sleep_for(10ms);
+    while (auditor.occupied(0))
+        std::this_thread::sleep_for(1ms);
     auto const second = auditor.enter(0, after(10s), 8);
     CHECK(auditor.violations().empty());
     auditor.confirm(first, boottime_ns());
