@@ -6,7 +6,7 @@ namespace tenure::redlock
 
 /** Bugs of Redlock that tests plant, as engine/mutation.hpp does for the engine. In the library that ships `mutated` is
  *  constant, and nothing is left of them. */
-enum class Mutant { none, token_not_agreed, minority_renews, healed_without_proof };
+enum class Mutant { none, token_not_agreed, minority_renews };
 
 #ifdef TENURE_MUTANTS
 /** The one that is planted now. */
