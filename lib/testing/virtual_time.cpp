@@ -51,7 +51,6 @@ public:
     {
         return left.context_ == right.context_;
     }
-    friend bool operator!=(Executor const& left, Executor const& right) noexcept { return !(left == right); }
 
 private:
     VirtualTime* context_;
