@@ -26,8 +26,8 @@ using redis::TokenTooLow;
 
 /// how often a pool is looked through again because others were faster
 constexpr unsigned most_tries = 4;
-/// how much longer than a majority the other nodes may take to say what they hold
-constexpr auto look_grace = 5ms;
+/// how much longer than those that have answered the other nodes may take where their answers decide nothing
+constexpr auto grace = 5ms;
 
 } // namespace
 
@@ -99,7 +99,7 @@ private:
         if (looks_.complete())
             choose();
         else if (looks_.count<std::vector<KeyState>>() == quorum_->majority())
-            arm(std::min(until_, runtime().now() + (runtime().now() - began) + look_grace));
+            arm(std::min(until_, runtime().now() + (runtime().now() - began) + grace));
     }
 
     void choose()
@@ -157,6 +157,7 @@ private:
     void vote(std::uint32_t index)
     {
         phase_ = Phase::voting;
+        asked_at_ = runtime().now();
         index_ = index;
         auto const round = ++round_;
         votes_ = Votes<ClaimReply>(quorum_->size());
@@ -202,9 +203,10 @@ private:
                 succeed(0);
             return;
         }
-        auto const against = votes_.cast() - granted;
-        if (against >= quorum_->veto())
+        if (votes_.count<Busy>() >= quorum_->veto() || votes_.complete())
             fail();
+        else if (votes_.cast() - granted >= quorum_->veto())
+            arm(std::min(until_, runtime().now() + (runtime().now() - asked_at_) + grace)); // for the words of the rest
     }
 
     // -- a token that a majority has not seen yet --
@@ -440,6 +442,8 @@ private:
     std::uint64_t proposal_ = 0;
     /// when the nodes that have not answered are not waited for any more
     Instant until_{};
+    /// when the votes were asked for
+    Instant asked_at_{};
     Runtime::TimerId timer_ = 0;
     unsigned tries_ = 0;
     /// the key that is voted on
