@@ -28,6 +28,8 @@ using redis::TokenTooLow;
 constexpr unsigned most_tries = 4;
 /// how much longer than those that have answered the other nodes may take where their answers decide nothing
 constexpr auto grace = 5ms;
+/// a lock that others held is looked at before it is claimed, for so long
+constexpr auto contention_memory = 10s;
 
 } // namespace
 
@@ -56,8 +58,9 @@ public:
         auto const patience = std::clamp<std::chrono::milliseconds>(request_.ttl / 4, 100ms, 1000ms);
         until_ = std::min(request_.not_after, now + patience);
         arm(until_);
-        // a new owner cannot have a lock already: no need to look
-        if (request_.range->count == 1 && !request_.earliest_attempt)
+        // a new owner cannot have a lock already: no need to look, unless others contend for it
+        if (request_.range->count == 1 && !request_.earliest_attempt &&
+            !candidates_->contended(request_.range->key(0), now))
             vote(0);
         else
             look();
@@ -189,8 +192,12 @@ private:
         }
         // a grant that comes after the others sufficed belongs to the lease; any other is given back
         bool const belongs = round == round_ && succeeded_;
-        if (std::holds_alternative<Granted>(reply) && !belongs)
+        if (!std::holds_alternative<Granted>(reply))
+            return;
+        if (!belongs)
             give_back(node, false);
+        else if (request_.fencing)
+            quorum_->nodes()[node]->accept_token(token_request(), [](TokenReply const&) {});
     }
 
     void judge()
@@ -230,11 +237,7 @@ private:
         auto const proposal = ++proposal_;
         tokens_.emplace(quorum_->size());
         asked_ = 0;
-        TokenRequest request;
-        request.range = key_;
-        request.owner = request_.owner;
-        request.token = token;
-        request.not_after = until_;
+        auto const request = token_request();
         for (std::size_t node = 0; node < quorum_->size(); ++node) {
             if (!votes_.get<Granted>(node))
                 continue;
@@ -246,6 +249,8 @@ private:
                 });
         }
     }
+
+    [[nodiscard]] TokenRequest token_request() const { return {key_, 0, request_.owner, token_, until_}; }
 
     void agreed(std::size_t node, TokenReply reply)
     {
@@ -272,6 +277,7 @@ private:
     void succeed(std::uint64_t token)
     {
         succeeded_ = true;
+        token_ = token;
         Granted granted{index_, token, request_.ttl, Instant::max(), nullptr};
         for (std::size_t node = 0; node < quorum_->size(); ++node)
             if (auto const* const grant = votes_.get<Granted>(node)) {
@@ -425,6 +431,8 @@ private:
     void finish(ClaimReply const& reply)
     {
         phase_ = Phase::over;
+        if (std::holds_alternative<Busy>(reply) && request_.range->count == 1)
+            candidates_->note_contended(request_.range->key(0), runtime().now() + contention_memory);
         candidates_->remove(candidate_);
         runtime().cancel(std::exchange(timer_, 0));
         for (auto& handler : std::exchange(handlers_, {}))

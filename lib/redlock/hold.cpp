@@ -128,6 +128,15 @@ struct RenewRule {
             }
     }
 
+    /** A node that lost its data has lost the last token too. */
+    static void restore_token(redis::NodeBackend& node, ClaimPtr const& claim, Instant not_after)
+    {
+        if (claim->fencing_token == 0)
+            return;
+        redis::TokenRequest token{claim->range, claim->index, claim->owner, claim->fencing_token, not_after};
+        node.accept_token(std::move(token), [](redis::TokenReply const&) {});
+    }
+
     /** Only a free key is taken. Whoever holds it there is in a minority, and lapses. */
     void heal(Quorum::Node const& node) const
     {
@@ -141,8 +150,12 @@ struct RenewRule {
         taking.fencing = false;
         node->claim(std::move(taking), [node, claim = request.claim, ttl = request.ttl](ClaimReply const& reply) {
             auto const* const granted = std::get_if<Granted>(&reply);
-            if (granted == nullptr || !claim->ended.load(std::memory_order_acquire))
+            if (granted == nullptr)
                 return;
+            if (!claim->ended.load(std::memory_order_acquire)) {
+                restore_token(*node, claim, granted->since + ttl);
+                return;
+            }
             // released meanwhile, and the release may have come to this node first
             ReleaseRequest back;
             back.claim = claim;

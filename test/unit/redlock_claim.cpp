@@ -103,6 +103,10 @@ TEST_CASE("a majority has to accept the fencing token, which is greater than all
         CHECK_FALSE(claiming.reply);
         ScriptedNode::answer(quorum[1].tokens, redis::TokenAccepted{});
         CHECK(claiming.as<Granted>().fencing_token == 42);
+        // who grants later learns the token
+        ScriptedNode::answer(quorum[2].claims, granted(now, 12));
+        REQUIRE(quorum[2].tokens.size() == 1);
+        CHECK(quorum[2].tokens.front().first.token == 42);
     }
     SECTION("one of them has seen a greater one: a second round proposes more than that")
     {
@@ -139,6 +143,18 @@ TEST_CASE("a lock that a majority holds for others is busy until enough of them 
     CHECK(quorum[3].releases.front().first.claim->owner == "owner");
     ScriptedNode::answer(quorum[4].claims, Busy{});
     CHECK(quorum[4].releases.empty());
+
+    // the next one looks first, and takes nothing from the minority that is free
+    Claiming const next(quorum);
+    CHECK(quorum[0].claims.empty());
+    for (std::size_t node = 0; node < 5; ++node)
+        ScriptedNode::answer(quorum[node].looks, states({node < 3 ? "x" : ""}));
+    CHECK(next.as<Busy>().earliest_expiry == 700ms);
+    CHECK(quorum[4].claims.empty());
+    // but not for ever
+    quorum.runtime->run_for(1min);
+    Claiming const late(quorum);
+    CHECK(quorum[0].claims.size() == 1);
 }
 
 TEST_CASE("where nobody has a majority all is given back, and nobody can tell when the lock frees", "[redlock]")

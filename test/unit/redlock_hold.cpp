@@ -29,6 +29,7 @@ std::shared_ptr<Claim> claim_of_lock()
     auto claim = std::make_shared<Claim>();
     claim->range = named_key("lock");
     claim->owner = "owner";
+    claim->fencing_token = 42;
     return claim;
 }
 
@@ -128,6 +129,9 @@ TEST_CASE("a server that lost a lease gets it back once a majority has proven it
         {
             ScriptedNode::answer(quorum[0].claims, Granted{0, 0, 2s, now, nullptr});
             CHECK(quorum[0].releases.empty());
+            // with its token
+            REQUIRE(quorum[0].tokens.size() == 1);
+            CHECK(quorum[0].tokens.front().first.token == 42);
         }
     }
     SECTION("not after its release began")
