@@ -42,11 +42,13 @@ public:
 
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
+        stop_claiming(request.claim->owner);
         redlock::release(quorum_, std::move(request), std::move(handler));
     }
 
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
+        stop_claiming(request.owner);
         redlock::withdraw(quorum_, std::move(request), std::move(handler));
     }
 
@@ -105,6 +107,15 @@ public:
     }
 
 private:
+    void stop_claiming(std::string const& owner)
+    {
+        auto const found = under_way_.find(owner);
+        if (found == under_way_.end())
+            return;
+        if (auto const candidacy = found->second.lock())
+            stop(*candidacy);
+    }
+
     QuorumPtr quorum_;
     std::shared_ptr<Candidates> candidates_ = std::make_shared<Candidates>();
     /// by owner: one that asks again while its claim is under way joins it

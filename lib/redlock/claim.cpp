@@ -28,6 +28,9 @@ using redis::TokenTooLow;
 constexpr unsigned most_tries = 4;
 /// how much longer than those that have answered the other nodes may take where their answers decide nothing
 constexpr auto grace = 5ms;
+/// when and how often a winner asks those nodes again that a loser held
+constexpr auto first_completion = 10ms;
+constexpr unsigned most_completions = 4;
 /// a lock that others held is looked at before it is claimed, for so long
 constexpr auto contention_memory = 10s;
 
@@ -65,6 +68,8 @@ public:
         else
             look();
     }
+
+    void stop() noexcept { stopped_ = true; }
 
     [[nodiscard]] bool join(ReplyHandler<ClaimReply>& handler)
     {
@@ -284,7 +289,53 @@ private:
                 granted.since = std::min(granted.since, grant->since);
                 granted.ttl = std::min(granted.ttl, grant->ttl);
             }
+        granted_until_ = granted.since + granted.ttl;
         finish(std::move(granted));
+        complete_soon();
+    }
+
+    // -- the nodes that others held for a moment --
+
+    /** A lease on a bare majority is lost with one server more. Those whose votes were split give back at once what
+     * they took, and then the rest can be had; what is still missing later a renewal brings. */
+    void complete_soon()
+    {
+        if (stopped_ || completions_ == most_completions || votes_.count<Busy>() == 0)
+            return;
+        auto const pause = first_completion * (1 << completions_++);
+        runtime().call_at(runtime().now() + pause, [self = shared_from_this()] { self->complete(); });
+    }
+
+    void complete()
+    {
+        auto const now = runtime().now();
+        if (stopped_ || now >= granted_until_)
+            return;
+        ClaimRequest request;
+        request.range = key_;
+        request.owner = request_.owner;
+        request.ttl = request_.ttl;
+        request.not_after = granted_until_;
+        request.fencing = false;
+        for (std::size_t node = 0; node < quorum_->size(); ++node)
+            if (votes_.get<Busy>(node))
+                quorum_->nodes()[node]->claim(request, [self = shared_from_this(), node](ClaimReply reply) {
+                    self->completed(node, std::move(reply));
+                });
+        complete_soon();
+    }
+
+    void completed(std::size_t node, ClaimReply reply)
+    {
+        if (!std::holds_alternative<Granted>(reply))
+            return;
+        if (stopped_) {
+            give_back(node, false);
+            return;
+        }
+        votes_.cast(node, std::move(reply));
+        if (request_.fencing)
+            quorum_->nodes()[node]->accept_token(token_request(), [](TokenReply const&) {});
     }
 
     // -- no majority --
@@ -469,6 +520,12 @@ private:
     std::size_t giving_back_ = 0;
     bool confirmed_ = true;
     bool succeeded_ = false;
+    /// granted: when the store lets go of it unless it is renewed
+    Instant granted_until_{};
+    /// how often the missing nodes were asked again
+    unsigned completions_ = 0;
+    /// the lease is being released
+    bool stopped_ = false;
     /// a majority granted, but did not agree on a token
     bool disagreed_ = false;
 };
@@ -480,6 +537,11 @@ std::shared_ptr<Candidacy> claim(
     auto candidacy = std::make_shared<Candidacy>(quorum, candidates, std::move(request), std::move(handler));
     candidacy->start();
     return candidacy;
+}
+
+void stop(Candidacy& candidacy) noexcept
+{
+    candidacy.stop();
 }
 
 bool join(Candidacy& candidacy, ReplyHandler<ClaimReply>& handler)

@@ -24,4 +24,7 @@ class Candidacy;
 /** The same owner asks again while its claim is under way: it gets the same answer. False if it has been given. */
 [[nodiscard]] bool join(Candidacy& candidacy, ReplyHandler<ClaimReply>& handler);
 
+/** What was granted is being given back: it takes nothing more. */
+void stop(Candidacy& candidacy) noexcept;
+
 } // namespace tenure::redlock

@@ -17,6 +17,9 @@ RedlockConfig redlock_config_from(Url const& url)
         single.scheme = url.scheme == "redlocks" ? "rediss" : "redis";
         single.hosts = {host};
         config.servers.push_back(redis_config_from(single));
+        // one that is back has to be used again within a fraction of a ttl, before the next one goes
+        if (!url.options.contains("reconnect_backoff"))
+            config.servers.back().reconnect_backoff = std::chrono::milliseconds(300);
     }
     redlock::check_config(config);
     return config;

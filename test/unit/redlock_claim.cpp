@@ -238,6 +238,48 @@ TEST_CASE("of a pool the first key is taken that a majority has free", "[redlock
     CHECK(claiming.as<Granted>().index == 1);
 }
 
+TEST_CASE("who wins a split vote takes the rest too, once the losers have given it back", "[redlock]")
+{
+    ScriptedQuorum quorum;
+    Claiming const claiming(quorum);
+    auto const now = quorum.runtime->now();
+    ScriptedNode::answer(quorum[0].claims, Busy{});
+    ScriptedNode::answer(quorum[1].claims, granted(now));
+    ScriptedNode::answer(quorum[2].claims, granted(now));
+    (void)claiming.as<Granted>();
+    quorum.runtime->run_for(10ms);
+    REQUIRE(quorum[0].claims.size() == 1);
+    CHECK(quorum[0].claims.front().first.owner == "owner");
+    CHECK(quorum[1].claims.empty());
+    SECTION("still held there: it is asked again, a few times")
+    {
+        ScriptedNode::answer(quorum[0].claims, Busy{});
+        quorum.runtime->run_for(1min);
+        CHECK(quorum[0].claims.size() == 3);
+    }
+    SECTION("had there")
+    {
+        ScriptedNode::answer(quorum[0].claims, granted(now));
+        quorum.runtime->run_for(1min);
+        CHECK(quorum[0].claims.empty());
+    }
+    SECTION("not after the release")
+    {
+        auto claim = std::make_shared<Claim>();
+        claim->range = named_key("lock");
+        claim->owner = "owner";
+        ReleaseRequest request;
+        request.claim = claim;
+        request.not_after = now + 2s;
+        quorum.backend->release(request, [](ReleaseReply const&) {});
+        CHECK(quorum[0].releases.size() == 1);
+        ScriptedNode::answer(quorum[0].claims, granted(now));
+        CHECK(quorum[0].releases.size() == 2);
+        quorum.runtime->run_for(1min);
+        CHECK(quorum[0].claims.empty());
+    }
+}
+
 TEST_CASE("two claims of one process do not race for the same key", "[redlock]")
 {
     ScriptedQuorum quorum;
