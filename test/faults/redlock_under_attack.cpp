@@ -143,6 +143,7 @@ std::optional<std::vector<KeyLook>> RedlockUnderAttack::look()
             }
             keys[cell].held = true;
             keys[cell].expiry = reached_by_majority(std::move(until));
+            keys[cell].known_tokens = accepted;
             keys[cell].fencing_token = reached_by_majority(std::move(accepted));
         }
     }

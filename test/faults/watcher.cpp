@@ -98,7 +98,7 @@ void Watcher::compare(
     std::uint32_t cell, KeyLook const& key, Holding const& before, std::optional<Holding> const& after)
 {
     auto const token = before.fencing_token;
-    if (key.held && !key.foreign && key.fencing_token == token) {
+    if (key.held && !key.foreign && key.bears(token)) {
         ++figures_.compared;
         // Read before the store was asked, whose expiry only grows while one holder has the key.
         auto const margin = key.expiry - before.valid_until;
@@ -132,7 +132,7 @@ void Watcher::look_for_orphan(std::uint32_t cell, KeyLook const& key, std::optio
 {
     auto& memory = memory_[cell];
     auto const now = boottime_ns();
-    bool const live = after && after->fencing_token == key.fencing_token && after->valid_until > now;
+    bool const live = after && key.bears(after->fencing_token) && after->valid_until > now;
     if (!key.held || key.foreign || live) {
         memory.orphan_token = 0;
         return;
