@@ -141,7 +141,7 @@ asio::awaitable<void> errors_are_thrown(SlotPool pool)
     Slot slot = co_await pool.async_acquire(asio::use_awaitable);
     bool thrown = false;
     try {
-        co_await pool.async_acquire(AcquireOptions{10ms}, asio::use_awaitable);
+        (void)co_await pool.async_acquire(AcquireOptions{10ms}, asio::use_awaitable);
     } catch (boost::system::system_error const& failure) {
         thrown = failure.code() == errc::timed_out && failure.code() == condition::busy;
     }
