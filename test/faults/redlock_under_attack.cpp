@@ -1,10 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "redlock_under_attack.hpp"
 
+#include "harness/auditor.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -198,8 +201,15 @@ bool RedlockUnderAttack::stop(Attack& attack, std::size_t count, bool briefly)
     return true;
 }
 
+bool RedlockUnderAttack::tokens_are_ahead() const
+{
+    return test::boottime_ns() < tokens_ahead_until_;
+}
+
 bool RedlockUnderAttack::restart(Attack& attack, std::size_t count, bool with_data)
 {
+    if (tokens_are_ahead())
+        return false;
     {
         FaultScope const scope{
             attack.ledger, harmless(
@@ -226,6 +236,8 @@ bool RedlockUnderAttack::jump(Attack& attack)
     {
         FaultScope const scope{
             attack.ledger, harmless(ahead ? "one server's wall clock +60 s" : "one server's wall clock -60 s")};
+        tokens_ahead_until_ = ahead ? std::numeric_limits<std::int64_t>::max()
+                                    : test::boottime_ns() + std::chrono::nanoseconds{clock_jump}.count();
         clock_.set(ahead ? clock_jump : 0s);
         // the server reads its clock at least ten times a second
         attack.wait(200ms);

@@ -10,6 +10,7 @@
 #include "harness/scratch_directory.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,6 +55,9 @@ private:
     bool stop(Attack& attack, std::size_t count, bool briefly);
     bool restart(Attack& attack, std::size_t count, bool with_data);
     bool jump(Attack& attack);
+    /** The last tokens came from a clock that was ahead: servers that forgot theirs would stand behind them, which is
+     * the documented exception to their order, and no subject here. */
+    [[nodiscard]] bool tokens_are_ahead() const;
     [[nodiscard]] Disturbance on_some(std::string name, std::vector<std::string> command);
     [[nodiscard]] Disturbance on_network(std::size_t kind);
     /** What one server has under the keys: value, instant of expiry, token, for each; empty if it does not answer. */
@@ -64,6 +68,8 @@ private:
     /// the first server's
     WallClock clock_;
     std::vector<std::unique_ptr<Node>> nodes_;
+    /// in ns of CLOCK_BOOTTIME
+    std::int64_t tokens_ahead_until_ = 0;
 };
 
 } // namespace tenure::faults
