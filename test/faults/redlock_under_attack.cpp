@@ -146,6 +146,10 @@ std::optional<std::vector<KeyLook>> RedlockUnderAttack::look()
             }
             keys[cell].held = true;
             keys[cell].expiry = reached_by_majority(std::move(until));
+            for (auto const node : holding)
+                keys[cell].detail += "; server " + std::to_string(node) + " until " +
+                                     std::to_string(expiries[node] / 1'000'000) + " ms, token " +
+                                     std::to_string(tokens[node]);
             keys[cell].known_tokens = accepted;
             keys[cell].fencing_token = reached_by_majority(std::move(accepted));
         }

@@ -29,6 +29,8 @@ struct KeyLook {
     /// where several servers hold the key, what each of them knows: the token that its holder has is known to one at
     /// least
     std::vector<std::uint64_t> known_tokens = {};
+    /// for a complaint: what was seen in detail
+    std::string detail = {};
 
     /** The present holder may have this token. */
     [[nodiscard]] bool bears(std::uint64_t token) const
