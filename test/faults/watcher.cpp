@@ -99,8 +99,10 @@ void Watcher::compare(
 {
     auto const token = before.fencing_token;
     bool const stayed = after && after->fencing_token == token && after->entered == before.entered;
-    // several servers are not looked at in one step: one that has left may be half released
-    if (key.held && !key.foreign && key.bears(token) && stayed) {
+    if (key.held && !key.foreign && key.bears(token)) {
+        // several servers are not looked at in one step: one that has left may be half released
+        if (!stayed)
+            return;
         ++figures_.compared;
         // Read before the store was asked, whose expiry only grows while one holder has the key.
         auto const margin = key.expiry - before.valid_until;
@@ -113,7 +115,7 @@ void Watcher::compare(
         return;
     }
     auto const now = boottime_ns();
-    if (!stayed || after->valid_until <= now || key.bears(token))
+    if (!stayed || after->valid_until <= now)
         return;
     if (auto const fault = ledger_.forgotten_by(cell, now, arena_.ttl_ns()); !fault.empty()) {
         if (std::exchange(memory_[cell].complained_live, token) != token)
