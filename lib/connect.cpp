@@ -2,6 +2,7 @@
 #include <tenure/connect.hpp>
 #include <tenure/memory_store.hpp>
 #include <tenure/redis_store.hpp>
+#include <tenure/redlock_store.hpp>
 
 #include "url.hpp"
 
@@ -30,6 +31,8 @@ Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions
     check_scheme(parsed);
     if (parsed.scheme == "memory")
         return open_memory(std::move(executor), memory_config_from(parsed), std::move(options));
+    if (parsed.scheme == "redlock" || parsed.scheme == "redlocks")
+        return open_redlock(std::move(executor), redlock_config_from(parsed), std::move(options));
     return open_redis(std::move(executor), redis_config_from(parsed), std::move(options));
 }
 

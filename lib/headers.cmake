@@ -20,6 +20,8 @@ set(TENURE_PUBLIC_HEADERS
     options.hpp
     redis_config.hpp
     redis_store.hpp
+    redlock_config.hpp
+    redlock_store.hpp
     runtime.hpp
     slot.hpp
     slot_pool.hpp

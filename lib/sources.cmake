@@ -12,9 +12,10 @@ target_sources(
     lease.cpp
     lock.cpp
     log.cpp
-    recycling_allocator.cpp
     memory_store.cpp
+    recycling_allocator.cpp
     redis_store.cpp
+    redlock_store.cpp
     slot.cpp
     slot_pool.cpp
     store.cpp

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/redis_config.hpp>
+#include <tenure/redlock_config.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -52,6 +53,11 @@ void check_scheme(Url const& url);
  * `redis+unix` db.
  *  @throws std::invalid_argument naming field, value and rule; never the password */
 [[nodiscard]] RedisConfig redis_config_from(Url const& url);
+
+/** The servers that `redlock://` and `redlocks://` (over TLS) name; user, password, database and options are those of
+ * `redis://`, and the same for all of them.
+ *  @throws std::invalid_argument naming field, value and rule; never the password */
+[[nodiscard]] RedlockConfig redlock_config_from(Url const& url);
 
 /** A duration as people write it: `500ms`, `5s`, `2m`, `1h`; unset for anything else. */
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);

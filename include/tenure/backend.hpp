@@ -254,6 +254,10 @@ public:
     };
     [[nodiscard]] virtual TtlLimits ttl_limits() const noexcept { return {}; }
 
+    /** True: an owner whose claim was not granted must not claim again, because what gives back the parts that it took
+     * may still be under way; the engine goes on under a new one, and withdraws one whose outcome is unknown. */
+    [[nodiscard]] virtual bool single_use_owners() const noexcept { return false; }
+
     /** Closes everything: what was not written ends as `NotSent`, what was written as `Unknown`, and no more work is
      * left on the executor. */
     virtual void shutdown() noexcept = 0;

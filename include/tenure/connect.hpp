@@ -20,6 +20,8 @@ namespace tenure
  *  | `redis://[user[:password]@]host[:port][/database]` | one Redis or Valkey server |
  *  | `rediss://...` | the same over TLS; options `?tls_ca=`, `tls_cert=`, `tls_key=`, `tls_server_name=` |
  *  | `redis+unix:///path/to/socket[?db=0]` | the same over a Unix socket |
+ *  | `redlock://[user[:password]@]host[:port],host[:port],host[:port][/database]` | a majority of independent servers:
+ * an odd number of them, 3 and up | | `redlocks://...` | the same over TLS, options as above |
  *
  *  @param executor  where handlers without an executor of their own run; the library's own work runs on a strand over
  * it

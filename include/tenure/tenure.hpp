@@ -12,6 +12,7 @@
 #include <tenure/memory_store.hpp>
 #include <tenure/options.hpp>
 #include <tenure/redis_store.hpp>
+#include <tenure/redlock_store.hpp>
 #include <tenure/slot.hpp>
 #include <tenure/slot_pool.hpp>
 #include <tenure/statistics.hpp>

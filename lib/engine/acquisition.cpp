@@ -179,6 +179,11 @@ void Acquisition::answered(std::string const& owner, ClaimReply const& reply)
     auto const now = core_->runtime()->now();
     // before anything ends for it: whoever ends must know that something is left to withdraw
     unknown_ = unknown_ || std::holds_alternative<Unknown>(reply);
+    if (core_->backend().single_use_owners() && !std::holds_alternative<Granted>(reply)) {
+        if (unknown_)
+            core_->withdraw(contest_->range(), owner_, terms_.ttl, terms_.wake_ups);
+        spend_owner();
+    }
     if (auto const* grant = std::get_if<Granted>(&reply)) {
         granted(owner, *grant);
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
@@ -226,10 +231,7 @@ void Acquisition::granted(std::string const& owner, Granted const& grant)
                 " ms: nothing of it was left; the key was given back. Use a longer ttl or a nearer store");
         give_back(owner, grant);
         // this owner is spent: the release under way must not hit a later grant
-        if (!mutated(Mutant::spent_owner_used_again))
-            owner_.clear();
-        earliest_attempt_.reset();
-        unknown_ = false;
+        spend_owner();
         carry_out(machine_->too_late(now, core_->runtime()->random()));
         return;
     }
@@ -250,6 +252,14 @@ void Acquisition::granted(std::string const& owner, Granted const& grant)
     core_->keeper().add(record);
     end();
     call_handler({}, std::move(record));
+}
+
+void Acquisition::spend_owner()
+{
+    if (!mutated(Mutant::spent_owner_used_again))
+        owner_.clear();
+    earliest_attempt_.reset();
+    unknown_ = false;
 }
 
 void Acquisition::busy(Busy const& reply)

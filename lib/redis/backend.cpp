@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "backend.hpp"
 
+#include "accept_token.hpp"
 #include "claim.hpp"
 #include "config_rules.hpp"
 #include "connection_factory.hpp"
@@ -8,6 +9,7 @@
 #include "inspect.hpp"
 #include "key_names.hpp"
 #include "node.hpp"
+#include "node_backend.hpp"
 #include "releases.hpp"
 #include "renewals.hpp"
 #include "subscriber.hpp"
@@ -23,7 +25,7 @@ namespace
 
 /** Hands each request to the part that knows how it is done. Requests under way hold the parts, never this object, so
  * that dropping it closes the connections. */
-class RedisBackend final : public Backend
+class RedisBackend final : public NodeBackend
 {
 public:
     RedisBackend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string name, std::string username)
@@ -75,6 +77,11 @@ public:
         redis::evict(node_, std::move(request), std::move(handler));
     }
 
+    void accept_token(TokenRequest request, ReplyHandler<TokenReply> handler) override
+    {
+        redis::accept_token(node_, std::move(request), std::move(handler));
+    }
+
     void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
     {
         redis::examine(node_, username_, ttl, not_after, std::move(handler));
@@ -106,6 +113,12 @@ private:
 std::shared_ptr<Backend>
 make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams)
 {
+    return make_node_backend(std::move(runtime), config, std::move(streams));
+}
+
+std::shared_ptr<NodeBackend>
+make_node_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams)
+{
     check_config(config);
     auto name = describe(config);
     ConnectionFactory connect = [runtime, config, streams = std::move(streams), name](std::string_view purpose) {
@@ -113,7 +126,7 @@ make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, Stream
         options.name = purpose.empty() ? name : name + " (" + std::string(purpose) + ")";
         return make_connection(runtime, config, streams, std::move(options));
     };
-    return make_backend(std::move(runtime), std::move(connect), std::move(name), config.username);
+    return std::make_shared<RedisBackend>(std::move(runtime), std::move(connect), std::move(name), config.username);
 }
 
 std::shared_ptr<Backend>

@@ -221,6 +221,27 @@ end
 return left
 )";
 
+// Whoever holds the key here proposes a token that several servers shall agree on. GET and the comparison come before
+// the write; a fence key that holds something else fails the comparison, as INCR would.
+constexpr std::string_view accept_token_text = R"(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return 'not owner'
+end
+local fence = ARGV[3] .. KEYS[1] .. ARGV[4]
+local last = redis.call('GET', fence)
+if last and not tonumber(last) then
+  return redis.error_reply('ERR value is not an integer or out of range')
+end
+if last and tonumber(last) >= tonumber(ARGV[2]) then
+  return last
+end
+local time = redis.call('TIME')
+local until_ms = math.max(tonumber(ARGV[2]) / 1000, time[1] * 1000) + 86400000
+redis.call('SET', fence, ARGV[2])
+redis.call('PEXPIREAT', fence, string.format('%.0f', until_ms))
+return 'accepted'
+)";
+
 // What mutants run instead (mutation.hpp).
 constexpr std::string_view release_anything_text = R"(
 local result = {}
@@ -332,6 +353,12 @@ Script const& inspect()
 Script const& evict()
 {
     static Script const script(join({evict_text}));
+    return script;
+}
+
+Script const& accept_token()
+{
+    static Script const script(join({accept_token_text}));
     return script;
 }
 

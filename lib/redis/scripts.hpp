@@ -49,4 +49,8 @@ namespace tenure::redis::scripts
  * value is another, -1 without doing anything if the key has no ttl. */
 [[nodiscard]] Script const& evict();
 
+/** Makes the token ARGV[2] the last one of KEYS[1], if the key bears the owner ARGV[1] and the last one is less.
+ * ARGV[3], ARGV[4]: what surrounds a key in its fence key's name. Answers "accepted", "not owner" or the last token. */
+[[nodiscard]] Script const& accept_token();
+
 } // namespace tenure::redis::scripts

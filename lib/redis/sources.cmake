@@ -3,6 +3,7 @@
 target_sources(
   tenure
   PRIVATE
+    redis/accept_token.cpp
     redis/backend.cpp
     redis/claim.cpp
     redis/claim_reply.cpp

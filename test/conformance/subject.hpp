@@ -45,6 +45,8 @@ public:
     {
         return connect(std::move(runtime));
     }
+    /** False: a pool is looked at before a key of it is claimed, so it is the answer to the look that gets lost. */
+    [[nodiscard]] virtual bool claims_in_one_step() const { return true; }
     /** From now on requests of that client arrive, and what is answered is lost; `heal` ends it with a new connection.
      */
     virtual void lose_replies() {}

@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "redis_under_attack.hpp"
+#include "redlock_under_attack.hpp"
 #include "store_under_attack.hpp"
 
 #include "harness/redis_server.hpp"
@@ -7,18 +8,30 @@
 namespace tenure::faults
 {
 
+namespace
+{
+
+std::string without_redis()
+{
+    return test::redis_server_program().empty()
+               ? std::string{"no redis-server in PATH, and TENURE_REDIS_SERVER names none"}
+               : std::string{};
+}
+
+template <class Store>
+std::unique_ptr<StoreUnderAttack> open(Arena const& arena)
+{
+    return std::make_unique<Store>(arena);
+}
+
+} // namespace
+
 std::vector<Scheme> const& schemes()
 {
     static std::vector<Scheme> const all{
-        {"redis",
-         [] {
-             return test::redis_server_program().empty()
-                        ? std::string{"no redis-server in PATH, and TENURE_REDIS_SERVER names none"}
-                        : std::string{};
-         },
-         [](Arena const& arena) -> std::unique_ptr<StoreUnderAttack> {
-             return std::make_unique<RedisUnderAttack>(arena);
-         }}};
+        {"redis", without_redis, open<RedisUnderAttack>},
+        {"redlock", without_redis, open<RedlockUnderAttack>},
+    };
     return all;
 }
 

@@ -3,6 +3,7 @@
 
 #include "attack.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,17 @@ struct KeyLook {
     std::int64_t expiry = 0;
     /// the last one that was granted for the key, 0 if none is known
     std::uint64_t fencing_token = 0;
+    /// where several servers hold the key, what each of them knows: the token that its holder has is known to one at
+    /// least
+    std::vector<std::uint64_t> known_tokens = {};
+    /// for a complaint: what was seen in detail
+    std::string detail = {};
+
+    /** The present holder may have this token. */
+    [[nodiscard]] bool bears(std::uint64_t token) const
+    {
+        return token == fencing_token || std::ranges::find(known_tokens, token) != known_tokens.end();
+    }
 };
 
 /** A store of a run's own: real servers, ways to them that can be disturbed, and everything that can be done to them.

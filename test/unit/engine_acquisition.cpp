@@ -244,6 +244,33 @@ TEST_CASE("a grant that comes too late to be used is given back, and asked for a
     CHECK(test.store->diagnostics().last_error == errc::ttl_too_short);
 }
 
+TEST_CASE("where an owner may claim only once, each attempt is another owner's, and one without an answer is withdrawn")
+{
+    ScriptedStore test;
+    test.backend->owners_are_spent = true;
+    Lock const lock(*test.store, {.key = "jobs:nightly", .ttl = 3s});
+    Attempt<Lease> attempt;
+    attempt.start(lock);
+    test.runtime->run_ready();
+    auto const first = test.backend->answer(test.backend->claims, Busy{5ms, false});
+    test.runtime->run_for(1s);
+    CHECK(test.backend->withdrawals.empty());
+    REQUIRE(test.backend->claims.size() == 1);
+    auto const second = test.backend->answer(test.backend->claims, unknown());
+    test.runtime->run_ready();
+    REQUIRE(test.backend->withdrawals.size() == 1);
+    CHECK(test.backend->withdrawals.front().request.owner == second.owner);
+    test.runtime->run_for(1s);
+    REQUIRE(test.backend->claims.size() == 1);
+    auto const third = test.backend->answer(test.backend->claims, test.grant(3s));
+    test.runtime->run_ready();
+    CHECK_FALSE(third.earliest_attempt);
+    CHECK(first.owner != second.owner);
+    CHECK(second.owner != third.owner);
+    REQUIRE(attempt.error == error_code());
+    CHECK(attempt.holding.owner() == third.owner);
+}
+
 TEST_CASE("while a pool is busy one acquisition contends and the others queue, first come first served")
 {
     ScriptedStore test;

@@ -77,6 +77,7 @@ public:
     void on_reachable(std::function<void()> handler) override { reachable = std::move(handler); }
     void shortest_ttl(std::chrono::milliseconds ttl) override { told_ttls.push_back(ttl); }
     [[nodiscard]] std::string describe() const override { return "scripted://"; }
+    [[nodiscard]] bool single_use_owners() const noexcept override { return owners_are_spent; }
     void shutdown() noexcept override
     {
         ++shutdowns;
@@ -105,6 +106,7 @@ public:
     std::function<void(WatchEvent)> watch_handler;
     std::function<void()> reachable;
     std::vector<std::chrono::milliseconds> told_ttls;
+    bool owners_are_spent = false;
     int watching = 0;
     int shutdowns = 0;
 

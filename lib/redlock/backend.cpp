@@ -1,0 +1,132 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "backend.hpp"
+
+#include "claim.hpp"
+#include "hold.hpp"
+#include "look.hpp"
+#include "watch.hpp"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace tenure::redlock
+{
+
+namespace
+{
+
+class RedlockBackend final : public Backend
+{
+public:
+    RedlockBackend(std::shared_ptr<Runtime> runtime, std::vector<Quorum::Node> nodes)
+        : quorum_(std::make_shared<Quorum const>(std::move(runtime), std::move(nodes)))
+    {
+    }
+
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        std::erase_if(under_way_, [](auto const& entry) { return entry.second.expired(); });
+        auto const found = under_way_.find(request.owner);
+        if (found != under_way_.end())
+            if (auto const candidacy = found->second.lock(); candidacy && join(*candidacy, handler))
+                return;
+        auto owner = request.owner;
+        under_way_[std::move(owner)] = redlock::claim(quorum_, candidates_, std::move(request), std::move(handler));
+    }
+
+    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    {
+        redlock::renew(quorum_, std::move(request), std::move(handler));
+    }
+
+    void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
+    {
+        stop_claiming(request.claim->owner);
+        redlock::release(quorum_, std::move(request), std::move(handler));
+    }
+
+    void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
+    {
+        stop_claiming(request.owner);
+        redlock::withdraw(quorum_, std::move(request), std::move(handler));
+    }
+
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    {
+        return redlock::watch(quorum_, range, std::move(handler));
+    }
+
+    void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) override
+    {
+        redlock::inspect(quorum_, std::move(range), not_after, std::move(handler));
+    }
+
+    void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
+    {
+        redlock::evict(quorum_, std::move(request), std::move(handler));
+    }
+
+    void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
+    {
+        redlock::examine(quorum_, ttl, not_after, std::move(handler));
+    }
+
+    void on_reachable(std::function<void()> handler) override
+    {
+        for (auto const& node : quorum_->nodes())
+            node->on_reachable(handler);
+    }
+
+    void shortest_ttl(std::chrono::milliseconds ttl) override
+    {
+        for (auto const& node : quorum_->nodes())
+            node->shortest_ttl(ttl);
+    }
+
+    [[nodiscard]] std::string describe() const override
+    {
+        // host and port of each: what follows is the same for all of them
+        std::string name = "redlock://";
+        for (auto const& node : quorum_->nodes()) {
+            auto where = node->describe();
+            where.erase(0, where.find("://") + 3);
+            if (name.back() != '/')
+                name += ',';
+            name.append(where, 0, where.rfind('/'));
+        }
+        return name;
+    }
+
+    [[nodiscard]] bool single_use_owners() const noexcept override { return true; }
+
+    void shutdown() noexcept override
+    {
+        for (auto const& node : quorum_->nodes())
+            node->shutdown();
+    }
+
+private:
+    void stop_claiming(std::string const& owner)
+    {
+        auto const found = under_way_.find(owner);
+        if (found == under_way_.end())
+            return;
+        if (auto const candidacy = found->second.lock())
+            stop(*candidacy);
+    }
+
+    QuorumPtr quorum_;
+    std::shared_ptr<Candidates> candidates_ = std::make_shared<Candidates>();
+    /// by owner: one that asks again while its claim is under way joins it
+    std::map<std::string, std::weak_ptr<Candidacy>, std::less<>> under_way_;
+};
+
+} // namespace
+
+std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, std::vector<Quorum::Node> nodes)
+{
+    return std::make_shared<RedlockBackend>(std::move(runtime), std::move(nodes));
+}
+
+} // namespace tenure::redlock

@@ -1,0 +1,28 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "config_rules.hpp"
+#include "url.hpp"
+
+#include <stdexcept>
+
+namespace tenure
+{
+
+RedlockConfig redlock_config_from(Url const& url)
+{
+    if (url.scheme != "redlock" && url.scheme != "redlocks")
+        throw std::invalid_argument("store URL: scheme '" + url.scheme + "': must be redlock:// or redlocks://");
+    RedlockConfig config;
+    for (auto const& host : url.hosts) {
+        auto single = url;
+        single.scheme = url.scheme == "redlocks" ? "rediss" : "redis";
+        single.hosts = {host};
+        config.servers.push_back(redis_config_from(single));
+        // one that is back has to be used again within a fraction of a ttl, before the next one goes
+        if (!url.options.contains("reconnect_backoff"))
+            config.servers.back().reconnect_backoff = std::chrono::milliseconds(300);
+    }
+    redlock::check_config(config);
+    return config;
+}
+
+} // namespace tenure

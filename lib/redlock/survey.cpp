@@ -1,0 +1,79 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "survey.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::redlock
+{
+
+namespace
+{
+
+using std::chrono::milliseconds;
+
+/** How one key looks to all nodes. */
+struct KeyView {
+    std::size_t free = 0;
+    std::size_t foreign = 0;
+    std::size_t own = 0;
+    std::vector<std::optional<milliseconds>> remaining;
+};
+
+KeyView view_of(Votes<InspectReply> const& looks, std::uint32_t index, std::string_view owner)
+{
+    KeyView view;
+    for (std::size_t node = 0; node < looks.size(); ++node) {
+        auto const* const keys = looks.get<std::vector<KeyState>>(node);
+        if (keys == nullptr || index >= keys->size())
+            continue;
+        auto const& key = (*keys)[index];
+        view.own += key.kind == KeyState::Kind::held && key.owner == owner ? 1U : 0U;
+        if (key.kind == KeyState::Kind::free) {
+            ++view.free;
+            view.remaining.emplace_back(milliseconds{0});
+        } else if (key.kind == KeyState::Kind::held) {
+            view.remaining.push_back(key.remaining);
+        } else {
+            ++view.foreign;
+        }
+    }
+    return view;
+}
+
+} // namespace
+
+std::optional<milliseconds>
+until_majority_is_free(Quorum const& quorum, std::vector<std::optional<milliseconds>> remaining)
+{
+    std::erase(remaining, std::nullopt);
+    if (remaining.size() < quorum.majority())
+        return std::nullopt;
+    auto const last = remaining.begin() + static_cast<std::ptrdiff_t>(quorum.majority() - 1);
+    std::ranges::nth_element(remaining, last);
+    return *last;
+}
+
+Survey survey(Quorum const& quorum, Votes<InspectReply> const& looks, std::uint32_t count, std::string_view owner)
+{
+    Survey result;
+    std::size_t most_own = 0;
+    std::uint32_t closed = 0;
+    for (std::uint32_t index = 0; index < count; ++index) {
+        auto view = view_of(looks, index, owner);
+        if (view.own > most_own) {
+            most_own = view.own;
+            result.own = index;
+        }
+        if (view.free >= quorum.majority())
+            result.free.push_back(index);
+        closed += view.foreign >= quorum.veto() ? 1U : 0U;
+        auto const until = until_majority_is_free(quorum, std::move(view.remaining));
+        if (until && (!result.earliest_expiry || *until < *result.earliest_expiry))
+            result.earliest_expiry = until;
+    }
+    result.never_frees = closed == count;
+    return result;
+}
+
+} // namespace tenure::redlock

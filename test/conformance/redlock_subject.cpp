@@ -1,0 +1,107 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// As many independent servers as TENURE_REDLOCK_SERVERS says; what a person does is done on all of them.
+#include "conformance/client.hpp"
+
+#include "harness/fault_proxy.hpp"
+#include "harness/programs.hpp"
+#include "harness/redis_server.hpp"
+
+#include "redis/node_backend.hpp"
+#include "redlock/backend.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::test
+{
+
+namespace
+{
+
+/** One of the servers, and a way to it whose replies can be lost. */
+struct Server {
+    RedisServer server;
+    RedisClient client = server.client();
+    FaultProxy proxy{server.port()};
+};
+
+class RedlockSubject final : public Subject
+{
+public:
+    explicit RedlockSubject(std::size_t count)
+    {
+        for (std::size_t i = 0; i < count; ++i)
+            servers_.push_back(std::make_unique<Server>());
+    }
+
+    std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
+    {
+        return connect_to(std::move(runtime), [](Server& server) { return server.server.port(); });
+    }
+    void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
+    {
+        for (auto const& server : servers_)
+            server->client.call("SET", key, value, "PX", ttl.count());
+    }
+    void erase(std::string const& key) override
+    {
+        for (auto const& server : servers_)
+            server->client.call("DEL", key);
+    }
+    std::optional<std::string> value(std::string const& key) override
+    {
+        std::map<std::optional<std::string>, std::size_t> votes;
+        for (auto const& server : servers_)
+            if (auto const value = server->client.get(key); ++votes[value] > servers_.size() / 2)
+                return value;
+        return std::nullopt;
+    }
+
+    std::shared_ptr<Backend> connect_badly(std::shared_ptr<Runtime> runtime) override
+    {
+        return connect_to(std::move(runtime), [](Server& server) { return server.proxy.port(); });
+    }
+    bool claims_in_one_step() const override { return false; }
+    void lose_replies() override
+    {
+        for (auto const& server : servers_)
+            server->proxy.set(Direction::replies, {Fault::Kind::drop});
+    }
+    void heal() override
+    {
+        for (auto const& server : servers_) {
+            server->proxy.reset_connections();
+            server->proxy.heal();
+        }
+    }
+
+private:
+    template <class PortOf>
+    std::shared_ptr<Backend> connect_to(std::shared_ptr<Runtime> runtime, PortOf port_of)
+    {
+        std::vector<redlock::Quorum::Node> nodes;
+        for (auto const& server : servers_) {
+            RedisConfig config;
+            config.port = port_of(*server);
+            nodes.push_back(redis::make_node_backend(runtime, config, redis::socket_streams()));
+        }
+        return redlock::make_backend(std::move(runtime), std::move(nodes));
+    }
+
+    std::vector<std::unique_ptr<Server>> servers_;
+};
+
+} // namespace
+
+std::unique_ptr<Subject> make_subject()
+{
+    require_redis();
+    auto const* const count = std::getenv("TENURE_REDLOCK_SERVERS");
+    return std::make_unique<RedlockSubject>(count == nullptr ? 3 : static_cast<std::size_t>(std::stoul(count)));
+}
+
+} // namespace tenure::test

@@ -1,0 +1,135 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// simulate_redlock [--seeds N] [--from S] [--mutant NAME] [--twice] | --hunt
+#include "world.hpp"
+
+#include <redlock/mutation.hpp>
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace
+{
+
+using namespace tenure;
+
+struct Options {
+    std::uint64_t seeds = 500;
+    std::uint64_t from = 1;
+    std::string_view mutant = "none";
+    bool twice = false;
+    bool hunt = false;
+};
+
+constexpr std::array<std::pair<std::string_view, redlock::Mutant>, 3> mutants{{
+    {"none", redlock::Mutant::none},
+    {"token_not_agreed", redlock::Mutant::token_not_agreed},
+    {"minority_renews", redlock::Mutant::minority_renews},
+}};
+
+bool plant([[maybe_unused]] redlock::Mutant mutant)
+{
+#ifdef TENURE_MUTANTS
+    redlock::active_mutant = mutant;
+    return true;
+#else
+    return mutant == redlock::Mutant::none;
+#endif
+}
+
+bool parse(std::span<char*> arguments, Options& options)
+{
+    for (std::size_t at = 0; at < arguments.size(); ++at) {
+        std::string_view const name = arguments[at];
+        std::string_view const value = at + 1 < arguments.size() ? arguments[at + 1] : "";
+        if (name == "--twice")
+            options.twice = true;
+        else if (name == "--hunt")
+            options.hunt = true;
+        else if (name == "--mutant" && !value.empty()) {
+            options.mutant = value;
+            ++at;
+        } else if (name == "--seeds" || name == "--from") {
+            auto& number = name == "--seeds" ? options.seeds : options.from;
+            if (std::from_chars(value.data(), value.data() + value.size(), number).ec != std::errc() || value.empty())
+                return false;
+            ++at;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** Runs the seeds until one breaks a rule. @returns that one, or 0 */
+std::uint64_t run(Options const& options, bool tell)
+{
+    simulation::RedlockOutcome sum;
+    auto const begin = std::chrono::steady_clock::now();
+    std::uint64_t broken = 0;
+    std::uint64_t done = 0;
+    for (auto seed = options.from; seed < options.from + options.seeds && broken == 0; ++seed, ++done) {
+        auto const outcome = simulation::run_redlock_world(seed);
+        if (options.twice && simulation::run_redlock_world(seed).trace != outcome.trace) {
+            std::printf("seed %llu: went another way the second time\n", static_cast<unsigned long long>(seed));
+            broken = seed;
+        }
+        if (!outcome.violation.empty()) {
+            broken = seed;
+            if (tell)
+                std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), outcome.violation.c_str());
+        }
+        sum.grants += outcome.grants;
+        sum.losses += outcome.losses;
+        sum.refusals += outcome.refusals;
+        sum.faults += outcome.faults;
+    }
+    auto const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    auto const per_seed = [&](std::uint64_t count) { return static_cast<double>(count) / static_cast<double>(done); };
+    if (tell) {
+        std::printf(
+            "per seed: %.1f grants, %.1f losses, %.1f refusals, %.1f faults\n", per_seed(sum.grants),
+            per_seed(sum.losses), per_seed(sum.refusals), per_seed(sum.faults));
+        std::printf(
+            "%llu seeds, %d violations, %.1f s\n", static_cast<unsigned long long>(done), broken == 0 ? 0 : 1, seconds);
+    }
+    return broken;
+}
+
+int hunt(Options options)
+{
+    int missed = 0;
+    for (auto const& [name, mutant] : mutants) {
+        if (mutant == redlock::Mutant::none || !plant(mutant))
+            continue;
+        auto const seed = run(options, false);
+        std::printf(
+            "%-24s %s %llu\n", std::string(name).c_str(), seed == 0 ? "not found within" : "found by seed",
+            static_cast<unsigned long long>(seed == 0 ? options.seeds : seed));
+        missed += seed == 0 ? 1 : 0;
+    }
+    return missed;
+}
+
+} // namespace
+
+int main(int count, char** arguments)
+{
+    Options options;
+    if (!parse(std::span(arguments + 1, static_cast<std::size_t>(count - 1)), options)) {
+        std::cerr << "simulate_redlock [--seeds N] [--from S] [--mutant NAME] [--twice] | --hunt\n";
+        return 2;
+    }
+    if (options.hunt)
+        return hunt(options) == 0 ? 0 : 1;
+    for (auto const& [name, mutant] : mutants)
+        if (name == options.mutant && plant(mutant))
+            return run(options, true) == 0 ? 0 : 1;
+    std::cerr << "no such bug can be planted here: " << options.mutant << "\n";
+    return 2;
+}
