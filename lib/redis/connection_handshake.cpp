@@ -14,8 +14,6 @@ namespace tenure::redis
 namespace
 {
 
-constexpr std::size_t longest_text = 256;
-
 bool contains(std::string_view text, std::string_view part) noexcept
 {
     return text.find(part) != std::string_view::npos;
@@ -218,11 +216,11 @@ Handshake::Progress Handshake::refuse(resp::Value const& value)
     return refuse(errc::store_refused, false, "the server refused the login for now: " + words);
 }
 
-std::string Handshake::harmless(std::string_view text) const
+std::string Handshake::harmless(std::string_view text, std::size_t most) const
 {
     // an unknown command is reported with its arguments, which for a login are the password
     text = text.substr(0, text.find(", with args"));
-    std::string result(text.substr(0, longest_text));
+    std::string result(text.substr(0, most));
     if (!password_.empty())
         for (auto at = result.find(password_); at != std::string::npos; at = result.find(password_, at + 3))
             result.replace(at, password_.size(), "***");

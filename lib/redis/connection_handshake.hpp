@@ -6,6 +6,7 @@
 #include <tenure/errc.hpp>
 #include <tenure/redis_config.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -49,8 +50,8 @@ public:
     [[nodiscard]] Refusal const& refusal() const noexcept { return refusal_; }
     [[nodiscard]] ServerInfo const& server() const noexcept { return server_; }
 
-    /** The text in printable form, of bounded length and without the password. */
-    [[nodiscard]] std::string harmless(std::string_view text) const;
+    /** The text in printable form, without the password and of bounded length: of `most` bytes at most. */
+    [[nodiscard]] std::string harmless(std::string_view text, std::size_t most = 256) const;
 
 private:
     enum class Step { hello, auth, role, select, done };

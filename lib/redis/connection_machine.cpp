@@ -18,6 +18,8 @@ namespace
 
 /// a connection that was lost sooner than this is not taken up again at once
 constexpr std::chrono::seconds proven{1};
+/// why a stream could not be connected may name several servers
+constexpr std::size_t longest_reason = 1024;
 /// what leaves in one write at most; the rest follows, and is younger when it is stamped
 constexpr std::size_t largest_write = std::size_t{256} * 1024;
 
@@ -65,7 +67,7 @@ void ConnectionMachine::connected(StreamError const& error, Instant now)
     if (phase_ != Phase::connecting)
         return;
     if (error) {
-        fail({public_code(error.code), handshake_.harmless(error.text()), error.fatal}, now);
+        fail({public_code(error.code), handshake_.harmless(error.text(), longest_reason), error.fatal}, now);
         return;
     }
     handshake_.start(address_);
