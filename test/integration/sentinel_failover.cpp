@@ -134,7 +134,7 @@ TEST_CASE(
     SteadyAcquirer acquirer(acquiring);
     auto& old_master = group.master();
     wait_for_replicas(old_master, 2);
-    REQUIRE(eventually([&] { return acquirer.grants() > 100; }));
+    REQUIRE(eventually([&] { return acquirer.grants() > 20; }, 30s));
 
     auto const before = validities(slots);
     auto const killed = Clock::now();
