@@ -19,6 +19,8 @@ set(TENURE_PUBLIC_HEADERS
     memory_store.hpp
     options.hpp
     redis_config.hpp
+    redis_sentinel_config.hpp
+    redis_sentinel_store.hpp
     redis_store.hpp
     redlock_config.hpp
     redlock_store.hpp

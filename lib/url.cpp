@@ -171,16 +171,18 @@ void parse_hosts(Url& url, std::string_view text)
 
 void parse_options(Url& url, std::string_view text)
 {
+    // behind a password with an '&' would come a part of it
+    bool const may_show = text.find("password") == std::string_view::npos;
     while (!text.empty()) {
         auto const end = text.find('&');
         auto const option = text.substr(0, end);
         auto const equals = option.find('=');
         auto name = decode("option", option.substr(0, equals));
         if (name.empty() || equals == std::string_view::npos)
-            fail("option", option, "must be written name=value");
+            fail("option", may_show ? option : "...", "must be written name=value");
         auto value = decode("option " + name, option.substr(equals + 1));
         if (url.options.contains(name))
-            fail("option", name, "must be given once");
+            fail("option", may_show ? name : "...", "must be given once");
         url.options.emplace(std::move(name), std::move(value));
         if (end == std::string_view::npos)
             return;
@@ -231,11 +233,13 @@ Url parse_url(std::string_view text)
 
 void check_scheme(Url const& url)
 {
-    constexpr std::array built{"memory", "redis", "rediss", "redis+unix", "redlock", "redlocks"};
-    constexpr std::array planned{"redis+sentinel", "redis+cluster", "etcd", "zookeeper"};
+    constexpr std::array built{"memory",         "redis",           "rediss",  "redis+unix",
+                               "redis+sentinel", "rediss+sentinel", "redlock", "redlocks"};
+    constexpr std::array planned{"redis+cluster", "etcd", "zookeeper"};
     if (std::find(built.begin(), built.end(), url.scheme) != built.end())
         return;
-    std::string const schemes = "memory://, redis://, rediss://, redis+unix://, redlock:// or redlocks://";
+    std::string const schemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, rediss+sentinel://, "
+                                "redlock:// or redlocks://";
     if (std::find(planned.begin(), planned.end(), url.scheme) != planned.end())
         fail("scheme", url.scheme, "is not built in this version; use " + schemes);
     fail("scheme", url.scheme, "must be " + schemes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/redis_config.hpp>
+#include <tenure/redis_sentinel_config.hpp>
 #include <tenure/redlock_config.hpp>
 
 #include <chrono>
@@ -58,6 +59,12 @@ void check_scheme(Url const& url);
  * `redis://`, and the same for all of them.
  *  @throws std::invalid_argument naming field, value and rule; never the password */
 [[nodiscard]] RedlockConfig redlock_config_from(Url const& url);
+
+/** The sentinels and the master that `redis+sentinel://` and `rediss+sentinel://` name. Options: connect_timeout,
+ * reconnect_backoff, sentinel_user, sentinel_password, sentinel_tls (`true`, `false`), and with TLS tls_... and
+ * sentinel_tls_... as above; TLS of the sentinels is that of the servers where nothing else is said.
+ *  @throws std::invalid_argument naming field, value and rule; never a password */
+[[nodiscard]] RedisSentinelConfig redis_sentinel_config_from(Url const& url);
 
 /** A duration as people write it: `500ms`, `5s`, `2m`, `1h`; unset for anything else. */
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);

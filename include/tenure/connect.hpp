@@ -22,6 +22,12 @@ namespace tenure
  *  | `redis+unix:///path/to/socket[?db=0]` | the same over a Unix socket |
  *  | `redlock://[user[:password]@]host[:port],host[:port],host[:port][/database]` | a majority of independent servers:
  * an odd number of them, 3 and up | | `redlocks://...` | the same over TLS, options as above |
+ *  | `redis+sentinel://[user[:password]@]host[:port][,...]/master[/database]` | the master that sentinels name |
+ *  | `rediss+sentinel://...` | the same over TLS, with the servers and with the sentinels |
+ *
+ *  All `redis` URLs take `connect_timeout=` and `reconnect_backoff=`. Sentinels, which the hosts of a `+sentinel` URL
+ * are (port 26379 unless it says otherwise), have options of their own: `sentinel_user=`, `sentinel_password=`,
+ * `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on where they differ from the servers.
  *
  *  @param executor  where handlers without an executor of their own run; the library's own work runs on a strand over
  * it

@@ -28,13 +28,16 @@ namespace
 class RedisBackend final : public NodeBackend
 {
 public:
-    RedisBackend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string name, std::string username)
+    RedisBackend(
+        std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string name, std::string username,
+        std::function<void()> closed)
         : route_(Route::make(runtime, connect))
         , subscriber_(Subscriber::make(runtime, std::move(connect), name))
         , node_(std::make_shared<Node>(std::move(runtime), route_, std::move(name)))
         , renewals_(std::make_shared<Renewals>(node_))
         , releases_(std::make_shared<Releases>(node_))
         , username_(std::move(username))
+        , closed_(std::move(closed))
     {
     }
 
@@ -97,6 +100,9 @@ public:
     {
         route_->close();
         subscriber_->close();
+        // the destructor, on whichever thread it runs, must find nothing left to do, and write nothing
+        if (closed_)
+            std::exchange(closed_, nullptr)();
     }
 
 private:
@@ -106,6 +112,8 @@ private:
     std::shared_ptr<Renewals> renewals_;
     std::shared_ptr<Releases> releases_;
     std::string username_;
+    /// null once called
+    std::function<void()> closed_;
 };
 
 } // namespace
@@ -129,10 +137,12 @@ make_node_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, S
     return std::make_shared<RedisBackend>(std::move(runtime), std::move(connect), std::move(name), config.username);
 }
 
-std::shared_ptr<Backend>
-make_backend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string name, std::string username)
+std::shared_ptr<Backend> make_backend(
+    std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string name, std::string username,
+    std::function<void()> closed)
 {
-    return std::make_shared<RedisBackend>(std::move(runtime), std::move(connect), std::move(name), std::move(username));
+    return std::make_shared<RedisBackend>(
+        std::move(runtime), std::move(connect), std::move(name), std::move(username), std::move(closed));
 }
 
 } // namespace tenure::redis

@@ -8,6 +8,7 @@
 #include <tenure/redis_config.hpp>
 #include <tenure/runtime.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,8 +22,10 @@ make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, Stream
 
 /** The same over given connections.
  *  @param name  of the server, without secrets
- *  @param username  whose permissions `examine` looks at; empty: the default user */
-[[nodiscard]] std::shared_ptr<Backend>
-make_backend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string name, std::string username = {});
+ *  @param username  whose permissions `examine` looks at; empty: the default user
+ *  @param closed  called once when all connections of the backend are closed; may be empty, must not throw */
+[[nodiscard]] std::shared_ptr<Backend> make_backend(
+    std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string name, std::string username = {},
+    std::function<void()> closed = {});
 
 } // namespace tenure::redis

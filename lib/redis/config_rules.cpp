@@ -1,9 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config_rules.hpp"
 
-#include <chrono>
 #include <stdexcept>
-#include <string>
 
 namespace tenure::redis
 {
@@ -13,43 +11,65 @@ namespace
 
 using namespace std::chrono_literals;
 
-[[noreturn]] void fail(std::string const& field, std::string const& value, std::string const& rule)
-{
-    throw std::invalid_argument("RedisConfig::" + field + " = '" + value + "': " + rule);
-}
-
 void check_duration(std::string const& field, std::chrono::milliseconds value, std::chrono::milliseconds shortest)
 {
     if (value < shortest || value > 1h)
-        fail(
+        refuse_config(
             field, std::to_string(value.count()) + "ms",
             "must be from " + std::to_string(shortest.count()) + "ms to one hour");
 }
 
 } // namespace
 
+void refuse_config(std::string const& field, std::string const& value, std::string const& rule)
+{
+    throw std::invalid_argument(field + " = '" + value + "': " + rule);
+}
+
+void check_address(std::string const& prefix, std::string const& host, std::uint16_t port)
+{
+    if (host.empty() || host.find('\0') != std::string::npos)
+        refuse_config(prefix + "host", host, "must be a host name or an address");
+    if (port == 0)
+        refuse_config(prefix + "port", "0", "must be from 1 to 65535");
+}
+
+void check_login(std::string const& prefix, std::string const& username, std::string const& password)
+{
+    if (!username.empty() && password.empty())
+        refuse_config(prefix + "password", "", "must be given where there is a username");
+}
+
+void check_tls(std::string const& prefix, TlsConfig const& tls)
+{
+    if (tls.certificate_file.empty() != tls.key_file.empty())
+        refuse_config(
+            prefix + (tls.key_file.empty() ? "tls.key_file" : "tls.certificate_file"), "",
+            "client certificate and key must be given both or not at all");
+}
+
+void check_limits(
+    std::string const& prefix, std::chrono::milliseconds connect_timeout, std::chrono::milliseconds reconnect_backoff)
+{
+    check_duration(prefix + "connect_timeout", connect_timeout, 100ms);
+    check_duration(prefix + "reconnect_backoff", reconnect_backoff, 10ms);
+}
+
 void check_config(RedisConfig const& config)
 {
+    std::string const prefix = "RedisConfig::";
     if (config.socket_path.empty()) {
-        if (config.host.empty() || config.host.find('\0') != std::string::npos)
-            fail("host", config.host, "must be a host name or an address");
-        if (config.port == 0)
-            fail("port", "0", "must be from 1 to 65535");
+        check_address(prefix, config.host, config.port);
     } else {
         // sockaddr_un holds 108 bytes with the closing NUL
         if (config.socket_path.size() > 107 || config.socket_path.find('\0') != std::string::npos)
-            fail("socket_path", config.socket_path, "must be at most 107 bytes, none of them NUL");
+            refuse_config(prefix + "socket_path", config.socket_path, "must be at most 107 bytes, none of them NUL");
         if (config.tls.enabled)
-            fail("tls.enabled", "true", "must be false for a Unix socket");
+            refuse_config(prefix + "tls.enabled", "true", "must be false for a Unix socket");
     }
-    if (!config.username.empty() && config.password.empty())
-        fail("password", "", "must be given where there is a username");
-    if (config.tls.certificate_file.empty() != config.tls.key_file.empty())
-        fail(
-            config.tls.key_file.empty() ? "tls.key_file" : "tls.certificate_file", "",
-            "client certificate and key must be given both or not at all");
-    check_duration("connect_timeout", config.connect_timeout, 100ms);
-    check_duration("reconnect_backoff", config.reconnect_backoff, 10ms);
+    check_login(prefix, config.username, config.password);
+    check_tls(prefix, config.tls);
+    check_limits(prefix, config.connect_timeout, config.reconnect_backoff);
 }
 
 } // namespace tenure::redis

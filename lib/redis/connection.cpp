@@ -30,7 +30,8 @@ public:
         , config_(std::move(config))
         , streams_(std::move(streams))
         , machine_(
-              MachineConfig{config_, std::move(options.name), options.max_reply_bytes},
+              MachineConfig{
+                  config_, std::move(options.name), options.max_reply_bytes, options.master_only, options.quiet},
               [runtime = runtime_.get()] { return runtime->random(); })
     {
     }
@@ -56,6 +57,12 @@ public:
     void open() override
     {
         machine_.open(runtime_->now());
+        run_soon();
+    }
+
+    void hurry() override
+    {
+        machine_.hurry(runtime_->now());
         run_soon();
     }
 
@@ -155,6 +162,9 @@ void StreamConnection::on_connected(StreamError const& error)
 {
     auto const self = shared_from_this();
     connected_ = !error;
+    // the text of a failed attempt names the server by itself
+    if (connected_)
+        machine_.turned_to(stream_->peer());
     machine_.connected(error, runtime_->now());
     run();
 }
@@ -319,6 +329,8 @@ void StreamConnection::arm_timer()
             return;
         self->timer_ = 0;
         self->timer_at_ = Instant::max();
+        if (self->stream_ && !self->connected_)
+            self->machine_.turned_to(self->stream_->peer());
         self->machine_.timeout(self->runtime_->now());
         self->run();
     });

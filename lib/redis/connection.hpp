@@ -56,6 +56,8 @@ struct ServerInfo {
     std::string role;
     /// 2 or 3
     int protocol = 2;
+    /// "host:port" where the config does not say which server this is; else empty
+    std::string address = {};
 };
 
 enum class ConnectionState { idle, connecting, ready, backing_off, failed, closed };
@@ -83,6 +85,9 @@ public:
 
     /** Opens the connection without waiting for the first command. */
     virtual void open() = 0;
+
+    /** While it waits between two attempts to connect: the next one begins now. There is news of the server. */
+    virtual void hurry() {}
 
     /** Called on the strand on each change of state (connected, lost, failed for good). */
     virtual void on_state(std::function<void(ConnectionState)> handler) = 0;

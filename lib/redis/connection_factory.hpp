@@ -19,6 +19,10 @@ struct ConnectionOptions {
     std::string name;
     /// the largest reply or push that is accepted unless its command expects more, in bytes on the wire
     std::size_t max_reply_bytes = std::size_t{64} * 1024;
+    /// a server that is not the master is not used: refused like a login, and tried again
+    bool master_only = false;
+    /// whoever uses the connection says what matters: its own lines are for debugging
+    bool quiet = false;
 };
 
 /** Where the config points, for logs and errors, without secrets: `redis://host:6379/0`. */

@@ -14,8 +14,6 @@ namespace tenure::redis
 namespace
 {
 
-constexpr std::size_t longest_text = 256;
-
 bool contains(std::string_view text, std::string_view part) noexcept
 {
     return text.find(part) != std::string_view::npos;
@@ -30,18 +28,20 @@ bool wants_older_login(std::string_view error) noexcept
 
 } // namespace
 
-Handshake::Handshake(RedisConfig const& config)
+Handshake::Handshake(RedisConfig const& config, bool master_only)
     : username_(config.username)
     , password_(config.password)
     , database_(config.database)
+    , master_only_(master_only)
 {
 }
 
-void Handshake::start()
+void Handshake::start(std::string address)
 {
     bytes_.clear();
     refusal_ = {};
     server_ = {};
+    server_.address = std::move(address);
     (void)ask(Step::hello);
 }
 
@@ -68,6 +68,9 @@ Handshake::Progress Handshake::ask(Step step)
         auth.add(password_).append_to(bytes_);
         return Progress::more;
     }
+    case Step::role:
+        resp::Command("ROLE").append_to(bytes_);
+        return Progress::more;
     case Step::select:
         resp::Command("SELECT", database_).append_to(bytes_);
         return Progress::more;
@@ -79,6 +82,15 @@ Handshake::Progress Handshake::ask(Step step)
 
 Handshake::Progress Handshake::after_login()
 {
+    return master_only_ && server_.role.empty() ? ask(Step::role) : after_role();
+}
+
+Handshake::Progress Handshake::after_role()
+{
+    if (master_only_ && server_.role != "master")
+        return refuse(
+            errc::store_refused, false,
+            "the server is no master (its role is '" + server_.role + "'), so nothing was asked of it");
     // every connection begins in database 0, and the user may lack the permission for SELECT
     return ask(database_ == 0 || mutated(Mutant::database_not_selected) ? Step::done : Step::select);
 }
@@ -92,6 +104,8 @@ Handshake::Progress Handshake::reply(resp::Value const& value)
         if (value.is_ok())
             return after_login();
         break;
+    case Step::role:
+        return role_reply(value);
     case Step::select:
         if (value.is_ok())
             return ask(Step::done);
@@ -113,6 +127,15 @@ Handshake::Progress Handshake::hello_reply(resp::Value const& value)
     if (!read_server(value))
         return refuse(errc::protocol_error, false, "the answer to HELLO is none: is this a Redis or Valkey server?");
     return after_login();
+}
+
+Handshake::Progress Handshake::role_reply(resp::Value const& value)
+{
+    auto const parts = value.elements();
+    if (parts.empty() || !parts.front().is_string())
+        return refuse(value);
+    server_.role = harmless(parts.front().as_string());
+    return after_role();
 }
 
 bool Handshake::read_server(resp::Value const& value)
@@ -172,6 +195,10 @@ Handshake::Progress Handshake::refuse(resp::Value const& value)
             errc::permission_denied, true,
             user + " may not SELECT database " + std::to_string(database_) + " (" + words +
                 "): grant +select, or use database 0");
+    if (word == "NOPERM" && step_ == Step::role)
+        return refuse(
+            errc::permission_denied, true,
+            user + " may not ask whether the server is the master (" + words + "): grant +role");
     if (word == "NOPERM")
         return refuse(errc::permission_denied, true, user + " may not log in (" + words + "): grant +@connection");
     if (word == "DENIED")
@@ -189,11 +216,11 @@ Handshake::Progress Handshake::refuse(resp::Value const& value)
     return refuse(errc::store_refused, false, "the server refused the login for now: " + words);
 }
 
-std::string Handshake::harmless(std::string_view text) const
+std::string Handshake::harmless(std::string_view text, std::size_t most) const
 {
     // an unknown command is reported with its arguments, which for a login are the password
     text = text.substr(0, text.find(", with args"));
-    std::string result(text.substr(0, longest_text));
+    std::string result(text.substr(0, most));
     if (!password_.empty())
         for (auto at = result.find(password_); at != std::string::npos; at = result.find(password_, at + 3))
             result.replace(at, password_.size(), "***");

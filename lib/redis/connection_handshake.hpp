@@ -6,6 +6,7 @@
 #include <tenure/errc.hpp>
 #include <tenure/redis_config.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,7 +23,8 @@ struct Refusal {
     bool fatal = false;
 };
 
-/** The dialogue that makes a fresh connection usable: HELLO or AUTH, then SELECT. Pure: replies in, bytes out.
+/** The dialogue that makes a fresh connection usable: HELLO or AUTH, ROLE where only a master will do and HELLO did not
+ *  tell, then SELECT. Pure: replies in, bytes out.
  *
  *  Each step waits for a good reply to the one before. Whoever runs it lets nothing else out until it is done: commands
  *  behind a refused AUTH would run as the default user, and those behind a refused SELECT in database 0.
@@ -32,10 +34,11 @@ class Handshake
 public:
     enum class Progress { more, done, refused };
 
-    explicit Handshake(RedisConfig const& config);
+    explicit Handshake(RedisConfig const& config, bool master_only = false);
 
-    /** Starts over, for a new connection; `bytes` then holds the first request. */
-    void start();
+    /** Starts over, for a new connection; `bytes` then holds the first request.
+     *  @param address  of the server, where the config does not tell */
+    void start(std::string address = {});
 
     /** Takes the answer to the last bytes. */
     [[nodiscard]] Progress reply(resp::Value const& value);
@@ -47,15 +50,17 @@ public:
     [[nodiscard]] Refusal const& refusal() const noexcept { return refusal_; }
     [[nodiscard]] ServerInfo const& server() const noexcept { return server_; }
 
-    /** The text in printable form, of bounded length and without the password. */
-    [[nodiscard]] std::string harmless(std::string_view text) const;
+    /** The text in printable form, without the password and of bounded length: of `most` bytes at most. */
+    [[nodiscard]] std::string harmless(std::string_view text, std::size_t most = 256) const;
 
 private:
-    enum class Step { hello, auth, select, done };
+    enum class Step { hello, auth, role, select, done };
 
     Progress ask(Step step);
     Progress after_login();
+    Progress after_role();
     Progress hello_reply(resp::Value const& value);
+    Progress role_reply(resp::Value const& value);
     Progress refuse(resp::Value const& value);
     Progress refuse(errc error, bool fatal, std::string detail);
     bool read_server(resp::Value const& value);
@@ -63,6 +68,7 @@ private:
     std::string username_;
     std::string password_;
     std::uint32_t database_;
+    bool master_only_;
     Step step_ = Step::hello;
     std::string bytes_;
     Refusal refusal_;

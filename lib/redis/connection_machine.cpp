@@ -18,6 +18,8 @@ namespace
 
 /// a connection that was lost sooner than this is not taken up again at once
 constexpr std::chrono::seconds proven{1};
+/// why a stream could not be connected may name several servers
+constexpr std::size_t longest_reason = 1024;
 /// what leaves in one write at most; the rest follows, and is younger when it is stamped
 constexpr std::size_t largest_write = std::size_t{256} * 1024;
 
@@ -36,7 +38,7 @@ error_code public_code(error_code error)
 
 ConnectionMachine::ConnectionMachine(MachineConfig config, std::function<std::uint64_t()> random)
     : config_(std::move(config))
-    , handshake_(config_.redis)
+    , handshake_(config_.redis, config_.master_only)
     , backoff_(config_.redis.reconnect_backoff, std::move(random))
 {
 }
@@ -65,10 +67,10 @@ void ConnectionMachine::connected(StreamError const& error, Instant now)
     if (phase_ != Phase::connecting)
         return;
     if (error) {
-        fail({public_code(error.code), handshake_.harmless(error.text()), error.fatal}, now);
+        fail({public_code(error.code), handshake_.harmless(error.text(), longest_reason), error.fatal}, now);
         return;
     }
-    handshake_.start();
+    handshake_.start(address_);
     parser_.reset();
     subscribed_ = false;
     handed_out_ = write_begin_ = 0;
@@ -96,6 +98,12 @@ void ConnectionMachine::written(StreamError const& error, std::size_t bytes, Ins
         earliest_not_after_ = std::min(earliest_not_after_, queue_[queue_.written()].not_after);
     }
     lost(error, now);
+}
+
+void ConnectionMachine::hurry(Instant now)
+{
+    if (phase_ == Phase::backing_off)
+        begin_connect(now);
 }
 
 void ConnectionMachine::timeout(Instant now)
@@ -262,6 +270,7 @@ void ConnectionMachine::enter(Phase phase)
 void ConnectionMachine::begin_connect(Instant now)
 {
     deadline_ = now + config_.redis.connect_timeout;
+    address_.clear();
     enter(Phase::connecting);
     actions_.emplace_back(ConnectStream{deadline_});
 }
@@ -276,6 +285,8 @@ void ConnectionMachine::become_ready(Instant now)
         server.server.empty() ? "a server that does not tell its version" : server.server + " " + server.version;
     if (!server.mode.empty())
         what += ", " + server.mode + " " + server.role;
+    if (!address_.empty())
+        what += " at " + address_;
     log(LogLevel::info, "connected to " + what + ", RESP" + std::to_string(server.protocol));
     enter(Phase::ready);
 }
@@ -285,6 +296,8 @@ void ConnectionMachine::fail(Refusal why, Instant now)
     bool const was_ready = phase_ == Phase::ready;
     auto const unanswered = queue_.written();
     failure_ = std::move(why);
+    if (!address_.empty())
+        failure_.detail.insert(0, address_ + ": ");
     parser_.reset();
     actions_.emplace_back(DropStream{});
     while (mutated(Mutant::written_sent_again) && queue_.written() > 0)
@@ -378,7 +391,8 @@ void ConnectionMachine::complete(Request& request, Outcome outcome)
 
 void ConnectionMachine::log(LogLevel level, std::string line)
 {
-    actions_.emplace_back(WriteLog{level, config_.name + ": " + std::move(line)});
+    actions_.emplace_back(
+        WriteLog{config_.quiet ? std::min(level, LogLevel::debug) : level, config_.name + ": " + std::move(line)});
 }
 
 } // namespace tenure::redis

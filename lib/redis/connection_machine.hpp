@@ -45,6 +45,8 @@ struct MachineConfig {
     RedisConfig redis;
     std::string name;
     std::size_t max_reply_bytes;
+    bool master_only = false;
+    bool quiet = false;
 };
 
 /** A connection as a state machine: events and the time in; bytes, actions and the time of the next wake-up out. It
@@ -63,12 +65,16 @@ public:
     /** `open` comes first where the machine is not open: it needs the time, this does not. */
     void execute(resp::Command&& command, Instant not_after, OutcomeHandler&& handler);
     void connected(StreamError const& error, Instant now);
+    /** Where the stream has turned to: "host:port" for the texts; empty: the config tells. */
+    void turned_to(std::string address) { address_ = std::move(address); }
     /** `bytes` must stay valid until `next` has answered false. */
     void received(std::string_view bytes) { parser_.feed(bytes); }
     /** The stream ended or failed. */
     void lost(StreamError const& error, Instant now);
     /** A write ended; after an error the bytes from `bytes` on surely did not leave. */
     void written(StreamError const& error, std::size_t bytes, Instant now);
+    /** There is news of the server: a pause between two attempts is over. */
+    void hurry(Instant now);
     /** To be called at `wake_at` or later. */
     void timeout(Instant now);
     /** The caller found `what` the server sent to be no answer to its request. */
@@ -135,6 +141,8 @@ private:
     Phase phase_ = Phase::idle;
     /// why there is no connection; its detail is empty while there is one
     Refusal failure_;
+    /// of the server that the present or last stream turned to; empty: the config tells
+    std::string address_;
     /// the failure that was logged last, so that an outage is not logged at every attempt
     std::string logged_failure_;
     /// connecting, login: when the attempt is over. backing_off, failed: when the next may begin

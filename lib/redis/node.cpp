@@ -53,7 +53,8 @@ Refused Node::refuse(ServerError const& error, std::string_view what)
 {
     if (error.reconnect)
         route_->reconnect();
-    return refused(error, name_, what);
+    auto const& address = route_->server().address;
+    return refused(error, address.empty() ? name_ : name_ + " at " + address, what);
 }
 
 void Node::publish_refused(std::string_view channel)

@@ -30,6 +30,15 @@ target_sources(
     redis/route.cpp
     redis/script.cpp
     redis/scripts.cpp
+    redis/sentinel/config_from_url.cpp
+    redis/sentinel/config_rules.cpp
+    redis/sentinel/inquiry.cpp
+    redis/sentinel/master_directory.cpp
+    redis/sentinel/master_search.cpp
+    redis/sentinel/master_stream.cpp
+    redis/sentinel/sentinel_backend.cpp
+    redis/sentinel/sentinel_reply.cpp
+    redis/sentinel/switch_watch.cpp
     redis/server_error.cpp
     redis/sha1.cpp
     redis/stream.cpp
@@ -38,5 +47,6 @@ target_sources(
     redis/tcp_stream.cpp
     redis/tls_stream.cpp
     redis/unix_stream.cpp
+    redis/url_options.cpp
     redis/withdraw.cpp
 )

@@ -70,6 +70,9 @@ public:
     /** Writes all of it; one at a time. The stream owns the bytes meanwhile. */
     virtual void write(std::string bytes) = 0;
 
+    /** "host:port" of the server that it has turned to; empty where the config names it. */
+    [[nodiscard]] virtual std::string peer() const { return {}; }
+
     /** Ends everything at once; no event comes afterwards. To be called before the last reference goes. */
     virtual void close() noexcept = 0;
 };

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "redis_under_attack.hpp"
 
+#include "redis_look.hpp"
 #include "redis_stranger.hpp"
 
 #include "harness/auditor.hpp"
@@ -15,17 +16,6 @@ using namespace std::chrono_literals;
 
 namespace
 {
-
-/// for each key: value, instant of expiry, last fencing token
-constexpr char const* look_script = R"(
-local result = {}
-for i = 1, #KEYS, 2 do
-  result[#result + 1] = redis.call('GET', KEYS[i])
-  result[#result + 1] = redis.call('PEXPIRETIME', KEYS[i])
-  result[#result + 1] = redis.call('GET', KEYS[i + 1])
-end
-return result
-)";
 
 test::RedisServerOptions server_options(WallClock const& clock)
 {
@@ -64,30 +54,10 @@ try {
         looking_.emplace(server_.port());
         looking_->reply_limit(5s);
     }
-    std::vector<std::string> command{"EVAL", look_script, std::to_string(2 * arena_.cells())};
-    for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell) {
-        command.push_back(arena_.key(cell));
-        command.push_back("{" + arena_.key(cell) + "}:fence");
-    }
     auto const offset = clock_.offset();
     auto const ahead = clock_.ahead_of_boottime();
-    auto const reply = looking_->send(command);
-    if (reply.is_error() || reply.elements.size() != 3 * arena_.cells() || clock_.offset() != offset)
-        return std::nullopt;
-    std::vector<KeyLook> keys(arena_.cells());
-    for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell) {
-        auto const& value = reply.elements[3 * cell];
-        auto const expiry = reply.elements[3 * cell + 1].integer;
-        auto const& fence = reply.elements[3 * cell + 2];
-        auto& key = keys[cell];
-        key.held = !value.is_null();
-        key.foreign = value.text == stranger;
-        key.endless = key.held && expiry == -1;
-        // The server counts in milliseconds and frees a key in the one after.
-        key.expiry = expiry * 1'000'000 - ahead;
-        key.fencing_token = fence.is_null() ? 0 : std::stoull(fence.text);
-    }
-    return keys;
+    auto keys = look_at(*looking_, arena_, ahead);
+    return clock_.offset() == offset ? std::move(keys) : std::nullopt;
 } catch (std::exception const&) {
     // Killed, restarting, stopped: there is nothing to see.
     looking_.reset();
@@ -103,11 +73,7 @@ std::int64_t RedisUnderAttack::expiry_delay(std::int64_t now) const
 std::vector<std::string> RedisUnderAttack::endless_keys()
 {
     auto client = server_.client();
-    std::vector<std::string> endless;
-    for (auto const& key : client.keys("*"))
-        if (client.pttl(key) == -1)
-            endless.push_back(key);
-    return endless;
+    return endless_keys_of(client);
 }
 
 } // namespace tenure::faults

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "redis_under_attack.hpp"
 #include "redlock_under_attack.hpp"
+#include "sentinel_under_attack.hpp"
 #include "store_under_attack.hpp"
 
 #include "harness/redis_server.hpp"
@@ -30,6 +31,7 @@ std::vector<Scheme> const& schemes()
 {
     static std::vector<Scheme> const all{
         {"redis", without_redis, open<RedisUnderAttack>},
+        {"redis+sentinel", without_redis, open<SentinelUnderAttack>},
         {"redlock", without_redis, open<RedlockUnderAttack>},
     };
     return all;

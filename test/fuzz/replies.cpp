@@ -6,6 +6,7 @@
 #include "redis/flags_reply.hpp"
 #include "redis/inspect_reply.hpp"
 #include "redis/resp/parser.hpp"
+#include "redis/sentinel/sentinel_reply.hpp"
 #include "redis/server_error.hpp"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace
@@ -69,6 +71,25 @@ void read_error(Value const& value)
     demand(error.words.size() <= 300 && is_harmless(error.words) && is_harmless(error.advice));
 }
 
+void demand_address(redis::ServerAddress const& address)
+{
+    demand(!address.host.empty() && address.host.size() <= 253 && is_harmless(address.host) && address.port != 0);
+}
+
+void read_sentinel(Value const& value, Value const& before)
+{
+    if (auto const report = redis::read_master(value, before)) {
+        demand_address(report->address);
+        demand(report->sentinels >= 1 && report->sentinels <= 65536);
+    }
+    auto const entries = redis::read_sentinels(value, 3);
+    demand(entries.size() <= 3);
+    for (auto const& entry : entries)
+        demand_address(entry.address);
+    if (auto const switched = redis::read_switched_master(value.as_string()))
+        demand_address(switched->to);
+}
+
 /** A login that is refused is refused in harmless words; one that is done was answered. */
 class Login
 {
@@ -120,12 +141,14 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     parser.feed({reinterpret_cast<char const*>(data) + 1, size - 1});
     Login login;
     Value value;
+    Value before;
     while (parser.next(value) == Parser::Status::complete) {
         read_claim(value, keys);
         read_keys(value, keys);
         read_error(value);
         login.read(value);
-        value = Value();
+        read_sentinel(value, before);
+        before = std::exchange(value, Value());
     }
     return 0;
 }

@@ -25,7 +25,9 @@ void try_url(std::string const& text, std::string_view secret)
             if (host.name.empty() || (host.port && *host.port == 0))
                 std::abort();
         tenure::check_scheme(url);
-        if (url.scheme != "memory")
+        if (url.scheme.ends_with("+sentinel"))
+            static_cast<void>(tenure::redis_sentinel_config_from(url));
+        else if (url.scheme != "memory")
             static_cast<void>(tenure::redis_config_from(url));
     } catch (std::invalid_argument const& error) {
         must_not_be_in(secret, error.what());
@@ -45,5 +47,9 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     constexpr std::string_view secret = "Xsecret0word";
     auto const half = size / 2;
     try_url("redis://user:" + input.substr(0, half) + std::string(secret) + input.substr(half) + "@host:6379", secret);
+    // what comes behind an '&' is another option, whose value may be shown
+    std::string before = input.substr(0, half);
+    std::erase(before, '&');
+    try_url("redis+sentinel://host/name?sentinel_password=" + before + std::string(secret), secret);
     return 0;
 }

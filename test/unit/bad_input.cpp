@@ -76,6 +76,18 @@ Mistake in_config(std::string field, std::string value, Change change)
             }};
 }
 
+template <class Change>
+Mistake in_sentinels(std::string field, std::string value, Change change)
+{
+    return {std::move(field), std::move(value), [change](Store const& store) {
+                RedisSentinelConfig config;
+                config.sentinels = {{.host = "host"}};
+                config.master_name = "name";
+                change(config);
+                static_cast<void>(open_redis_sentinel(store.get_executor(), config));
+            }};
+}
+
 Mistake of_name(std::string const& name)
 {
     return {"worker_name", "", [name](Store const& store) {
@@ -121,6 +133,19 @@ std::vector<Mistake> mistakes()
         in_config("tls.key_file", "", [](RedisConfig& config) { config.tls.certificate_file = "cert.pem"; }),
         in_config("connect_timeout", "99ms", [](RedisConfig& config) { config.connect_timeout = 99ms; }),
         in_config("reconnect_backoff", "9ms", [](RedisConfig& config) { config.reconnect_backoff = 9ms; }),
+        in_sentinels("sentinels", "0", [](RedisSentinelConfig& config) { config.sentinels.clear(); }),
+        in_sentinels("[0].host", "", [](RedisSentinelConfig& config) { config.sentinels[0].host = ""; }),
+        in_sentinels("[0].port", "0", [](RedisSentinelConfig& config) { config.sentinels[0].port = 0; }),
+        in_sentinels("master_name", "", [](RedisSentinelConfig& config) { config.master_name = ""; }),
+        in_sentinels("master_name", "a?b", [](RedisSentinelConfig& config) { config.master_name = "a b"; }),
+        in_sentinels("::password", "", [](RedisSentinelConfig& config) { config.username = "worker"; }),
+        in_sentinels(
+            "sentinel_password", "", [](RedisSentinelConfig& config) { config.sentinel_username = "lookout"; }),
+        in_sentinels("tls.key_file", "", [](RedisSentinelConfig& config) { config.tls.certificate_file = "c.pem"; }),
+        in_sentinels(
+            "sentinel_tls.certificate_file", "",
+            [](RedisSentinelConfig& config) { config.sentinel_tls.key_file = "k.pem"; }),
+        in_sentinels("connect_timeout", "99ms", [](RedisSentinelConfig& config) { config.connect_timeout = 99ms; }),
     };
 }
 
@@ -149,7 +174,9 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
     auto const url = GENERATE(
         as<std::string>{}, "", "localhost:6379", "http://host", "etcd://host", "redis://host:0", "redis://a,b",
         "redis://host/zero", "redis://host?colour=red", "redis://host?connect_timeout=5", "redis://user@host",
-        "redis://host?tls_ca=x", "redis://host#1", "redis+unix://host/run/redis.sock");
+        "redis://host?tls_ca=x", "redis://host#1", "redis+unix://host/run/redis.sock", "redis+sentinel://host",
+        "redis+sentinel:///name", "redis+sentinel://host/name?colour=red", "redis+sentinel://host/name?tls_ca=x",
+        "redis+sentinel://host/name?sentinel_tls_ca=x");
     CAPTURE(url);
     CHECK(documented(refusal([&] { static_cast<void>(connect(context.get_executor(), url)); })));
 }

@@ -45,6 +45,7 @@ public:
     [[nodiscard]] bool ready() const noexcept override { return state_ == redis::ConnectionState::ready; }
     [[nodiscard]] redis::ConnectionState state() const noexcept override { return state_; }
     void open() override { opened = true; }
+    void hurry() override { ++hurried; }
     void on_state(std::function<void(redis::ConnectionState)> handler) override { on_state_ = std::move(handler); }
     void on_push(std::function<void(redis::resp::Value const&)> handler) override { on_push_ = std::move(handler); }
     [[nodiscard]] Instant oldest_unanswered() const noexcept override
@@ -116,6 +117,7 @@ public:
     /// a deque: references stay valid while more is sent
     std::deque<Sent> sent;
     bool opened = false;
+    int hurried = 0;
     bool closed = false;
     bool distrusted = false;
     bool gave_up = false;

@@ -34,10 +34,10 @@ class ConnectionFixture
 public:
     using OutcomePtr = std::shared_ptr<std::optional<Outcome>>;
 
-    explicit ConnectionFixture(RedisConfig redis_config = {})
+    explicit ConnectionFixture(RedisConfig redis_config = {}, redis::ConnectionOptions options = {})
         : config(std::move(redis_config))
     {
-        connection = redis::make_connection(runtime, config, streams.factory());
+        connection = redis::make_connection(runtime, config, streams.factory(), std::move(options));
         connection->on_state([this](ConnectionState state) { states.push_back(state); });
         connection->on_push([this](redis::resp::Value const& value) { pushes.push_back(value); });
     }

@@ -274,4 +274,72 @@ TEST_CASE("a password that the server echoes appears in no text")
     CHECK(test.runtime->logged("hunter2") == 0);
 }
 
+namespace
+{
+
+redis::ConnectionOptions masters_only()
+{
+    redis::ConnectionOptions options;
+    options.master_only = true;
+    return options;
+}
+
+std::string hello_of(std::string const& role)
+{
+    return "%3\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$4\r\nrole\r\n$" +
+           std::to_string(role.size()) + "\r\n" + role + "\r\n";
+}
+
+} // namespace
+
+TEST_CASE("where only a master will do a replica is asked nothing, and tried again")
+{
+    RedisConfig config;
+    config.database = 3;
+    ConnectionFixture test(config, masters_only());
+    auto const outcome = test.ask(Command("PING"));
+    test.runtime->run_ready();
+    test.stream().accept();
+    CHECK(test.received() == encoded(Command("HELLO", 3)));
+    test.stream().send(hello_of("replica"));
+    CHECK(test.received().empty());
+    CHECK(test.stream().closed);
+    CHECK(test.connection->state() == ConnectionState::backing_off);
+    CHECK(
+        test.connection->last_error() == "the server is no master (its role is 'replica'), so nothing was asked of it");
+    CHECK_FALSE(outcome->has_value());
+
+    test.runtime->run_for(200ms);
+    REQUIRE(test.streams.count() == 2);
+    test.stream().accept();
+    CHECK(test.received() == encoded(Command("HELLO", 3)));
+    test.stream().send(hello_of("master"));
+    CHECK(test.received() == encoded(Command("SELECT", 3)));
+    test.stream().send("+OK\r\n");
+    CHECK(test.received() == encoded(Command("PING")));
+}
+
+TEST_CASE("where HELLO does not tell the role, ROLE is asked before anything else")
+{
+    auto const [role, good] = GENERATE(table<std::string, bool>(
+        {{"*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n", true},
+         {"*2\r\n$5\r\nslave\r\n$1\r\nx\r\n", false},
+         {"*2\r\n$8\r\nsentinel\r\n*0\r\n", false},
+         {"*0\r\n", false},
+         {"-NOPERM this user has no permissions to run the 'role' command\r\n", false}}));
+    CAPTURE(role);
+    ConnectionFixture test(with_password("secret"), masters_only());
+    auto const outcome = test.ask(Command("PING"));
+    test.runtime->run_ready();
+    test.stream().accept();
+    static_cast<void>(test.received());
+    test.stream().send("-ERR unknown command 'HELLO'\r\n");
+    CHECK(test.received() == encoded(Command("AUTH", "secret")));
+    test.stream().send("+OK\r\n");
+    CHECK(test.received() == encoded(Command("ROLE")));
+    test.stream().send(role);
+    CHECK(test.received() == (good ? encoded(Command("PING")) : ""));
+    CHECK(test.connection->ready() == good);
+}
+
 } // namespace tenure::test

@@ -220,4 +220,28 @@ TEST_CASE("an error that ends a working connection is never fatal")
     CHECK(test.connection->state() == ConnectionState::backing_off);
 }
 
+TEST_CASE("news of the server ends the pause before the next attempt, and disturbs nothing else")
+{
+    ConnectionFixture test;
+    test.open();
+    test.connection->hurry();
+    test.runtime->run_ready();
+    CHECK(test.connection->ready());
+    test.cut();
+    test.connection->hurry();
+    test.runtime->run_ready();
+    CHECK(test.connection->state() == ConnectionState::connecting);
+    test.connection->hurry();
+    test.runtime->run_ready();
+    REQUIRE(test.streams.count() == 2);
+    test.stream().accept({asio::error::connection_refused, {}, false});
+    test.runtime->run_ready();
+    CHECK(test.connection->state() == ConnectionState::backing_off);
+    auto const before = test.runtime->now();
+    test.connection->hurry();
+    test.become_ready();
+    CHECK(test.connection->ready());
+    CHECK(test.runtime->now() == before);
+}
+
 } // namespace tenure::test

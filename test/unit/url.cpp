@@ -21,7 +21,10 @@ std::string error_of(std::string const& text)
     try {
         auto const url = tenure::parse_url(text);
         tenure::check_scheme(url);
-        static_cast<void>(tenure::redis_config_from(url));
+        if (url.scheme.ends_with("+sentinel"))
+            static_cast<void>(tenure::redis_sentinel_config_from(url));
+        else
+            static_cast<void>(tenure::redis_config_from(url));
     } catch (std::invalid_argument const& error) {
         return error.what();
     }
@@ -112,7 +115,10 @@ TEST_CASE("no error shows any part of a password", "[url]")
         "redis://user:hush@hush@host", "redis://user:hush%@host", "redis://user:hush%0@host",
         "redis://user:hush%00@host", "redis://user:hush@host:99999", "redis://user:hush@ho!st",
         "redis://user:hush@host/x", "redis://user:hush@host?unknown=1", "redis://:hush@", "etcd://user:hush@host",
-        "redis://hush@host", "redis://user:hush,hush:0@host,host", "redis://user:hush@host#x", "user:hush@host");
+        "redis://hush@host", "redis://user:hush,hush:0@host,host", "redis://user:hush@host#x", "user:hush@host",
+        "redis+sentinel://host/name?sentinel_password=x&hush", "redis+sentinel://host/name?sentinel_password=x&hush=",
+        "redis+sentinel://host/name?sentinel_password=hush&sentinel_password=hush",
+        "redis+sentinel://host/name?sentinel_password=%hush", "redis+sentinel://user:hush@host");
     CAPTURE(text);
     auto const message = error_of(text);
     CHECK(message.starts_with("store URL: "));
@@ -180,6 +186,79 @@ TEST_CASE("a redis URL with a wrong part is refused with that part and the rule"
         {"redis+unix://host/run/redis.sock", "host 'host'"},
         {"redis+unix:///", "path"},
         {"redis+unix:///" + std::string(200, 'x'), "socket_path"},
+    }));
+    CAPTURE(text);
+    CHECK_THAT(error_of(text), ContainsSubstring(words));
+}
+
+TEST_CASE("sentinel URLs become a configuration", "[url]")
+{
+    auto const config = tenure::redis_sentinel_config_from(tenure::parse_url(
+        "redis+sentinel://user:secret@a,b:1234,[::1]:5/my-master/7?sentinel_user=lookout&sentinel_password=w%26tch"
+        "&connect_timeout=300ms&reconnect_backoff=1s"));
+    REQUIRE(config.sentinels.size() == 3);
+    CHECK(config.sentinels[0].host == "a");
+    CHECK(config.sentinels[0].port == 26379);
+    CHECK(config.sentinels[1].port == 1234);
+    CHECK(config.sentinels[2].host == "::1");
+    CHECK(config.master_name == "my-master");
+    CHECK(config.database == 7);
+    CHECK(config.username == "user");
+    CHECK(config.password == "secret");
+    CHECK(config.sentinel_username == "lookout");
+    CHECK(config.sentinel_password == "w&tch");
+    CHECK_FALSE(config.tls.enabled);
+    CHECK_FALSE(config.sentinel_tls.enabled);
+    CHECK(config.connect_timeout == 300ms);
+    CHECK(config.reconnect_backoff == 1s);
+
+    auto const plain = tenure::redis_sentinel_config_from(tenure::parse_url("redis+sentinel://:pw@host/name/"));
+    CHECK(plain.master_name == "name");
+    CHECK(plain.database == 0);
+    CHECK(plain.password == "pw");
+    // never taken from the servers'
+    CHECK(plain.sentinel_password.empty());
+}
+
+TEST_CASE("TLS of sentinels is that of the servers where nothing else is said", "[url]")
+{
+    auto const of = [](std::string const& text) { return tenure::redis_sentinel_config_from(tenure::parse_url(text)); };
+    auto const both = of("rediss+sentinel://host/name?tls_ca=/ca.pem&tls_verify=false");
+    CHECK(both.tls.enabled);
+    CHECK(both.sentinel_tls.enabled);
+    CHECK(both.sentinel_tls.ca_file == "/ca.pem");
+    CHECK_FALSE(both.sentinel_tls.verify);
+    auto const two = of("rediss+sentinel://host/name?tls_ca=/ca.pem&sentinel_tls_ca=/other.pem&sentinel_tls_verify=true"
+                        "&tls_verify=false");
+    CHECK(two.tls.ca_file == "/ca.pem");
+    CHECK(two.sentinel_tls.ca_file == "/other.pem");
+    CHECK(two.sentinel_tls.verify);
+    auto const servers = of("rediss+sentinel://host/name?tls_ca=/ca.pem&sentinel_tls=false");
+    CHECK(servers.tls.enabled);
+    CHECK_FALSE(servers.sentinel_tls.enabled);
+    auto const sentinels = of("redis+sentinel://host/name?sentinel_tls=true&sentinel_tls_ca=/ca.pem");
+    CHECK_FALSE(sentinels.tls.enabled);
+    CHECK(sentinels.sentinel_tls.enabled);
+    CHECK(sentinels.sentinel_tls.ca_file == "/ca.pem");
+}
+
+TEST_CASE("a sentinel URL with a wrong part is refused with that part and the rule", "[url]")
+{
+    auto const [text, words] = GENERATE(table<std::string, std::string>({
+        {"redis+sentinel://host", "path ''"},
+        {"redis+sentinel://host/", "path '/'"},
+        {"redis+sentinel:///name", "hosts: must be one or more sentinels"},
+        {"redis+sentinel://host/name/zero", "path 'zero'"},
+        {"redis+sentinel://host/name/1/2", "path '1/2'"},
+        {"redis+sentinel://host/na%20me", "master_name = 'na?me'"},
+        {"redis+sentinel://user@host/name", "password: must follow the user"},
+        {"redis+sentinel://host/name?db=1", "option 'db'"},
+        {"redis+sentinel://host/name?sentinel_colour=x", "option 'sentinel_colour'"},
+        {"redis+sentinel://host/name?sentinel_tls=1", "option sentinel_tls '1'"},
+        {"redis+sentinel://host/name?sentinel_tls_ca=x", "option sentinel_tls_ca 'x': needs"},
+        {"rediss+sentinel://host/name?sentinel_tls_colour=x", "option 'sentinel_tls_colour'"},
+        {"redis+sentinel://host/name?sentinel_user=x", "sentinel_password"},
+        {"redis+sentinel://host/name?connect_timeout=1ms", "connect_timeout = '1ms'"},
     }));
     CAPTURE(text);
     CHECK_THAT(error_of(text), ContainsSubstring(words));

@@ -25,7 +25,8 @@ void add_store_options(CLI::App& command, StoreSettings& settings, bool url_requ
 {
     auto* const url = command.add_option(
         "--store,-s", settings.url,
-        "where the leases live, e.g. redis://user:password@host:6379/0. A password is safer in the environment than "
+        "where the leases live, e.g. redis://user:password@host:6379/0, or redis+sentinel://host,host/master. A "
+        "password is safer in the environment than "
         "here, where every user of the machine can read it");
     url->envname("TENURE_STORE")->type_name("URL");
     if (url_required)

@@ -1,0 +1,215 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "master_directory.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+// How long other sentinels are waited for after the first answer, unless connections have little time.
+constexpr auto grace = 500ms;
+// After a hint most sentinels may not know yet: how soon they are asked again, doubling, and how often at most.
+constexpr auto first_hint_pause = 50ms;
+constexpr int hint_rounds = 6;
+// How often the sentinels are asked where none of them tells of changes by itself.
+constexpr auto unwatched_period = 10s;
+// How soon another one is looked for when it stops.
+constexpr auto unwatched_pause = 1s;
+
+template <class T>
+void add(std::vector<std::weak_ptr<T>>& list, std::weak_ptr<T> item)
+{
+    std::erase_if(list, [](std::weak_ptr<T> const& one) { return one.expired(); });
+    list.push_back(std::move(item));
+}
+
+} // namespace
+
+MasterDirectory::MasterDirectory(std::shared_ptr<Runtime> runtime, Settings settings, SentinelConnect connect)
+    : runtime_(std::move(runtime))
+    , settings_(std::move(settings))
+    , connect_(std::move(connect))
+{
+}
+
+MasterDirectory::~MasterDirectory()
+{
+    close();
+}
+
+std::uint64_t MasterDirectory::find(Handler handler)
+{
+    auto const question = ++last_question_;
+    questions_.emplace(question, std::move(handler));
+    if (closed_)
+        runtime_->post([self = shared_from_this()] {
+            self->answer_questions(StreamError{make_error_code(errc::closed), "the store was closed", false});
+        });
+    else
+        inquire();
+    return question;
+}
+
+void MasterDirectory::follow(std::weak_ptr<MasterFollower> follower)
+{
+    add(followers_, std::move(follower));
+}
+
+void MasterDirectory::hurry_on_news(std::weak_ptr<Connection> connection)
+{
+    add(connections_, std::move(connection));
+}
+
+void MasterDirectory::close() noexcept
+{
+    // the destructor, on whichever thread it runs, must find nothing left to do
+    if (closed_)
+        return;
+    closed_ = true;
+    runtime_->cancel(std::exchange(timer_, 0));
+    if (auto const inquiry = std::exchange(inquiry_, nullptr))
+        inquiry->cancel();
+    if (watch_ != nullptr)
+        watch_->close();
+    followers_.clear();
+    connections_.clear();
+}
+
+void MasterDirectory::inquire()
+{
+    if (closed_ || inquiry_ != nullptr)
+        return;
+    runtime_->cancel(std::exchange(timer_, 0));
+    Inquiry::Question question;
+    question.rules.master_name = settings_.master_name;
+    for (auto const& sentinel : settings_.sentinels)
+        question.sentinels.push_back({sentinel, {}});
+    question.rules.configured = question.sentinels.size();
+    question.sentinels.insert(question.sentinels.end(), learned_.begin(), learned_.end());
+    question.rules.known_epoch = epoch_;
+    question.rules.limit = runtime_->now() + settings_.connect_timeout * 3 / 4;
+    question.rules.grace = std::min<Instant::duration>(grace, settings_.connect_timeout / 4);
+    inquiry_ = std::make_shared<Inquiry>(
+        runtime_, connect_, std::move(question), [weak = weak_from_this()](Inquiry::Result result) {
+            if (auto const self = weak.lock())
+                self->concluded(std::move(result));
+        });
+    inquiry_->start();
+}
+
+void MasterDirectory::concluded(Inquiry::Result result)
+{
+    if (closed_)
+        return;
+    inquiry_.reset();
+    auto const verdict = result.verdict;
+    auto const* const master = std::get_if<MasterSearch::Found>(&verdict);
+    if (master != nullptr)
+        found(*master);
+    if (closed_)
+        return;
+    if (!result.answered.empty())
+        listen(std::move(result));
+    bool const hint_is_open = hint_ && (master == nullptr || master->address != *hint_);
+    if (hint_is_open && hint_rounds_ < hint_rounds) {
+        inquire_later(first_hint_pause * (1 << hint_rounds_++));
+    } else {
+        hint_.reset();
+        if (watch_ == nullptr || !watch_->in_force())
+            inquire_later(unwatched_period);
+    }
+    if (std::exchange(again_, false))
+        inquire();
+    if (master != nullptr)
+        answer_questions(master->address);
+    else
+        answer_questions(std::get<StreamError>(verdict));
+}
+
+void MasterDirectory::listen(Inquiry::Result&& result)
+{
+    learned_ = std::move(result.learned);
+    if (watch_ == nullptr) {
+        SwitchWatch::Handlers handlers;
+        handlers.switched = [weak = weak_from_this()](ServerAddress address) {
+            if (auto const self = weak.lock())
+                self->hinted(std::move(address));
+        };
+        handlers.in_force = [weak = weak_from_this()] {
+            auto const self = weak.lock();
+            if (!self)
+                return;
+            self->again_ = self->inquiry_ != nullptr;
+            self->inquire();
+        };
+        handlers.lost = [weak = weak_from_this()] {
+            // soon, so that another one is listened to
+            if (auto const self = weak.lock(); self && self->inquiry_ == nullptr)
+                self->inquire_later(unwatched_pause);
+        };
+        watch_ = std::make_shared<SwitchWatch>(
+            runtime_, connect_, settings_.master_name, settings_.name, std::move(handlers));
+    }
+    watch_->listen(std::move(result.answered), result.silent, master_);
+}
+
+void MasterDirectory::found(MasterSearch::Found const& found)
+{
+    epoch_ = found.config_epoch;
+    if (master_ == found.address)
+        return;
+    bool const is_first = !master_;
+    master_ = found.address;
+    runtime_->log(
+        is_first ? LogLevel::debug : LogLevel::warning,
+        settings_.name + ": the master is " + (is_first ? "" : "now ") + to_string(found.address) + " (config epoch " +
+            std::to_string(found.config_epoch) + ", " + std::to_string(found.answered) + " of " +
+            std::to_string(found.sentinels) + " sentinels asked)");
+    // copies: what is told may begin and end connections
+    for (auto const& follower : std::vector(followers_))
+        if (auto const alive = follower.lock())
+            alive->master_is_at(found.address);
+    for (auto const& connection : std::vector(connections_))
+        if (auto const alive = connection.lock())
+            alive->hurry();
+}
+
+void MasterDirectory::hinted(ServerAddress address)
+{
+    if (closed_ || address == master_)
+        return;
+    hint_ = std::move(address);
+    hint_rounds_ = 0;
+    inquire();
+}
+
+void MasterDirectory::answer_questions(Answer const& answer)
+{
+    // one that is asked meanwhile, or forgotten, is not answered by this
+    auto const last = last_question_;
+    while (!questions_.empty() && questions_.begin()->first <= last) {
+        auto const question = questions_.extract(questions_.begin());
+        question.mapped()(answer);
+    }
+}
+
+void MasterDirectory::inquire_later(std::chrono::milliseconds pause)
+{
+    runtime_->cancel(timer_);
+    timer_ = runtime_->call_at(runtime_->now() + pause, [weak = weak_from_this()] {
+        if (auto const self = weak.lock()) {
+            self->timer_ = 0;
+            self->inquire();
+        }
+    });
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,28 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "redis/stream.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/redis_sentinel_config.hpp>
+#include <tenure/runtime.hpp>
+
+#include <memory>
+#include <string>
+
+namespace tenure::redis
+{
+
+/** Leases on the master that sentinels name. Nothing is connected before the first request.
+ *  @throws std::invalid_argument naming field, value and rule */
+[[nodiscard]] std::shared_ptr<Backend>
+make_sentinel_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig const& config, StreamFactory streams);
+
+/** Checks what can be checked without a server.
+ *  @throws std::invalid_argument naming field, value and rule; never a password */
+void check_config(RedisSentinelConfig const& config);
+
+/** Where the config points, for logs and errors, without secrets: `redis+sentinel://host:26379,host:26379/name/0`. */
+[[nodiscard]] std::string describe(RedisSentinelConfig const& config);
+
+} // namespace tenure::redis
