@@ -134,7 +134,8 @@ make_node_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, S
         options.name = purpose.empty() ? name : name + " (" + std::string(purpose) + ")";
         return make_connection(runtime, config, streams, std::move(options));
     };
-    return std::make_shared<RedisBackend>(std::move(runtime), std::move(connect), std::move(name), config.username);
+    return std::make_shared<RedisBackend>(
+        std::move(runtime), std::move(connect), std::move(name), config.username, nullptr);
 }
 
 std::shared_ptr<Backend> make_backend(
