@@ -21,7 +21,7 @@ struct SentinelGroupOptions {
     std::size_t replicas = 2;
     std::size_t sentinels = 3;
     /// how long a server may be silent before a sentinel calls it down
-    std::chrono::milliseconds down_after{500};
+    std::chrono::milliseconds down_after{1500};
     /// further lines of each sentinel's configuration, e.g. "requirepass secret"
     std::vector<std::string> sentinel_config = {};
     /// further lines of each server's configuration
