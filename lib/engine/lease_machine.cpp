@@ -48,7 +48,7 @@ Instant LeaseMachine::fires_at() const noexcept
 
 milliseconds LeaseMachine::longest_ttl() const noexcept
 {
-    auto longest = std::max(granted_ttl_, ttl_);
+    auto longest = std::max({granted_ttl_, ttl_, longest_unknown_, longest_answered_});
     for (auto const& attempt : attempts_)
         longest = std::max(longest, attempt.ttl);
     return longest;
@@ -103,11 +103,14 @@ LeaseMachine::Step LeaseMachine::look_again() const noexcept
 LeaseMachine::AttemptId LeaseMachine::begin_attempt(Instant now)
 {
     auto shortest = ttl_;
+    auto longest = ttl_;
     for (auto& other : attempts_) {
         other.shortest = std::min(other.shortest, ttl_);
+        other.longest = std::max(other.longest, ttl_);
         shortest = std::min(shortest, other.ttl);
+        longest = std::max(longest, other.ttl);
     }
-    attempts_.push_back({++last_id_, ttl_, now, false, shortest});
+    attempts_.push_back({++last_id_, ttl_, now, false, shortest, longest});
     return last_id_;
 }
 
@@ -136,6 +139,7 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
     if (ended_ || attempt == attempts_.end())
         return ended_ ? Step{} : look_again();
     auto const shortest = attempt->shortest;
+    longest_answered_ = attempt->longest;
     attempts_.erase(attempt);
     if (auto const reason = what_time_says(now); reason == LossReason::expired || reason == LossReason::max_hold)
         return fire(reason);
@@ -167,8 +171,10 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
     if (ended_ || attempt == attempts_.end())
         return ended_ ? Step{} : look_again();
     bool const superseded = attempt->superseded;
-    if (may_take_effect)
+    if (may_take_effect) {
         shortest_unknown_ = std::min(shortest_unknown_, attempt->ttl);
+        longest_unknown_ = std::max(longest_unknown_, attempt->ttl);
+    }
     attempts_.erase(attempt);
     if (auto const reason = what_time_says(now); reason != LossReason::none)
         return fire(reason);

@@ -88,6 +88,8 @@ private:
         /// shortest ttl of all that were under way together with it: the last one to take effect decides, and which
         /// one that is, nobody knows
         milliseconds shortest;
+        /// and the longest
+        milliseconds longest;
     };
 
     [[nodiscard]] AttemptId begin_attempt(Instant now);
@@ -119,6 +121,11 @@ private:
     AttemptId outdated_ = 0;
     /// shortest ttl of the attempts and claims with unknown outcome: one of them may still take effect, any time
     milliseconds shortest_unknown_ = milliseconds::max();
+    /// and the longest
+    milliseconds longest_unknown_{0};
+    /// the longest ttl of all that were under way together with the one that was answered last: it may have taken effect
+    /// after it
+    milliseconds longest_answered_{0};
     /// since the last success
     unsigned failures_ = 0;
     bool at_risk_ = false;

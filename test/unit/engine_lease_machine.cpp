@@ -265,6 +265,33 @@ TEST_CASE("a store that grants less than was asked for counts with what it grant
     CHECK(machine.granted_ttl() == 4s);
 }
 
+TEST_CASE("the store may keep a claim for as long as the longest of the renewals that were under way together")
+{
+    auto machine = held(terms_of(3s));
+    auto const longer = machine.renew_now(10s, start + 10ms).renew;
+    auto const shorter = machine.renew_now(2s, start + 20ms).renew;
+    (void)machine.renewed(longer, 10s, start + 10ms, start + 30ms, 0);
+    (void)machine.renewed(shorter, 2s, start + 20ms, start + 40ms, 0);
+    // which of them came last nobody knows
+    CHECK(machine.granted_ttl() == 2s);
+    CHECK(machine.longest_ttl() == 10s);
+    // one that is alone settles it
+    auto const alone = machine.renew_now(2s, start + 50ms).renew;
+    (void)machine.renewed(alone, 2s, start + 50ms, start + 60ms, 0);
+    CHECK(machine.longest_ttl() == 2s);
+}
+
+TEST_CASE("the store may keep a claim for as long as a renewal without an answer asked for")
+{
+    auto machine = held(terms_of(3s));
+    auto const lost = machine.renew_now(10s, start + 10ms).renew;
+    (void)machine.failed(lost, true, start + 20ms, 0);
+    auto const next = machine.renew_now(2s, start + 30ms).renew;
+    (void)machine.renewed(next, 2s, start + 30ms, start + 40ms, 0);
+    CHECK(machine.granted_ttl() == 2s);
+    CHECK(machine.longest_ttl() == 10s);
+}
+
 TEST_CASE("bad durations are refused by name, value and rule")
 {
     auto const message = [](milliseconds ttl, LeaseOptions const& options) {
