@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/connect.hpp>
 #include <tenure/memory_store.hpp>
+#include <tenure/redis_cluster_store.hpp>
 #include <tenure/redis_store.hpp>
 
 #include "url.hpp"
@@ -30,6 +31,8 @@ Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions
     check_scheme(parsed);
     if (parsed.scheme == "memory")
         return open_memory(std::move(executor), memory_config_from(parsed), std::move(options));
+    if (parsed.scheme == "redis+cluster" || parsed.scheme == "rediss+cluster")
+        return open_redis_cluster(std::move(executor), redis_cluster_config_from(parsed), std::move(options));
     return open_redis(std::move(executor), redis_config_from(parsed), std::move(options));
 }
 

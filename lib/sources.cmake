@@ -13,6 +13,7 @@ target_sources(
     lock.cpp
     log.cpp
     memory_store.cpp
+    redis_cluster_store.cpp
     redis_store.cpp
     slot.cpp
     slot_pool.cpp

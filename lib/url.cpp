@@ -231,11 +231,11 @@ Url parse_url(std::string_view text)
 
 void check_scheme(Url const& url)
 {
-    constexpr std::array built{"memory", "redis", "rediss", "redis+unix"};
-    constexpr std::array planned{"redis+sentinel", "redis+cluster", "redlock", "etcd", "zookeeper"};
+    constexpr std::array built{"memory", "redis", "rediss", "redis+unix", "redis+cluster", "rediss+cluster"};
+    constexpr std::array planned{"redis+sentinel", "redlock", "etcd", "zookeeper"};
     if (std::find(built.begin(), built.end(), url.scheme) != built.end())
         return;
-    std::string const schemes = "memory://, redis://, rediss:// or redis+unix://";
+    std::string const schemes = "memory://, redis://, rediss://, redis+unix://, redis+cluster:// or rediss+cluster://";
     if (std::find(planned.begin(), planned.end(), url.scheme) != planned.end())
         fail("scheme", url.scheme, "is not built in this version; use " + schemes);
     fail("scheme", url.scheme, "must be " + schemes);

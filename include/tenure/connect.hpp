@@ -20,6 +20,8 @@ namespace tenure
  *  | `redis://[user[:password]@]host[:port][/database]` | one Redis or Valkey server |
  *  | `rediss://...` | the same over TLS; options `?tls_ca=`, `tls_cert=`, `tls_key=`, `tls_server_name=` |
  *  | `redis+unix:///path/to/socket[?db=0]` | the same over a Unix socket |
+ *  | `redis+cluster://[user[:password]@]host[:port][,host...]` | a Redis Cluster, found through any of these nodes |
+ *  | `rediss+cluster://...` | the same over TLS, options as for `rediss://` |
  *
  *  @param executor  where handlers without an executor of their own run; the library's own work runs on a strand over
  * it

@@ -61,35 +61,55 @@ void read_address(RedisConfig& config, Url const& url)
         config.database = database_from("path", url.path.substr(1));
 }
 
-void read_option(RedisConfig& config, Url const& url, std::string const& name, std::string const& value)
+/// The options that all configs have; false: it is another one.
+template <class Config>
+bool read_shared_option(
+    Config& config, std::string const& name, std::string const& value, std::string const& tls_scheme)
 {
     std::string const field = "option " + name;
     if (name == "connect_timeout")
         config.connect_timeout = duration_from(field, value);
     else if (name == "reconnect_backoff")
         config.reconnect_backoff = duration_from(field, value);
-    else if (name == "db") {
-        if (url.scheme != "redis+unix")
-            fail(field, value, "belongs to redis+unix://; write the database as path: " + url.scheme + "://host/1");
-        config.database = database_from(field, value);
-    } else if (name.starts_with("tls_")) {
-        if (!config.tls.enabled)
-            fail(field, value, "needs rediss://");
-        if (name == "tls_ca")
-            config.tls.ca_file = value;
-        else if (name == "tls_cert")
-            config.tls.certificate_file = value;
-        else if (name == "tls_key")
-            config.tls.key_file = value;
-        else if (name == "tls_server_name")
-            config.tls.server_name = value;
-        else if (name == "tls_verify")
-            config.tls.verify = boolean_from(field, value);
-        else
-            fail("option", name, "must be tls_ca, tls_cert, tls_key, tls_server_name or tls_verify");
-    } else {
+    else if (!name.starts_with("tls_"))
+        return false;
+    else if (!config.tls.enabled)
+        fail(field, value, "needs " + tls_scheme + "://");
+    else if (name == "tls_ca")
+        config.tls.ca_file = value;
+    else if (name == "tls_cert")
+        config.tls.certificate_file = value;
+    else if (name == "tls_key")
+        config.tls.key_file = value;
+    else if (name == "tls_server_name")
+        config.tls.server_name = value;
+    else if (name == "tls_verify")
+        config.tls.verify = boolean_from(field, value);
+    else
+        fail("option", name, "must be tls_ca, tls_cert, tls_key, tls_server_name or tls_verify");
+    return true;
+}
+
+void read_option(RedisConfig& config, Url const& url, std::string const& name, std::string const& value)
+{
+    if (read_shared_option(config, name, value, "rediss"))
+        return;
+    std::string const field = "option " + name;
+    if (name != "db")
         fail("option", name, "must be one of connect_timeout, reconnect_backoff, db, tls_...");
-    }
+    if (url.scheme != "redis+unix")
+        fail(field, value, "belongs to redis+unix://; write the database as path: " + url.scheme + "://host/1");
+    config.database = database_from(field, value);
+}
+
+template <class Config>
+void read_login(Config& config, Url const& url)
+{
+    if (url.user && !url.password)
+        throw std::invalid_argument(
+            "store URL: password: must follow the user (user:password@host; without user :password@host)");
+    config.username = url.user.value_or("");
+    config.password = url.password.value_or("");
 }
 
 } // namespace
@@ -98,16 +118,32 @@ RedisConfig redis_config_from(Url const& url)
 {
     if (url.scheme != "redis" && url.scheme != "rediss" && url.scheme != "redis+unix")
         fail("scheme", url.scheme, "must be redis://, rediss:// or redis+unix://");
-    if (url.user && !url.password)
-        throw std::invalid_argument(
-            "store URL: password: must follow the user (user:password@host; without user :password@host)");
     RedisConfig config;
-    config.username = url.user.value_or("");
-    config.password = url.password.value_or("");
+    read_login(config, url);
     config.tls.enabled = url.scheme == "rediss";
     read_address(config, url);
     for (auto const& [name, value] : url.options)
         read_option(config, url, name, value);
+    redis::check_config(config);
+    return config;
+}
+
+RedisClusterConfig redis_cluster_config_from(Url const& url)
+{
+    if (url.scheme != "redis+cluster" && url.scheme != "rediss+cluster")
+        fail("scheme", url.scheme, "must be redis+cluster:// or rediss+cluster://");
+    RedisClusterConfig config;
+    read_login(config, url);
+    config.tls.enabled = url.scheme == "rediss+cluster";
+    if (url.hosts.empty())
+        throw std::invalid_argument("store URL: hosts: must be at least one for " + url.scheme + "://");
+    if (url.path.size() > 1)
+        fail("path", url.path.substr(1), "must not be there: a cluster has only database 0");
+    for (auto const& host : url.hosts)
+        config.seeds.push_back({host.name, host.port.value_or(RedisClusterConfig::Seed{}.port)});
+    for (auto const& [name, value] : url.options)
+        if (!read_shared_option(config, name, value, "rediss+cluster"))
+            fail("option", name, "must be one of connect_timeout, reconnect_backoff, tls_...");
     redis::check_config(config);
     return config;
 }

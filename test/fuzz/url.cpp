@@ -25,7 +25,9 @@ void try_url(std::string const& text, std::string_view secret)
             if (host.name.empty() || (host.port && *host.port == 0))
                 std::abort();
         tenure::check_scheme(url);
-        if (url.scheme != "memory")
+        if (url.scheme.ends_with("+cluster"))
+            static_cast<void>(tenure::redis_cluster_config_from(url));
+        else if (url.scheme != "memory")
             static_cast<void>(tenure::redis_config_from(url));
     } catch (std::invalid_argument const& error) {
         must_not_be_in(secret, error.what());

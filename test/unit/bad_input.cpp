@@ -149,7 +149,8 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
     auto const url = GENERATE(
         as<std::string>{}, "", "localhost:6379", "http://host", "etcd://host", "redis://host:0", "redis://a,b",
         "redis://host/zero", "redis://host?colour=red", "redis://host?connect_timeout=5", "redis://user@host",
-        "redis://host?tls_ca=x", "redis://host#1", "redis+unix://host/run/redis.sock");
+        "redis://host?tls_ca=x", "redis://host#1", "redis+unix://host/run/redis.sock", "redis+cluster://host/1",
+        "redis+cluster://host?db=1", "redis+cluster://host?tls_ca=x", "redis+cluster://");
     CAPTURE(url);
     CHECK(documented(refusal([&] { static_cast<void>(connect(context.get_executor(), url)); })));
 }
