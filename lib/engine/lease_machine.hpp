@@ -123,8 +123,8 @@ private:
     milliseconds shortest_unknown_ = milliseconds::max();
     /// and the longest
     milliseconds longest_unknown_{0};
-    /// the longest ttl of all that were under way together with the one that was answered last: it may have taken effect
-    /// after it
+    /// the longest ttl of all that were under way together with the one that was answered last: it may have taken
+    /// effect after it
     milliseconds longest_answered_{0};
     /// since the last success
     unsigned failures_ = 0;
