@@ -70,6 +70,19 @@ public:
     [[nodiscard]] std::string describe() const override { return name_; }
     void shutdown() noexcept override {}
 
+    /** Lets go of all that was not answered: it may own this node. */
+    void forget() noexcept
+    {
+        std::exchange(claims, {}).clear();
+        std::exchange(renewals, {}).clear();
+        std::exchange(releases, {}).clear();
+        std::exchange(withdrawals, {}).clear();
+        std::exchange(looks, {}).clear();
+        std::exchange(tokens, {}).clear();
+        std::exchange(evictions, {}).clear();
+        watch_handler = nullptr;
+    }
+
     /** Answers the oldest question of a kind. */
     template <class Request, class Reply, class Answer>
     static Request answer(Asked<Request, Reply>& asked, Answer reply)
@@ -104,6 +117,15 @@ struct ScriptedQuorum {
             all.push_back(nodes.back());
         }
         backend = redlock::make_backend(runtime, std::move(all));
+    }
+
+    ScriptedQuorum(ScriptedQuorum const&) = delete;
+    ScriptedQuorum& operator=(ScriptedQuorum const&) = delete;
+    ~ScriptedQuorum()
+    {
+        for (auto const& node : nodes)
+            node->forget();
+        runtime->discard();
     }
 
     [[nodiscard]] ScriptedNode& operator[](std::size_t index) { return *nodes[index]; }
