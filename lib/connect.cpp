@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/connect.hpp>
 #include <tenure/memory_store.hpp>
+#include <tenure/redis_cluster_store.hpp>
 #include <tenure/redis_sentinel_store.hpp>
 #include <tenure/redis_store.hpp>
 #include <tenure/redlock_store.hpp>
@@ -36,6 +37,8 @@ Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions
         return open_redlock(std::move(executor), redlock_config_from(parsed), std::move(options));
     if (parsed.scheme.ends_with("+sentinel"))
         return open_redis_sentinel(std::move(executor), redis_sentinel_config_from(parsed), std::move(options));
+    if (parsed.scheme.ends_with("+cluster"))
+        return open_redis_cluster(std::move(executor), redis_cluster_config_from(parsed), std::move(options));
     return open_redis(std::move(executor), redis_config_from(parsed), std::move(options));
 }
 

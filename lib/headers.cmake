@@ -18,6 +18,8 @@ set(TENURE_PUBLIC_HEADERS
     log.hpp
     memory_store.hpp
     options.hpp
+    redis_cluster_config.hpp
+    redis_cluster_store.hpp
     redis_config.hpp
     redis_sentinel_config.hpp
     redis_sentinel_store.hpp

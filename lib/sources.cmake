@@ -14,6 +14,7 @@ target_sources(
     log.cpp
     memory_store.cpp
     recycling_allocator.cpp
+    redis_cluster_store.cpp
     redis_sentinel_store.cpp
     redis_store.cpp
     redlock_store.cpp

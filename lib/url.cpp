@@ -233,13 +233,13 @@ Url parse_url(std::string_view text)
 
 void check_scheme(Url const& url)
 {
-    constexpr std::array built{"memory",         "redis",           "rediss",  "redis+unix",
-                               "redis+sentinel", "rediss+sentinel", "redlock", "redlocks"};
-    constexpr std::array planned{"redis+cluster", "etcd", "zookeeper"};
+    constexpr std::array built{"memory",          "redis",         "rediss",         "redis+unix", "redis+sentinel",
+                               "rediss+sentinel", "redis+cluster", "rediss+cluster", "redlock",    "redlocks"};
+    constexpr std::array planned{"etcd", "zookeeper"};
     if (std::find(built.begin(), built.end(), url.scheme) != built.end())
         return;
     std::string const schemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, rediss+sentinel://, "
-                                "redlock:// or redlocks://";
+                                "redis+cluster://, rediss+cluster://, redlock:// or redlocks://";
     if (std::find(planned.begin(), planned.end(), url.scheme) != planned.end())
         fail("scheme", url.scheme, "is not built in this version; use " + schemes);
     fail("scheme", url.scheme, "must be " + schemes);

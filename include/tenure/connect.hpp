@@ -20,14 +20,17 @@ namespace tenure
  *  | `redis://[user[:password]@]host[:port][/database]` | one Redis or Valkey server |
  *  | `rediss://...` | the same over TLS; options `?tls_ca=`, `tls_cert=`, `tls_key=`, `tls_server_name=` |
  *  | `redis+unix:///path/to/socket[?db=0]` | the same over a Unix socket |
- *  | `redlock://[user[:password]@]host[:port],host[:port],host[:port][/database]` | a majority of independent servers:
- * an odd number of them, 3 and up | | `redlocks://...` | the same over TLS, options as above |
  *  | `redis+sentinel://[user[:password]@]host[:port][,...]/master[/database]` | the master that sentinels name |
  *  | `rediss+sentinel://...` | the same over TLS, with the servers and with the sentinels |
+ *  | `redis+cluster://[user[:password]@]host[:port][,...]` | a Redis Cluster, found through any of these nodes |
+ *  | `rediss+cluster://...` | the same over TLS |
+ *  | `redlock://[user[:password]@]host[:port],host[:port],host[:port][/database]` | a majority of independent servers:
+ * an odd number of them, 3 and up | | `redlocks://...` | the same over TLS |
  *
- *  All `redis` URLs take `connect_timeout=` and `reconnect_backoff=`. Sentinels, which the hosts of a `+sentinel` URL
- * are (port 26379 unless it says otherwise), have options of their own: `sentinel_user=`, `sentinel_password=`,
- * `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on where they differ from the servers.
+ *  All `redis` URLs take `connect_timeout=` and `reconnect_backoff=`, and over TLS the options of `rediss://`.
+ * Sentinels, which the hosts of a `+sentinel` URL are (port 26379 unless it says otherwise), have options of their own:
+ * `sentinel_user=`, `sentinel_password=`, `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on where they
+ * differ from the servers.
  *
  *  @param executor  where handlers without an executor of their own run; the library's own work runs on a strand over
  * it

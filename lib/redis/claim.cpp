@@ -2,6 +2,7 @@
 #include "claim.hpp"
 
 #include "claim_reply.hpp"
+#include "claim_survey.hpp"
 #include "gap_search.hpp"
 #include "key_names.hpp"
 #include "mutation.hpp"
@@ -22,13 +23,6 @@ namespace tenure::redis
 namespace
 {
 
-using namespace std::chrono_literals;
-
-// Ranges up to this size are surveyed with every busy answer: it costs less than the call itself.
-constexpr std::uint32_t small_range = 64;
-// Larger ones at most so often.
-constexpr auto survey_pause = 250ms;
-
 /** One claim under way over the pages of its range. */
 class RangeClaim : public std::enable_shared_from_this<RangeClaim>
 {
@@ -44,7 +38,7 @@ public:
     void start()
     {
         auto const& range = request_.range;
-        survey_ = range->count <= small_range || survey_is_due();
+        survey_ = survey_is_due(node_->ranges(), range, node_->runtime().now());
         // A large range is searched for an own claim on all pages before anything is taken; one page does both in one
         // step.
         searching_ = request_.earliest_attempt && pages_ > 1;
@@ -67,14 +61,6 @@ public:
     }
 
 private:
-    // The first attempt at a large range does without: a pool with a free key is the usual case, and the next attempt
-    // comes soon.
-    [[nodiscard]] bool survey_is_due()
-    {
-        auto const& notes = node_->ranges().notes(request_.range);
-        return notes.next_survey != Instant{} && node_->runtime().now() >= notes.next_survey;
-    }
-
     [[nodiscard]] Script const& script() const
     {
         if (only_survey_)
@@ -156,21 +142,8 @@ private:
 
     [[nodiscard]] Busy busy()
     {
-        auto const now = node_->runtime().now();
-        Busy busy{earliest_expiry_, survey_ && foreign_ == request_.range->count};
-        if (request_.range->count <= small_range)
-            return busy;
-        auto& notes = node_->ranges().notes(request_.range);
-        if (survey_) {
-            notes.next_survey = now + survey_pause;
-            notes.earliest_expiry = earliest_expiry_ ? now + *earliest_expiry_ : Instant::min();
-        } else {
-            if (notes.next_survey == Instant{})
-                notes.next_survey = now;
-            if (notes.earliest_expiry > now)
-                busy.earliest_expiry = std::chrono::ceil<std::chrono::milliseconds>(notes.earliest_expiry - now);
-        }
-        return busy;
+        auto const seen = survey_ ? std::optional(Survey{earliest_expiry_, foreign_}) : std::nullopt;
+        return busy_reply(node_->ranges(), request_.range, node_->runtime().now(), seen);
     }
 
     void finish(ClaimReply reply) { std::move(handler_)(std::move(reply)); }

@@ -32,25 +32,43 @@ void read_address(RedisConfig& config, Url const& url)
         config.database = redis::database_from("path", url.path.substr(1));
 }
 
-void read_option(RedisConfig& config, Url const& url, std::string const& name, std::string const& value)
+/// The options that all configs have; false: it is another one.
+template <class Config>
+bool read_shared_option(
+    Config& config, std::string const& name, std::string const& value, std::string const& tls_scheme)
 {
     std::string const field = "option " + name;
     if (name == "connect_timeout")
         config.connect_timeout = redis::duration_from(field, value);
     else if (name == "reconnect_backoff")
         config.reconnect_backoff = redis::duration_from(field, value);
-    else if (name == "db") {
-        if (url.scheme != "redis+unix")
-            refuse_url(
-                field, value, "belongs to redis+unix://; write the database as path: " + url.scheme + "://host/1");
-        config.database = redis::database_from(field, value);
-    } else if (name.starts_with("tls_")) {
-        if (!config.tls.enabled)
-            refuse_url(field, value, "needs rediss://");
+    else if (!name.starts_with("tls_"))
+        return false;
+    else if (!config.tls.enabled)
+        refuse_url(field, value, "needs " + tls_scheme + "://");
+    else
         redis::read_tls_option(config.tls, name, value);
-    } else {
+    return true;
+}
+
+void read_option(RedisConfig& config, Url const& url, std::string const& name, std::string const& value)
+{
+    if (read_shared_option(config, name, value, "rediss"))
+        return;
+    std::string const field = "option " + name;
+    if (name != "db")
         refuse_url("option", name, "must be one of connect_timeout, reconnect_backoff, db, tls_...");
-    }
+    if (url.scheme != "redis+unix")
+        refuse_url(field, value, "belongs to redis+unix://; write the database as path: " + url.scheme + "://host/1");
+    config.database = redis::database_from(field, value);
+}
+
+template <class Config>
+void read_login(Config& config, Url const& url)
+{
+    redis::check_url_login(url);
+    config.username = url.user.value_or("");
+    config.password = url.password.value_or("");
 }
 
 } // namespace
@@ -59,14 +77,32 @@ RedisConfig redis_config_from(Url const& url)
 {
     if (url.scheme != "redis" && url.scheme != "rediss" && url.scheme != "redis+unix")
         refuse_url("scheme", url.scheme, "must be redis://, rediss:// or redis+unix://");
-    redis::check_url_login(url);
     RedisConfig config;
-    config.username = url.user.value_or("");
-    config.password = url.password.value_or("");
+    read_login(config, url);
     config.tls.enabled = url.scheme == "rediss";
     read_address(config, url);
     for (auto const& [name, value] : url.options)
         read_option(config, url, name, value);
+    redis::check_config(config);
+    return config;
+}
+
+RedisClusterConfig redis_cluster_config_from(Url const& url)
+{
+    if (url.scheme != "redis+cluster" && url.scheme != "rediss+cluster")
+        refuse_url("scheme", url.scheme, "must be redis+cluster:// or rediss+cluster://");
+    RedisClusterConfig config;
+    read_login(config, url);
+    config.tls.enabled = url.scheme == "rediss+cluster";
+    if (url.hosts.empty())
+        throw std::invalid_argument("store URL: hosts: must be at least one for " + url.scheme + "://");
+    if (url.path.size() > 1)
+        refuse_url("path", url.path.substr(1), "must not be there: a cluster has only database 0");
+    for (auto const& host : url.hosts)
+        config.seeds.push_back({host.name, host.port.value_or(RedisClusterConfig::Seed{}.port)});
+    for (auto const& [name, value] : url.options)
+        if (!read_shared_option(config, name, value, "rediss+cluster"))
+            refuse_url("option", name, "must be one of connect_timeout, reconnect_backoff, tls_...");
     redis::check_config(config);
     return config;
 }

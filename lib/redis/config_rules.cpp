@@ -1,7 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config_rules.hpp"
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
+#include <string>
 
 namespace tenure::redis
 {
@@ -67,6 +71,18 @@ void check_config(RedisConfig const& config)
         if (config.tls.enabled)
             refuse_config(prefix + "tls.enabled", "true", "must be false for a Unix socket");
     }
+    check_login(prefix, config.username, config.password);
+    check_tls(prefix, config.tls);
+    check_limits(prefix, config.connect_timeout, config.reconnect_backoff);
+}
+
+void check_config(RedisClusterConfig const& config)
+{
+    std::string const prefix = "RedisClusterConfig::";
+    if (config.seeds.empty() || config.seeds.size() > 64)
+        refuse_config(prefix + "seeds", std::to_string(config.seeds.size()) + " nodes", "must be from 1 to 64");
+    for (std::size_t i = 0; i < config.seeds.size(); ++i)
+        check_address(prefix + "seeds[" + std::to_string(i) + "].", config.seeds[i].host, config.seeds[i].port);
     check_login(prefix, config.username, config.password);
     check_tls(prefix, config.tls);
     check_limits(prefix, config.connect_timeout, config.reconnect_backoff);

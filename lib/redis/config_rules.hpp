@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/redis_cluster_config.hpp>
 #include <tenure/redis_config.hpp>
 
 #include <chrono>
@@ -13,6 +14,7 @@ namespace tenure::redis
 /** Checks what can be checked without a server.
  *  @throws std::invalid_argument naming field, value and rule; never the password */
 void check_config(RedisConfig const& config);
+void check_config(RedisClusterConfig const& config);
 
 // What configs of other Redis stores have in common with it. `prefix` stands before the names of fields:
 // "RedisConfig::".

@@ -30,7 +30,7 @@ EvictReply read_reply(Node& node, Outcome&& outcome, std::string const& key)
     if (left == -1)
         return Refused{
             errc::foreign_key,
-            node.name() + ": " + key +
+            node.where() + ": " + key +
                 ": has no ttl, so it is not a lease and would never free; delete it by hand if nobody uses it",
             true};
     return Evicted{std::chrono::milliseconds(left)};

@@ -2,46 +2,32 @@
 #include "node.hpp"
 
 #include "server_error.hpp"
+#include "server_version.hpp"
 
 #include <tenure/errc.hpp>
 
-#include <charconv>
 #include <string>
 
 namespace tenure::redis
 {
 
-namespace
-{
-
-struct Version {
-    int major = 0;
-    int minor = 0;
-};
-
-Version version_of(ServerInfo const& server)
-{
-    Version version;
-    char const* const end = server.version.data() + server.version.size();
-    auto const [dot, error] = std::from_chars(server.version.data(), end, version.major);
-    if (error == std::errc{} && dot != end && *dot == '.')
-        std::from_chars(dot + 1, end, version.minor);
-    return version;
-}
-
-bool at_least(ServerInfo const& server, int major, int minor)
-{
-    auto const version = version_of(server);
-    return version.major > major || (version.major == major && version.minor >= minor);
-}
-
-} // namespace
-
-Node::Node(std::shared_ptr<Runtime> runtime, std::shared_ptr<Route> route, std::string name)
+Node::Node(std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, std::string name, Audience audience)
     : runtime_(std::move(runtime))
     , route_(std::move(route))
     , name_(std::move(name))
+    , audience_(audience)
 {
+}
+
+std::string Node::where() const
+{
+    auto const place = route_->place();
+    return place.empty() ? name_ : name_ + " at " + place;
+}
+
+bool Node::announces_in_shard() const noexcept
+{
+    return audience_ == Audience::shard && has_sharded_channels(route_->server());
 }
 
 Refused Node::refuse(resp::Value const& error, std::string_view what)
@@ -53,8 +39,7 @@ Refused Node::refuse(ServerError const& error, std::string_view what)
 {
     if (error.reconnect)
         route_->reconnect();
-    auto const& address = route_->server().address;
-    return refused(error, address.empty() ? name_ : name_ + " at " + address, what);
+    return refused(error, where(), what);
 }
 
 void Node::publish_refused(std::string_view channel)
@@ -63,8 +48,9 @@ void Node::publish_refused(std::string_view channel)
     if (std::exchange(publish_refusal_logged_, true))
         return;
     runtime_->log(
-        LogLevel::warning, name_ + ": may not announce releases on " + std::string(channel) +
-                               ", so waiters elsewhere wake later; grant +publish and &" + std::string(channel) +
+        LogLevel::warning, where() + ": may not announce releases on " + std::string(channel) +
+                               ", so waiters elsewhere wake later; grant " +
+                               (announces_in_shard() ? "+spublish" : "+publish") + " and &" + std::string(channel) +
                                ", or switch wake-ups off");
 }
 
@@ -92,7 +78,7 @@ bool Node::has_set_ifeq() const noexcept
 Unknown nonsense(Node& node, std::string_view what)
 {
     node.route()->distrust("a reply that makes no sense");
-    return {errc::protocol_error, node.name() + ": " + std::string(what) + ": the reply makes no sense"};
+    return {errc::protocol_error, node.where() + ": " + std::string(what) + ": the reply makes no sense"};
 }
 
 } // namespace tenure::redis

@@ -3,7 +3,7 @@
 
 #include "connection.hpp"
 #include "range_cache.hpp"
-#include "route.hpp"
+#include "way.hpp"
 
 #include <tenure/backend.hpp>
 #include <tenure/runtime.hpp>
@@ -17,16 +17,28 @@
 namespace tenure::redis
 {
 
-/** One server as the operations on it see it. Shared by the operations under way; everything belongs to the strand. */
+/** One server, or the nodes that serve one hash slot, as the operations see it. Shared by the operations under way;
+ * everything belongs to the strand. */
 class Node
 {
 public:
-    Node(std::shared_ptr<Runtime> runtime, std::shared_ptr<Route> route, std::string name);
+    /// where releases are announced: to all who subscribe, or in a cluster (Redis 7) through the channel's own shard
+    enum class Audience { everywhere, shard };
+
+    Node(
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, std::string name,
+        Audience audience = Audience::everywhere);
 
     [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
-    [[nodiscard]] std::shared_ptr<Route> const& route() const noexcept { return route_; }
+    [[nodiscard]] std::shared_ptr<Way> const& route() const noexcept { return route_; }
     [[nodiscard]] RangeCache& ranges() noexcept { return ranges_; }
+    /** The store, without secrets. */
     [[nodiscard]] std::string const& name() const noexcept { return name_; }
+    /** For errors and logs: the store, and which of its servers answered last where there are several. */
+    [[nodiscard]] std::string where() const;
+
+    /** SPUBLISH instead of PUBLISH: wanted, and the server has it. */
+    [[nodiscard]] bool announces_in_shard() const noexcept;
 
     /** Understands an error reply, and connects anew where it says that the server is the wrong one for now. */
     [[nodiscard]] Refused refuse(resp::Value const& error, std::string_view what);
@@ -61,10 +73,11 @@ public:
 
 private:
     std::shared_ptr<Runtime> runtime_;
-    std::shared_ptr<Route> route_;
+    std::shared_ptr<Way> route_;
     RangeCache ranges_;
     /// without secrets
     std::string name_;
+    Audience audience_;
     /// generations of the route; 0: none yet
     std::uint64_t publish_refused_in_ = 0;
     std::uint64_t native_refused_in_ = 0;

@@ -20,6 +20,11 @@ namespace
 
 constexpr std::size_t releases_per_call = 100;
 
+Script const& script_for(Node const& node)
+{
+    return node.announces_in_shard() ? scripts::release_in_shard() : scripts::release();
+}
+
 } // namespace
 
 void Releases::add(ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
@@ -76,7 +81,7 @@ void Releases::send_single(Pending pending)
 void Releases::send_script(Pending pending, bool by_text)
 {
     ++under_way_;
-    auto const& script = scripts::release();
+    auto const& script = script_for(*node_);
     auto const& [claim, not_after, wake_ups] = pending.request;
     auto const until = not_after;
     auto const channel = wake_ups && node_->may_publish() ? channel_of(*claim->range) : std::string();
@@ -104,7 +109,7 @@ void Releases::send_script(Batch batch)
     bool any_channel = false;
     keys->add(batch.size());
     ScriptCall call;
-    call.script = &scripts::release();
+    call.script = &script_for(*node_);
     call.not_after = batch.front().request.not_after;
     for (auto const& [request, handler] : batch) {
         keys->add(request.claim->key());

@@ -45,7 +45,7 @@ void Renewals::flush()
         return;
     if (!node_->route()->ready()) {
         NotSent const not_sent{
-            errc::store_unavailable, node_->name() + ": not connected: " + node_->route()->last_error()};
+            errc::store_unavailable, node_->where() + ": not connected: " + node_->route()->last_error()};
         for (auto& pending : all)
             std::move(pending.handler)(RenewReply(not_sent));
         return;

@@ -122,6 +122,23 @@ void Route::close() noexcept
         std::exchange(current_, nullptr)->close();
 }
 
+void Route::give_up() noexcept
+{
+    if (closed_)
+        return;
+    if (other_ != nullptr)
+        std::exchange(other_, nullptr)->give_up();
+    if (current_ != nullptr)
+        std::exchange(current_, nullptr)->give_up();
+    close();
+}
+
+Instant Route::oldest_unanswered() const noexcept
+{
+    auto const first = current_ == nullptr ? Instant::max() : current_->oldest_unanswered();
+    return other_ == nullptr ? first : std::min(first, other_->oldest_unanswered());
+}
+
 std::shared_ptr<Connection> Route::make_connection(std::string_view purpose)
 {
     auto connection = connect_(purpose);

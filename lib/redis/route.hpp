@@ -2,6 +2,7 @@
 #pragma once
 
 #include "connection.hpp"
+#include "way.hpp"
 
 #include <tenure/runtime.hpp>
 
@@ -26,7 +27,7 @@ using ConnectionFactory = std::function<std::shared_ptr<Connection>(std::string_
  * it may bring grants that must be given back, and closed when it has nothing to say any more or a ttl later. Whichever
  * of the two works is used.
  */
-class Route : public std::enable_shared_from_this<Route>
+class Route final : public Way, public std::enable_shared_from_this<Route>
 {
     struct Private {
         explicit Private() = default;
@@ -37,23 +38,17 @@ public:
     Route(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect);
     Route(Route const&) = delete;
     Route& operator=(Route const&) = delete;
-    ~Route();
+    ~Route() override;
 
-    /** Sends a command over the connection that works. The handler is called on the strand, once, never inside this
-     * call. */
-    void execute(resp::Command command, Instant not_after, OutcomeHandler handler);
+    /** Sends a command over the connection that works. */
+    void execute(resp::Command command, Instant not_after, OutcomeHandler handler) override;
 
-    /** True if a command given now would be written at once. */
-    [[nodiscard]] bool ready();
-
-    /** Why not, for a person. */
-    [[nodiscard]] std::string last_error() const;
-
-    /** What the last handshake told; all empty before the first. */
-    [[nodiscard]] ServerInfo const& server() const noexcept { return server_; }
-
-    /** Grows with each handshake: what was learned about one connection need not hold for the next. */
-    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+    [[nodiscard]] bool ready() override;
+    [[nodiscard]] std::string last_error() const override;
+    [[nodiscard]] ServerInfo const& server() const noexcept override { return server_; }
+    /** Grows with each handshake. */
+    [[nodiscard]] std::uint64_t generation() const noexcept override { return generation_; }
+    [[nodiscard]] std::string place() const override { return server_.address; }
 
     /** Called whenever the server becomes reachable (again). */
     void on_reachable(std::function<void()> handler) { on_reachable_ = std::move(handler); }
@@ -61,19 +56,20 @@ public:
     /** The shortest ttl held; zero: none. */
     void shortest_ttl(std::chrono::milliseconds ttl);
 
-    /** Notes a ttl in use: for the longest of them a silent connection is still read. */
-    void note_ttl(std::chrono::milliseconds ttl) noexcept;
+    void note_ttl(std::chrono::milliseconds ttl) noexcept override;
 
-    /** Connects anew, resolving the name again: the server said that it is the wrong one for now (a replica, still
-     * loading). Does nothing if that was done a moment ago. */
-    void reconnect();
+    /** Connects anew, resolving the name again. Does nothing if that was done a moment ago. */
+    void reconnect() override;
+    void distrust(std::string_view what) override;
 
-    /** Drops what is connected and connects anew: a reply made no sense, so replies and requests may have come apart.
-     */
-    void distrust(std::string_view what);
+    /** When the oldest unanswered request was written; Instant::max() if there is none. */
+    [[nodiscard]] Instant oldest_unanswered() const noexcept;
 
     /** Ends both connections; from now on everything is answered `not_sent`. */
     void close() noexcept;
+
+    /** The same where nobody closed the store: what is under way ends as that of a connection that was lost. */
+    void give_up() noexcept;
 
 private:
     [[nodiscard]] std::shared_ptr<Connection> make_connection(std::string_view purpose);

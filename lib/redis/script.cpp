@@ -2,8 +2,8 @@
 #include "script.hpp"
 
 #include "mutation.hpp"
-#include "route.hpp"
 #include "sha1.hpp"
+#include "way.hpp"
 
 #include <string_view>
 #include <utility>
@@ -32,11 +32,11 @@ Script::Script(std::string source)
 {
 }
 
-void run_script_once(Route& route, ScriptCall const& call, bool by_text, OutcomeHandler handler)
+void run_script_once(Way& way, ScriptCall const& call, bool by_text, OutcomeHandler handler)
 {
     auto command =
         by_text ? command_of(call, "EVAL", call.script->text) : command_of(call, "EVALSHA", call.script->sha);
-    route.execute(std::move(command), call.not_after, std::move(handler));
+    way.execute(std::move(command), call.not_after, std::move(handler));
 }
 
 bool is_unknown_script(Outcome const& outcome)
@@ -44,12 +44,12 @@ bool is_unknown_script(Outcome const& outcome)
     return outcome.delivery == Delivery::answered && outcome.reply.error_word() == "NOSCRIPT";
 }
 
-void run_script(std::shared_ptr<Route> const& route, ScriptCall call, OutcomeHandler handler)
+void run_script(std::shared_ptr<Way> const& way, ScriptCall call, OutcomeHandler handler)
 {
     auto shared = std::make_shared<ScriptCall const>(std::move(call));
-    run_script_once(*route, *shared, false, [route, shared, handler = std::move(handler)](Outcome outcome) mutable {
+    run_script_once(*way, *shared, false, [way, shared, handler = std::move(handler)](Outcome outcome) mutable {
         if (is_unknown_script(outcome) && !mutated(Mutant::script_not_sent_again))
-            run_script_once(*route, *shared, true, std::move(handler));
+            run_script_once(*way, *shared, true, std::move(handler));
         else
             std::move(handler)(std::move(outcome));
     });

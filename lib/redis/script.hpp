@@ -13,7 +13,7 @@
 namespace tenure::redis
 {
 
-class Route;
+class Way;
 
 /** A Lua script and the name under which servers cache it. */
 struct Script {
@@ -36,12 +36,12 @@ struct ScriptCall {
 };
 
 /** Runs the script by its name, or by its text. */
-void run_script_once(Route& route, ScriptCall const& call, bool by_text, OutcomeHandler handler);
+void run_script_once(Way& way, ScriptCall const& call, bool by_text, OutcomeHandler handler);
 
 /** The server does not know the script by its name: nothing has run. */
 [[nodiscard]] bool is_unknown_script(Outcome const& outcome);
 
 /** Runs the script by its name and, where the server does not know it (NOSCRIPT: nothing has run), by its text. */
-void run_script(std::shared_ptr<Route> const& route, ScriptCall call, OutcomeHandler handler);
+void run_script(std::shared_ptr<Way> const& way, ScriptCall call, OutcomeHandler handler);
 
 } // namespace tenure::redis

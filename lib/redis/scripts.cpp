@@ -276,6 +276,15 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return {0, token}
 )";
 
+// Through the channel's own shard: nodes that serve other slots have nothing to do with it.
+std::string with_spublish(std::string text)
+{
+    constexpr std::string_view plain = "'PUBLISH'";
+    for (auto at = text.find(plain); at != std::string::npos; at = text.find(plain, at + plain.size()))
+        text.replace(at, plain.size(), "'SPUBLISH'");
+    return text;
+}
+
 std::string join(std::initializer_list<std::string_view> parts)
 {
     std::string text;
@@ -338,9 +347,21 @@ Script const& release()
     return script;
 }
 
+Script const& release_in_shard()
+{
+    static Script const script(with_spublish(join({release_text})));
+    return script;
+}
+
 Script const& withdraw()
 {
     static Script const script(join({withdraw_text}));
+    return script;
+}
+
+Script const& withdraw_in_shard()
+{
+    static Script const script(with_spublish(join({withdraw_text})));
     return script;
 }
 

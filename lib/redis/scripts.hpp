@@ -36,9 +36,15 @@ namespace tenure::redis::scripts
  */
 [[nodiscard]] Script const& release();
 
+/** The same with SPUBLISH: the channels must be in the hash slot of the keys. */
+[[nodiscard]] Script const& release_in_shard();
+
 /** Deletes whichever of KEYS bear the owner. ARGV: owner, channel or "". Answers the number deleted as text, with "!"
  * behind it where publishing was refused. */
 [[nodiscard]] Script const& withdraw();
+
+/** The same with SPUBLISH. */
+[[nodiscard]] Script const& withdraw_in_shard();
 
 /** Describes those of KEYS that exist. ARGV: what surrounds a key in its fence key's name. Answers server time in
  * microseconds, then for each: index from 0, value (its first 1024 bytes; false for another type), remaining ms or -1,

@@ -132,7 +132,9 @@ ServerError classify(std::string_view reply)
 bool concerns_single_key(ServerError const& error) noexcept
 {
     return error.error == errc::permission_denied || error.error == errc::foreign_key ||
-           error.error == errc::wrong_server || (error.error == errc::store_refused && error.words.starts_with("ERR"));
+           error.error == errc::wrong_server ||
+           (error.error == errc::store_refused &&
+            (error.words.starts_with("ERR") || error.words.starts_with("TRYAGAIN")));
 }
 
 Refused refused(ServerError const& error, std::string_view where, std::string_view what)

@@ -27,7 +27,8 @@ struct ServerError {
 /** Reads an error reply, with or without the leading word, also as scripts of Redis 6 and 7 pass it on. */
 [[nodiscard]] ServerError classify(std::string_view reply);
 
-/** True for the errors that concern a single key or permission, so that other keys of the same call may fare better. */
+/** True for the errors that concern a single key or permission, so that other keys of the same call may fare better;
+ * also where the keys of a call are at two nodes of a cluster for now, and each alone is at one. */
 [[nodiscard]] bool concerns_single_key(ServerError const& error) noexcept;
 
 /** `where` names the server, `what` the key or range: "redis://host:6379/0: thread_id_lock:0..15: NOPERM ...; grant

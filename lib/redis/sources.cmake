@@ -7,6 +7,23 @@ target_sources(
     redis/backend.cpp
     redis/claim.cpp
     redis/claim_reply.cpp
+    redis/claim_survey.cpp
+    redis/cluster/announcer.cpp
+    redis/cluster/backend.cpp
+    redis/cluster/cluster.cpp
+    redis/cluster/cluster_subscriber.cpp
+    redis/cluster/examine_cluster.cpp
+    redis/cluster/hash_slot.cpp
+    redis/cluster/members.cpp
+    redis/cluster/redirect.cpp
+    redis/cluster/slot_map.cpp
+    redis/cluster/slot_nodes.cpp
+    redis/cluster/slot_way.cpp
+    redis/cluster/spread_claim.cpp
+    redis/cluster/spread_inspect.cpp
+    redis/cluster/spread_look.cpp
+    redis/cluster/spread_withdraw.cpp
+    redis/cluster/topology.cpp
     redis/config_from_url.cpp
     redis/config_rules.cpp
     redis/connection.cpp
@@ -40,6 +57,7 @@ target_sources(
     redis/sentinel/sentinel_reply.cpp
     redis/sentinel/switch_watch.cpp
     redis/server_error.cpp
+    redis/server_version.cpp
     redis/sha1.cpp
     redis/stream.cpp
     redis/stream_dial.cpp

@@ -3,6 +3,7 @@
 
 #include "mutation.hpp"
 #include "server_error.hpp"
+#include "server_version.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -82,7 +83,7 @@ std::unique_ptr<Watch> Subscriber::watch(std::string channel, Handler handler)
         tell_later(shared, WatchEvent::unavailable);
     if (connection_ == nullptr)
         open();
-    else if (entry.state == State::wanted && connection_->ready())
+    else if ((entry.state == State::wanted || entry.state == State::moved) && connection_->ready())
         subscribe(channel);
     return std::make_unique<Entry>(weak_from_this(), std::move(channel), std::move(shared));
 }
@@ -120,7 +121,7 @@ void Subscriber::subscribe(std::string const& name)
     channels_[name].state = State::asked;
     // The connection is ready: the command is written now or never.
     connection_->execute(
-        resp::Command("SUBSCRIBE", name), runtime_->now() + period,
+        resp::Command(in_shards() ? "SSUBSCRIBE" : "SUBSCRIBE", name), runtime_->now() + period,
         [weak = weak_from_this(), name, number = connection_number_](Outcome outcome) {
             if (auto const self = weak.lock())
                 self->subscribed(name, number, std::move(outcome));
@@ -142,6 +143,10 @@ void Subscriber::subscribed(std::string const& name, std::uint64_t connection, O
         tell(name, WatchEvent::in_force);
         return;
     }
+    if (in_shards() && outcome.reply.error_word() == "MOVED") {
+        moved_away(name, outcome.reply);
+        return;
+    }
     auto const error = classify(outcome.reply.as_string());
     if (!error.fatal) {
         // The server is in trouble for now: asked again at the next look.
@@ -151,9 +156,9 @@ void Subscriber::subscribed(std::string const& name, std::uint64_t connection, O
     found->second.state = State::refused;
     if (!std::exchange(refusal_logged_, true))
         runtime_->log(
-            LogLevel::warning, server_name_ + ": may not subscribe to " + name +
-                                   ", so waiters poll and wake later; grant +subscribe and &" + name + " (" +
-                                   error.words + ")");
+            LogLevel::warning,
+            server_name_ + ": may not subscribe to " + name + ", so waiters poll and wake later; grant " +
+                (in_shards() ? "+ssubscribe" : "+subscribe") + " and &" + name + " (" + error.words + ")");
     tell(name, WatchEvent::unavailable);
 }
 
@@ -166,6 +171,9 @@ void Subscriber::state_changed(std::uint64_t connection, ConnectionState state)
         return;
     }
     probing_ = false;
+    std::erase_if(channels_, [](auto const& entry) {
+        return entry.second.state == State::moved && entry.second.watchers.empty();
+    });
     std::vector<std::string> names;
     for (auto& [name, channel] : channels_) {
         // Permissions may have changed with the server: what was refused is asked once on each connection.
@@ -179,8 +187,31 @@ void Subscriber::state_changed(std::uint64_t connection, ConnectionState state)
 void Subscriber::pushed(resp::Value const& push)
 {
     auto const parts = push.elements();
-    if (parts.size() == 3 && parts[0].as_string() == "message" && !mutated(Mutant::hint_dropped))
+    if (parts.size() != 3)
+        return;
+    auto const kind = parts[0].as_string();
+    if ((kind == "message" || kind == "smessage") && !mutated(Mutant::hint_dropped))
         tell(std::string(parts[1].as_string()), WatchEvent::hint);
+    else if (kind == "sunsubscribe" && moved_)
+        // also the answer to nobody's question: the slot has gone to another node
+        moved_away(std::string(parts[1].as_string()), push);
+}
+
+bool Subscriber::in_shards() const
+{
+    return moved_ && connection_ != nullptr && has_sharded_channels(connection_->server());
+}
+
+void Subscriber::moved_away(std::string const& name, resp::Value const& said)
+{
+    auto const found = channels_.find(name);
+    if (found == channels_.end() || found->second.state == State::moved)
+        return;
+    if (std::exchange(found->second.state, State::moved) == State::in_force)
+        tell(name, WatchEvent::interrupted);
+    // a copy: whoever is told may end this
+    if (auto const handler = moved_)
+        handler(name, said);
 }
 
 void Subscriber::interrupted()
@@ -189,7 +220,7 @@ void Subscriber::interrupted()
     for (auto& [name, channel] : channels_) {
         if (channel.state == State::in_force)
             names.push_back(name);
-        if (channel.state != State::refused)
+        if (channel.state != State::refused && channel.state != State::moved)
             channel.state = State::wanted;
     }
     for (auto const& name : names)
@@ -246,7 +277,8 @@ void Subscriber::tick()
         auto const& [name, channel] = *entry;
         bool const idle = channel.watchers.empty() && now >= channel.idle_since + linger;
         if (idle && channel.state == State::in_force && connection_->ready())
-            connection_->execute(resp::Command("UNSUBSCRIBE", name), now + period, [](Outcome const&) {});
+            connection_->execute(
+                resp::Command(in_shards() ? "SUNSUBSCRIBE" : "UNSUBSCRIBE", name), now + period, [](Outcome const&) {});
         entry = idle ? channels_.erase(entry) : std::next(entry);
     }
     if (channels_.empty()) {
@@ -272,7 +304,7 @@ void Subscriber::tick()
         if (in_force != channels_.end()) {
             probing_ = true;
             connection_->execute(
-                resp::Command("SUBSCRIBE", in_force->first), now + period,
+                resp::Command(in_shards() ? "SSUBSCRIBE" : "SUBSCRIBE", in_force->first), now + period,
                 [weak = weak_from_this(), number = connection_number_](Outcome const&) {
                     if (auto const self = weak.lock(); self && self->connection_number_ == number)
                         self->probing_ = false;

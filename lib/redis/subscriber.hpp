@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tenure::redis
@@ -39,6 +40,14 @@ public:
     Subscriber& operator=(Subscriber const&) = delete;
     ~Subscriber();
 
+    /** From now on channels belong to hash slots of a cluster, and are subscribed with SSUBSCRIBE where the server has
+     * it (Redis 7). `moved` is told of a channel that is at another node, and what this one said; it is not asked for
+     * here again before somebody else watches it. */
+    void use_shards(std::function<void(std::string const& channel, resp::Value const& said)> moved)
+    {
+        moved_ = std::move(moved);
+    }
+
     /** Subscribes; destroying what is returned ends it. */
     [[nodiscard]] std::unique_ptr<Watch> watch(std::string channel, Handler handler);
 
@@ -47,7 +56,14 @@ public:
 
 private:
     class Entry;
-    enum class State { wanted, asked, in_force, refused };
+    enum class State {
+        wanted,
+        asked,
+        in_force,
+        refused,
+        /// at another node of the cluster
+        moved
+    };
     struct Channel {
         State state = State::wanted;
         std::vector<std::weak_ptr<Handler>> watchers;
@@ -61,6 +77,8 @@ private:
     void state_changed(std::uint64_t connection, ConnectionState state);
     void pushed(resp::Value const& push);
     void interrupted();
+    [[nodiscard]] bool in_shards() const;
+    void moved_away(std::string const& name, resp::Value const& said);
     void tell(std::string const& name, WatchEvent event);
     void tell_later(std::weak_ptr<Handler> handler, WatchEvent event);
     void watcher_gone(std::string const& name, Handler const* handler);
@@ -70,6 +88,8 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     ConnectionFactory connect_;
+    /// unset: one server
+    std::function<void(std::string const&, resp::Value const&)> moved_;
     /// for the log
     std::string server_name_;
     /// null while nobody watches

@@ -32,7 +32,7 @@ public:
     void call_page()
     {
         ScriptCall call;
-        call.script = &scripts::withdraw();
+        call.script = node_->announces_in_shard() ? &scripts::withdraw_in_shard() : &scripts::withdraw();
         call.keys = node_->ranges().keys(request_.range, page_);
         call.values.add(request_.owner).add(node_->may_publish() ? std::string_view(channel_) : std::string_view());
         call.not_after = request_.not_after;

@@ -19,7 +19,7 @@ TEST_CASE("claims take the free keys of a range in order, and are busy when none
 {
     Conformance test;
     auto const client = test.client();
-    auto const range = numbered_keys("pool:", 3);
+    auto const range = test.pool("pool:", 3);
     for (std::uint32_t i = 0; i < 3; ++i)
         CHECK(expect<Granted>(client->claim(test.request(*client, range, owner(i), Conformance::long_ttl))).index == i);
     auto const busy = expect<Busy>(client->claim(test.request(*client, range, owner(9), 5s)));
@@ -29,15 +29,15 @@ TEST_CASE("claims take the free keys of a range in order, and are busy when none
         CHECK(*busy.earliest_expiry <= Conformance::long_ttl);
     }
     // another range is another matter
-    CHECK(expect<Granted>(client->claim(test.request(*client, numbered_keys("other:", 2), owner(9), 5s))).index == 0);
-    CHECK(expect<Granted>(client->claim(test.request(*client, named_key("pool"), owner(9), 5s))).index == 0);
+    CHECK(expect<Granted>(client->claim(test.request(*client, test.pool("other:", 2), owner(9), 5s))).index == 0);
+    CHECK(expect<Granted>(client->claim(test.request(*client, test.lock("pool"), owner(9), 5s))).index == 0);
 }
 
 TEST_CASE("a key that was freed in the middle is the next one to be taken", "[claim]")
 {
     Conformance test;
     auto const client = test.client();
-    auto const range = numbered_keys("pool:", 4);
+    auto const range = test.pool("pool:", 4);
     std::vector<ClaimPtr> held;
     for (unsigned i = 0; i < 4; ++i)
         held.push_back(claim_of(
@@ -45,14 +45,14 @@ TEST_CASE("a key that was freed in the middle is the next one to be taken", "[cl
             expect<Granted>(client->claim(test.request(*client, range, owner(i), Conformance::long_ttl)))));
     expect<Released>(client->release(held[1]));
     CHECK(expect<Granted>(client->claim(test.request(*client, range, owner(7), 5s))).index == 1);
-    CHECK(test.subject->value("pool:1") == owner(7));
+    CHECK(test.value("pool:1") == owner(7));
 }
 
 TEST_CASE("clients that ask at the same time never share a key", "[claim]")
 {
     Conformance test;
     constexpr unsigned keys = 20;
-    auto const range = numbered_keys("pool:", keys);
+    auto const range = test.pool("pool:", keys);
     auto const first = test.client();
     auto const second = test.client();
     std::map<std::uint32_t, std::string> holders;
@@ -72,7 +72,7 @@ TEST_CASE("a claim that is repeated finds its own key, wherever it is, and takes
 {
     Conformance test;
     auto const client = test.client();
-    auto const range = numbered_keys("pool:", 3);
+    auto const range = test.pool("pool:", 3);
     auto const earliest = client->now();
     auto const before = claim_of(
         range, owner(1), expect<Granted>(client->claim(test.request(*client, range, owner(1), Conformance::long_ttl))));
@@ -88,14 +88,14 @@ TEST_CASE("a claim that is repeated finds its own key, wherever it is, and takes
     CHECK(again.fencing_token >= mine.fencing_token);
     CHECK(again.since >= earliest);
     CHECK(again.since <= client->now());
-    CHECK_FALSE(test.subject->value("pool:0"));
+    CHECK_FALSE(test.value("pool:0"));
 }
 
 TEST_CASE("a repeated claim that finds nothing of its own takes the first free key", "[claim]")
 {
     Conformance test;
     auto const client = test.client();
-    auto const range = numbered_keys("pool:", 2);
+    auto const range = test.pool("pool:", 2);
     expect<Granted>(client->claim(test.request(*client, range, owner(1), Conformance::long_ttl)));
     auto repeated = test.request(*client, range, owner(2), Conformance::long_ttl);
     repeated.earliest_attempt = client->now();
@@ -108,11 +108,11 @@ TEST_CASE("the ttl of a grant counts from before the request", "[claim][time]")
     auto const client = test.client();
     auto const before = client->now();
     auto const granted =
-        expect<Granted>(client->claim(test.request(*client, named_key("lock"), owner(1), Conformance::long_ttl)));
+        expect<Granted>(client->claim(test.request(*client, test.lock("lock"), owner(1), Conformance::long_ttl)));
     CHECK(granted.since >= before);
     CHECK(granted.since <= client->now());
     CHECK(granted.ttl >= Conformance::long_ttl);
-    CHECK(test.subject->value("lock") == owner(1));
+    CHECK(test.value("lock") == owner(1));
 }
 
 TEST_CASE("an expired key is free again, not before its ttl and soon after it", "[claim][time]")
@@ -120,7 +120,7 @@ TEST_CASE("an expired key is free again, not before its ttl and soon after it", 
     Conformance test;
     auto const client = test.client();
     auto const ttl = test.subject->short_ttl();
-    auto const range = named_key("lock");
+    auto const range = test.lock("lock");
     auto const granted = expect<Granted>(client->claim(test.request(*client, range, owner(1), ttl)));
     for (;;) {
         auto const asked = client->now();
@@ -139,7 +139,7 @@ TEST_CASE("fencing tokens of a key rise with every grant, and are 0 where they a
     Conformance test;
     auto const client = test.client();
     auto const other = test.client();
-    auto const range = named_key("lock");
+    auto const range = test.lock("lock");
     std::uint64_t last = 0;
     for (unsigned i = 0; i < 6; ++i) {
         auto& asker = i % 2 == 0 ? *client : *other;
@@ -164,26 +164,26 @@ TEST_CASE("somebody else's value under a key is passed over and left alone", "[c
 {
     Conformance test;
     auto const client = test.client();
-    test.subject->overwrite("pool:0", "somebody else", Conformance::long_ttl);
-    auto const range = numbered_keys("pool:", 2);
+    test.overwrite("pool:0", "somebody else", Conformance::long_ttl);
+    auto const range = test.pool("pool:", 2);
     CHECK(expect<Granted>(client->claim(test.request(*client, range, owner(1), Conformance::long_ttl))).index == 1);
     expect<Busy>(client->claim(test.request(*client, range, owner(2), 5s)));
-    CHECK(test.subject->value("pool:0") == "somebody else");
+    CHECK(test.value("pool:0") == "somebody else");
 }
 
 TEST_CASE("a request whose time is over before it is written leaves nothing", "[claim][time]")
 {
     Conformance test;
     auto const client = test.client();
-    auto request = test.request(*client, named_key("lock"), owner(1), Conformance::long_ttl);
+    auto request = test.request(*client, test.lock("lock"), owner(1), Conformance::long_ttl);
     request.not_after = client->now() - 1ms;
     auto const reply = client->claim(request);
     // a store without a connection to wait for may grant at once; whoever gets no grant must find nothing held
     if (std::holds_alternative<Granted>(reply))
-        CHECK(test.subject->value("lock") == owner(1));
+        CHECK(test.value("lock") == owner(1));
     else {
         expect<NotSent>(reply);
-        CHECK_FALSE(test.subject->value("lock"));
+        CHECK_FALSE(test.value("lock"));
     }
 }
 

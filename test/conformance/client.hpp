@@ -5,7 +5,11 @@
 #include "integration/live_backend.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace tenure::test
 {
@@ -13,6 +17,19 @@ namespace tenure::test
 /** One test case's store, and the clients that it needs. */
 struct Conformance {
     std::unique_ptr<Subject> subject = make_subject();
+
+    [[nodiscard]] std::string key(std::string const& name) const { return subject->tag() + name; }
+    [[nodiscard]] KeyRangePtr lock(std::string const& name) const { return named_key(key(name)); }
+    [[nodiscard]] KeyRangePtr pool(std::string const& prefix, std::uint32_t count) const
+    {
+        return numbered_keys(key(prefix), count);
+    }
+    /** The owner under a key of the suite; unset if it is free. */
+    [[nodiscard]] std::optional<std::string> value(std::string const& name) const { return subject->value(key(name)); }
+    void overwrite(std::string const& name, std::string const& value, std::chrono::milliseconds ttl) const
+    {
+        subject->overwrite(key(name), value, ttl);
+    }
 
     [[nodiscard]] std::unique_ptr<LiveBackend> client() const
     {

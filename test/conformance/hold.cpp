@@ -20,7 +20,7 @@ namespace
 struct Held {
     Conformance test;
     std::unique_ptr<LiveBackend> client = test.client();
-    KeyRangePtr range = numbered_keys("pool:", 4);
+    KeyRangePtr range = test.pool("pool:", 4);
 
     [[nodiscard]] ClaimPtr take(unsigned number, std::chrono::milliseconds ttl = Conformance::long_ttl) const
     {
@@ -107,7 +107,7 @@ TEST_CASE("releases that are asked for together get their own answers", "[releas
     expect<NotOwner>(replies[1]);
     expect<Released>(replies[2]);
     expect<Released>(replies[3]);
-    CHECK(held.test.subject->value("pool:1") == "a thief");
+    CHECK(held.test.value("pool:1") == "a thief");
 }
 
 TEST_CASE("a withdrawal frees whatever bears the owner, and answers the same where nothing does", "[withdraw]")
@@ -119,7 +119,7 @@ TEST_CASE("a withdrawal frees whatever bears the owner, and answers the same whe
     CHECK_FALSE(held.test.subject->value(mine->key()));
     CHECK(held.test.subject->value(other->key()) == other->owner);
     expect<Released>(held.client->withdraw(held.range, owner(2)));
-    expect<Released>(held.client->withdraw(numbered_keys("nobody:", 3), owner(2)));
+    expect<Released>(held.client->withdraw(held.test.pool("nobody:", 3), owner(2)));
 }
 
 TEST_CASE("handlers are called once, and never inside the call", "[handlers]")

@@ -25,6 +25,9 @@ public:
     /** One more client of the store. */
     [[nodiscard]] virtual std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) = 0;
 
+    /** What stands in front of all keys of the suite: a hash tag, where the store puts keys with one tag together. */
+    [[nodiscard]] virtual std::string tag() const { return {}; }
+
     /** A ttl that the store can grant and a test can wait for. */
     [[nodiscard]] virtual std::chrono::milliseconds short_ttl() const { return std::chrono::milliseconds{400}; }
     /** How long after its ttl a key may still be held. */

@@ -27,6 +27,8 @@ void try_url(std::string const& text, std::string_view secret)
         tenure::check_scheme(url);
         if (url.scheme.ends_with("+sentinel"))
             static_cast<void>(tenure::redis_sentinel_config_from(url));
+        else if (url.scheme.ends_with("+cluster"))
+            static_cast<void>(tenure::redis_cluster_config_from(url));
         else if (url.scheme != "memory")
             static_cast<void>(tenure::redis_config_from(url));
     } catch (std::invalid_argument const& error) {

@@ -176,7 +176,8 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
         "redis://host/zero", "redis://host?colour=red", "redis://host?connect_timeout=5", "redis://user@host",
         "redis://host?tls_ca=x", "redis://host#1", "redis+unix://host/run/redis.sock", "redis+sentinel://host",
         "redis+sentinel:///name", "redis+sentinel://host/name?colour=red", "redis+sentinel://host/name?tls_ca=x",
-        "redis+sentinel://host/name?sentinel_tls_ca=x");
+        "redis+sentinel://host/name?sentinel_tls_ca=x", "redis+cluster://host/1", "redis+cluster://host?db=1",
+        "redis+cluster://host?tls_ca=x", "redis+cluster://");
     CAPTURE(url);
     CHECK(documented(refusal([&] { static_cast<void>(connect(context.get_executor(), url)); })));
 }

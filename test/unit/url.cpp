@@ -132,6 +132,30 @@ TEST_CASE("schemes that are planned are told from schemes that nobody knows", "[
     CHECK_NOTHROW(tenure::check_scheme(tenure::parse_url("memory://")));
 }
 
+TEST_CASE("cluster URLs become a configuration with every node they name", "[url]")
+{
+    auto const config = tenure::redis_cluster_config_from(
+        tenure::parse_url("rediss+cluster://user:secret@one:7001,[::1],three/?tls_ca=/ca.pem&connect_timeout=300ms"));
+    REQUIRE(config.seeds.size() == 3);
+    CHECK(config.seeds[0].host == "one");
+    CHECK(config.seeds[0].port == 7001);
+    CHECK(config.seeds[1].host == "::1");
+    CHECK(config.seeds[1].port == 6379);
+    CHECK(config.seeds[2].host == "three");
+    CHECK(config.username == "user");
+    CHECK(config.password == "secret");
+    CHECK(config.tls.enabled);
+    CHECK(config.tls.ca_file == "/ca.pem");
+    CHECK(config.connect_timeout == 300ms);
+
+    CHECK_FALSE(tenure::redis_cluster_config_from(tenure::parse_url("redis+cluster://host")).tls.enabled);
+    CHECK_NOTHROW(tenure::check_scheme(tenure::parse_url("redis+cluster://host")));
+    for (std::string const url :
+         {"redis+cluster://", "redis+cluster://host/1", "redis+cluster://host?db=1", "redis+cluster://host?tls_ca=/ca",
+          "redis+cluster://user@host", "redis+cluster://host?connect_timeout=1ms", "redis://host"})
+        CHECK_THROWS_AS(tenure::redis_cluster_config_from(tenure::parse_url(url)), std::invalid_argument);
+}
+
 TEST_CASE("redis URLs become a configuration", "[url]")
 {
     auto const config =

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tenure::redis::resp
 {
@@ -131,6 +132,9 @@ public:
         return *this;
     }
 
+    /** The same command once more, for a server that it may have to be sent to as well. */
+    [[nodiscard]] Command copy() const { return Command(arguments_, reply_bytes_, answer_); }
+
     /** Makes room for what will be added. */
     void reserve(std::size_t bytes) { arguments_.reserve(bytes); }
 
@@ -190,6 +194,13 @@ public:
     }
 
 private:
+    Command(EncodedArguments arguments, std::size_t reply_bytes, Answer answer)
+        : arguments_(std::move(arguments))
+        , reply_bytes_(reply_bytes)
+        , answer_(answer)
+    {
+    }
+
     static constexpr std::size_t encoded_at_most(std::string_view argument) noexcept
     {
         return argument.size() + (argument.size() < 100 ? 7 : 24);

@@ -1,0 +1,40 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/redis_config.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenure
+{
+
+/** A Redis Cluster (Redis 6 or newer, or Valkey). */
+struct RedisClusterConfig {
+    struct Seed {
+        /// host name or address
+        std::string host = "127.0.0.1";
+        /// 1..65535; with TLS the node's TLS port
+        std::uint16_t port = 6379;
+    };
+    /// nodes to ask first, 1 to 64 of them; any node will do, a replica too. The cluster tells the others, and those
+    /// that it tells are used with the same user, password and TLS options. Give several: one of them must be up at the
+    /// start
+    std::vector<Seed> seeds = {};
+    /// empty: the default user
+    std::string username = {};
+    /// empty: no authentication
+    std::string password = {};
+    /// an empty `server_name` means the host by which the cluster names a node, which its certificate must bear: set
+    /// `cluster-announce-hostname` and `cluster-preferred-endpoint-type hostname` there, or put addresses into the
+    /// certificates
+    TlsConfig tls = {};
+    /// of each node: limit of resolve, connect, TLS and login together; milliseconds, 100 and up
+    std::chrono::milliseconds connect_timeout{2000};
+    /// of each node: longest pause between two attempts to connect; milliseconds, 10 and up
+    std::chrono::milliseconds reconnect_backoff{2000};
+};
+
+} // namespace tenure

@@ -1,0 +1,205 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "backend.hpp"
+
+#include "announcer.hpp"
+#include "cluster.hpp"
+#include "cluster_subscriber.hpp"
+#include "examine_cluster.hpp"
+#include "slot_nodes.hpp"
+#include "spread_claim.hpp"
+#include "spread_inspect.hpp"
+#include "spread_withdraw.hpp"
+
+#include "redis/claim.hpp"
+#include "redis/config_rules.hpp"
+#include "redis/connection_factory.hpp"
+#include "redis/inspect.hpp"
+#include "redis/key_names.hpp"
+#include "redis/withdraw.hpp"
+
+#include <functional>
+#include <utility>
+#include <variant>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+/** Hands each request to the hash slot of its keys, or to the parts that work on many slots. Requests under way hold
+ * the parts, never this object, so that dropping it closes the connections. */
+class ClusterBackend final : public Backend
+{
+public:
+    ClusterBackend(std::shared_ptr<Runtime> runtime, ClusterAccess access)
+        : cluster_(Cluster::make(
+              std::move(runtime), std::move(access.connect), std::move(access.seeds), access.tls,
+              std::move(access.name)))
+        , nodes_(std::make_shared<SlotNodes>(cluster_))
+        , subscriber_(std::make_shared<ClusterSubscriber>(cluster_))
+        , announcer_(std::make_shared<Announcer>(nodes_))
+        , username_(std::move(access.username))
+    {
+        cluster_->on_change([weak = std::weak_ptr(subscriber_)] {
+            if (auto const subscriber = weak.lock())
+                subscriber->follow_map();
+        });
+        cluster_->on_channel_moved([weak = std::weak_ptr(subscriber_)](std::string const& channel) {
+            if (auto const subscriber = weak.lock())
+                subscriber->channel_moved(channel);
+        });
+    }
+
+    ClusterBackend(ClusterBackend const&) = delete;
+    ClusterBackend& operator=(ClusterBackend const&) = delete;
+    ~ClusterBackend() override { ClusterBackend::shutdown(); }
+
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        if (auto const slot = shared_slot(*request.range))
+            redis::claim(nodes_->at(*slot).waits, std::move(request), std::move(handler));
+        else
+            spread_claim(nodes_, std::move(request), std::move(handler));
+    }
+
+    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    {
+        auto const slot = hash_slot(request.claim->key());
+        nodes_->at(slot).renewals->add(std::move(request), std::move(handler));
+    }
+
+    void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
+    {
+        auto const& claim = *request.claim;
+        auto const& releases = nodes_->of(*claim.range, claim.index).releases;
+        if (request.wake_ups && announcer_->is_needed(*claim.range, claim.index)) {
+            request.wake_ups = false;
+            handler = [announcer = announcer_, range = claim.range,
+                       handler = std::move(handler)](ReleaseReply reply) mutable {
+                if (std::holds_alternative<Released>(reply))
+                    announcer->announce(*range);
+                std::move(handler)(std::move(reply));
+            };
+        }
+        releases->add(std::move(request), std::move(handler));
+    }
+
+    void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
+    {
+        auto const range = request.range;
+        if (request.wake_ups && announcer_->is_needed(*range, 0)) {
+            request.wake_ups = false;
+            handler = [announcer = announcer_, range, handler = std::move(handler)](WithdrawReply reply) mutable {
+                if (std::holds_alternative<Released>(reply))
+                    announcer->announce(*range);
+                std::move(handler)(std::move(reply));
+            };
+        }
+        if (auto const slot = shared_slot(*range))
+            redis::withdraw(of_range(*range, *slot), std::move(request), std::move(handler));
+        else
+            spread_withdraw(nodes_, std::move(request), std::move(handler));
+    }
+
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    {
+        return subscriber_->watch(channel_of(*range), std::move(handler));
+    }
+
+    void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) override
+    {
+        if (auto const slot = shared_slot(*range)) {
+            auto const node = of_range(*range, *slot);
+            redis::inspect(node, std::move(range), not_after, std::move(handler));
+        } else {
+            spread_inspect(nodes_, std::move(range), not_after, std::move(handler));
+        }
+    }
+
+    void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
+    {
+        auto const& node = nodes_->of(*request.range, request.index).follows;
+        redis::evict(node, std::move(request), std::move(handler));
+    }
+
+    void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
+    {
+        examine_cluster(cluster_, username_, ttl, not_after, std::move(handler));
+    }
+
+    void on_reachable(std::function<void()> handler) override { cluster_->on_reachable(std::move(handler)); }
+
+    void shortest_ttl(std::chrono::milliseconds ttl) override { cluster_->members().shortest_ttl(ttl); }
+
+    [[nodiscard]] std::string describe() const override { return cluster_->name(); }
+
+    void shutdown() noexcept override { cluster_->close(); }
+
+private:
+    /// one key goes along with its slot while that is being moved; several may be at two nodes
+    [[nodiscard]] NodePtr of_range(KeyRange const& range, HashSlot slot)
+    {
+        auto const& node = nodes_->at(slot);
+        return range.count == 1 ? node.follows : node.waits;
+    }
+
+    std::shared_ptr<Cluster> cluster_;
+    std::shared_ptr<SlotNodes> nodes_;
+    std::shared_ptr<ClusterSubscriber> subscriber_;
+    std::shared_ptr<Announcer> announcer_;
+    std::string username_;
+};
+
+/// What connects to a node of the cluster.
+RedisConfig node_config(RedisClusterConfig const& cluster, Address const& address)
+{
+    RedisConfig config;
+    config.host = address.host;
+    config.port = address.port;
+    config.username = cluster.username;
+    config.password = cluster.password;
+    config.tls = cluster.tls;
+    config.connect_timeout = cluster.connect_timeout;
+    config.reconnect_backoff = cluster.reconnect_backoff;
+    return config;
+}
+
+} // namespace
+
+std::string describe(RedisClusterConfig const& config)
+{
+    std::string name = config.tls.enabled ? "rediss+cluster://" : "redis+cluster://";
+    for (auto const& seed : config.seeds)
+        name += (name.back() == '/' ? "" : ",") + Address{seed.host, seed.port}.text();
+    return name;
+}
+
+std::shared_ptr<Backend>
+make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const& config, StreamFactory streams)
+{
+    check_config(config);
+    ClusterAccess access;
+    access.name = describe(config);
+    access.tls = config.tls.enabled;
+    access.username = config.username;
+    for (auto const& seed : config.seeds)
+        access.seeds.push_back({seed.host, seed.port});
+    access.connect = [runtime, config, streams = std::move(streams)](Address const& address) -> ConnectionFactory {
+        return [runtime, streams, node = node_config(config, address)](std::string_view purpose) {
+            ConnectionOptions options;
+            options.name = redis::describe(node);
+            if (!purpose.empty())
+                options.name += " (" + std::string(purpose) + ")";
+            return make_connection(runtime, node, streams, std::move(options));
+        };
+    };
+    return make_cluster_backend(std::move(runtime), std::move(access));
+}
+
+std::shared_ptr<Backend> make_cluster_backend(std::shared_ptr<Runtime> runtime, ClusterAccess access)
+{
+    return std::make_shared<ClusterBackend>(std::move(runtime), std::move(access));
+}
+
+} // namespace tenure::redis

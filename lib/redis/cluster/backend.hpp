@@ -1,0 +1,41 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "members.hpp"
+
+#include "redis/stream.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/redis_cluster_config.hpp>
+#include <tenure/runtime.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::redis
+{
+
+/** Where the config points, for logs and errors, without secrets: `redis+cluster://host:6379,host:6380`. */
+[[nodiscard]] std::string describe(RedisClusterConfig const& config);
+
+/** Leases in a Redis Cluster. Nothing is connected before the first request.
+ *  @throws std::invalid_argument naming field, value and rule */
+[[nodiscard]] std::shared_ptr<Backend>
+make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const& config, StreamFactory streams);
+
+struct ClusterAccess {
+    ConnectTo connect;
+    std::vector<Address> seeds;
+    /// the nodes' TLS ports are the ones to use
+    bool tls = false;
+    /// of the cluster, without secrets
+    std::string name;
+    /// whose permissions `examine` looks at; empty: the default user
+    std::string username;
+};
+
+/** The same over given connections. */
+[[nodiscard]] std::shared_ptr<Backend> make_cluster_backend(std::shared_ptr<Runtime> runtime, ClusterAccess access);
+
+} // namespace tenure::redis

@@ -1,0 +1,89 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "members.hpp"
+#include "topology.hpp"
+
+#include <tenure/runtime.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::redis
+{
+
+class ClusterSubscriber;
+
+/** What the parts of a cluster store share: the nodes, the map of slots, and the requests that wait for one of them.
+ * Everything belongs to the strand. */
+class Cluster : public std::enable_shared_from_this<Cluster>
+{
+    struct Private {
+        explicit Private() = default;
+    };
+
+public:
+    [[nodiscard]] static std::shared_ptr<Cluster>
+    make(std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<Address> seeds, bool tls, std::string name);
+    Cluster(
+        Private, std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<Address> seeds, bool tls,
+        std::string name);
+    Cluster(Cluster const&) = delete;
+    Cluster& operator=(Cluster const&) = delete;
+    ~Cluster();
+
+    [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
+    [[nodiscard]] Members& members() noexcept { return *members_; }
+    [[nodiscard]] Topology& topology() noexcept { return *topology_; }
+    [[nodiscard]] std::string const& name() const noexcept { return name_; }
+    [[nodiscard]] bool closed() const noexcept { return closed_; }
+
+    /** The member that serves the slot; null where none is known, and then the map is asked for. */
+    [[nodiscard]] Member* serving(HashSlot slot);
+
+    /** Runs the task at `until`, and before where `on_change` and the map may have changed; at `close` at the latest.
+     */
+    void wait(Instant until, bool on_change, std::function<void()> task);
+
+    /** Called after the map may have changed. */
+    void on_change(std::function<void()> handler) { changed_ = std::move(handler); }
+    /** Called when a node that serves slots becomes reachable (again), or another one serves them. */
+    void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
+    /** Called when a channel is at another node than the one that was asked. */
+    void on_channel_moved(std::function<void(std::string const&)> handler) { channel_moved_ = std::move(handler); }
+
+    void close() noexcept;
+
+private:
+    struct Waiting {
+        std::function<void()> task;
+        bool on_change = false;
+    };
+
+    void map_changed();
+    void tend();
+    void arm();
+    void tick();
+
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<Members> members_;
+    std::shared_ptr<Topology> topology_;
+    /// without secrets
+    std::string name_;
+    std::multimap<Instant, Waiting> waiting_;
+    std::function<void()> changed_;
+    std::function<void()> reachable_;
+    std::function<void(std::string const&)> channel_moved_;
+    /// when members that nobody needs may have to go
+    Instant tend_at_ = Instant::max();
+    Runtime::TimerId timer_ = 0;
+    Instant timer_at_{};
+    bool closed_ = false;
+};
+
+} // namespace tenure::redis

@@ -1,0 +1,130 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "cluster_subscriber.hpp"
+
+#include "hash_slot.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+// Nodes that do not agree yet may send a channel back and forth.
+constexpr std::chrono::milliseconds between_moves{100};
+
+} // namespace
+
+struct ClusterSubscriber::Subscription {
+    std::string channel;
+    HashSlot slot = 0;
+    Handler handler;
+    /// where it is subscribed; an empty host: nowhere
+    Address home;
+    std::unique_ptr<Watch> watch;
+    bool in_force = false;
+    /// when it was subscribed last
+    Instant settled = Instant::min();
+    /// it waits for its time to be moved again
+    bool waits = false;
+};
+
+class ClusterSubscriber::Entry final : public Watch
+{
+public:
+    explicit Entry(std::shared_ptr<Subscription> subscription)
+        : subscription_(std::move(subscription))
+    {
+    }
+
+private:
+    /// the only strong reference: once it is gone nobody calls the handler
+    std::shared_ptr<Subscription> subscription_;
+};
+
+std::unique_ptr<Watch> ClusterSubscriber::watch(std::string channel, Handler handler)
+{
+    auto subscription = std::make_shared<Subscription>();
+    subscription->slot = hash_slot(channel);
+    subscription->channel = std::move(channel);
+    subscription->handler = std::move(handler);
+    std::erase_if(subscriptions_, [](auto const& entry) { return entry.expired(); });
+    subscriptions_.push_back(subscription);
+    if (cluster_->closed())
+        cluster_->runtime()->post([weak = std::weak_ptr(subscription)] {
+            if (auto const alive = weak.lock())
+                alive->handler(WatchEvent::unavailable);
+        });
+    else
+        settle(subscription);
+    return std::make_unique<Entry>(std::move(subscription));
+}
+
+void ClusterSubscriber::settle(std::shared_ptr<Subscription> const& subscription)
+{
+    auto* const member = cluster_->serving(subscription->slot);
+    // without a map: as soon as there is one, see `follow_map`
+    if (member == nullptr || member->address == subscription->home)
+        return;
+    auto const now = cluster_->runtime()->now();
+    if (subscription->settled != Instant::min() && now < subscription->settled + between_moves) {
+        if (!std::exchange(subscription->waits, true))
+            cluster_->wait(now + between_moves, false, [weak = std::weak_ptr(subscription), self = weak_from_this()] {
+                auto const subscriber = self.lock();
+                auto const alive = weak.lock();
+                if (!subscriber || !alive || subscriber->cluster_->closed())
+                    return;
+                alive->waits = false;
+                subscriber->settle(alive);
+            });
+        return;
+    }
+    subscription->settled = now;
+    subscription->home = member->address;
+    subscription->watch = member->hints->watch(
+        subscription->channel, [weak = std::weak_ptr(subscription), self = weak_from_this()](WatchEvent event) {
+            auto const subscriber = self.lock();
+            auto const alive = weak.lock();
+            if (!subscriber || !alive)
+                return;
+            bool const was_in_force = std::exchange(
+                alive->in_force, event == WatchEvent::in_force || (event == WatchEvent::hint && alive->in_force));
+            if (event == WatchEvent::interrupted) {
+                subscriber->cluster_->topology().refresh();
+                // told already when it was taken away from its node
+                if (!was_in_force)
+                    return;
+            }
+            alive->handler(event);
+        });
+}
+
+void ClusterSubscriber::follow_map()
+{
+    // a copy: handlers may begin and end watches
+    auto const all = subscriptions_;
+    for (auto const& weak : all) {
+        auto const subscription = weak.lock();
+        auto const* const owner =
+            subscription == nullptr ? nullptr : cluster_->topology().map().owner(subscription->slot);
+        if (owner == nullptr || *owner == subscription->home)
+            continue;
+        subscription->watch.reset();
+        if (std::exchange(subscription->in_force, false))
+            subscription->handler(WatchEvent::interrupted);
+        settle(subscription);
+    }
+}
+
+void ClusterSubscriber::channel_moved(std::string const& channel)
+{
+    for (auto const& weak : subscriptions_)
+        if (auto const subscription = weak.lock(); subscription && subscription->channel == channel)
+            subscription->home = {};
+    // the map may know already, or else a refresh tells
+    follow_map();
+}
+
+} // namespace tenure::redis

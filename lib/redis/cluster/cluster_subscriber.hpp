@@ -1,0 +1,48 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "cluster.hpp"
+
+#include <tenure/backend.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure::redis
+{
+
+/** Subscriptions in a cluster: each channel at the node that serves its hash slot, and taken along when the slot goes
+ * to another one. */
+class ClusterSubscriber : public std::enable_shared_from_this<ClusterSubscriber>
+{
+public:
+    using Handler = std::function<void(WatchEvent)>;
+
+    explicit ClusterSubscriber(std::shared_ptr<Cluster> cluster)
+        : cluster_(std::move(cluster))
+    {
+    }
+
+    /** Subscribes; destroying what is returned ends it. */
+    [[nodiscard]] std::unique_ptr<Watch> watch(std::string channel, Handler handler);
+
+    /** Moves what is at the wrong node by the present map. */
+    void follow_map();
+
+    /** The node that had the channel has it no more. */
+    void channel_moved(std::string const& channel);
+
+private:
+    class Entry;
+    struct Subscription;
+
+    void settle(std::shared_ptr<Subscription> const& subscription);
+
+    std::shared_ptr<Cluster> cluster_;
+    std::vector<std::weak_ptr<Subscription>> subscriptions_;
+};
+
+} // namespace tenure::redis

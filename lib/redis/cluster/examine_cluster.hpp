@@ -1,0 +1,20 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "cluster.hpp"
+
+#include <tenure/backend.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace tenure::redis
+{
+
+/** Looks at each master as `examine` does at one server, and at whether all hash slots are served. */
+void examine_cluster(
+    std::shared_ptr<Cluster> const& cluster, std::string username, std::chrono::milliseconds ttl, Instant not_after,
+    ReplyHandler<Findings> handler);
+
+} // namespace tenure::redis

@@ -1,0 +1,83 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "members.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::redis
+{
+
+Members::Members(std::shared_ptr<Runtime> runtime, ConnectTo connect)
+    : runtime_(std::move(runtime))
+    , connect_(std::move(connect))
+{
+}
+
+Member& Members::at(Address const& address)
+{
+    if (auto* const known = find(address))
+        return *known;
+    auto const connect = connect_(address);
+    auto& member = members_[address];
+    member.address = address;
+    member.serial = ++made_;
+    member.route = Route::make(runtime_, connect);
+    member.route->shortest_ttl(shortest_ttl_);
+    member.route->on_reachable([handler = reachable_, address] {
+        if (handler)
+            handler(address);
+    });
+    member.hints = Subscriber::make(runtime_, connect, "redis+cluster node " + address.text());
+    member.hints->use_shards([handler = moved_, address](std::string const& channel, resp::Value const& reply) {
+        if (handler)
+            handler(address, channel, reply);
+    });
+    member.used = runtime_->now();
+    return member;
+}
+
+Member* Members::find(Address const& address)
+{
+    auto const found = members_.find(address);
+    return found == members_.end() ? nullptr : &found->second;
+}
+
+void Members::shortest_ttl(std::chrono::milliseconds ttl)
+{
+    shortest_ttl_ = ttl;
+    for (auto const& [address, member] : members_)
+        member.route->shortest_ttl(ttl);
+}
+
+Instant Members::keep_needed(std::function<bool(Address const&)> const& needed, std::chrono::milliseconds grace)
+{
+    auto again = Instant::max();
+    for (auto entry = members_.begin(); entry != members_.end();) {
+        auto const& [address, member] = *entry;
+        if (needed(address)) {
+            ++entry;
+        } else if (runtime_->now() < member.used + grace) {
+            again = std::min(again, member.used + grace);
+            ++entry;
+        } else {
+            // requests under way may hold the route: their outcomes come as posted handlers
+            member.route->give_up();
+            member.hints->close();
+            entry = members_.erase(entry);
+        }
+    }
+    return again;
+}
+
+void Members::close() noexcept
+{
+    reachable_ = nullptr;
+    moved_ = nullptr;
+    for (auto const& [address, member] : members_) {
+        member.route->close();
+        member.hints->close();
+    }
+    members_.clear();
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,64 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "slot_nodes.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+// About a megabyte; beyond, slots that nobody has used for a while are forgotten.
+constexpr std::size_t many_slots = 1024;
+constexpr std::chrono::minutes kept_unused{1};
+
+} // namespace
+
+SlotNode& SlotNodes::at(HashSlot slot)
+{
+    auto found = slots_.find(slot);
+    if (found == slots_.end()) {
+        if (slots_.size() >= many_slots && slots_.size() % many_slots == 0)
+            forget_unused();
+        auto const node = [&](std::shared_ptr<SlotWay> way) {
+            return std::make_shared<Node>(cluster_->runtime(), std::move(way), cluster_->name(), Node::Audience::shard);
+        };
+        auto const way = [&](Migration migration) { return std::make_shared<SlotWay>(cluster_, slot, migration); };
+        SlotNode entry;
+        entry.way = way(Migration::follow);
+        entry.follows = node(entry.way);
+        entry.waits = node(way(Migration::wait));
+        entry.is_told = node(way(Migration::report));
+        entry.renewals = std::make_shared<Renewals>(entry.follows);
+        entry.releases = std::make_shared<Releases>(entry.follows);
+        found = slots_.emplace(slot, std::move(entry)).first;
+    }
+    found->second.used = cluster_->runtime()->now();
+    return found->second;
+}
+
+void SlotNodes::forget_unused()
+{
+    auto const now = cluster_->runtime()->now();
+    std::erase_if(slots_, [now](auto const& entry) {
+        auto const& node = entry.second;
+        // requests under way hold one of these
+        bool const is_idle = node.waits.use_count() == 1 && node.is_told.use_count() == 1 &&
+                             node.renewals.use_count() == 1 && node.releases.use_count() == 1 &&
+                             node.follows.use_count() == 3;
+        return is_idle && now >= node.used + kept_unused;
+    });
+}
+
+KeyRangePtr single_key(KeyRange const& range, std::uint32_t index)
+{
+    auto single = std::make_shared<KeyRange>(range);
+    single->first = range.first + index;
+    single->count = 1;
+    return single;
+}
+
+} // namespace tenure::redis

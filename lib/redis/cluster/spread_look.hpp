@@ -1,0 +1,63 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "slot_nodes.hpp"
+
+#include <tenure/backend.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenure::redis
+{
+
+/** What a plain read saw of one key. */
+enum class KeyLook {
+    free,
+    /// a value is there: another owner's, or another type
+    held,
+    /// the value is the owner looked for
+    own,
+    /// its node did not answer, or refused
+    unreadable
+};
+
+struct Looks {
+    /// for each key asked for, in order
+    std::vector<KeyLook> keys;
+    /// why one was unreadable: of the first of them
+    std::optional<NotSent> why;
+};
+
+/** Some keys of a range that spreads over the nodes. */
+struct SpreadPart {
+    KeyRangePtr range;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+};
+
+/** Looks at keys that are at many nodes, all at once: one plain GET for each.
+ *
+ *  @param deadline  keys without an answer then are unreadable
+ *  @param patient  false: nodes that are known to be out of reach are not waited for */
+void look_at(
+    std::shared_ptr<SlotNodes> const& nodes, SpreadPart const& part, std::string const& owner, Instant deadline,
+    bool patient, std::function<void(Looks)> handler);
+
+/** When the first of the keys expires, and how many never do or are of another type. */
+struct SpreadSurvey {
+    std::optional<std::chrono::milliseconds> earliest_expiry;
+    std::uint32_t foreign = 0;
+    /// the keys that could be looked at
+    std::uint32_t seen = 0;
+};
+void survey(
+    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr const& range, Instant deadline,
+    std::function<void(SpreadSurvey)> handler);
+
+} // namespace tenure::redis

@@ -1,0 +1,17 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "slot_nodes.hpp"
+
+#include <tenure/backend.hpp>
+
+#include <memory>
+
+namespace tenure::redis
+{
+
+/** Looks at all keys of a range that spreads over the nodes, and withdraws from those that bear the owner. */
+void spread_withdraw(
+    std::shared_ptr<SlotNodes> const& nodes, WithdrawRequest request, ReplyHandler<WithdrawReply> handler);
+
+} // namespace tenure::redis

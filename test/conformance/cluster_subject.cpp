@@ -1,0 +1,103 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// A cluster of six nodes. TENURE_CLUSTER_TAG stands in front of all keys: with a hash tag they are in one slot, without
+// they spread over the masters.
+#include "conformance/client.hpp"
+
+#include "harness/fault_proxy.hpp"
+#include "harness/redis_cluster.hpp"
+
+#include "redis/cluster/backend.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure::test
+{
+
+namespace
+{
+
+class ClusterSubject final : public Subject
+{
+public:
+    ClusterSubject()
+    {
+        for (std::size_t i = 0; i < cluster_.size(); ++i)
+            proxies_.push_back(std::make_unique<FaultProxy>(cluster_.port(i)));
+    }
+
+    std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
+    {
+        return redis::make_cluster_backend(std::move(runtime), config(), redis::socket_streams());
+    }
+    std::string tag() const override
+    {
+        char const* const tag = std::getenv("TENURE_CLUSTER_TAG");
+        return tag == nullptr ? "" : tag;
+    }
+    void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
+    {
+        cluster_.call({"SET", key, value, "PX", std::to_string(ttl.count())});
+    }
+    void erase(std::string const& key) override { cluster_.call({"DEL", key}); }
+    std::optional<std::string> value(std::string const& key) override
+    {
+        auto const reply = cluster_.call({"GET", key});
+        return reply.is_null() ? std::nullopt : std::optional(reply.text);
+    }
+
+    // the nodes tell each other's true ports, so each connection is led to the proxy in front of its node
+    std::shared_ptr<Backend> connect_badly(std::shared_ptr<Runtime> runtime) override
+    {
+        return redis::make_cluster_backend(
+            std::move(runtime), config(),
+            [this, streams = redis::socket_streams()](std::shared_ptr<Runtime> const& at, RedisConfig const& node) {
+                auto led = node;
+                for (std::size_t i = 0; i < cluster_.size(); ++i)
+                    if (cluster_.port(i) == node.port)
+                        led.port = proxies_[i]->port();
+                return streams(at, led);
+            });
+    }
+    // From the next command on that may take or change a key: a claim in a pool over all nodes looks first, and without
+    // an answer to that it asks for nothing. Unfenced claims, which are no scripts, are not in these tests.
+    void lose_replies() override
+    {
+        for (auto const& proxy : proxies_)
+            proxy->set_when(Direction::requests, "EVAL", Direction::replies, {Fault::Kind::drop});
+    }
+    void heal() override
+    {
+        for (auto const& proxy : proxies_) {
+            proxy->reset_connections();
+            proxy->heal();
+        }
+    }
+
+private:
+    [[nodiscard]] RedisClusterConfig config() const
+    {
+        RedisClusterConfig config;
+        // a replica among them: any node can be asked
+        for (std::size_t const node : {std::size_t{4}, std::size_t{1}})
+            config.seeds.push_back({"127.0.0.1", cluster_.port(node)});
+        return config;
+    }
+
+    RedisCluster cluster_;
+    std::vector<std::unique_ptr<FaultProxy>> proxies_;
+};
+
+} // namespace
+
+std::unique_ptr<Subject> make_subject()
+{
+    require_redis();
+    return std::make_unique<ClusterSubject>();
+}
+
+} // namespace tenure::test
