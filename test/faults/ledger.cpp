@@ -11,6 +11,28 @@ namespace tenure::faults
 
 using test::boottime_ns;
 
+FaultRecord disturbing(std::string name, std::vector<std::uint32_t> cells)
+{
+    FaultRecord fault;
+    fault.name = std::move(name);
+    fault.cells = std::move(cells);
+    return fault;
+}
+
+FaultRecord harmless(std::string name)
+{
+    auto fault = disturbing(std::move(name));
+    fault.harmless = true;
+    return fault;
+}
+
+FaultRecord forgetting(std::string name, std::vector<std::uint32_t> cells)
+{
+    auto fault = disturbing(std::move(name), std::move(cells));
+    fault.forgets = true;
+    return fault;
+}
+
 std::size_t Ledger::begin(FaultRecord fault)
 {
     std::lock_guard const lock{mutex_};
@@ -57,19 +79,18 @@ std::string Ledger::forgotten_by(std::uint32_t cell, std::int64_t since, std::in
     std::lock_guard const lock{mutex_};
     for (auto const& fault : faults_) {
         auto const until = fault.to == not_yet ? not_yet : fault.to + bound;
-        if (fault.forgets && since <= fault.to && fault.from <= at && at <= until &&
-            (!fault.cell || *fault.cell == cell))
+        if (fault.forgets && since <= fault.to && fault.from <= at && at <= until && fault.concerns(cell))
             return fault.name;
     }
     return {};
 }
 
-bool Ledger::disturbed(pid_t process, std::int64_t from, std::int64_t to) const
+bool Ledger::disturbed(pid_t process, std::uint32_t cell, std::int64_t from, std::int64_t to) const
 {
     std::lock_guard const lock{mutex_};
     auto const touches = [&](FaultRecord const& fault) { return fault.from <= to && from <= fault.to; };
     for (auto const& fault : faults_)
-        if (!fault.harmless && !fault.cell && touches(fault) && (!fault.process || *fault.process == process))
+        if (!fault.harmless && fault.concerns(cell) && touches(fault) && (!fault.process || *fault.process == process))
             return true;
     for (auto const& stall : stalls_)
         if (touches(stall))

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -28,9 +29,21 @@ struct FaultRecord {
     bool harmless = false;
     /// the store itself forgot claims, or was made to: leases that were lost that way are excused
     bool forgets = false;
-    /// where it forgot only one key
-    std::optional<std::uint32_t> cell;
+    /// whose keys it concerns; none: anybody's
+    std::vector<std::uint32_t> cells = {};
+
+    [[nodiscard]] bool concerns(std::uint32_t cell) const
+    {
+        return cells.empty() || std::ranges::find(cells, cell) != cells.end();
+    }
 };
+
+/** Leases may end by it, in time. */
+[[nodiscard]] FaultRecord disturbing(std::string name, std::vector<std::uint32_t> cells = {});
+/** No lease may be lost by it. */
+[[nodiscard]] FaultRecord harmless(std::string name);
+/** The store may lose what it has answered. */
+[[nodiscard]] FaultRecord forgetting(std::string name, std::vector<std::uint32_t> cells = {});
 
 /** A rule that was broken. */
 struct Breach {
@@ -59,8 +72,8 @@ public:
      * store had forgotten nothing any more by then. */
     [[nodiscard]] std::string
     forgotten_by(std::uint32_t cell, std::int64_t since, std::int64_t at, std::int64_t bound) const;
-    /** Whether a fault that may keep the process from renewing touches the interval. */
-    [[nodiscard]] bool disturbed(pid_t process, std::int64_t from, std::int64_t to) const;
+    /** Whether a fault that may keep the process from renewing the cell's lease touches the interval. */
+    [[nodiscard]] bool disturbed(pid_t process, std::uint32_t cell, std::int64_t from, std::int64_t to) const;
 
     void breach(std::string rule, std::string text);
     /** One that a documented weakness of the store explains. */

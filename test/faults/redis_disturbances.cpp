@@ -20,33 +20,6 @@ using namespace std::chrono_literals;
 using test::boottime_ns;
 using test::eventually;
 
-namespace
-{
-
-FaultRecord record(std::string name)
-{
-    FaultRecord fault;
-    fault.name = std::move(name);
-    return fault;
-}
-
-FaultRecord harmless(std::string name)
-{
-    auto fault = record(std::move(name));
-    fault.harmless = true;
-    return fault;
-}
-
-FaultRecord forgetting(std::string name, std::optional<std::uint32_t> cell = {})
-{
-    auto fault = record(std::move(name));
-    fault.forgets = true;
-    fault.cell = cell;
-    return fault;
-}
-
-} // namespace
-
 bool RedisUnderAttack::tokens_are_ahead() const
 {
     return expiry_delay(boottime_ns() - 2'000'000'000) > 0;
@@ -57,7 +30,7 @@ bool RedisUnderAttack::stop(Attack& attack, bool briefly)
     auto const ttl = arena_.ttl;
     FaultScope const fault{
         attack.ledger,
-        briefly ? harmless("server stopped for less than G/3") : record("server stopped for more than G")};
+        briefly ? harmless("server stopped for less than G/3") : disturbing("server stopped for more than G")};
     server_.pause();
     // Less by what is lost between the two signals.
     attack.wait(briefly ? attack.random.between(ttl / 12, ttl / 4) : attack.random.between(ttl * 11 / 10, ttl * 9 / 5));
@@ -70,7 +43,7 @@ bool RedisUnderAttack::restart(Attack& attack, bool with_data)
     if (!with_data && tokens_are_ahead())
         return false;
     FaultScope const fault{
-        attack.ledger, with_data ? record("server killed, restarted with its data (everysec)")
+        attack.ledger, with_data ? disturbing("server killed, restarted with its data (everysec)")
                                  : forgetting("server killed, restarted without its data")};
     if (with_data) {
         // What was written while an fsync is under way is not in the file yet, and a kill would lose it: the weakness
@@ -97,7 +70,7 @@ bool RedisUnderAttack::forget_all(Attack& attack)
 
 bool RedisUnderAttack::run_out_of_memory(Attack& attack)
 {
-    FaultScope const fault{attack.ledger, record("out of memory (OOM)")};
+    FaultScope const fault{attack.ledger, disturbing("out of memory (OOM)")};
     auto client = server_.client();
     client.call("CONFIG", "SET", "maxmemory", "1");
     attack.wait(attack.random.between(arena_.ttl / 2, arena_.ttl * 3 / 2));
@@ -108,7 +81,7 @@ bool RedisUnderAttack::run_out_of_memory(Attack& attack)
 
 bool RedisUnderAttack::fail_to_save(Attack& attack)
 {
-    FaultScope const fault{attack.ledger, record("snapshots fail (MISCONF)")};
+    FaultScope const fault{attack.ledger, disturbing("snapshots fail (MISCONF)")};
     // The snapshot cannot take the name of a folder, whoever the server runs as.
     auto const obstacle = server_.directory() + "/dump.rdb";
     std::filesystem::create_directory(obstacle);
@@ -133,7 +106,7 @@ bool RedisUnderAttack::jump(Attack& attack)
     if (!ahead && attack.end < boottime_ns() + std::chrono::nanoseconds{clock_jump}.count())
         return false;
     FaultScope const fault{
-        attack.ledger, ahead ? forgetting("server's wall clock +60 s") : record("server's wall clock -60 s")};
+        attack.ledger, ahead ? forgetting("server's wall clock +60 s") : disturbing("server's wall clock -60 s")};
     if (!ahead)
         jumped_back_ = boottime_ns();
     clock_.set(ahead ? clock_jump : 0s);
@@ -154,9 +127,11 @@ bool RedisUnderAttack::overwrite(Attack& attack, bool only_delete)
     // Whoever holds it has to be the one that is written down as the victim.
     if (fence != std::to_string(victim->fencing_token) || attack.fleet.holder_of(victim->cell) != victim->fencing_token)
         return false;
-    FaultScope const fault{
-        attack.ledger,
-        forgetting(only_delete ? "key deleted by a stranger" : "key overwritten by a stranger", victim->cell)};
+    auto robbed =
+        forgetting(only_delete ? "key deleted by a stranger" : "key overwritten by a stranger", {victim->cell});
+    // nobody is kept from renewing
+    robbed.harmless = true;
+    FaultScope const fault{attack.ledger, std::move(robbed)};
     if (only_delete) {
         if (client.call("DEL", key).integer == 1)
             attack.fleet.robbed(*victim);

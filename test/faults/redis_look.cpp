@@ -3,6 +3,13 @@
 
 #include "redis_stranger.hpp"
 
+#include "harness/auditor.hpp"
+
+#include <time.h>
+
+#include <cstddef>
+#include <numeric>
+
 namespace tenure::faults
 {
 
@@ -22,30 +29,53 @@ return result
 
 } // namespace
 
-std::optional<std::vector<KeyLook>> look_at(test::RedisClient& client, Arena const& arena, std::int64_t ahead)
+std::vector<std::uint32_t> all_cells(Arena const& arena)
 {
-    std::vector<std::string> command{"EVAL", look_script, std::to_string(2 * arena.cells())};
-    for (std::uint32_t cell = 0; cell < arena.cells(); ++cell) {
+    std::vector<std::uint32_t> cells(arena.cells());
+    std::iota(cells.begin(), cells.end(), 0);
+    return cells;
+}
+
+std::optional<std::vector<KeyContent>>
+read_keys(test::RedisClient& client, Arena const& arena, std::vector<std::uint32_t> const& cells)
+{
+    std::vector<std::string> command{"EVAL", look_script, std::to_string(2 * cells.size())};
+    for (auto const cell : cells) {
         command.push_back(arena.key(cell));
         command.push_back("{" + arena.key(cell) + "}:fence");
     }
     auto const reply = client.send(command);
-    if (reply.is_error() || reply.elements.size() != 3 * arena.cells())
+    if (reply.is_error() || reply.elements.size() != 3 * cells.size())
         return std::nullopt;
-    std::vector<KeyLook> keys(arena.cells());
-    for (std::uint32_t cell = 0; cell < arena.cells(); ++cell) {
-        auto const& value = reply.elements[3 * cell];
-        auto const expiry = reply.elements[3 * cell + 1].integer;
-        auto const& fence = reply.elements[3 * cell + 2];
-        auto& key = keys[cell];
-        key.held = !value.is_null();
-        key.foreign = value.text == stranger;
-        key.endless = key.held && expiry == -1;
-        // The server counts in milliseconds and frees a key in the one after.
-        key.expiry = expiry * 1'000'000 - ahead;
-        key.fencing_token = fence.is_null() ? 0 : std::stoull(fence.text);
+    std::vector<KeyContent> contents(cells.size());
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        auto const* const told = &reply.elements[3 * i];
+        if (!told[0].is_null())
+            contents[i].value = told[0].text;
+        contents[i].expires_at = told[1].integer;
+        contents[i].fencing_token = told[2].is_null() ? 0 : std::stoull(told[2].text);
     }
-    return keys;
+    return contents;
+}
+
+KeyLook look_of(KeyContent const& content, std::int64_t ahead)
+{
+    KeyLook key;
+    key.held = content.value.has_value();
+    key.foreign = content.value == stranger;
+    key.endless = key.held && content.expires_at == -1;
+    // The server counts in milliseconds and frees a key in the one after.
+    key.expiry = content.expires_at * 1'000'000 - ahead;
+    key.fencing_token = content.fencing_token;
+    return key;
+}
+
+std::int64_t wall_clock_ahead()
+{
+    auto const before = test::boottime_ns();
+    timespec wall{};
+    ::clock_gettime(CLOCK_REALTIME, &wall);
+    return std::int64_t{wall.tv_sec} * 1'000'000'000 + wall.tv_nsec - (before + test::boottime_ns()) / 2;
 }
 
 std::vector<std::string> endless_keys_of(test::RedisClient& client)

@@ -14,10 +14,28 @@
 namespace tenure::faults
 {
 
-/** What a server has under all keys of the arena, in one step; empty if it refuses. `ahead`: nanoseconds by which its
- *  wall clock is ahead of CLOCK_BOOTTIME. @throws std::exception if the connection fails */
-[[nodiscard]] std::optional<std::vector<KeyLook>>
-look_at(test::RedisClient& client, Arena const& arena, std::int64_t ahead);
+/** What a server has under one key. */
+struct KeyContent {
+    /// unset: the key is not there
+    std::optional<std::string> value;
+    /// in ms of the server's wall clock; -1: never
+    std::int64_t expires_at = 0;
+    /// the last one that it granted or accepted, 0 if it knows none
+    std::uint64_t fencing_token = 0;
+};
+
+/** What a server has under the keys of these cells, in one step; empty if it refuses.
+ *  @throws std::exception if the connection fails */
+[[nodiscard]] std::optional<std::vector<KeyContent>>
+read_keys(test::RedisClient& client, Arena const& arena, std::vector<std::uint32_t> const& cells);
+
+/** `ahead`: nanoseconds by which the server's wall clock is ahead of CLOCK_BOOTTIME. */
+[[nodiscard]] KeyLook look_of(KeyContent const& content, std::int64_t ahead);
+
+/** By how much the wall clock of this machine is ahead of CLOCK_BOOTTIME, in ns. */
+[[nodiscard]] std::int64_t wall_clock_ahead();
+
+[[nodiscard]] std::vector<std::uint32_t> all_cells(Arena const& arena);
 
 /** Keys of a server that have no ttl. */
 [[nodiscard]] std::vector<std::string> endless_keys_of(test::RedisClient& client);

@@ -56,8 +56,13 @@ try {
     }
     auto const offset = clock_.offset();
     auto const ahead = clock_.ahead_of_boottime();
-    auto keys = look_at(*looking_, arena_, ahead);
-    return clock_.offset() == offset ? std::move(keys) : std::nullopt;
+    auto const contents = read_keys(*looking_, arena_, all_cells(arena_));
+    if (!contents || clock_.offset() != offset)
+        return std::nullopt;
+    std::vector<KeyLook> keys;
+    for (auto const& content : *contents)
+        keys.push_back(look_of(content, ahead));
+    return keys;
 } catch (std::exception const&) {
     // Killed, restarting, stopped: there is nothing to see.
     looking_.reset();

@@ -24,17 +24,6 @@ constexpr std::size_t servers = 5;
 constexpr std::size_t majority = servers / 2 + 1;
 constexpr std::chrono::seconds clock_jump{60};
 
-/// for each key: value, instant of expiry, last fencing token
-constexpr char const* look_script = R"(
-local result = {}
-for i = 1, #KEYS, 2 do
-  result[#result + 1] = redis.call('GET', KEYS[i])
-  result[#result + 1] = redis.call('PEXPIRETIME', KEYS[i])
-  result[#result + 1] = redis.call('GET', KEYS[i + 1])
-end
-return result
-)";
-
 test::RedisServerOptions server_options(WallClock const* clock)
 {
     test::RedisServerOptions options;
@@ -42,15 +31,6 @@ test::RedisServerOptions server_options(WallClock const* clock)
     if (clock != nullptr)
         options.environment = clock->environment();
     return options;
-}
-
-/** A minority: nobody's lease may be lost by it. */
-FaultRecord harmless(std::string name)
-{
-    FaultRecord fault;
-    fault.name = std::move(name);
-    fault.harmless = true;
-    return fault;
 }
 
 std::string number_of(std::size_t count)
@@ -86,36 +66,29 @@ std::string RedlockUnderAttack::url(std::size_t worker) const
 
 // -- what is seen --
 
-std::vector<test::Reply> RedlockUnderAttack::read(Node& node) const
+std::optional<std::vector<KeyContent>> RedlockUnderAttack::read(Node& node) const
 try {
     if (!node.looking) {
         node.looking.emplace(node.server.port());
         node.looking->reply_limit(300ms);
     }
-    std::vector<std::string> command{"EVAL", look_script, std::to_string(2 * arena_.cells())};
-    for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell) {
-        command.push_back(arena_.key(cell));
-        command.push_back("{" + arena_.key(cell) + "}:fence");
-    }
-    auto reply = node.looking->send(command);
-    if (reply.is_error() || reply.elements.size() != 3 * arena_.cells())
-        return {};
-    return std::move(reply.elements);
+    return read_keys(*node.looking, arena_, all_cells(arena_));
 } catch (std::exception const&) {
     node.looking.reset();
-    return {};
+    return std::nullopt;
 }
 
 std::optional<std::vector<KeyLook>> RedlockUnderAttack::look()
 {
     auto const offset = clock_.offset();
     auto const ahead = clock_.ahead_of_boottime();
-    std::vector<std::vector<test::Reply>> answers;
+    std::vector<std::vector<KeyContent>> answers;
     for (auto const& node : nodes_) {
-        answers.push_back(read(*node));
+        auto answer = read(*node);
         // whatever one does not tell may be what makes a majority
-        if (answers.back().empty())
+        if (!answer)
             return std::nullopt;
+        answers.push_back(std::move(*answer));
     }
     if (clock_.offset() != offset)
         return std::nullopt;
@@ -125,14 +98,13 @@ std::optional<std::vector<KeyLook>> RedlockUnderAttack::look()
         std::vector<std::int64_t> expiries(servers, 0);
         std::vector<std::uint64_t> tokens(servers, 0);
         for (std::size_t node = 0; node < servers; ++node) {
-            auto const& value = answers[node][3 * cell];
-            if (value.is_null())
+            auto const& content = answers[node][cell];
+            if (!content.value)
                 continue;
-            owners[value.text].push_back(node);
-            auto const& fence = answers[node][3 * cell + 2];
+            owners[*content.value].push_back(node);
             auto const clock = node == 0 ? ahead : ahead - std::chrono::nanoseconds{offset}.count();
-            expiries[node] = answers[node][3 * cell + 1].integer * 1'000'000 - clock;
-            tokens[node] = fence.is_null() ? 0 : std::stoull(fence.text);
+            expiries[node] = content.expires_at * 1'000'000 - clock;
+            tokens[node] = content.fencing_token;
         }
         for (auto const& [owner, holding] : owners) {
             if (holding.size() < majority)
@@ -142,7 +114,7 @@ std::optional<std::vector<KeyLook>> RedlockUnderAttack::look()
             for (auto const node : holding) {
                 until.push_back(expiries[node]);
                 accepted.push_back(tokens[node]);
-                keys[cell].endless = keys[cell].endless || answers[node][3 * cell + 1].integer == -1;
+                keys[cell].endless = keys[cell].endless || answers[node][cell].expires_at == -1;
             }
             keys[cell].held = true;
             keys[cell].expiry = reached_by_majority(std::move(until));
@@ -162,9 +134,8 @@ std::vector<std::string> RedlockUnderAttack::endless_keys()
     std::vector<std::string> endless;
     for (auto const& node : nodes_) {
         auto client = node->server.client();
-        for (auto const& key : client.keys("*"))
-            if (client.pttl(key) == -1)
-                endless.push_back(node->server.url() + ": " + key);
+        for (auto const& key : endless_keys_of(client))
+            endless.push_back(node->server.url() + ": " + key);
     }
     return endless;
 }

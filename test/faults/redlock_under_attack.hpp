@@ -2,6 +2,7 @@
 #pragma once
 
 #include "network.hpp"
+#include "redis_look.hpp"
 #include "store_under_attack.hpp"
 #include "wall_clock.hpp"
 
@@ -60,8 +61,8 @@ private:
     [[nodiscard]] bool tokens_are_ahead() const;
     [[nodiscard]] Disturbance on_some(std::string name, std::vector<std::string> command);
     [[nodiscard]] Disturbance on_network(std::size_t kind);
-    /** What one server has under the keys: value, instant of expiry, token, for each; empty if it does not answer. */
-    [[nodiscard]] std::vector<test::Reply> read(Node& node) const;
+    /** What one server has under the keys; empty if it does not answer. */
+    [[nodiscard]] std::optional<std::vector<KeyContent>> read(Node& node) const;
 
     Arena arena_;
     test::ScratchDirectory directory_;

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "cluster_under_attack.hpp"
 #include "redis_under_attack.hpp"
 #include "redlock_under_attack.hpp"
 #include "sentinel_under_attack.hpp"
@@ -32,6 +33,7 @@ std::vector<Scheme> const& schemes()
     static std::vector<Scheme> const all{
         {"redis", without_redis, open<RedisUnderAttack>},
         {"redis+sentinel", without_redis, open<SentinelUnderAttack>},
+        {"redis+cluster", without_redis, open<ClusterUnderAttack>},
         {"redlock", without_redis, open<RedlockUnderAttack>},
     };
     return all;

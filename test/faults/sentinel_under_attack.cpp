@@ -5,8 +5,6 @@
 
 #include "harness/auditor.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -30,36 +28,6 @@ test::SentinelGroupOptions group_options()
     // longer than a stop that no lease may be lost by
     options.down_after = 1s;
     return options;
-}
-
-FaultRecord record(std::string name)
-{
-    FaultRecord fault;
-    fault.name = std::move(name);
-    return fault;
-}
-
-FaultRecord harmless(std::string name)
-{
-    auto fault = record(std::move(name));
-    fault.harmless = true;
-    return fault;
-}
-
-/// replication is asynchronous: the new master may lack any write
-FaultRecord forgetting(std::string name)
-{
-    auto fault = record(std::move(name));
-    fault.forgets = true;
-    return fault;
-}
-
-std::int64_t wall_clock_ahead()
-{
-    auto const before = boottime_ns();
-    timespec wall{};
-    ::clock_gettime(CLOCK_REALTIME, &wall);
-    return std::int64_t{wall.tv_sec} * 1'000'000'000 + wall.tv_nsec - (before + boottime_ns()) / 2;
 }
 
 } // namespace
@@ -90,8 +58,13 @@ try {
         looking_->reply_limit(5s);
         looking_at_ = at;
     }
-    auto keys = look_at(*looking_, arena_, wall_clock_ahead());
-    return in_doubt_ || master_ != at ? std::nullopt : std::move(keys);
+    auto const contents = read_keys(*looking_, arena_, all_cells(arena_));
+    if (!contents || in_doubt_ || master_ != at)
+        return std::nullopt;
+    std::vector<KeyLook> keys;
+    for (auto const& content : *contents)
+        keys.push_back(look_of(content, wall_clock_ahead()));
+    return keys;
 } catch (std::exception const&) {
     // killed or stopped: there is nothing to see
     looking_.reset();

@@ -135,7 +135,8 @@ void Verdict::judge_loss(Loss const& loss)
         if (ledger_.forgotten_by(loss.cell, loss.told_at, 2 * ttl).empty())
             ledger_.breach("L2", who + "the store disowned a lease, and nobody had touched its key");
     } else if (loss.reason == "expired") {
-        if (loss.stall_before < ttl / 6 && !ledger_.disturbed(loss.pid, loss.told_at - 2 * ttl, loss.told_at))
+        if (loss.stall_before < ttl / 6 &&
+            !ledger_.disturbed(loss.pid, loss.cell, loss.told_at - 2 * ttl, loss.told_at))
             ledger_.breach("L2", who + "a lease expired, and nothing had kept its holder from renewing");
     } else {
         ledger_.breach("L2", who + "a lease was lost for the reason " + loss.reason);
@@ -159,7 +160,7 @@ void Verdict::judge_robbery(Robbery const& robbery, Findings& findings)
         return;
     // Up to here its holder relied on it.
     auto const end = told ? loss->told_at : back->began;
-    if (end < robbery.at || ledger_.disturbed(robbery.pid, robbery.at - arena_.ttl_ns() / 2, end) ||
+    if (end < robbery.at || ledger_.disturbed(robbery.pid, robbery.cell, robbery.at - arena_.ttl_ns() / 2, end) ||
         (told && loss->stall_before > arena_.ttl_ns() / 6))
         return;
     auto const took = end - robbery.at;

@@ -26,6 +26,14 @@ std::uint16_t port_in(std::string const& redirect)
     return static_cast<std::uint16_t>(std::stoul(redirect.substr(redirect.rfind(':') + 1)));
 }
 
+std::size_t count(std::string const& text, std::string_view word)
+{
+    std::size_t found = 0;
+    for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + word.size()))
+        ++found;
+    return found;
+}
+
 /// the number behind `field` ("calls=") in the line of INFO that begins with `line`
 std::uint64_t number_in(std::string const& info, std::string const& line, std::string const& field)
 {
@@ -75,30 +83,37 @@ void RedisCluster::join()
         if (!eventually(is_replica, std::chrono::seconds{20}, std::chrono::milliseconds{20}))
             throw std::runtime_error("a node of the cluster did not become a replica");
     }
-    if (!eventually([this] { return is_well(); }, std::chrono::seconds{30}, std::chrono::milliseconds{20}))
-        throw std::runtime_error(
-            "the cluster did not come up:\n" + servers_[0]->client().call("CLUSTER", "NODES").text);
+    if (!eventually(
+            [this] { return what_is_missing().empty(); }, std::chrono::seconds{30}, std::chrono::milliseconds{20}))
+        throw std::runtime_error("the cluster did not come up: " + what_is_missing());
 }
 
-bool RedisCluster::is_well()
+std::string RedisCluster::what_is_missing()
 {
-    for (std::size_t i = 0; i < size(); ++i) {
-        auto client = servers_[i]->client();
-        auto const info = client.call("CLUSTER", "INFO").text;
-        if (info.find("cluster_state:ok") == std::string::npos ||
-            info.find("cluster_known_nodes:" + std::to_string(size())) == std::string::npos)
-            return false;
-        if (i >= masters && client.info("master_link_status") != "up")
-            return false;
-        // who is whose replica has come round too
-        auto const nodes = client.call("CLUSTER", "NODES").text;
-        std::size_t replicas = 0;
-        for (auto at = nodes.find("slave "); at != std::string::npos; at = nodes.find("slave ", at + 1))
-            ++replicas;
-        if (replicas != size() - masters)
-            return false;
-    }
-    return true;
+    std::size_t leading = 0;
+    for (std::size_t i = 0; i < size(); ++i)
+        try {
+            auto client = servers_[i]->client();
+            auto const who = "node " + std::to_string(i) + ": ";
+            auto const info = client.call("CLUSTER", "INFO").text;
+            if (info.find("cluster_state:ok") == std::string::npos ||
+                info.find("cluster_known_nodes:" + std::to_string(size())) == std::string::npos)
+                return who + info;
+            // all know who is whose replica, and that each of them lives
+            auto const nodes = client.call("CLUSTER", "NODES").text;
+            if (nodes.find("fail") != std::string::npos || count(nodes, "slave ") != size() - masters)
+                return who + nodes;
+            if (client.info("role") == "master") {
+                ++leading;
+                if (count(client.call("INFO", "replication").text, "state=online") != (size() - masters) / masters)
+                    return who + "lacks a replica";
+            } else if (client.info("master_link_status") != "up") {
+                return who + "follows nobody";
+            }
+        } catch (std::exception const& error) {
+            return "node " + std::to_string(i) + ": " + error.what();
+        }
+    return leading == masters ? std::string{} : std::to_string(leading) + " masters";
 }
 
 std::string RedisCluster::url() const
@@ -182,8 +197,8 @@ void RedisCluster::end_migration(std::uint16_t slot, std::size_t from, std::size
     // the new one first: otherwise nobody serves the slot in between
     for (auto const node : {to, from})
         server(node).client().call("CLUSTER", "SETSLOT", slot, "NODE", id(to));
-    for (std::size_t i = 0; i < masters; ++i)
-        if (i != from && i != to)
+    for (std::size_t i = 0; i < size(); ++i)
+        if (i != from && i != to && server(i).client().info("role") == "master")
             server(i).client().call("CLUSTER", "SETSLOT", slot, "NODE", id(to));
 }
 

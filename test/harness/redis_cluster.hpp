@@ -42,6 +42,9 @@ public:
     [[nodiscard]] std::uint16_t port(std::size_t node) const { return servers_[node]->port(); }
     /** `redis+cluster://127.0.0.1:PORT,...` of the first three. */
     [[nodiscard]] std::string url() const;
+    /** Three masters that serve all slots, each with all its replicas in step, and all nodes know it: empty. Else what
+     * is not so, in words. */
+    [[nodiscard]] std::string what_is_missing();
     [[nodiscard]] std::string const& id(std::size_t node) const { return ids_[node]; }
 
     /** Which node serves the key's slot, as `asked` sees it. */
@@ -66,7 +69,6 @@ public:
 
 private:
     void join();
-    [[nodiscard]] bool is_well();
     [[nodiscard]] std::uint64_t sum(std::string const& section, std::string const& field);
 
     std::vector<std::unique_ptr<RedisServer>> servers_;
