@@ -38,8 +38,8 @@ void Announcer::flush()
     for (auto const& channel : std::exchange(pending_, {})) {
         auto const node = nodes_->at(hash_slot(channel)).follows;
         // of a node that is not connected yet nothing is known
-        bool const refused = node->route()->generation() != 0 && !node->may_publish();
-        if (nodes_->cluster().closed() || refused)
+        bool const forbidden = node->route()->generation() != 0 && !node->may_publish();
+        if (nodes_->cluster().closed() || forbidden)
             continue;
         node->route()->execute(
             resp::Command("SPUBLISH", channel, "1"), nodes_->runtime().now() + worth_sending,
