@@ -83,7 +83,8 @@ private:
                 facts_.refused_commands.emplace_back("eval");
         });
         for (auto const& command : commands_to_check())
-            ask_permission(command);
+            if (command.concerns(facts_.server))
+                ask_permission(command);
     }
 
     void ask_permission(CommandToCheck const& command)

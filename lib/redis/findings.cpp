@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "findings.hpp"
 
+#include "server_version.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -13,27 +15,38 @@ namespace
 {
 
 using Severity = Finding::Severity;
+using Without = CommandToCheck::Without;
+using Asked = CommandToCheck::Asked;
 
 constexpr std::array commands{
-    CommandToCheck{{"eval", "return 1", "1", "key", ""}, true},
-    CommandToCheck{{"evalsha", "0000000000000000000000000000000000000000", "1", "key", ""}, true},
-    CommandToCheck{{"get", "key", "", "", ""}, true},
-    CommandToCheck{{"mget", "key", "", "", ""}, true},
-    CommandToCheck{{"exists", "key", "", "", ""}, true},
-    CommandToCheck{{"set", "key", "value", "", ""}, true},
-    CommandToCheck{{"del", "key", "", "", ""}, true},
-    CommandToCheck{{"pexpire", "key", "1000", "", ""}, true},
-    CommandToCheck{{"pexpireat", "key", "1000", "", ""}, true},
-    CommandToCheck{{"pttl", "key", "", "", ""}, true},
-    CommandToCheck{{"incr", "key", "", "", ""}, true},
-    CommandToCheck{{"time", "", "", "", ""}, true},
-    CommandToCheck{{"publish", "channel", "message", "", ""}, false},
-    CommandToCheck{{"subscribe", "channel", "", "", ""}, false},
+    CommandToCheck{{"eval", "return 1", "1", "key", ""}},
+    CommandToCheck{{"evalsha", "0000000000000000000000000000000000000000", "1", "key", ""}},
+    CommandToCheck{{"get", "key", "", "", ""}},
+    CommandToCheck{{"mget", "key", "", "", ""}},
+    CommandToCheck{{"exists", "key", "", "", ""}},
+    CommandToCheck{{"set", "key", "value", "", ""}},
+    CommandToCheck{{"del", "key", "", "", ""}},
+    CommandToCheck{{"pexpire", "key", "1000", "", ""}},
+    CommandToCheck{{"pexpireat", "key", "1000", "", ""}},
+    CommandToCheck{{"pttl", "key", "", "", ""}},
+    CommandToCheck{{"incr", "key", "", "", ""}},
+    CommandToCheck{{"time", "", "", "", ""}},
+    CommandToCheck{{"publish", "channel", "message", "", ""}, Without::waking_later, Asked::unsharded},
+    CommandToCheck{{"subscribe", "channel", "", "", ""}, Without::waking_later, Asked::unsharded},
+    CommandToCheck{{"spublish", "channel", "message", "", ""}, Without::waking_later, Asked::sharded_cluster},
+    CommandToCheck{{"ssubscribe", "channel", "", "", ""}, Without::waking_later, Asked::sharded_cluster},
+    CommandToCheck{{"asking", "", "", "", ""}, Without::losing_moved_slots, Asked::cluster},
 };
 
-constexpr std::string_view minimal_acl =
-    "resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat +pttl +incr +time ~PREFIX* "
-    "~{PREFIX*}:fence, and for wake-ups +publish +subscribe &{PREFIX*}:free";
+std::string minimal_acl(ServerInfo const& server)
+{
+    bool const cluster = server.mode == "cluster";
+    return std::string("resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat +pttl "
+                       "+incr +time ") +
+           (cluster ? "+cluster|shards +asking " : "") + "~PREFIX* ~{PREFIX*}:fence, and for wake-ups " +
+           (cluster && has_sharded_channels(server) ? "+spublish +ssubscribe" : "+publish +subscribe") +
+           " &{PREFIX*}:free";
+}
 
 std::optional<std::string> lookup(std::map<std::string, std::string, std::less<>> const& map, std::string_view name)
 {
@@ -198,10 +211,19 @@ Finding permissions(Facts const& facts)
 {
     std::string missing;
     bool required = false;
+    std::string what_to_do;
     for (auto const* const command : facts.missing_permissions) {
         missing += (missing.empty() ? "+" : " +") + std::string(command->words[0]);
-        required = required || command->required;
+        required = required || command->without == Without::nothing;
+        if (command->without == Without::waking_later)
+            what_to_do = "without them waiters poll and wake later; grant them with the channels &{PREFIX*}:free";
     }
+    if (std::ranges::any_of(facts.missing_permissions, [](auto const* command) {
+            return command->without == Without::losing_moved_slots;
+        }))
+        what_to_do +=
+            (what_to_do.empty() ? "" : "; ") +
+            std::string("without +asking leases in a hash slot that is being moved are not renewed meanwhile");
     for (auto const& name : facts.refused_commands) {
         if (missing.find("+" + name) == std::string::npos)
             missing += (missing.empty() ? "+" : " +") + name;
@@ -210,16 +232,32 @@ Finding permissions(Facts const& facts)
     if (!missing.empty())
         return {
             required ? Severity::error : Severity::warning, "permissions", "missing: " + missing,
-            required ? "leases fail without them; the user needs: " + std::string(minimal_acl)
-                     : "without them waiters poll and wake later; grant them with the channels &{PREFIX*}:free"};
+            required ? "leases fail without them; the user needs: " + minimal_acl(facts.server) : what_to_do};
     if (!facts.permissions_known)
         return {
             Severity::unverified, "permissions", "may not be asked (ACL DRYRUN, Redis 7)",
-            "the user needs: " + std::string(minimal_acl)};
+            "the user needs: " + minimal_acl(facts.server)};
     return {Severity::ok, "permissions", "all commands that leases use", ""};
 }
 
 } // namespace
+
+bool CommandToCheck::concerns(ServerInfo const& server) const noexcept
+{
+    bool const cluster = server.mode == "cluster";
+    bool const sharded = cluster && has_sharded_channels(server);
+    switch (asked) {
+    case Asked::unsharded:
+        return !sharded;
+    case Asked::cluster:
+        return cluster;
+    case Asked::sharded_cluster:
+        return sharded;
+    case Asked::all:
+        break;
+    }
+    return true;
+}
 
 std::span<CommandToCheck const> commands_to_check() noexcept
 {

@@ -22,8 +22,12 @@ namespace tenure::redis
 struct CommandToCheck {
     /// unused places are empty
     std::array<std::string_view, 5> words;
-    /// false: without it waiters only wake later
-    bool required = true;
+    /// what goes on without it
+    enum class Without { nothing, waking_later, losing_moved_slots } without = Without::nothing;
+    /// servers that are asked about it
+    enum class Asked { all, unsharded, cluster, sharded_cluster } asked = Asked::all;
+
+    [[nodiscard]] bool concerns(ServerInfo const& server) const noexcept;
 };
 [[nodiscard]] std::span<CommandToCheck const> commands_to_check() noexcept;
 

@@ -53,7 +53,7 @@ RedisCluster::RedisCluster(RedisClusterOptions const& options)
     for (std::size_t i = 0; i < masters * (1 + options.replicas); ++i) {
         // the usual one, port + 10000, need not be free, or a port at all
         bus_ports.push_back(free_port());
-        RedisServerOptions node{options.config};
+        auto node = options.node;
         node.config.insert(
             node.config.end(), {"cluster-enabled yes", bus_port_line(bus_ports.back()),
                                 "cluster-node-timeout " + std::to_string(options.node_timeout.count()),
@@ -121,6 +121,14 @@ std::string RedisCluster::url() const
     std::string text = "redis+cluster://";
     for (std::size_t i = 0; i < masters; ++i)
         text += (i == 0 ? "" : ",") + ("127.0.0.1:" + std::to_string(port(i)));
+    return text;
+}
+
+std::string RedisCluster::tls_url() const
+{
+    std::string text = "rediss+cluster://";
+    for (std::size_t i = 0; i < masters; ++i)
+        text += (i == 0 ? "" : ",") + ("127.0.0.1:" + std::to_string(servers_[i]->tls_port()));
     return text;
 }
 

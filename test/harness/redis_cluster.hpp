@@ -20,8 +20,8 @@ struct RedisClusterOptions {
     std::size_t replicas = 1;
     /// how long a node may be silent before the others hold it for lost
     std::chrono::milliseconds node_timeout{1000};
-    /// further lines of each node's configuration file
-    std::vector<std::string> config = {};
+    /// what each node is started with besides being a node: further lines of its configuration, TLS on a second port
+    RedisServerOptions node = {};
 };
 
 /** A real cluster on free loopback ports: three masters, which divide the hash slots among them, and their replicas.
@@ -46,6 +46,9 @@ public:
      * is not so, in words. */
     [[nodiscard]] std::string what_is_missing();
     [[nodiscard]] std::string const& id(std::size_t node) const { return ids_[node]; }
+
+    /** `rediss+cluster://127.0.0.1:PORT,...` of the first three, without options. */
+    [[nodiscard]] std::string tls_url() const;
 
     /** Which node serves the key's slot, as `asked` sees it. */
     [[nodiscard]] std::size_t owner_of(std::string_view key, std::size_t asked = 0);

@@ -282,46 +282,4 @@ TEST_CASE("a waiter in another program is woken by a release, also in a pool ove
     }
 }
 
-TEST_CASE("a server that is no cluster is refused with the URL to use, and a node alone as well", "[cluster]")
-{
-    require_redis();
-    RedisServer server;
-    RunningStore running{"redis+cluster://127.0.0.1:" + std::to_string(server.port())};
-    CHECK(RunningStore::acquire_error(running.lock("job", 3s), {.wait = 5s}) == errc::wrong_server);
-    CHECK(running.store().diagnostics().last_detail.find("use redis://") != std::string::npos);
-
-    RedisCluster cluster{{.replicas = 0}};
-    auto const other = key_at(cluster, 1, 1);
-    RunningStore alone{cluster.server(0).url()};
-    CHECK(RunningStore::acquire_error(alone.lock(other, 3s), {.wait = 5s}) == errc::wrong_server);
-    CHECK(alone.store().diagnostics().last_detail.find("use redis+cluster://") != std::string::npos);
-}
-
-TEST_CASE("the documented permissions are enough in a cluster, and nothing is refused", "[cluster][acl]")
-{
-    require_redis();
-    std::string const user =
-        "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat "
-        "+pttl +incr +time +cluster|shards +asking ~P* ~{P*}:fence +ssubscribe +spublish &{P*}:free &P*";
-    RedisCluster cluster{{.replicas = 0, .config = {user}}};
-    RunningStore running{"redis+cluster://worker:secret@127.0.0.1:" + std::to_string(cluster.port(2))};
-    for (std::string const prefix : {"P:", "P{t}:"}) {
-        SlotPool const pool{running.store(), {.prefix = prefix, .size = 3, .ttl = 1s}};
-        std::vector<Slot> all;
-        for (int i = 0; i < 3; ++i)
-            all.push_back(RunningStore::acquire(pool));
-        auto waiting = pool.async_acquire({.wait = 15s}, as_future);
-        // renewed at least once
-        std::this_thread::sleep_for(700ms);
-        CHECK(RunningStore::release(all[0]) == ReleaseOutcome::released);
-        auto [error, slot] = soon(std::move(waiting));
-        CHECK_FALSE(error);
-        static_cast<void>(RunningStore::release(slot));
-        for (std::size_t i = 1; i < all.size(); ++i)
-            static_cast<void>(RunningStore::release(all[i]));
-    }
-    for (std::size_t node = 0; node < cluster.size(); ++node)
-        CHECK(cluster.server(node).client().call("ACL", "LOG").elements.empty());
-}
-
 } // namespace tenure::test

@@ -122,6 +122,31 @@ TEST_CASE("a missing permission for wake-ups only is a warning", "[redis][findin
     CHECK(about(facts, "permissions").observed == "missing: +publish +eval");
 }
 
+TEST_CASE("in a cluster other permissions count, and their absence means something else", "[redis][findings]")
+{
+    auto const names_for = [](ServerInfo const& server) {
+        std::string names;
+        for (auto const& command : commands_to_check())
+            if (command.concerns(server) && command.without != CommandToCheck::Without::nothing)
+                names += std::string(command.words[0]) + ' ';
+        return names;
+    };
+    CHECK(names_for({"redis", "7.0.15", "standalone", "master"}) == "publish subscribe ");
+    CHECK(names_for({"redis", "6.2.0", "cluster", "master"}) == "publish subscribe asking ");
+    CHECK(names_for({"redis", "7.0.15", "cluster", "master"}) == "spublish ssubscribe asking ");
+
+    auto facts = healthy();
+    facts.server.mode = "cluster";
+    auto const all = commands_to_check();
+    auto const asking = std::find_if(
+        all.begin(), all.end(), [](CommandToCheck const& command) { return command.words[0] == "asking"; });
+    facts.missing_permissions = {&*asking};
+    CHECK(about(facts, "permissions").severity == Severity::warning);
+    CHECK(about(facts, "permissions").advice.find("that is being moved") != std::string::npos);
+    facts.missing_permissions = {all.data()};
+    CHECK(about(facts, "permissions").advice.find("+cluster|shards +asking") != std::string::npos);
+}
+
 TEST_CASE("INFO is read line by line, whatever it holds", "[redis][findings]")
 {
     auto const info = read_info("# Server\r\nredis_version:7.0.15\r\nempty:\r\nno colon\r\n\r\nrole:master");

@@ -60,8 +60,9 @@ private:
         if (failure.fatal && waited_for_map_) {
             end_unsent(failure.error, failure.detail, true);
         } else if (now() >= not_after_) {
+            bool const says_why = !topology.known() && failure.error;
             end_unsent(
-                errc::store_unavailable,
+                says_why ? failure.error : make_error_code(errc::store_unavailable),
                 topology.known() ? "no node is known that serves hash slot " + std::to_string(way_->slot_)
                                  : "who serves which hash slot is not known: " + failure.detail,
                 false);

@@ -152,6 +152,16 @@ void Topology::answered(
         failed(address, {errc::protocol_error, "a description of the cluster that makes no sense", false});
         return;
     }
+    if (map->covered() == 0) {
+        failed(
+            address,
+            {errc::store_refused,
+             tls_ ? "it names no master with a TLS port for any hash slot: set tls-cluster yes on all nodes, and "
+                    "give slots to masters"
+                  : "it names no master for any hash slot: give slots to masters (CLUSTER ADDSLOTS)",
+             false});
+        return;
+    }
     bool const is_news = !known_ || *map != map_;
     pause_ = is_news ? shortest_refresh_pause : std::min<std::chrono::milliseconds>(pause_ * 2, longest_refresh_pause);
     map_ = std::move(*map);
