@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-Address const asked{"10.0.0.7", 7000};
+ServerAddress const asked{"10.0.0.7", 7000};
 Instant const start{100s};
 
 std::optional<Redirect> read(std::string const& error)
@@ -54,10 +54,10 @@ TEST_CASE("redirects are read with their slot and address", "[cluster]")
     REQUIRE(moved);
     CHECK(moved->kind == Redirect::Kind::moved);
     CHECK(moved->slot == 3999);
-    CHECK(moved->address == Address{"127.0.0.1", 6381});
+    CHECK(moved->address == ServerAddress{"127.0.0.1", 6381});
     CHECK(read("ASK 1 a.example:1")->kind == Redirect::Kind::ask);
-    CHECK(read("MOVED 1 :6381")->address == Address{"10.0.0.7", 6381});
-    CHECK(read("MOVED 1 2001:db8::1:6381")->address == Address{"2001:db8::1", 6381});
+    CHECK(read("MOVED 1 :6381")->address == ServerAddress{"10.0.0.7", 6381});
+    CHECK(read("MOVED 1 2001:db8::1:6381")->address == ServerAddress{"2001:db8::1", 6381});
     CHECK(read("MOVED 1 ?:6381")->address.host.empty());
     CHECK(read("TRYAGAIN Multiple keys request during rehashing of slot")->kind == Redirect::Kind::try_again);
     CHECK(read("CLUSTERDOWN Hash slot not served")->kind == Redirect::Kind::down);
@@ -113,7 +113,7 @@ TEST_CASE("ASK is followed by what creates no keys, and waited for by what does"
     auto follows = rules(Migration::follow);
     auto const sent = follows.redirected(ask, start);
     REQUIRE(is<Send>(sent));
-    CHECK(std::get<Send>(sent).asking == Address{"a", 1});
+    CHECK(std::get<Send>(sent).asking == ServerAddress{"a", 1});
     for (int i = 2; i <= RedirectRules::budget; ++i)
         CHECK(is<Send>(follows.redirected(ask, start)));
     CHECK(is<GiveUp>(follows.redirected(ask, start)));

@@ -25,7 +25,7 @@ namespace tenure::test
 {
 
 using namespace std::chrono_literals;
-using redis::Address;
+using redis::ServerAddress;
 using redis::resp::Type;
 using redis::resp::Value;
 using Words = std::vector<std::string>;
@@ -46,7 +46,7 @@ struct FakeCluster {
         redis::ClusterAccess access;
         access.name = "redis+cluster://fake";
         access.seeds = {{"fake", first_port}};
-        access.connect = [this, version](Address const& address) {
+        access.connect = [this, version](ServerAddress const& address) {
             auto& made = nodes[address.port];
             made.runtime = runtime;
             made.info.version = version;

@@ -52,10 +52,10 @@ Value shard(std::vector<Value> slots, std::vector<Value> nodes)
 
 AskedNode const asked{{"10.0.0.7", 7000}, false};
 
-Address owner_of(SlotMap const& slots, HashSlot slot)
+ServerAddress owner_of(SlotMap const& slots, HashSlot slot)
 {
     auto const* const owner = slots.owner(slot);
-    return owner == nullptr ? Address{"nobody", 0} : *owner;
+    return owner == nullptr ? ServerAddress{"nobody", 0} : *owner;
 }
 
 } // namespace
@@ -106,18 +106,20 @@ TEST_CASE("CLUSTER SHARDS tells the masters, whatever stands beside them", "[clu
              shard(
                  {number(401), number(500)},
                  {node("master", text("10.0.0.5"), 7005, "failed"), node("master", text("10.0.0.6"), 7006)}),
+             shard({number(501), number(600)}, {node("master", text("10.0.0.9\r\nwhat"), 7009)}),
              shard({}, {node("master", text("10.0.0.8"), 7008)})}),
         asked);
     REQUIRE(slots);
-    CHECK(owner_of(*slots, 0) == Address{"10.0.0.1", 7001});
-    CHECK(owner_of(*slots, 99) == Address{"10.0.0.1", 7001});
-    CHECK(owner_of(*slots, 200) == Address{"10.0.0.1", 7001});
+    CHECK(owner_of(*slots, 0) == ServerAddress{"10.0.0.1", 7001});
+    CHECK(owner_of(*slots, 99) == ServerAddress{"10.0.0.1", 7001});
+    CHECK(owner_of(*slots, 200) == ServerAddress{"10.0.0.1", 7001});
     // without a host, or an empty one: the host that was asked
-    CHECK(owner_of(*slots, 100) == Address{"10.0.0.7", 7002});
-    CHECK(owner_of(*slots, 300) == Address{"10.0.0.7", 7003});
+    CHECK(owner_of(*slots, 100) == ServerAddress{"10.0.0.7", 7002});
+    CHECK(owner_of(*slots, 300) == ServerAddress{"10.0.0.7", 7003});
     // "?": not known
     CHECK(slots->owner(301) == nullptr);
-    CHECK(owner_of(*slots, 450) == Address{"10.0.0.6", 7006});
+    CHECK(owner_of(*slots, 450) == ServerAddress{"10.0.0.6", 7006});
+    // no name of a host
     CHECK(slots->owner(501) == nullptr);
     CHECK(slots->masters().size() == 4);
     CHECK(slots->covered() == 401);
@@ -130,7 +132,7 @@ TEST_CASE("over TLS the TLS ports count", "[cluster]")
     auto const slots = read_cluster_shards(
         list({shard({number(0), number(16383)}, {node("master", text("a"), 7001)})}), {{"b", 1}, true});
     REQUIRE(slots);
-    CHECK(owner_of(*slots, 16383) == Address{"a", 7002});
+    CHECK(owner_of(*slots, 16383) == ServerAddress{"a", 7002});
 }
 
 TEST_CASE("CLUSTER SLOTS tells the same", "[cluster]")
@@ -144,8 +146,8 @@ TEST_CASE("CLUSTER SLOTS tells the same", "[cluster]")
         list({one(0, 5460, text("10.0.0.1"), 7001), one(5461, 10922, Value(), 7002), one(10923, 16383, text("?"), 3)}),
         asked);
     REQUIRE(slots);
-    CHECK(owner_of(*slots, 5460) == Address{"10.0.0.1", 7001});
-    CHECK(owner_of(*slots, 5461) == Address{"10.0.0.7", 7002});
+    CHECK(owner_of(*slots, 5460) == ServerAddress{"10.0.0.1", 7001});
+    CHECK(owner_of(*slots, 5461) == ServerAddress{"10.0.0.7", 7002});
     CHECK(slots->owner(10923) == nullptr);
 }
 
@@ -169,9 +171,9 @@ TEST_CASE("a redirect changes one slot of the map", "[cluster]")
     SlotMap slots;
     slots.assign(0, 16383, {"a", 1});
     slots.assign(5, 5, {"b", 2});
-    CHECK(owner_of(slots, 4) == Address{"a", 1});
-    CHECK(owner_of(slots, 5) == Address{"b", 2});
-    CHECK(owner_of(slots, 6) == Address{"a", 1});
+    CHECK(owner_of(slots, 4) == ServerAddress{"a", 1});
+    CHECK(owner_of(slots, 5) == ServerAddress{"b", 2});
+    CHECK(owner_of(slots, 6) == ServerAddress{"a", 1});
     SlotMap other;
     other.assign(0, 16383, {"a", 1});
     CHECK_FALSE(slots == other);

@@ -152,7 +152,7 @@ private:
 };
 
 /// What connects to a node of the cluster.
-RedisConfig node_config(RedisClusterConfig const& cluster, Address const& address)
+RedisConfig node_config(RedisClusterConfig const& cluster, ServerAddress const& address)
 {
     RedisConfig config;
     config.host = address.host;
@@ -171,7 +171,7 @@ std::string describe(RedisClusterConfig const& config)
 {
     std::string name = config.tls.enabled ? "rediss+cluster://" : "redis+cluster://";
     for (auto const& seed : config.seeds)
-        name += (name.back() == '/' ? "" : ",") + Address{seed.host, seed.port}.text();
+        name += (name.back() == '/' ? "" : ",") + to_string(ServerAddress{seed.host, seed.port});
     return name;
 }
 
@@ -185,7 +185,8 @@ make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const&
     access.username = config.username;
     for (auto const& seed : config.seeds)
         access.seeds.push_back({seed.host, seed.port});
-    access.connect = [runtime, config, streams = std::move(streams)](Address const& address) -> ConnectionFactory {
+    access.connect = [runtime, config,
+                      streams = std::move(streams)](ServerAddress const& address) -> ConnectionFactory {
         return [runtime, streams, node = node_config(config, address)](std::string_view purpose) {
             ConnectionOptions options;
             options.name = redis::describe(node);

@@ -26,7 +26,7 @@ make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const&
 
 struct ClusterAccess {
     ConnectTo connect;
-    std::vector<Address> seeds;
+    std::vector<ServerAddress> seeds;
     /// the nodes' TLS ports are the ones to use
     bool tls = false;
     /// of the cluster, without secrets

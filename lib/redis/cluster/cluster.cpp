@@ -20,7 +20,7 @@ constexpr auto unneeded_grace = 1000ms;
 } // namespace
 
 std::shared_ptr<Cluster> Cluster::make(
-    std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<Address> seeds, bool tls, std::string name)
+    std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<ServerAddress> seeds, bool tls, std::string name)
 {
     auto cluster = std::make_shared<Cluster>(
         Private{}, std::move(runtime), std::move(connect), std::move(seeds), tls, std::move(name));
@@ -28,31 +28,31 @@ std::shared_ptr<Cluster> Cluster::make(
         if (auto const self = weak.lock())
             self->map_changed();
     });
-    cluster->members_->on_reachable([weak = std::weak_ptr(cluster)](Address const& address) {
+    cluster->members_->on_reachable([weak = std::weak_ptr(cluster)](ServerAddress const& address) {
         auto const self = weak.lock();
         if (!self || !self->topology_->map().serves(address))
             return;
         if (auto const handler = self->reachable_)
             handler();
     });
-    cluster->members_->on_moved(
-        [weak = std::weak_ptr(cluster)](Address const& asked, std::string const& channel, resp::Value const& reply) {
-            auto const self = weak.lock();
-            if (!self || self->closed_)
-                return;
-            auto const redirect = read_redirect(reply, asked);
-            if (redirect && redirect->kind == Redirect::Kind::moved)
-                self->topology_->learn(redirect->slot, redirect->address);
-            else
-                self->topology_->refresh();
-            if (auto const handler = self->channel_moved_)
-                handler(channel);
-        });
+    cluster->members_->on_moved([weak = std::weak_ptr(cluster)](
+                                    ServerAddress const& asked, std::string const& channel, resp::Value const& reply) {
+        auto const self = weak.lock();
+        if (!self || self->closed_)
+            return;
+        auto const redirect = read_redirect(reply, asked);
+        if (redirect && redirect->kind == Redirect::Kind::moved)
+            self->topology_->learn(redirect->slot, redirect->address);
+        else
+            self->topology_->refresh();
+        if (auto const handler = self->channel_moved_)
+            handler(channel);
+    });
     return cluster;
 }
 
 Cluster::Cluster(
-    Private, std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<Address> seeds, bool tls,
+    Private, std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<ServerAddress> seeds, bool tls,
     std::string name)
     : runtime_(std::move(runtime))
     , members_(std::make_shared<Members>(runtime_, std::move(connect)))
@@ -109,10 +109,11 @@ void Cluster::map_changed()
 
 void Cluster::tend()
 {
-    tend_at_ = topology_->known()
-                   ? members_->keep_needed(
-                         [this](Address const& address) { return topology_->map().serves(address); }, unneeded_grace)
-                   : Instant::max();
+    tend_at_ =
+        topology_->known()
+            ? members_->keep_needed(
+                  [this](ServerAddress const& address) { return topology_->map().serves(address); }, unneeded_grace)
+            : Instant::max();
     arm();
 }
 

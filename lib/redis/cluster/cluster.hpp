@@ -28,10 +28,11 @@ class Cluster : public std::enable_shared_from_this<Cluster>
     };
 
 public:
-    [[nodiscard]] static std::shared_ptr<Cluster>
-    make(std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<Address> seeds, bool tls, std::string name);
+    [[nodiscard]] static std::shared_ptr<Cluster> make(
+        std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<ServerAddress> seeds, bool tls,
+        std::string name);
     Cluster(
-        Private, std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<Address> seeds, bool tls,
+        Private, std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<ServerAddress> seeds, bool tls,
         std::string name);
     Cluster(Cluster const&) = delete;
     Cluster& operator=(Cluster const&) = delete;

@@ -22,7 +22,7 @@ struct ClusterSubscriber::Subscription {
     HashSlot slot = 0;
     Handler handler;
     /// where it is subscribed; an empty host: nowhere
-    Address home;
+    ServerAddress home;
     std::unique_ptr<Watch> watch;
     bool in_force = false;
     /// when it was subscribed last

@@ -66,8 +66,8 @@ private:
         for (auto const& address : masters) {
             auto& member = cluster_->members().at(address);
             member.used = not_after_;
-            auto const node =
-                std::make_shared<Node>(cluster_->runtime(), member.route, cluster_->name() + " at " + address.text());
+            auto const node = std::make_shared<Node>(
+                cluster_->runtime(), member.route, cluster_->name() + " at " + to_string(address));
             examine(node, username_, ttl_, not_after_, [self = shared_from_this(), address](Findings findings) {
                 self->looked(address, std::move(findings));
             });
@@ -76,13 +76,13 @@ private:
             cluster_->runtime()->post([self = shared_from_this()] { self->finish(); });
     }
 
-    void looked(Address const& address, Findings findings)
+    void looked(ServerAddress const& address, Findings findings)
     {
         for (auto& finding : findings) {
             // that it is a node of a cluster is what was asked for
             if (finding.subject == "role" && finding.observed == "a node of a cluster")
                 continue;
-            finding.observed = address.text() + ": " + finding.observed;
+            finding.observed = to_string(address) + ": " + finding.observed;
             findings_.push_back(std::move(finding));
         }
         if (--under_way_ == 0)

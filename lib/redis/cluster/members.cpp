@@ -13,7 +13,7 @@ Members::Members(std::shared_ptr<Runtime> runtime, ConnectTo connect)
 {
 }
 
-Member& Members::at(Address const& address)
+Member& Members::at(ServerAddress const& address)
 {
     if (auto* const known = find(address))
         return *known;
@@ -27,7 +27,7 @@ Member& Members::at(Address const& address)
         if (handler)
             handler(address);
     });
-    member.hints = Subscriber::make(runtime_, connect, "redis+cluster node " + address.text());
+    member.hints = Subscriber::make(runtime_, connect, "redis+cluster node " + to_string(address));
     member.hints->use_shards([handler = moved_, address](std::string const& channel, resp::Value const& reply) {
         if (handler)
             handler(address, channel, reply);
@@ -36,7 +36,7 @@ Member& Members::at(Address const& address)
     return member;
 }
 
-Member* Members::find(Address const& address)
+Member* Members::find(ServerAddress const& address)
 {
     auto const found = members_.find(address);
     return found == members_.end() ? nullptr : &found->second;
@@ -49,7 +49,7 @@ void Members::shortest_ttl(std::chrono::milliseconds ttl)
         member.route->shortest_ttl(ttl);
 }
 
-Instant Members::keep_needed(std::function<bool(Address const&)> const& needed, std::chrono::milliseconds grace)
+Instant Members::keep_needed(std::function<bool(ServerAddress const&)> const& needed, std::chrono::milliseconds grace)
 {
     auto again = Instant::max();
     for (auto entry = members_.begin(); entry != members_.end();) {

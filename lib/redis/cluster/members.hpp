@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "address.hpp"
+#include "redis/server_address.hpp"
 
 #include "redis/route.hpp"
 #include "redis/subscriber.hpp"
@@ -20,7 +20,7 @@ namespace tenure::redis
 
 /** One node of the cluster that is talked to. */
 struct Member {
-    Address address;
+    ServerAddress address;
     /// no two members of a store have the same, not even one after the other at one address
     std::uint64_t serial = 0;
     std::shared_ptr<Route> route;
@@ -30,7 +30,7 @@ struct Member {
 };
 
 /** What connects to one node. */
-using ConnectTo = std::function<ConnectionFactory(Address const&)>;
+using ConnectTo = std::function<ConnectionFactory(ServerAddress const&)>;
 
 /** The nodes that are talked to, each over connections of its own; made when they are needed. */
 class Members
@@ -42,14 +42,14 @@ public:
     ~Members() = default;
 
     /** The member at this address, made if there is none yet. Valid until `keep_needed` or `close`. */
-    [[nodiscard]] Member& at(Address const& address);
+    [[nodiscard]] Member& at(ServerAddress const& address);
     /** Null: none has been made. */
-    [[nodiscard]] Member* find(Address const& address);
+    [[nodiscard]] Member* find(ServerAddress const& address);
 
     /** Called when one of them becomes reachable (again), and when a channel turns out to be at another node: with what
      * that node said. */
-    void on_reachable(std::function<void(Address const&)> handler) { reachable_ = std::move(handler); }
-    void on_moved(std::function<void(Address const&, std::string const& channel, resp::Value const&)> handler)
+    void on_reachable(std::function<void(ServerAddress const&)> handler) { reachable_ = std::move(handler); }
+    void on_moved(std::function<void(ServerAddress const&, std::string const& channel, resp::Value const&)> handler)
     {
         moved_ = std::move(handler);
     }
@@ -59,18 +59,18 @@ public:
     /** Lets go of those that nobody needs: `needed` says no, and nothing was asked of them for `grace`. What they did
      * not answer ends as lost. Tells when to look again; Instant::max(): no need. */
     [[nodiscard]] Instant
-    keep_needed(std::function<bool(Address const&)> const& needed, std::chrono::milliseconds grace);
+    keep_needed(std::function<bool(ServerAddress const&)> const& needed, std::chrono::milliseconds grace);
 
     void close() noexcept;
 
 private:
     std::shared_ptr<Runtime> runtime_;
     ConnectTo connect_;
-    std::map<Address, Member> members_;
+    std::map<ServerAddress, Member> members_;
     std::uint64_t made_ = 0;
     std::chrono::milliseconds shortest_ttl_{};
-    std::function<void(Address const&)> reachable_;
-    std::function<void(Address const&, std::string const&, resp::Value const&)> moved_;
+    std::function<void(ServerAddress const&)> reachable_;
+    std::function<void(ServerAddress const&, std::string const&, resp::Value const&)> moved_;
 };
 
 } // namespace tenure::redis

@@ -1,10 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "redirect.hpp"
 
+#include "redis/number_from.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace tenure::redis
@@ -27,18 +27,8 @@ bool mentions_text(std::string_view text, std::string_view part) noexcept
     return text.find(part) != std::string_view::npos;
 }
 
-template <class Number>
-std::optional<Number> number_from(std::string_view text)
-{
-    Number number{};
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
-    return number;
-}
-
 /// "3999 127.0.0.1:6381"; what cannot be read leaves the address empty, and a new map tells
-Redirect with_address(Redirect::Kind kind, std::string_view text, Address const& asked)
+Redirect with_address(Redirect::Kind kind, std::string_view text, ServerAddress const& asked)
 {
     Redirect redirect{kind, 0, {}};
     auto const slot = number_from<std::uint32_t>(text.substr(0, text.find(' ')));
@@ -49,14 +39,14 @@ Redirect with_address(Redirect::Kind kind, std::string_view text, Address const&
     redirect.slot = static_cast<HashSlot>(*slot);
     auto const port = number_from<std::uint16_t>(where.substr(colon + 1));
     auto const host = where.substr(0, colon);
-    if (port && *port != 0 && host != "?")
+    if (port && *port != 0 && (host.empty() || may_be_host(host)))
         redirect.address = {host.empty() ? asked.host : std::string(host), *port};
     return redirect;
 }
 
 } // namespace
 
-std::optional<Redirect> read_redirect(resp::Value const& reply, Address const& asked)
+std::optional<Redirect> read_redirect(resp::Value const& reply, ServerAddress const& asked)
 {
     if (!reply.is_error())
         return std::nullopt;
@@ -120,7 +110,7 @@ RedirectRules::Decision RedirectRules::pause(Instant now)
 
 resp::Value given_up_reply(Redirect const& redirect, resp::Value&& reply)
 {
-    auto const where = redirect.address.host.empty() ? std::string("another node") : redirect.address.text();
+    auto const where = redirect.address.host.empty() ? std::string("another node") : to_string(redirect.address);
     auto const slot = "hash slot " + std::to_string(redirect.slot);
     if (redirect.kind == Redirect::Kind::moved)
         return resp::Value::error(

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "address.hpp"
 #include "hash_slot.hpp"
+#include "redis/server_address.hpp"
 
 #include "redis/resp/value.hpp"
 
@@ -33,12 +33,12 @@ struct Redirect {
     Kind kind = Kind::down;
     /// moved, ask: which slot, and where; an empty host: the node does not know it
     HashSlot slot = 0;
-    Address address;
+    ServerAddress address;
 };
 
 /** Reads an error reply; unset if it is no redirect.
  *  @param asked  who sent it: a redirect without a host means another port of the same host */
-[[nodiscard]] std::optional<Redirect> read_redirect(resp::Value const& reply, Address const& asked);
+[[nodiscard]] std::optional<Redirect> read_redirect(resp::Value const& reply, ServerAddress const& asked);
 
 /** What a command does while its slot is being moved. */
 enum class Migration {
@@ -66,7 +66,7 @@ public:
     };
     /** To the owner of the slot by the map, or to this node right behind an ASKING. */
     struct Send {
-        std::optional<Address> asking;
+        std::optional<ServerAddress> asking;
     };
     /** Until then, and then to the owner of the slot. */
     struct Wait {

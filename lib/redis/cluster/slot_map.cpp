@@ -7,7 +7,7 @@
 namespace tenure::redis
 {
 
-std::uint16_t SlotMap::place_of(Address const& master)
+std::uint16_t SlotMap::place_of(ServerAddress const& master)
 {
     auto const found = std::ranges::find(masters_, master);
     if (found != masters_.end())
@@ -19,27 +19,27 @@ std::uint16_t SlotMap::place_of(Address const& master)
     return static_cast<std::uint16_t>(masters_.size() - 1);
 }
 
-void SlotMap::assign(HashSlot first, HashSlot last, Address const& master)
+void SlotMap::assign(HashSlot first, HashSlot last, ServerAddress const& master)
 {
     auto const place = place_of(master);
     for (std::uint32_t slot = first; slot <= last; ++slot)
         owners_[slot] = place;
 }
 
-std::vector<Address> SlotMap::masters() const
+std::vector<ServerAddress> SlotMap::masters() const
 {
     std::vector<bool> serves(masters_.size());
     for (auto const place : owners_)
         if (place != nobody)
             serves[place] = true;
-    std::vector<Address> result;
+    std::vector<ServerAddress> result;
     for (std::size_t i = 0; i < masters_.size(); ++i)
         if (serves[i])
             result.push_back(masters_[i]);
     return result;
 }
 
-bool SlotMap::serves(Address const& master) const
+bool SlotMap::serves(ServerAddress const& master) const
 {
     auto const found = std::ranges::find(masters_, master);
     return found != masters_.end() &&
@@ -89,12 +89,12 @@ resp::Value const* field(resp::Value const& map, std::string_view name)
     return nullptr;
 }
 
-/// Null and empty: the host that was asked. "?": a name that the node does not know.
+/// Null and empty: the host that was asked.
 std::optional<std::string> host_from(resp::Value const& endpoint, AskedNode const& asked)
 {
     if (endpoint.is_null() || (endpoint.is_string() && endpoint.as_string().empty()))
         return asked.address.host;
-    if (!endpoint.is_string() || endpoint.as_string() == "?")
+    if (!endpoint.is_string() || !may_be_host(endpoint.as_string()))
         return std::nullopt;
     return std::string(endpoint.as_string());
 }
@@ -107,9 +107,9 @@ std::optional<std::uint16_t> port_from(resp::Value const* port)
 }
 
 /// Of the nodes of one shard. After a failover two may call themselves master: the one that is well counts.
-std::optional<Address> master_from(resp::Value const& nodes, AskedNode const& asked)
+std::optional<ServerAddress> master_from(resp::Value const& nodes, AskedNode const& asked)
 {
-    std::optional<Address> master;
+    std::optional<ServerAddress> master;
     bool is_well = false;
     for (auto const& node : nodes.elements()) {
         auto const* const role = field(node, "role");
@@ -121,7 +121,7 @@ std::optional<Address> master_from(resp::Value const& nodes, AskedNode const& as
         auto const host = host_from(endpoint == nullptr ? resp::Value() : *endpoint, asked);
         bool const well = health == nullptr || health->as_string() == "online";
         if (host && (!master || (well && !is_well))) {
-            master = Address{*host, *port};
+            master = ServerAddress{*host, *port};
             is_well = well;
         }
     }

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "address.hpp"
 #include "hash_slot.hpp"
+#include "redis/server_address.hpp"
 
 #include "redis/resp/value.hpp"
 
@@ -19,17 +19,17 @@ class SlotMap
 {
 public:
     /** Null: no master is known to serve the slot. Valid until the map changes. */
-    [[nodiscard]] Address const* owner(HashSlot slot) const noexcept
+    [[nodiscard]] ServerAddress const* owner(HashSlot slot) const noexcept
     {
         return owners_[slot] == nobody ? nullptr : &masters_[owners_[slot]];
     }
 
     /** @param last  included */
-    void assign(HashSlot first, HashSlot last, Address const& master);
+    void assign(HashSlot first, HashSlot last, ServerAddress const& master);
 
     /** The masters that serve at least one slot, in the order in which they became known. */
-    [[nodiscard]] std::vector<Address> masters() const;
-    [[nodiscard]] bool serves(Address const& master) const;
+    [[nodiscard]] std::vector<ServerAddress> masters() const;
+    [[nodiscard]] bool serves(ServerAddress const& master) const;
     /** How many slots have a master. */
     [[nodiscard]] std::size_t covered() const noexcept;
 
@@ -38,17 +38,17 @@ public:
 private:
     static constexpr std::uint16_t nobody = 0xffff;
 
-    [[nodiscard]] std::uint16_t place_of(Address const& master);
+    [[nodiscard]] std::uint16_t place_of(ServerAddress const& master);
 
     /// each address once; those that serve nothing any more stay, a map lives only until the next is read
-    std::vector<Address> masters_;
+    std::vector<ServerAddress> masters_;
     /// places in `masters_`
     std::vector<std::uint16_t> owners_ = std::vector<std::uint16_t>(hash_slot_count, nobody);
 };
 
 /** How the node was reached that answers: an address without host means the same host, and TLS has ports of its own. */
 struct AskedNode {
-    Address address;
+    ServerAddress address;
     bool tls = false;
 };
 

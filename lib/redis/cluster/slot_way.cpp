@@ -87,7 +87,7 @@ private:
         });
     }
 
-    void answered(Address const& address, Outcome outcome)
+    void answered(ServerAddress const& address, Outcome outcome)
     {
         if (outcome.delivery == Delivery::answered) {
             way_->answered_by_ = address;
@@ -98,12 +98,12 @@ private:
         bool const is_final = outcome.delivery == Delivery::unknown || outcome.fatal || cluster().closed();
         if (is_final || !decide(rules_.not_sent(now()))) {
             if (!outcome.detail.empty())
-                outcome.detail = "node " + address.text() + ": " + outcome.detail;
+                outcome.detail = "node " + to_string(address) + ": " + outcome.detail;
             end(std::move(outcome));
         }
     }
 
-    void redirect_or_end(Address const& address, Outcome outcome)
+    void redirect_or_end(ServerAddress const& address, Outcome outcome)
     {
         auto const redirect = read_redirect(outcome.reply, address);
         if (!redirect) {
@@ -203,7 +203,7 @@ bool SlotWay::ready()
 std::string SlotWay::last_error() const
 {
     if (auto const* const at = member())
-        return "node " + at->address.text() + ": " + at->route->last_error();
+        return "node " + to_string(at->address) + ": " + at->route->last_error();
     auto const& failure = cluster_->topology().failure().detail;
     return failure.empty() ? "who serves the hash slot is not known yet" : failure;
 }
@@ -242,7 +242,7 @@ bool SlotWay::is_lost()
 
 std::string SlotWay::place() const
 {
-    return answered_by_.host.empty() ? std::string() : answered_by_.text();
+    return answered_by_.host.empty() ? std::string() : to_string(answered_by_);
 }
 
 } // namespace tenure::redis

@@ -43,7 +43,7 @@ private:
     HashSlot slot_;
     Migration migration_;
     /// who answered last
-    Address answered_by_;
+    ServerAddress answered_by_;
     /// the longest ttl noted, for nodes that serve the slot later
     std::chrono::milliseconds longest_ttl_{};
 };

@@ -28,7 +28,7 @@ constexpr std::size_t map_reply_bytes = std::size_t{4} * 1024 * 1024;
 } // namespace
 
 Topology::Topology(
-    std::shared_ptr<Runtime> runtime, std::shared_ptr<Members> members, std::vector<Address> seeds, bool tls,
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<Members> members, std::vector<ServerAddress> seeds, bool tls,
     std::string name)
     : runtime_(std::move(runtime))
     , members_(std::move(members))
@@ -39,7 +39,7 @@ Topology::Topology(
 {
 }
 
-void Topology::learn(HashSlot slot, Address const& master)
+void Topology::learn(HashSlot slot, ServerAddress const& master)
 {
     auto const* const owner = map_.owner(slot);
     if (!closed_ && !master.host.empty() && (owner == nullptr || *owner != master)) {
@@ -76,7 +76,7 @@ void Topology::begin()
     auto masters = map_.masters();
     for (auto i = masters.size(); i > 1; --i)
         std::swap(masters[i - 1], masters[static_cast<std::size_t>(runtime_->random() % i)]);
-    std::ranges::stable_partition(masters, [this](Address const& address) {
+    std::ranges::stable_partition(masters, [this](ServerAddress const& address) {
         auto* const member = members_->find(address);
         return member == nullptr || !member->route->ready();
     });
@@ -105,7 +105,7 @@ void Topology::ask_next()
     ask(address, refreshes_, false, {});
 }
 
-void Topology::ask(Address const& address, std::size_t refresh, bool by_slots, std::string refused)
+void Topology::ask(ServerAddress const& address, std::size_t refresh, bool by_slots, std::string refused)
 {
     auto& member = members_->at(address);
     member.used = runtime_->now();
@@ -120,7 +120,7 @@ void Topology::ask(Address const& address, std::size_t refresh, bool by_slots, s
 }
 
 void Topology::answered(
-    Address const& address, std::size_t refresh, bool by_slots, std::string refused, Outcome outcome)
+    ServerAddress const& address, std::size_t refresh, bool by_slots, std::string refused, Outcome outcome)
 {
     if (closed_ || !running_ || refresh != refreshes_)
         return;
@@ -170,14 +170,14 @@ void Topology::answered(
     if (is_news && runtime_->logs(LogLevel::info))
         runtime_->log(
             LogLevel::info, name_ + ": " + std::to_string(map_.masters().size()) + " masters serve " +
-                                std::to_string(map_.covered()) + " of 16384 hash slots, told by " + address.text());
+                                std::to_string(map_.covered()) + " of 16384 hash slots, told by " + to_string(address));
     finish();
 }
 
-void Topology::failed(Address const& address, Refusal why)
+void Topology::failed(ServerAddress const& address, Refusal why)
 {
     all_fatal_ = all_fatal_ && why.fatal;
-    failure_ = {why.error, "node " + address.text() + ": " + why.detail, all_fatal_};
+    failure_ = {why.error, "node " + to_string(address) + ": " + why.detail, all_fatal_};
     --open_questions_;
     ask_next();
 }

@@ -29,7 +29,7 @@ public:
     /** @param seeds  asked where no other node answers
      *  @param name  of the cluster, for log and errors */
     Topology(
-        std::shared_ptr<Runtime> runtime, std::shared_ptr<Members> members, std::vector<Address> seeds, bool tls,
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<Members> members, std::vector<ServerAddress> seeds, bool tls,
         std::string name);
 
     [[nodiscard]] SlotMap const& map() const noexcept { return map_; }
@@ -37,7 +37,7 @@ public:
     [[nodiscard]] bool known() const noexcept { return known_; }
 
     /** A redirect said so; the rest of the map may have changed as well. */
-    void learn(HashSlot slot, Address const& master);
+    void learn(HashSlot slot, ServerAddress const& master);
 
     /** A new map is wanted, soon. */
     void refresh();
@@ -56,16 +56,17 @@ public:
 private:
     void begin();
     void ask_next();
-    void ask(Address const& address, std::size_t refresh, bool by_slots, std::string refused);
-    void answered(Address const& address, std::size_t refresh, bool by_slots, std::string refused, Outcome outcome);
-    void failed(Address const& address, Refusal why);
+    void ask(ServerAddress const& address, std::size_t refresh, bool by_slots, std::string refused);
+    void
+    answered(ServerAddress const& address, std::size_t refresh, bool by_slots, std::string refused, Outcome outcome);
+    void failed(ServerAddress const& address, Refusal why);
     void finish();
     void arm(Instant when);
     void timer_reached();
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Members> members_;
-    std::vector<Address> seeds_;
+    std::vector<ServerAddress> seeds_;
     bool tls_;
     std::string name_;
     SlotMap map_;
@@ -85,7 +86,7 @@ private:
     /// grows while refreshes bring nothing new
     std::chrono::milliseconds pause_;
     /// of this refresh: whom to ask next, from the back
-    std::vector<Address> candidates_;
+    std::vector<ServerAddress> candidates_;
     /// of this refresh: asked and not answered yet
     std::size_t open_questions_ = 0;
     /// of this refresh: all failures so far were fatal

@@ -1,10 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "sentinel_reply.hpp"
 
+#include "redis/number_from.hpp"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <system_error>
 #include <utility>
 
 namespace tenure::redis
@@ -13,23 +13,10 @@ namespace tenure::redis
 namespace
 {
 
-template <class Number>
-std::optional<Number> number_from(std::string_view text)
-{
-    Number number{};
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
-    return number;
-}
-
 std::optional<ServerAddress> address_from(std::string_view host, std::string_view port)
 {
     auto const number = number_from<std::uint16_t>(port);
-    // it is resolved, and shown to people
-    bool const is_name = !host.empty() && host.size() <= 253 &&
-                         std::ranges::all_of(host, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
-    if (!number || *number == 0 || !is_name)
+    if (!number || *number == 0 || !may_be_host(host))
         return std::nullopt;
     return ServerAddress{std::string(host), *number};
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "redis/resp/value.hpp"
-#include "redis/sentinel/server_address.hpp"
+#include "redis/server_address.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tenure::redis
 {
@@ -16,6 +18,14 @@ struct ServerAddress {
     friend bool operator==(ServerAddress const&, ServerAddress const&) = default;
     friend auto operator<=>(ServerAddress const&, ServerAddress const&) = default;
 };
+
+/** What another server calls a host is resolved, and shown to people: it has to look like a name or an address.
+ * Clusters write "?" where they know none. */
+[[nodiscard]] inline bool may_be_host(std::string_view host) noexcept
+{
+    return !host.empty() && host != "?" && host.size() <= 253 &&
+           std::ranges::all_of(host, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+}
 
 /** "host:port", IPv6 in brackets. */
 [[nodiscard]] inline std::string to_string(ServerAddress const& address)
