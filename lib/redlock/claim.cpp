@@ -29,8 +29,10 @@ constexpr unsigned most_tries = 4;
 /// how much longer than those that have answered the other nodes may take where their answers decide nothing
 constexpr auto grace = 5ms;
 /// when and how often a winner asks those nodes again that a loser held
-constexpr auto first_completion = 10ms;
-constexpr unsigned most_completions = 4;
+constexpr auto first_completion = 2ms;
+constexpr unsigned most_completions = 6;
+/// how long a grant waits for them at most
+constexpr auto longest_completion = 50ms;
 /// a lock that others held is looked at before it is claimed, for so long
 constexpr auto contention_memory = 10s;
 
@@ -80,7 +82,7 @@ public:
     }
 
 private:
-    enum class Phase { looking, voting, agreeing, giving_back, pausing, over };
+    enum class Phase { looking, voting, agreeing, completing, giving_back, pausing, over };
 
     [[nodiscard]] Runtime& runtime() const noexcept { return quorum_->runtime(); }
     [[nodiscard]] std::string name_of(std::size_t node) const { return quorum_->nodes()[node]->describe(); }
@@ -283,39 +285,48 @@ private:
     {
         succeeded_ = true;
         token_ = token;
-        Granted granted{index_, token, request_.ttl, Instant::max(), nullptr};
+        granted_ = {index_, token, request_.ttl, Instant::max(), nullptr};
         for (std::size_t node = 0; node < quorum_->size(); ++node)
             if (auto const* const grant = votes_.get<Granted>(node)) {
-                granted.since = std::min(granted.since, grant->since);
-                granted.ttl = std::min(granted.ttl, grant->ttl);
+                granted_.since = std::min(granted_.since, grant->since);
+                granted_.ttl = std::min(granted_.ttl, grant->ttl);
             }
-        granted_until_ = granted.since + granted.ttl;
-        finish(std::move(granted));
+        if (votes_.count<Busy>() == 0 || stopped_) {
+            finish(granted_);
+            return;
+        }
+        phase_ = Phase::completing;
+        arm(std::min(
+            until_, runtime().now() + std::min<std::chrono::milliseconds>(longest_completion, request_.ttl / 10)));
         complete_soon();
     }
 
     // -- the nodes that others held for a moment --
 
     /** A lease on a bare majority is lost with one server more. Those whose votes were split give back at once what
-     * they took, and then the rest can be had; what is still missing later a renewal brings. */
+     * they took, and then the rest can be had: the grant waits for that, but not for long. What is still missing later
+     * a renewal brings. */
     void complete_soon()
     {
-        if (stopped_ || completions_ == most_completions || votes_.count<Busy>() == 0)
+        if (stopped_ || completions_ == most_completions || votes_.count<Busy>() == 0) {
+            if (phase_ == Phase::completing)
+                finish(granted_);
             return;
+        }
         auto const pause = first_completion * (1 << completions_++);
         runtime().call_at(runtime().now() + pause, [self = shared_from_this()] { self->complete(); });
     }
 
     void complete()
     {
-        auto const now = runtime().now();
-        if (stopped_ || now >= granted_until_)
+        auto const end = granted_.since + granted_.ttl;
+        if (stopped_ || runtime().now() >= end)
             return;
         ClaimRequest request;
         request.range = key_;
         request.owner = request_.owner;
         request.ttl = request_.ttl;
-        request.not_after = granted_until_;
+        request.not_after = end;
         request.fencing = false;
         for (std::size_t node = 0; node < quorum_->size(); ++node)
             if (votes_.get<Busy>(node))
@@ -336,6 +347,8 @@ private:
         votes_.cast(node, std::move(reply));
         if (request_.fencing)
             quorum_->nodes()[node]->accept_token(token_request(), [](TokenReply const&) {});
+        if (phase_ == Phase::completing && votes_.count<Busy>() == 0)
+            finish(granted_);
     }
 
     // -- no majority --
@@ -463,6 +476,9 @@ private:
             arm(runtime().now() + 100ms);
             fail();
             break;
+        case Phase::completing:
+            finish(granted_);
+            break;
         case Phase::giving_back:
             given_back();
             break;
@@ -520,8 +536,8 @@ private:
     std::size_t giving_back_ = 0;
     bool confirmed_ = true;
     bool succeeded_ = false;
-    /// granted: when the store lets go of it unless it is renewed
-    Instant granted_until_{};
+    /// what a majority granted
+    Granted granted_{};
     /// how often the missing nodes were asked again
     unsigned completions_ = 0;
     /// the lease is being released
