@@ -8,6 +8,7 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -36,14 +37,17 @@ constexpr auto contention_memory = 10s;
 
 } // namespace
 
+/** Held by `Claims` and by the questions that nodes have not answered; timers do not hold it, for a runtime that is
+ * gone never rings them. */
 class Candidacy : public std::enable_shared_from_this<Candidacy>
 {
 public:
     Candidacy(
-        QuorumPtr quorum, std::shared_ptr<Candidates> candidates, ClaimRequest request,
+        QuorumPtr quorum, std::shared_ptr<Candidates> candidates, std::weak_ptr<Claims> claims, ClaimRequest request,
         ReplyHandler<ClaimReply> handler)
         : quorum_(std::move(quorum))
         , candidates_(std::move(candidates))
+        , claims_(std::move(claims))
         , request_(std::move(request))
         , votes_(quorum_->size())
         , looks_(quorum_->size())
@@ -69,7 +73,23 @@ public:
             look();
     }
 
-    void stop() noexcept { stopped_ = true; }
+    /** What was granted is being given back: it takes nothing more. */
+    void stop()
+    {
+        stopped_ = true;
+        runtime().cancel(std::exchange(completion_timer_, 0));
+        leave();
+    }
+
+    /** The nodes are closed: what they were asked they answer, but nothing waits for time to pass any more. */
+    void close()
+    {
+        stop();
+        if (phase_ == Phase::pausing)
+            runtime().post([self = shared_from_this()] { self->give_up_pause(); });
+    }
+
+    [[nodiscard]] std::string const& owner() const noexcept { return request_.owner; }
 
     [[nodiscard]] bool join(ReplyHandler<ClaimReply>& handler)
     {
@@ -157,7 +177,16 @@ private:
     void pause()
     {
         phase_ = Phase::pausing;
-        arm(std::min(until_, runtime().now() + 1ms * (1 + static_cast<int>(runtime().random() % 8))));
+        if (stopped_)
+            give_up_pause();
+        else
+            arm(std::min(until_, runtime().now() + 1ms * (1 + static_cast<int>(runtime().random() % 8))));
+    }
+
+    void give_up_pause()
+    {
+        if (phase_ == Phase::pausing)
+            finish(Busy{});
     }
 
     // -- a majority of claims --
@@ -292,6 +321,7 @@ private:
         granted_until_ = granted.since + granted.ttl;
         finish(std::move(granted));
         complete_soon();
+        leave();
     }
 
     // -- the nodes that others held for a moment --
@@ -303,7 +333,13 @@ private:
         if (stopped_ || completions_ == most_completions || votes_.count<Busy>() == 0)
             return;
         auto const pause = first_completion * (1 << completions_++);
-        runtime().call_at(runtime().now() + pause, [self = shared_from_this()] { self->complete(); });
+        completion_timer_ = runtime().call_at(runtime().now() + pause, [weak = weak_from_this()] {
+            if (auto const self = weak.lock()) {
+                self->completion_timer_ = 0;
+                self->complete();
+                self->leave();
+            }
+        });
     }
 
     void complete()
@@ -318,10 +354,14 @@ private:
         request.not_after = granted_until_;
         request.fencing = false;
         for (std::size_t node = 0; node < quorum_->size(); ++node)
-            if (votes_.get<Busy>(node))
+            if (votes_.get<Busy>(node)) {
+                ++completing_;
                 quorum_->nodes()[node]->claim(request, [self = shared_from_this(), node](ClaimReply reply) {
+                    --self->completing_;
                     self->completed(node, std::move(reply));
+                    self->leave();
                 });
+            }
         complete_soon();
     }
 
@@ -444,9 +484,11 @@ private:
     void arm(Instant when)
     {
         runtime().cancel(timer_);
-        timer_ = runtime().call_at(when, [self = shared_from_this()] {
-            self->timer_ = 0;
-            self->rang();
+        timer_ = runtime().call_at(when, [weak = weak_from_this()] {
+            if (auto const self = weak.lock()) {
+                self->timer_ = 0;
+                self->rang();
+            }
         });
     }
 
@@ -488,10 +530,23 @@ private:
         runtime().cancel(std::exchange(timer_, 0));
         for (auto& handler : std::exchange(handlers_, {}))
             std::move(handler)(reply);
+        if (!succeeded_)
+            leave();
+    }
+
+    /** Answered, and nothing is asked of the nodes any more that a release would have to stop. */
+    void leave()
+    {
+        if (phase_ != Phase::over || completion_timer_ != 0 || completing_ > 0)
+            return;
+        if (auto const claims = std::exchange(claims_, {}).lock())
+            claims->remove(*this);
     }
 
     QuorumPtr quorum_;
     std::shared_ptr<Candidates> candidates_;
+    /// where it is registered; empty: it has left
+    std::weak_ptr<Claims> claims_;
     ClaimRequest request_;
     /// of the engine, which may ask twice; empty: answered
     std::vector<ReplyHandler<ClaimReply>> handlers_;
@@ -524,29 +579,60 @@ private:
     Instant granted_until_{};
     /// how often the missing nodes were asked again
     unsigned completions_ = 0;
-    /// the lease is being released
+    /// until the next time; 0: not waiting for it
+    Runtime::TimerId completion_timer_ = 0;
+    /// of these, what is not answered yet
+    std::size_t completing_ = 0;
+    /// the lease is being released, or the store is closed
     bool stopped_ = false;
     /// a majority granted, but did not agree on a token
     bool disagreed_ = false;
 };
 
-std::shared_ptr<Candidacy> claim(
-    QuorumPtr const& quorum, std::shared_ptr<Candidates> const& candidates, ClaimRequest request,
-    ReplyHandler<ClaimReply> handler)
+Claims::Claims(QuorumPtr quorum)
+    : quorum_(std::move(quorum))
+    , candidates_(std::make_shared<Candidates>())
 {
-    auto candidacy = std::make_shared<Candidacy>(quorum, candidates, std::move(request), std::move(handler));
+}
+
+void Claims::claim(ClaimRequest request, ReplyHandler<ClaimReply> handler)
+{
+    auto const found = under_way_.find(request.owner);
+    if (found != under_way_.end()) {
+        if (found->second->join(handler))
+            return;
+        // answered, and only looking for the rest of what it was granted
+        auto const old = found->second;
+        old->stop();
+    }
+    auto candidacy =
+        std::make_shared<Candidacy>(quorum_, candidates_, weak_from_this(), std::move(request), std::move(handler));
+    under_way_.insert_or_assign(candidacy->owner(), candidacy);
     candidacy->start();
-    return candidacy;
 }
 
-void stop(Candidacy& candidacy) noexcept
+void Claims::stop(std::string_view owner)
 {
-    candidacy.stop();
+    auto const found = under_way_.find(owner);
+    if (found == under_way_.end())
+        return;
+    // it may remove itself
+    auto const candidacy = found->second;
+    candidacy->stop();
 }
 
-bool join(Candidacy& candidacy, ReplyHandler<ClaimReply>& handler)
+void Claims::remove(Candidacy const& candidacy)
 {
-    return candidacy.join(handler);
+    auto const found = under_way_.find(candidacy.owner());
+    if (found != under_way_.end() && found->second.get() == &candidacy)
+        under_way_.erase(found);
+}
+
+void Claims::close()
+{
+    auto const all = std::exchange(under_way_, {});
+    for (auto const& [owner, candidacy] : all)
+        candidacy->close();
 }
 
 } // namespace tenure::redlock

@@ -6,25 +6,45 @@
 
 #include <tenure/backend.hpp>
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 
 namespace tenure::redlock
 {
 
-/** One claim under way on all nodes. Destroying it before it has answered does not stop it. */
+/** One claim under way on all nodes. */
 class Candidacy;
 
-/** Takes the first key of the range that is free on a majority, on a majority: answers once, by `not_after` or its own
- * patience, whichever is sooner. What it took without success it gives back, as soon as it knows of it; an answer of
- * `Unknown` says that some of it may be left. Its owner must not be used again, because that may still be under way. */
-[[nodiscard]] std::shared_ptr<Candidacy> claim(
-    QuorumPtr const& quorum, std::shared_ptr<Candidates> const& candidates, ClaimRequest request,
-    ReplyHandler<ClaimReply> handler);
+/** The claims of this process that are under way. Belongs to the strand. */
+class Claims : public std::enable_shared_from_this<Claims>
+{
+public:
+    explicit Claims(QuorumPtr quorum);
 
-/** The same owner asks again while its claim is under way: it gets the same answer. False if it has been given. */
-[[nodiscard]] bool join(Candidacy& candidacy, ReplyHandler<ClaimReply>& handler);
+    /** Takes the first key of the range that is free on a majority, on a majority: answers once, by `not_after` or its
+     * own patience, whichever is sooner. What it took without success it gives back, as soon as it knows of it; an
+     * answer of `Unknown` says that some of it may be left. Its owner must not be used again, because that may still be
+     * under way. The same owner that asks again while its claim is under way gets the same answer. */
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler);
 
-/** What was granted is being given back: it takes nothing more. */
-void stop(Candidacy& candidacy) noexcept;
+    /** What was granted to the owner is being given back: nothing more is taken for it. */
+    void stop(std::string_view owner);
+
+    /** To be called when the nodes are closed: lets go of all claims, and nothing of them waits for time to pass. What
+     * a node was asked ends as that node answers it. */
+    void close();
+
+    /** For the claim itself: there is nothing left to stop. */
+    void remove(Candidacy const& candidacy);
+
+private:
+    QuorumPtr quorum_;
+    std::shared_ptr<Candidates> candidates_;
+    /// by owner
+    std::map<std::string, std::shared_ptr<Candidacy>, std::less<>> under_way_;
+};
 
 } // namespace tenure::redlock
