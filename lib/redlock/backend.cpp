@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "backend.hpp"
 
-#include "claim.hpp"
+#include "claims.hpp"
 #include "hold.hpp"
 #include "look.hpp"
 #include "watch.hpp"
