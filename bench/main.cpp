@@ -19,12 +19,14 @@ struct Part {
     std::string_view name;
     void (*measure)(bench::Setting const&);
 };
-constexpr std::array<Part, 7> parts{{
+constexpr std::array<Part, 9> parts{{
     {"floor", bench::measure_floor},
     {"pairs", bench::measure_pairs},
     {"latency", bench::measure_latency},
     {"first_free", bench::measure_first_free},
     {"handover", bench::measure_handover},
+    {"redlock_latency", bench::measure_redlock_latency},
+    {"redlock_throughput", bench::measure_redlock_throughput},
     {"compile_time", bench::measure_compile_time},
     {"renewals", bench::measure_renewals},
 }};
@@ -34,16 +36,19 @@ Measures tenure against a raw socket client on a redis-server of its own, and pr
 `name ratio goal ok|short`. Ends with 0 if every figure is within its goal, 1 if one is short, 2 on trouble.
 
   --quick               3 short rounds: minutes become seconds, and medians less sure
-  --only PART           only this part; may be repeated. Parts: floor pairs latency first_free handover compile_time
-                        renewals
+  --only PART           only this part; may be repeated. Parts: floor pairs latency first_free handover
+                        redlock_latency redlock_throughput compile_time renewals
   --rounds N            interleaved rounds of each figure (7)
   --renewal-seconds S   length of one run of the renewals (60)
   --server PROGRAM      the server to start (redis-server)
+  --peers FOLDER        compare with the programs that scripts/bench --peers has installed there
 )";
 
 struct Options {
     bench::Extent extent;
     std::string server = "redis-server";
+    /// empty: they are not compared
+    std::string peers;
     std::vector<std::string> only;
 
     [[nodiscard]] bool wants(std::string_view part) const
@@ -94,6 +99,8 @@ Options parse(std::vector<std::string> const& arguments)
             options.extent.renewal_seconds = number(option, value());
         else if (option == "--server")
             options.server = value();
+        else if (option == "--peers")
+            options.peers = value();
         else
             throw std::invalid_argument("unknown option " + option);
     }
@@ -116,7 +123,7 @@ int measure(Options const& options)
     for (auto const& part : parts)
         if (options.wants(part.name)) {
             std::printf("\n");
-            part.measure({redis, options.extent, report});
+            part.measure({redis, options.extent, report, options.peers});
         }
     return report.finish() ? 0 : 1;
 }

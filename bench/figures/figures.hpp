@@ -4,6 +4,8 @@
 #include "harness/redis_process.hpp"
 #include "harness/report.hpp"
 
+#include <string>
+
 namespace bench
 {
 
@@ -28,6 +30,8 @@ struct Setting {
     RedisProcess const& redis;
     Extent extent;
     Report& report;
+    /// where scripts/bench --peers has installed them; empty: they are not asked for
+    std::string peers;
 };
 
 /** The raw client against `redis-benchmark -c 1`: whether the floor is one. */
@@ -38,6 +42,10 @@ void measure_pairs(Setting const& setting);
 void measure_latency(Setting const& setting);
 /** The first free of 1,024 where only the last is free. */
 void measure_first_free(Setting const& setting);
+/** One acquisition after another over five independent servers. */
+void measure_redlock_latency(Setting const& setting);
+/** Pairs per second over three independent servers, 64 in flight on 64 keys. */
+void measure_redlock_throughput(Setting const& setting);
 /** From release to acquire in another process. */
 void measure_handover(Setting const& setting);
 /** What 1,000 leases of 3 s cost their holder. */

@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace bench
 {
@@ -41,6 +42,7 @@ std::uint16_t free_port()
 } // namespace
 
 RedisProcess::RedisProcess(std::string program)
+    : program_(std::move(program))
 {
     auto pattern = (std::filesystem::temp_directory_path() / "tenure-bench-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr)
@@ -48,10 +50,10 @@ RedisProcess::RedisProcess(std::string program)
     directory_ = pattern;
     // somebody else may take the port between the question and the answer
     for (int attempt = 0; attempt < 5; ++attempt)
-        if (start(program))
+        if (start())
             return;
     stop();
-    throw std::runtime_error(program + " does not start");
+    throw std::runtime_error(program_ + " does not start");
 }
 
 RedisProcess::~RedisProcess()
@@ -59,7 +61,7 @@ RedisProcess::~RedisProcess()
     stop();
 }
 
-bool RedisProcess::start(std::string const& program)
+bool RedisProcess::start()
 {
     port_ = free_port();
     auto const port = std::to_string(port_);
@@ -72,7 +74,7 @@ bool RedisProcess::start(std::string const& program)
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         pin(Place::same);
         ::execlp(
-            program.c_str(), program.c_str(), "--port", port.c_str(), "--bind", "127.0.0.1", "--save", "",
+            program_.c_str(), program_.c_str(), "--port", port.c_str(), "--bind", "127.0.0.1", "--save", "",
             "--appendonly", "no", "--dir", directory.c_str(), "--logfile", log.c_str(), nullptr);
         ::_exit(127);
     }

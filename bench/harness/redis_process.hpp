@@ -21,6 +21,7 @@ public:
     RedisProcess& operator=(RedisProcess const&) = delete;
     ~RedisProcess();
 
+    [[nodiscard]] std::string const& program() const noexcept { return program_; }
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] std::string url() const;
     /** As INFO tells it. */
@@ -29,9 +30,10 @@ public:
     void flush() const;
 
 private:
-    [[nodiscard]] bool start(std::string const& program);
+    [[nodiscard]] bool start();
     void stop() noexcept;
 
+    std::string program_;
     std::filesystem::path directory_;
     std::uint16_t port_ = 0;
     pid_t pid_ = -1;

@@ -1,12 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "backend.hpp"
 
-#include "claim.hpp"
+#include "claims.hpp"
 #include "hold.hpp"
 #include "look.hpp"
 #include "watch.hpp"
 
-#include <map>
 #include <string>
 #include <utility>
 
@@ -21,18 +20,13 @@ class RedlockBackend final : public Backend
 public:
     RedlockBackend(std::shared_ptr<Runtime> runtime, std::vector<Quorum::Node> nodes)
         : quorum_(std::make_shared<Quorum const>(std::move(runtime), std::move(nodes)))
+        , claims_(std::make_shared<Claims>(quorum_))
     {
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        std::erase_if(under_way_, [](auto const& entry) { return entry.second.expired(); });
-        auto const found = under_way_.find(request.owner);
-        if (found != under_way_.end())
-            if (auto const candidacy = found->second.lock(); candidacy && join(*candidacy, handler))
-                return;
-        auto owner = request.owner;
-        under_way_[std::move(owner)] = redlock::claim(quorum_, candidates_, std::move(request), std::move(handler));
+        claims_->claim(std::move(request), std::move(handler));
     }
 
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
@@ -42,13 +36,13 @@ public:
 
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
-        stop_claiming(request.claim->owner);
+        claims_->stop(request.claim->owner);
         redlock::release(quorum_, std::move(request), std::move(handler));
     }
 
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        stop_claiming(request.owner);
+        claims_->stop(request.owner);
         redlock::withdraw(quorum_, std::move(request), std::move(handler));
     }
 
@@ -104,22 +98,12 @@ public:
     {
         for (auto const& node : quorum_->nodes())
             node->shutdown();
+        claims_->close();
     }
 
 private:
-    void stop_claiming(std::string const& owner)
-    {
-        auto const found = under_way_.find(owner);
-        if (found == under_way_.end())
-            return;
-        if (auto const candidacy = found->second.lock())
-            stop(*candidacy);
-    }
-
     QuorumPtr quorum_;
-    std::shared_ptr<Candidates> candidates_ = std::make_shared<Candidates>();
-    /// by owner: one that asks again while its claim is under way joins it
-    std::map<std::string, std::weak_ptr<Candidacy>, std::less<>> under_way_;
+    std::shared_ptr<Claims> claims_;
 };
 
 } // namespace

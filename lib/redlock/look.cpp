@@ -71,7 +71,11 @@ public:
     void start(Instant not_after)
     {
         auto& runtime = quorum_->runtime();
-        timer_ = runtime.call_at(not_after, [self = shared_from_this()] { self->finish(); });
+        // held by the nodes that have not answered; a runtime that is gone never rings
+        timer_ = runtime.call_at(not_after, [weak = weak_from_this()] {
+            if (auto const self = weak.lock())
+                self->finish();
+        });
         for (std::size_t node = 0; node < quorum_->size(); ++node)
             quorum_->nodes()[node]->inspect(range_, not_after, [self = shared_from_this(), node](InspectReply reply) {
                 self->looks_.cast(node, std::move(reply));

@@ -4,12 +4,18 @@ target_sources(
   tenure
   PRIVATE
     redlock/backend.cpp
-    redlock/claim.cpp
+    redlock/candidacy.cpp
+    redlock/candidacy_votes.cpp
+    redlock/claim_outcome.cpp
+    redlock/claims.cpp
     redlock/config_from_url.cpp
     redlock/config_rules.cpp
+    redlock/give_back.cpp
     redlock/hold.cpp
     redlock/look.cpp
+    redlock/split_vote.cpp
     redlock/survey.cpp
+    redlock/token_agreement.cpp
     redlock/votes.cpp
     redlock/watch.cpp
 )

@@ -285,6 +285,107 @@ TEST_CASE("who wins a split vote takes the rest too, once the losers have given 
     }
 }
 
+TEST_CASE("a store that is closed waits for no time to pass", "[redlock]")
+{
+    ScriptedQuorum quorum;
+    auto const now = quorum.runtime->now();
+    SECTION("the rest of what a claim was granted is not asked for any more")
+    {
+        Claiming const claiming(quorum);
+        ScriptedNode::answer(quorum[0].claims, Busy{});
+        ScriptedNode::answer(quorum[1].claims, granted(now));
+        ScriptedNode::answer(quorum[2].claims, granted(now));
+        // until the rest is asked for, and until the grant waits no longer
+        REQUIRE(quorum.runtime->timers() == 2);
+        SECTION("nor waited for")
+        {
+            quorum.backend->shutdown();
+            CHECK_FALSE(claiming.reply);
+            quorum.runtime->run_ready();
+            (void)claiming.as<Granted>();
+            CHECK(quorum.runtime->timers() == 0);
+        }
+        SECTION("nor asked for again")
+        {
+            quorum.runtime->run_for(2ms);
+            REQUIRE(quorum[0].claims.size() == 1);
+            quorum.backend->shutdown();
+            ScriptedNode::answer(quorum[0].claims, Busy{});
+            quorum.runtime->run_ready();
+            (void)claiming.as<Granted>();
+            CHECK(quorum.runtime->timers() == 0);
+        }
+    }
+    SECTION("a claim that waits for others to decide is answered")
+    {
+        Claiming const first(quorum, numbered_keys("slot:", 1));
+        auto request = first.request;
+        request.range = numbered_keys("slot:", 2);
+        request.owner = "another owner";
+        std::optional<ClaimReply> second;
+        quorum.backend->claim(request, [&](ClaimReply given) { second = std::move(given); });
+        for (auto const& node : quorum.nodes)
+            ScriptedNode::answer(node->looks, states({"", "x"}));
+        REQUIRE_FALSE(second);
+        REQUIRE(quorum.runtime->timers() == 2);
+        quorum.backend->shutdown();
+        CHECK_FALSE(second);
+        quorum.runtime->run_ready();
+        REQUIRE(second);
+        CHECK(std::holds_alternative<Busy>(*second));
+        CHECK(quorum.runtime->timers() == 1); // of the first, whose nodes have to answer
+        for (auto const& node : quorum.nodes)
+            ScriptedNode::answer(node->claims, unreachable());
+        CHECK(first.reply);
+        CHECK(quorum.runtime->timers() == 0);
+    }
+}
+
+TEST_CASE("timers that never ring own no claim and no look", "[redlock]")
+{
+    auto quorum = std::make_unique<ScriptedQuorum>();
+    auto const owned = std::make_shared<int>();
+    ClaimRequest request;
+    request.range = named_key("lock");
+    request.owner = "owner";
+    request.ttl = 2s;
+    request.not_after = quorum->runtime->now() + 10s;
+    request.fencing = false;
+    auto const claim = [&] { quorum->backend->claim(request, [owned](ClaimReply const&) {}); };
+    SECTION("while it votes")
+    {
+        claim();
+    }
+    SECTION("while it looks")
+    {
+        request.range = numbered_keys("slot:", 3);
+        claim();
+    }
+    SECTION("while it waits for others to decide")
+    {
+        auto first = request;
+        first.owner = "the first";
+        quorum->backend->claim(first, [](ClaimReply const&) {});
+        request.earliest_attempt = quorum->runtime->now();
+        claim();
+        for (auto const& node : quorum->nodes)
+            ScriptedNode::answer(node->looks, states({""}));
+    }
+    SECTION("while another process looks in")
+    {
+        quorum->backend->inspect(request.range, quorum->runtime->now() + 1s, [owned](InspectReply const&) {});
+    }
+    REQUIRE(quorum->runtime->timers() > 0);
+    REQUIRE(owned.use_count() > 1);
+    // the context is destroyed: nothing is called any more
+    quorum->backend->shutdown();
+    for (auto const& node : quorum->nodes)
+        node->forget();
+    quorum->runtime->context().end();
+    quorum->backend.reset();
+    CHECK(owned.use_count() == 1);
+}
+
 TEST_CASE("two claims of one process do not race for the same key", "[redlock]")
 {
     ScriptedQuorum quorum;

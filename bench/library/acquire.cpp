@@ -1,0 +1,43 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "library/acquire.hpp"
+
+#include "harness/stopwatch.hpp"
+#include "library/session.hpp"
+
+#include <chrono>
+#include <vector>
+
+namespace bench::library
+{
+
+namespace
+{
+
+constexpr std::chrono::milliseconds ttl{10'000};
+
+asio::awaitable<void> measure_acquire(tenure::Lock lock, unsigned times, std::vector<double>& micros)
+{
+    auto const warm_up = times / 10;
+    for (unsigned time = 0; time < warm_up + times; ++time) {
+        auto const begin = Steady::now();
+        auto lease = co_await lock.async_acquire();
+        if (time >= warm_up)
+            micros.push_back(microseconds_since(begin));
+        co_await release(lease);
+    }
+}
+
+} // namespace
+
+Measurement acquire_latency(std::string const& url, unsigned times, Features features)
+{
+    std::vector<double> micros;
+    micros.reserve(times);
+    run_session(url, [&](tenure::Store store) {
+        tenure::Lock const lock{store, tenure::LockConfig{"bench:lock:0", ttl, lease_options(features)}};
+        return measure_acquire(lock, times, micros);
+    });
+    return {median(micros)};
+}
+
+} // namespace bench::library

@@ -1,0 +1,14 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "library/workloads.hpp"
+
+#include <string>
+
+namespace bench::library
+{
+
+/** One coroutine, one lock; what its release takes is not counted. @returns p50 of an acquisition in microseconds */
+[[nodiscard]] Measurement acquire_latency(std::string const& url, unsigned times, Features features);
+
+} // namespace bench::library
