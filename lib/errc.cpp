@@ -45,6 +45,8 @@ char const* describe(errc value) noexcept
         return "the store was closed";
     case errc::forked:
         return "this process is a fork of the one that opened the store: open it again after the fork";
+    case errc::not_replicated:
+        return "too few replicas acknowledged the claim in time, and it was given back: check the store's replicas";
     }
     return "unknown tenure error";
 }
@@ -85,6 +87,7 @@ bool belongs_to(errc error, condition value) noexcept
     case errc::store_unavailable:
     case errc::store_refused:
     case errc::protocol_error:
+    case errc::not_replicated:
         return value == condition::try_later;
     case errc::authentication_failed:
     case errc::permission_denied:

@@ -72,6 +72,16 @@ struct Granted {
     Instant since{};
     std::shared_ptr<void> handle;
 };
+/** The store granted the key, and what the grant was asked to rest on is missing (replicas that acknowledge it). The
+ * key is taken: the engine gives it back, and goes on under another owner. */
+struct Unconfirmed {
+    Granted grant;
+    error_code error;
+    /// what is missing, from which server, and what to do; never a secret
+    std::string detail;
+    /// asking again cannot help until a person changes something
+    bool fatal = false;
+};
 struct Busy {
     /// until the first of the held keys expires; unset if the store does not tell
     std::optional<std::chrono::milliseconds> earliest_expiry;
@@ -88,7 +98,7 @@ struct NotOwner {
 struct Released {
 };
 
-using ClaimReply = std::variant<Granted, Busy, Refused, NotSent, Unknown>;
+using ClaimReply = std::variant<Granted, Busy, Refused, NotSent, Unknown, Unconfirmed>;
 using RenewReply = std::variant<Renewed, NotOwner, Refused, NotSent, Unknown>;
 using ReleaseReply = std::variant<Released, NotOwner, Refused, NotSent, Unknown>;
 /** Released also where nothing bore the owner: the point is that nothing does any more. */

@@ -28,8 +28,11 @@ namespace tenure
  * an odd number of them, 3 and up | | `redlocks://...` | the same over TLS |
  *
  *  All `redis` URLs take `connect_timeout=` and `reconnect_backoff=`, and over TLS the options of `rediss://`.
- * Sentinels, which the hosts of a `+sentinel` URL are (port 26379 unless it says otherwise), have options of their own:
- * `sentinel_user=`, `sentinel_password=`, `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on where they
+ * `redis`, `rediss`, `redis+unix` and those with `+sentinel` take `replicas=k` and `replicas_within=50ms`: only what k
+ * replicas have acknowledged counts as granted or renewed (see ReplicaAcknowledgement).
+ *
+ *  Sentinels, which the hosts of a `+sentinel` URL are (port 26379 unless it says otherwise), have options of their
+ * own: `sentinel_user=`, `sentinel_password=`, `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on where they
  * differ from the servers.
  *
  *  @param executor  where handlers without an executor of their own run; the library's own work runs on a strand over

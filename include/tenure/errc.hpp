@@ -43,7 +43,9 @@ enum class errc {
     /// the store or pool was closed
     closed,
     /// this process is a fork of the one that connected: it must connect by itself
-    forked
+    forked,
+    /// fewer replicas than the store's config asks for acknowledged the claim in time, until the wait ended
+    not_replicated
 };
 
 /** What a caller usually wants to know: `if (ec == tenure::condition::try_later)`. */
@@ -51,7 +53,7 @@ enum class condition {
     /// somebody else holds what was asked for: timed_out
     busy = 1,
     /// the same call may succeed later without anybody changing anything: timed_out, store_unavailable, store_refused,
-    /// protocol_error
+    /// protocol_error, not_replicated
     try_later,
     /// a person has to change configuration: authentication, permission, database, kind of server, TLS, foreign key,
     /// ttl

@@ -56,8 +56,9 @@ public:
      *  @par Errors  errc::timed_out: held by others until the wait ended; errc::store_unavailable, errc::store_refused,
      *               errc::authentication_failed, errc::permission_denied, errc::wrong_database, errc::wrong_server,
      *               errc::tls_failed, errc::protocol_error: the store, see `Store::diagnostics`; errc::foreign_key: the
-     * key can never free by itself; errc::ttl_too_short: round trips leave nothing of the ttl; errc::forked;
-     *               asio::error::operation_aborted: cancelled by the caller; std::errc::invalid_argument: an option
+     * key can never free by itself; errc::ttl_too_short: round trips leave nothing of the ttl;
+     *               errc::not_replicated: too few replicas acknowledged it, where the config asks for them;
+     * errc::forked; asio::error::operation_aborted: cancelled by the caller; std::errc::invalid_argument: an option
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting at any point; a grant that arrives
      * later is released in the background, and lapses after the ttl if that fails
      */

@@ -22,6 +22,25 @@ struct TlsConfig {
     bool verify = true;
 };
 
+/** How many replicas must have a claim or renewal before it counts.
+ *
+ *  Replication of Redis and Valkey is asynchronous: without this, a failover loses what the master had acknowledged and
+ *  not passed on. With it claims and renewals go over a connection of their own, each followed there by `WAIT`. A claim
+ *  that too few replicas acknowledge is given back and tried again, and the acquisition ends with
+ *  `errc::not_replicated` if that does not change; such a renewal extends nothing.
+ *
+ *  Only a number equal to that of all replicas is a guarantee, and only for those that can be promoted: a replica that
+ *  was away at that moment and is promoted later knows nothing of the lease. Nothing is granted then while one of them
+ *  is away. A smaller number makes a loss unlikely, because the sentinels prefer the replica that has most.
+ */
+struct ReplicaAcknowledgement {
+    /// 0: replicas are not waited for; at most 64
+    std::uint32_t acknowledged_by = 0;
+    /// how long each claim and renewal waits for them, which counts against its ttl; milliseconds, 1 to 10,000, and
+    /// well below the ttls in use
+    std::chrono::milliseconds acknowledged_within{50};
+};
+
 /** One Redis or Valkey server. */
 struct RedisConfig {
     /// host name or address; ignored where `socket_path` is set
@@ -42,6 +61,8 @@ struct RedisConfig {
     /// longest pause between two attempts to connect; milliseconds, 10 and up; the pauses grow with jitter from a tenth
     /// of a second
     std::chrono::milliseconds reconnect_backoff{2000};
+    /// off unless asked for; not offered to servers of a RedlockConfig, which need no replicas
+    ReplicaAcknowledgement replicas = {};
 };
 
 } // namespace tenure

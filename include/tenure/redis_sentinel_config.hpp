@@ -50,6 +50,8 @@ struct RedisSentinelConfig {
     /// longest pause between two attempts to connect; milliseconds, 10 and up; the pauses grow with jitter from a tenth
     /// of a second, and news of another master ends them
     std::chrono::milliseconds reconnect_backoff{2000};
+    /// of the master; off unless asked for
+    ReplicaAcknowledgement replicas = {};
 };
 
 } // namespace tenure

@@ -132,14 +132,14 @@ AcquireMachine::Step AcquireMachine::failed(error_code error, bool fatal, Instan
     return wait_until(now + next_backoff(random, longest_backoff), now);
 }
 
-AcquireMachine::Step AcquireMachine::too_late(Instant now, std::uint64_t random)
+AcquireMachine::Step AcquireMachine::given_back(error_code error, bool fatal, Instant now, std::uint64_t random)
 {
     // the other claims of that owner decide nothing any more, and a new one begins with fresh patience
     asked_ = 0;
     if (phase_ == Phase::ended)
         return {};
-    last_ = make_error_code(errc::ttl_too_short);
-    if (limits_.only_try || now >= limits_.deadline)
+    last_ = error;
+    if (fatal || limits_.only_try || now >= limits_.deadline)
         return finish(last_);
     return wait_until(now + next_backoff(random, longest_backoff), now);
 }

@@ -57,9 +57,9 @@ public:
     [[nodiscard]] Step busy(Busy const& reply, Instant now, std::uint64_t random);
     /** The claim failed: refused, not sent or unknown. */
     [[nodiscard]] Step failed(error_code error, bool fatal, Instant now, std::uint64_t random);
-    /** A grant came too late to be of use and was given back. Its owner is spent: answers to other claims of that owner
-     * are not for this machine any more. */
-    [[nodiscard]] Step too_late(Instant now, std::uint64_t random);
+    /** A grant was of no use (it came too late, or the store did not confirm it) and was given back. Its owner is
+     * spent: answers to other claims of that owner are not for this machine any more. */
+    [[nodiscard]] Step given_back(error_code error, bool fatal, Instant now, std::uint64_t random);
     /** Whether releases will be told of; else it polls more often. */
     void expect_hints(bool expected) noexcept { limits_.hints = expected; }
     /** The acquisition has ended, whatever happens: nothing is asked any more. */

@@ -186,6 +186,9 @@ void Acquisition::answered(std::string const& owner, ClaimReply const& reply)
     }
     if (auto const* grant = std::get_if<Granted>(&reply)) {
         granted(owner, *grant);
+    } else if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply)) {
+        core_->journal().trouble(unconfirmed->error, unconfirmed->detail);
+        of_no_use(owner, unconfirmed->grant, unconfirmed->error, unconfirmed->fatal);
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
         busy(*held);
     } else if (auto const failure = failure_of(reply)) {
@@ -206,7 +209,10 @@ void Acquisition::answered_too_late(std::string const& owner, ClaimReply const& 
         return;
     auto const lease = lease_.lock();
     bool const held = lease && !lease->released() && owner == owner_;
-    if (auto const* grant = std::get_if<Granted>(&reply)) {
+    auto const* grant = std::get_if<Granted>(&reply);
+    if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply))
+        grant = &unconfirmed->grant;
+    if (grant != nullptr) {
         // it took the key of the lease anew, after the lease was released, or a second key
         if (!held || granted_index_ != grant->index)
             give_back(owner, *grant);
@@ -229,10 +235,7 @@ void Acquisition::granted(std::string const& owner, Granted const& grant)
                 std::to_string(std::chrono::round<milliseconds>(now - grant.since).count()) +
                 " ms after the request, and the ttl is " + std::to_string(grant.ttl.count()) +
                 " ms: nothing of it was left; the key was given back. Use a longer ttl or a nearer store");
-        give_back(owner, grant);
-        // this owner is spent: the release under way must not hit a later grant
-        spend_owner();
-        carry_out(machine_->too_late(now, core_->runtime()->random()));
+        of_no_use(owner, grant, make_error_code(errc::ttl_too_short), false);
         return;
     }
     granted_index_ = grant.index;
@@ -252,6 +255,14 @@ void Acquisition::granted(std::string const& owner, Granted const& grant)
     core_->keeper().add(record);
     end();
     call_handler({}, std::move(record));
+}
+
+void Acquisition::of_no_use(std::string const& owner, Granted const& grant, error_code error, bool fatal)
+{
+    give_back(owner, grant);
+    // this owner is spent: the release under way must not hit a later grant
+    spend_owner();
+    carry_out(machine_->given_back(error, fatal, core_->runtime()->now(), core_->runtime()->random()));
 }
 
 void Acquisition::spend_owner()

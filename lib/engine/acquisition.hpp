@@ -60,6 +60,8 @@ private:
     void answered(std::string const& owner, ClaimReply const& reply);
     void answered_too_late(std::string const& owner, ClaimReply const& reply);
     void granted(std::string const& owner, Granted const& grant);
+    /** The grant is given back, and another owner tries again. */
+    void of_no_use(std::string const& owner, Granted const& grant, error_code error, bool fatal);
     /** What gives its claims back is under way: the next claim is another owner's. */
     void spend_owner();
     void busy(Busy const& reply);

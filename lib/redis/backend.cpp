@@ -2,6 +2,7 @@
 #include "backend.hpp"
 
 #include "accept_token.hpp"
+#include "acknowledged_way.hpp"
 #include "claim.hpp"
 #include "config_rules.hpp"
 #include "connection_factory.hpp"
@@ -28,17 +29,24 @@ namespace
 class RedisBackend final : public NodeBackend
 {
 public:
-    RedisBackend(
-        std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string name, std::string username,
-        std::function<void()> closed)
+    RedisBackend(std::shared_ptr<Runtime> runtime, ConnectionFactory const& connect, BackendSettings settings)
         : route_(Route::make(runtime, connect))
-        , subscriber_(Subscriber::make(runtime, std::move(connect), name))
-        , node_(std::make_shared<Node>(std::move(runtime), route_, std::move(name)))
-        , renewals_(std::make_shared<Renewals>(node_))
+        , subscriber_(Subscriber::make(runtime, connect, settings.name))
+        , node_(std::make_shared<Node>(runtime, route_, settings.name))
+        , holding_node_(node_)
         , releases_(std::make_shared<Releases>(node_))
-        , username_(std::move(username))
-        , closed_(std::move(closed))
+        , username_(std::move(settings.username))
+        , replicas_(settings.replicas)
+        , closed_(std::move(settings.closed))
     {
+        if (replicas_.acknowledged_by > 0) {
+            acknowledged_route_ = Route::make(runtime, [connect](std::string_view purpose) {
+                return connect(purpose.empty() ? "replicated" : "replicated, second");
+            });
+            auto way = std::make_shared<AcknowledgedWay>(runtime, acknowledged_route_, replicas_);
+            holding_node_ = std::make_shared<Node>(std::move(runtime), std::move(way), std::move(settings.name));
+        }
+        renewals_ = std::make_shared<Renewals>(holding_node_);
     }
 
     RedisBackend(RedisBackend const&) = delete;
@@ -47,7 +55,7 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        redis::claim(node_, std::move(request), std::move(handler));
+        redis::claim(holding_node_, std::move(request), std::move(handler));
     }
 
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
@@ -87,18 +95,30 @@ public:
 
     void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
     {
-        redis::examine(node_, username_, ttl, not_after, std::move(handler));
+        redis::examine(node_, {username_, replicas_}, ttl, not_after, std::move(handler));
     }
 
-    void on_reachable(std::function<void()> handler) override { route_->on_reachable(std::move(handler)); }
+    void on_reachable(std::function<void()> handler) override
+    {
+        if (acknowledged_route_ != nullptr)
+            acknowledged_route_->on_reachable(handler);
+        route_->on_reachable(std::move(handler));
+    }
 
-    void shortest_ttl(std::chrono::milliseconds ttl) override { route_->shortest_ttl(ttl); }
+    void shortest_ttl(std::chrono::milliseconds ttl) override
+    {
+        route_->shortest_ttl(ttl);
+        if (acknowledged_route_ != nullptr)
+            acknowledged_route_->shortest_ttl(ttl);
+    }
 
     [[nodiscard]] std::string describe() const override { return node_->name(); }
 
     void shutdown() noexcept override
     {
         route_->close();
+        if (acknowledged_route_ != nullptr)
+            acknowledged_route_->close();
         subscriber_->close();
         // the destructor, on whichever thread it runs, must find nothing left to do, and write nothing
         if (closed_)
@@ -109,9 +129,14 @@ private:
     std::shared_ptr<Route> route_;
     std::shared_ptr<Subscriber> subscriber_;
     NodePtr node_;
+    /// carries claims and renewals where replicas must acknowledge them, and nothing else; null: `route_` does
+    std::shared_ptr<Route> acknowledged_route_;
+    /// the server by that route; `node_` where there is none
+    NodePtr holding_node_;
     std::shared_ptr<Renewals> renewals_;
     std::shared_ptr<Releases> releases_;
     std::string username_;
+    ReplicaAcknowledgement replicas_;
     /// null once called
     std::function<void()> closed_;
 };
@@ -135,15 +160,13 @@ make_node_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, S
         return make_connection(runtime, config, streams, std::move(options));
     };
     return std::make_shared<RedisBackend>(
-        std::move(runtime), std::move(connect), std::move(name), config.username, nullptr);
+        std::move(runtime), connect, BackendSettings{std::move(name), config.username, config.replicas, nullptr});
 }
 
-std::shared_ptr<Backend> make_backend(
-    std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string name, std::string username,
-    std::function<void()> closed)
+std::shared_ptr<Backend>
+make_backend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, BackendSettings settings)
 {
-    return std::make_shared<RedisBackend>(
-        std::move(runtime), std::move(connect), std::move(name), std::move(username), std::move(closed));
+    return std::make_shared<RedisBackend>(std::move(runtime), connect, std::move(settings));
 }
 
 } // namespace tenure::redis

@@ -20,12 +20,18 @@ namespace tenure::redis
 [[nodiscard]] std::shared_ptr<Backend>
 make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams);
 
-/** The same over given connections.
- *  @param name  of the server, without secrets
- *  @param username  whose permissions `examine` looks at; empty: the default user
- *  @param closed  called once when all connections of the backend are closed; may be empty, must not throw */
-[[nodiscard]] std::shared_ptr<Backend> make_backend(
-    std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string name, std::string username = {},
-    std::function<void()> closed = {});
+struct BackendSettings {
+    /// of the server, without secrets
+    std::string name;
+    /// whose permissions `examine` looks at; empty: the default user
+    std::string username = {};
+    ReplicaAcknowledgement replicas = {};
+    /// called once when all connections of the backend are closed; may be empty, must not throw
+    std::function<void()> closed = {};
+};
+
+/** The same over given connections. */
+[[nodiscard]] std::shared_ptr<Backend>
+make_backend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, BackendSettings settings);
 
 } // namespace tenure::redis

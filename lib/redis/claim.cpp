@@ -23,6 +23,19 @@ namespace tenure::redis
 namespace
 {
 
+/** The grant, unless the replicas that it was to rest on do not have it. */
+ClaimReply confirmed(Node const& node, KeyRange const& range, Granted granted, Outcome const& outcome)
+{
+    if (outcome.shortfall == nullptr)
+        return granted;
+    auto const& [error, missing, fatal, uncounted] = *outcome.shortfall;
+    auto detail = node.where() + ": " + range.key(granted.index) + ": " + missing;
+    // asked again, the owner finds its claim, and the replicas are counted again
+    if (uncounted)
+        return Unknown{error, std::move(detail)};
+    return Unconfirmed{std::move(granted), error, std::move(detail), fatal};
+}
+
 /** One claim under way over the pages of its range. */
 class RangeClaim : public std::enable_shared_from_this<RangeClaim>
 {
@@ -111,7 +124,8 @@ private:
         }
         if (auto const* const grant = std::get_if<PageGrant>(&*reply)) {
             note_first_free(node_, request_.range, first + grant->index);
-            finish(Granted{first + grant->index, grant->token, request_.ttl, outcome.since, nullptr});
+            Granted granted{first + grant->index, grant->token, request_.ttl, outcome.since, nullptr};
+            finish(confirmed(*node_, *request_.range, std::move(granted), outcome));
             return;
         }
         if (std::exchange(part_, std::nullopt)) {
@@ -176,7 +190,8 @@ void claim_named_key(NodePtr const& node, ClaimRequest request, ReplyHandler<Cla
             if (outcome.delivery != Delivery::answered)
                 std::move(handler)(undelivered<ClaimReply>(std::move(outcome)));
             else if (outcome.reply.is_ok())
-                std::move(handler)(ClaimReply(Granted{0, 0, request.ttl, outcome.since, nullptr}));
+                std::move(handler)(
+                    confirmed(*node, *request.range, Granted{0, 0, request.ttl, outcome.since, nullptr}, outcome));
             else if (outcome.reply.is_error())
                 std::move(handler)(ClaimReply(node->refuse(outcome.reply, request.range->describe())));
             else if (outcome.reply.is_null())

@@ -53,11 +53,13 @@ bool read_shared_option(
 
 void read_option(RedisConfig& config, Url const& url, std::string const& name, std::string const& value)
 {
-    if (read_shared_option(config, name, value, "rediss"))
+    if (redis::is_replica_option(name) || read_shared_option(config, name, value, "rediss"))
         return;
     std::string const field = "option " + name;
     if (name != "db")
-        refuse_url("option", name, "must be one of connect_timeout, reconnect_backoff, db, tls_...");
+        refuse_url(
+            "option", name,
+            "must be one of connect_timeout, reconnect_backoff, replicas, replicas_within, db, tls_...");
     if (url.scheme != "redis+unix")
         refuse_url(field, value, "belongs to redis+unix://; write the database as path: " + url.scheme + "://host/1");
     config.database = redis::database_from(field, value);
@@ -83,6 +85,7 @@ RedisConfig redis_config_from(Url const& url)
     read_address(config, url);
     for (auto const& [name, value] : url.options)
         read_option(config, url, name, value);
+    config.replicas = redis::replicas_from(url);
     redis::check_config(config);
     return config;
 }
@@ -100,6 +103,7 @@ RedisClusterConfig redis_cluster_config_from(Url const& url)
         refuse_url("path", url.path.substr(1), "must not be there: a cluster has only database 0");
     for (auto const& host : url.hosts)
         config.seeds.push_back({host.name, host.port.value_or(RedisClusterConfig::Seed{}.port)});
+    redis::refuse_replica_options(url, "a cluster does not offer it");
     for (auto const& [name, value] : url.options)
         if (!read_shared_option(config, name, value, "rediss+cluster"))
             refuse_url("option", name, "must be one of connect_timeout, reconnect_backoff, tls_...");

@@ -59,6 +59,18 @@ void check_limits(
     check_duration(prefix + "reconnect_backoff", reconnect_backoff, 10ms);
 }
 
+void check_replicas(std::string const& prefix, ReplicaAcknowledgement const& replicas)
+{
+    if (replicas.acknowledged_by > 64)
+        refuse_config(
+            prefix + "replicas.acknowledged_by", std::to_string(replicas.acknowledged_by),
+            "must be the number of replicas to wait for, at most 64, or 0 for none");
+    if (replicas.acknowledged_within < 1ms || replicas.acknowledged_within > 10s)
+        refuse_config(
+            prefix + "replicas.acknowledged_within", std::to_string(replicas.acknowledged_within.count()) + "ms",
+            "must be from 1ms to 10s");
+}
+
 void check_config(RedisConfig const& config)
 {
     std::string const prefix = "RedisConfig::";
@@ -74,6 +86,7 @@ void check_config(RedisConfig const& config)
     check_login(prefix, config.username, config.password);
     check_tls(prefix, config.tls);
     check_limits(prefix, config.connect_timeout, config.reconnect_backoff);
+    check_replicas(prefix, config.replicas);
 }
 
 void check_config(RedisClusterConfig const& config)

@@ -25,6 +25,8 @@ void check_tls(std::string const& prefix, TlsConfig const& tls);
 void check_limits(
     std::string const& prefix, std::chrono::milliseconds connect_timeout, std::chrono::milliseconds reconnect_backoff);
 
+void check_replicas(std::string const& prefix, ReplicaAcknowledgement const& replicas);
+
 /** @throws std::invalid_argument always; `field` with its prefix */
 [[noreturn]] void refuse_config(std::string const& field, std::string const& value, std::string const& rule);
 

@@ -11,7 +11,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -31,6 +33,17 @@ enum class Delivery {
     unknown
 };
 
+/** Why a reply is not to be relied on although the server gave it: too few replicas have what was written. */
+struct Shortfall {
+    error_code error;
+    /// in words for a person
+    std::string detail;
+    /// nothing will change until a person acts
+    bool fatal = false;
+    /// nobody knows how many have it: the connection was lost before they were counted
+    bool uncounted = false;
+};
+
 struct Outcome {
     Delivery delivery = Delivery::not_sent;
     /// just before the request was handed to a ready connection (answered and unknown)
@@ -42,6 +55,10 @@ struct Outcome {
     std::string detail;
     /// not_sent: nothing will change until a person acts (wrong password, wrong database, certificate)
     bool fatal = false;
+    /// answered: over which login of which connection; two that are equal came over one and the same stream
+    std::uint64_t login = 0;
+    /// answered: set by AcknowledgedWay; null: nothing is missing, or nobody asked
+    std::shared_ptr<Shortfall const> shortfall = nullptr;
 };
 using OutcomeHandler = asio::any_completion_handler<void(Outcome)>;
 

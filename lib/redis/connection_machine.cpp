@@ -6,6 +6,7 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <utility>
@@ -26,6 +27,13 @@ constexpr std::size_t largest_write = std::size_t{256} * 1024;
 std::string milliseconds_text(Instant::duration duration)
 {
     return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count()) + " ms";
+}
+
+/// of all connections of the process: no two streams share a number
+std::uint64_t next_login() noexcept
+{
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 /// users see this library's errors; the system's words go into the detail
@@ -278,6 +286,7 @@ void ConnectionMachine::begin_connect(Instant now)
 void ConnectionMachine::become_ready(Instant now)
 {
     ready_since_ = now;
+    login_ = next_login();
     failure_ = {};
     logged_failure_.clear();
     auto const& server = handshake_.server();

@@ -148,6 +148,8 @@ private:
     /// connecting, login: when the attempt is over. backing_off, failed: when the next may begin
     Instant deadline_{};
     Instant ready_since_{};
+    /// see Outcome::login
+    std::uint64_t login_ = 0;
     /// no waiting request has an earlier not_after
     Instant earliest_not_after_ = Instant::max();
     /// bytes of requests handed out since the connection was made, and where the write under way begins

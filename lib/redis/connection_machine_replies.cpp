@@ -115,6 +115,7 @@ void ConnectionMachine::answer_front(Action& action, resp::Value&& value)
     done.handler = std::move(request.handler);
     done.outcome.delivery = Delivery::answered;
     done.outcome.since = request.since;
+    done.outcome.login = login_;
     done.outcome.reply = std::move(value);
     queue_.pop_front();
 }

@@ -27,14 +27,15 @@ class Examination : public std::enable_shared_from_this<Examination>
 {
 public:
     Examination(
-        NodePtr node, std::string username, std::chrono::milliseconds ttl, Instant not_after,
+        NodePtr node, ExamineSettings settings, std::chrono::milliseconds ttl, Instant not_after,
         ReplyHandler<Findings> handler)
         : node_(std::move(node))
-        , username_(username.empty() ? "default" : std::move(username))
+        , username_(settings.username.empty() ? "default" : std::move(settings.username))
         , not_after_(not_after)
         , handler_(std::move(handler))
     {
         facts_.ttl = ttl;
+        facts_.acknowledged_by = settings.replicas.acknowledged_by;
     }
 
     // One after the other, so that each is a round trip of its own. TIME is among what leases need anyway.
@@ -85,6 +86,12 @@ private:
         for (auto const& command : commands_to_check())
             if (command.concerns(facts_.server))
                 ask_permission(command);
+        if (facts_.acknowledged_by > 0)
+            // for no replica: answered at once
+            ask_one(resp::Command("WAIT", 0, 1), [this](resp::Value const& reply) {
+                if (reply.is_error())
+                    facts_.refused_commands.emplace_back("wait");
+            });
     }
 
     void ask_permission(CommandToCheck const& command)
@@ -128,10 +135,10 @@ private:
 } // namespace
 
 void examine(
-    NodePtr const& node, std::string username, std::chrono::milliseconds ttl, Instant not_after,
+    NodePtr const& node, ExamineSettings settings, std::chrono::milliseconds ttl, Instant not_after,
     ReplyHandler<Findings> handler)
 {
-    std::make_shared<Examination>(node, std::move(username), ttl, not_after, std::move(handler))->measure();
+    std::make_shared<Examination>(node, std::move(settings), ttl, not_after, std::move(handler))->measure();
 }
 
 } // namespace tenure::redis

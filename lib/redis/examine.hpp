@@ -4,6 +4,7 @@
 #include "node.hpp"
 
 #include <tenure/backend.hpp>
+#include <tenure/redis_config.hpp>
 
 #include <chrono>
 #include <string>
@@ -11,13 +12,18 @@
 namespace tenure::redis
 {
 
+struct ExamineSettings {
+    /// whose permissions to look at; empty: the default user's
+    std::string username = {};
+    /// what leases will ask of the server's replicas
+    ReplicaAcknowledgement replicas = {};
+};
+
 /** Asks the server about itself, as far as the user may, and judges the answers for leases of this ttl. Nothing is
  * written. What the user may not ask lands in the server's ACL LOG and becomes an unverified finding: this is for a
- * person at a terminal.
- *
- *  @param username  whose permissions to look at; empty: the default user's */
+ * person at a terminal. */
 void examine(
-    NodePtr const& node, std::string username, std::chrono::milliseconds ttl, Instant not_after,
+    NodePtr const& node, ExamineSettings settings, std::chrono::milliseconds ttl, Instant not_after,
     ReplyHandler<Findings> handler);
 
 } // namespace tenure::redis

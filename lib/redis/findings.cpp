@@ -187,8 +187,61 @@ Finding eviction(Facts const& facts)
         "use a server of its own"};
 }
 
+/// Replicas that are connected but cannot acknowledge soon: "127.0.0.1:6380 (wait_bgsave)", "... (12 s behind)".
+std::string replicas_behind(Facts const& facts)
+{
+    constexpr std::int64_t most_seconds = 2;
+    std::string behind;
+    for (auto const& [name, line] : facts.info) {
+        if (!name.starts_with("slave") || name.find_first_not_of("0123456789", 5) != std::string::npos)
+            continue;
+        auto const field = [&line](std::string_view wanted) {
+            auto const at = ("," + line).find("," + std::string(wanted) + "=");
+            auto const rest = at == std::string::npos ? std::string() : line.substr(at + wanted.size() + 1);
+            return rest.substr(0, rest.find(','));
+        };
+        auto const state = field("state");
+        auto const lag = number(field("lag"));
+        if (state == "online" && lag <= most_seconds)
+            continue;
+        behind += (behind.empty() ? "" : ", ") + field("ip") + ":" + field("port") + " (" +
+                  (state == "online" ? std::to_string(lag) + " s behind" : state) + ")";
+    }
+    return behind;
+}
+
+/// Where leases wait for replicas.
+Finding acknowledging_replicas(Facts const& facts)
+{
+    auto const wanted = facts.acknowledged_by;
+    auto const count = lookup(facts.info, "connected_slaves");
+    if (!count)
+        return {
+            Severity::unverified, "replicas", "may not be asked (INFO)",
+            "claims and renewals wait for " + std::to_string(wanted) + " of them: make sure that there are so many"};
+    auto const least = lookup(facts.settings, "min-replicas-to-write");
+    std::string const observed = *count + ", of which " + std::to_string(wanted) +
+                                 " must acknowledge, min-replicas-to-write " + least.value_or("not told");
+    if (number(*count) < static_cast<std::int64_t>(wanted))
+        return {
+            Severity::error, "replicas", observed,
+            "every claim fails (not_replicated) until more replicas are connected: bring them back, or ask for fewer"};
+    if (auto const behind = replicas_behind(facts); !behind.empty())
+        return {
+            Severity::warning, "replicas", observed + "; " + behind,
+            "claims wait for them and may fail (not_replicated): see what keeps them"};
+    if (number(*count) > static_cast<std::int64_t>(wanted))
+        return {
+            Severity::warning, "replicas", observed,
+            "a replica that is promoted may be one that lacks the last claims: ask for all of them, or let the "
+            "resource check fencing tokens"};
+    return {Severity::ok, "replicas", observed, ""};
+}
+
 Finding replicas(Facts const& facts)
 {
+    if (facts.acknowledged_by > 0)
+        return acknowledging_replicas(facts);
     auto const count = lookup(facts.info, "connected_slaves");
     auto const least = lookup(facts.settings, "min-replicas-to-write");
     if (!count)
@@ -229,14 +282,15 @@ Finding permissions(Facts const& facts)
             missing += (missing.empty() ? "+" : " +") + name;
         required = true;
     }
+    std::string const needed =
+        minimal_acl(facts.server) + (facts.acknowledged_by > 0 ? ", and for replicas +wait" : "");
     if (!missing.empty())
         return {
             required ? Severity::error : Severity::warning, "permissions", "missing: " + missing,
-            required ? "leases fail without them; the user needs: " + minimal_acl(facts.server) : what_to_do};
+            required ? "leases fail without them; the user needs: " + needed : what_to_do};
     if (!facts.permissions_known)
         return {
-            Severity::unverified, "permissions", "may not be asked (ACL DRYRUN, Redis 7)",
-            "the user needs: " + minimal_acl(facts.server)};
+            Severity::unverified, "permissions", "may not be asked (ACL DRYRUN, Redis 7)", "the user needs: " + needed};
     return {Severity::ok, "permissions", "all commands that leases use", ""};
 }
 

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -34,6 +35,8 @@ struct CommandToCheck {
 /** What was learned about a server. */
 struct Facts {
     std::chrono::milliseconds ttl{};
+    /// how many replicas leases wait for; 0: none
+    std::uint32_t acknowledged_by = 0;
     /// why nothing could be learned; empty: something was
     std::string unreachable;
     ServerInfo server;

@@ -137,10 +137,19 @@ void Renewals::answered(Batch batch, Outcome outcome)
         if (!flags)
             std::move(handler)(RenewReply(nonsense(*node_, request.claim->key())));
         else if (flags->own[mutated(Mutant::first_flag_for_all) ? 0 : i] == '1')
-            std::move(handler)(RenewReply(Renewed{request.ttl, outcome.since}));
+            std::move(handler)(renewed(request, outcome));
         else
             std::move(handler)(RenewReply(NotOwner{}));
     }
+}
+
+RenewReply Renewals::renewed(RenewRequest const& request, Outcome const& outcome) const
+{
+    if (outcome.shortfall == nullptr)
+        return Renewed{request.ttl, outcome.since};
+    return Unknown{
+        outcome.shortfall->error,
+        node_->where() + ": " + request.claim->key() + ": the renewal does not count: " + outcome.shortfall->detail};
 }
 
 void Renewals::retry_alone(Pending pending, Refused reason)
@@ -170,7 +179,7 @@ void Renewals::send_natively(Pending pending)
             if (outcome.delivery != Delivery::answered) {
                 std::move(handler)(undelivered<RenewReply>(std::move(outcome)));
             } else if (outcome.reply.is_ok()) {
-                std::move(handler)(RenewReply(Renewed{request.ttl, outcome.since}));
+                std::move(handler)(self->renewed(request, outcome));
             } else if (outcome.reply.is_null()) {
                 std::move(handler)(RenewReply(NotOwner{}));
             } else if (!outcome.reply.is_error()) {

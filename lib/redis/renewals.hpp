@@ -37,6 +37,8 @@ private:
     static void drop_ended(Batch& batch);
     void send_natively(Pending pending);
     void answered(Batch batch, Outcome outcome);
+    /// extended, unless replicas that were asked for do not have it
+    [[nodiscard]] RenewReply renewed(RenewRequest const& request, Outcome const& outcome) const;
     void retry_alone(Pending pending, Refused reason);
 
     NodePtr node_;

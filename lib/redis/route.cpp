@@ -152,8 +152,8 @@ std::shared_ptr<Connection> Route::make_connection(std::string_view purpose)
 std::chrono::nanoseconds Route::patience() const noexcept
 {
     if (shortest_ttl_ <= 0ms)
-        return 1s;
-    return std::min<std::chrono::nanoseconds>(1s, std::chrono::nanoseconds(shortest_ttl_) / 6);
+        return 1s + delay_;
+    return std::min<std::chrono::nanoseconds>(1s, std::chrono::nanoseconds(shortest_ttl_) / 6) + delay_;
 }
 
 void Route::state_changed(Connection const* connection, ConnectionState state)

@@ -58,6 +58,12 @@ public:
 
     void note_ttl(std::chrono::milliseconds ttl) noexcept override;
 
+    /** Silence of the server may last so much longer: what it is asked here takes time. */
+    void expect_delay(std::chrono::milliseconds delay) noexcept { delay_ = delay; }
+
+    /** Which connection got the last command; only to be compared. */
+    [[nodiscard]] void const* target() const noexcept { return current_.get(); }
+
     /** Connects anew, resolving the name again. Does nothing if that was done a moment ago. */
     void reconnect() override;
     void distrust(std::string_view what) override;
@@ -96,6 +102,7 @@ private:
     std::uint64_t generation_ = 0;
     std::function<void()> on_reachable_;
     std::chrono::milliseconds shortest_ttl_{};
+    std::chrono::milliseconds delay_{};
     std::chrono::milliseconds longest_ttl_{std::chrono::seconds{1}};
     Instant last_reconnect_ = Instant::min();
     /// when a connection was last opened because of silence

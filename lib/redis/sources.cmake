@@ -4,6 +4,7 @@ target_sources(
   tenure
   PRIVATE
     redis/accept_token.cpp
+    redis/acknowledged_way.cpp
     redis/backend.cpp
     redis/claim.cpp
     redis/claim_reply.cpp

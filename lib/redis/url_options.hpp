@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tenure::redis
 {
@@ -22,6 +23,16 @@ void check_url_login(Url const& url);
 [[nodiscard]] std::uint32_t database_from(std::string const& field, std::string const& text);
 [[nodiscard]] bool boolean_from(std::string const& field, std::string const& text);
 [[nodiscard]] std::chrono::milliseconds duration_from(std::string const& field, std::string const& text);
+
+/** What the URL's options `replicas` and `replicas_within` ask for.
+ *  @throws std::invalid_argument also for the second without the first */
+[[nodiscard]] ReplicaAcknowledgement replicas_from(Url const& url);
+
+/** True for the names that `replicas_from` reads. */
+[[nodiscard]] bool is_replica_option(std::string_view name) noexcept;
+
+/** @throws std::invalid_argument if the URL has such options, which its kind of store does not offer */
+void refuse_replica_options(Url const& url, std::string const& reason);
 
 /** tls_ca, tls_cert, tls_key, tls_server_name, tls_verify.
  *  @param name  the part after `prefix`: "tls_ca"

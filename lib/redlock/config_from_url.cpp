@@ -2,6 +2,8 @@
 #include "config_rules.hpp"
 #include "url.hpp"
 
+#include <redis/url_options.hpp>
+
 #include <stdexcept>
 
 namespace tenure
@@ -11,6 +13,7 @@ RedlockConfig redlock_config_from(Url const& url)
 {
     if (url.scheme != "redlock" && url.scheme != "redlocks")
         throw std::invalid_argument("store URL: scheme '" + url.scheme + "': must be redlock:// or redlocks://");
+    redis::refuse_replica_options(url, "a majority of the servers stands in for replicas");
     RedlockConfig config;
     for (auto const& host : url.hosts) {
         auto single = url;

@@ -21,6 +21,11 @@ void check_config(RedlockConfig const& config)
     std::set<std::string> seen;
     for (auto const& server : config.servers) {
         redis::check_config(server);
+        if (server.replicas.acknowledged_by != 0)
+            throw std::invalid_argument(
+                "RedlockConfig::servers: replicas.acknowledged_by = '" +
+                std::to_string(server.replicas.acknowledged_by) +
+                "': must be 0: a majority of the servers stands in for replicas");
         // by address: two databases of one server fail together
         auto const where =
             server.socket_path.empty() ? server.host + ":" + std::to_string(server.port) : server.socket_path;

@@ -77,6 +77,18 @@ Mistake in_config(std::string field, std::string value, Change change)
 }
 
 template <class Change>
+Mistake in_redlock(std::string field, std::string value, Change change)
+{
+    return {std::move(field), std::move(value), [change](Store const& store) {
+                RedlockConfig config;
+                for (std::uint16_t port = 6379; port < 6382; ++port)
+                    config.servers.emplace_back().port = port;
+                change(config.servers.front());
+                static_cast<void>(open_redlock(store.get_executor(), config));
+            }};
+}
+
+template <class Change>
 Mistake in_sentinels(std::string field, std::string value, Change change)
 {
     return {std::move(field), std::move(value), [change](Store const& store) {
@@ -133,6 +145,11 @@ std::vector<Mistake> mistakes()
         in_config("tls.key_file", "", [](RedisConfig& config) { config.tls.certificate_file = "cert.pem"; }),
         in_config("connect_timeout", "99ms", [](RedisConfig& config) { config.connect_timeout = 99ms; }),
         in_config("reconnect_backoff", "9ms", [](RedisConfig& config) { config.reconnect_backoff = 9ms; }),
+        in_config("replicas.acknowledged_by", "65", [](RedisConfig& config) { config.replicas.acknowledged_by = 65; }),
+        in_config(
+            "replicas.acknowledged_within", "0ms",
+            [](RedisConfig& config) { config.replicas.acknowledged_within = 0ms; }),
+        in_redlock("replicas.acknowledged_by", "1", [](RedisConfig& config) { config.replicas.acknowledged_by = 1; }),
         in_sentinels("sentinels", "0", [](RedisSentinelConfig& config) { config.sentinels.clear(); }),
         in_sentinels("[0].host", "", [](RedisSentinelConfig& config) { config.sentinels[0].host = ""; }),
         in_sentinels("[0].port", "0", [](RedisSentinelConfig& config) { config.sentinels[0].port = 0; }),
@@ -146,6 +163,9 @@ std::vector<Mistake> mistakes()
             "sentinel_tls.certificate_file", "",
             [](RedisSentinelConfig& config) { config.sentinel_tls.key_file = "k.pem"; }),
         in_sentinels("connect_timeout", "99ms", [](RedisSentinelConfig& config) { config.connect_timeout = 99ms; }),
+        in_sentinels(
+            "replicas.acknowledged_within", "10001ms",
+            [](RedisSentinelConfig& config) { config.replicas.acknowledged_within = 10001ms; }),
     };
 }
 
@@ -177,7 +197,8 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
         "redis://host?tls_ca=x", "redis://host#1", "redis+unix://host/run/redis.sock", "redis+sentinel://host",
         "redis+sentinel:///name", "redis+sentinel://host/name?colour=red", "redis+sentinel://host/name?tls_ca=x",
         "redis+sentinel://host/name?sentinel_tls_ca=x", "redis+cluster://host/1", "redis+cluster://host?db=1",
-        "redis+cluster://host?tls_ca=x", "redis+cluster://");
+        "redis+cluster://host?tls_ca=x", "redis+cluster://", "redis://host?replicas=all",
+        "redis://host?replicas_within=50ms", "redis+cluster://host?replicas=1", "redlock://a,b,c?replicas=1");
     CAPTURE(url);
     CHECK(documented(refusal([&] { static_cast<void>(connect(context.get_executor(), url)); })));
 }

@@ -104,7 +104,7 @@ TEST_CASE("the wait ends at its deadline with the reason of the last answer")
     {
         AcquireMachine machine(limits_of(1s));
         (void)machine.ask_now(start);
-        (void)machine.too_late(start + 500ms, 7);
+        (void)machine.given_back(make_error_code(errc::ttl_too_short), false, start + 500ms, 7);
         CHECK(machine.tick(start + 1s).finish == make_error_code(errc::ttl_too_short));
     }
 }
@@ -159,7 +159,7 @@ TEST_CASE("after a grant that came too late, claims of its owner are not waited 
     CHECK(machine.tick(start + 500ms).ask);
     CHECK(machine.tick(start + 1500ms).ask);
     // two more are under way; the pause after a grant is that of any other answer
-    auto const pause = machine.too_late(start + 1600ms, 1023);
+    auto const pause = machine.given_back(make_error_code(errc::ttl_too_short), false, start + 1600ms, 1023);
     CHECK(pause.look_at <= start + 2600ms);
     CHECK(machine.tick(pause.look_at).ask);
     auto const refused = machine.failed(make_error_code(errc::store_refused), false, pause.look_at + 1ms, 1023);

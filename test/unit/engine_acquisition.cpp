@@ -6,6 +6,10 @@
 #include <boost/asio/error.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <set>
+#include <string>
+#include <vector>
+
 namespace tenure::test
 {
 
@@ -242,6 +246,67 @@ TEST_CASE("a grant that comes too late to be used is given back, and asked for a
     CHECK(again.owner != first);
     CHECK_FALSE(again.earliest_attempt);
     CHECK(test.store->diagnostics().last_error == errc::ttl_too_short);
+}
+
+TEST_CASE("a grant that the store does not confirm is given back, and asked for again under a new owner until the end")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
+    Attempt<Lease> attempt;
+    attempt.start(lock, {.wait = 1s});
+    test.runtime->run_ready();
+    std::vector<std::string> owners;
+    while (!attempt.error) {
+        if (!test.backend->claims.empty()) {
+            CHECK_FALSE(test.backend->claims.front().request.earliest_attempt);
+            auto const asked = test.backend->answer(
+                test.backend->claims,
+                Unconfirmed{test.grant(3s), make_error_code(errc::not_replicated), "1 of 2 have it", false});
+            test.runtime->run_ready();
+            owners.push_back(asked.owner);
+            REQUIRE(test.backend->releases.size() == 1);
+            CHECK(test.backend->answer(test.backend->releases, Released{}).claim->owner == asked.owner);
+        }
+        test.runtime->run_for(10ms);
+    }
+    CHECK(*attempt.error == errc::not_replicated);
+    CHECK_FALSE(attempt.holding);
+    CHECK(owners.size() > 1);
+    CHECK(std::set(owners.begin(), owners.end()).size() == owners.size());
+    CHECK(test.store->diagnostics().last_detail == "1 of 2 have it");
+}
+
+TEST_CASE("what a person must mend before a grant is confirmed ends the wait at once")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
+    Attempt<Lease> attempt;
+    attempt.start(lock);
+    test.runtime->run_ready();
+    test.backend->answer(
+        test.backend->claims,
+        Unconfirmed{test.grant(3s), make_error_code(errc::permission_denied), "grant +wait", true});
+    test.runtime->run_ready();
+    CHECK(attempt.error == make_error_code(errc::permission_denied));
+    CHECK(test.backend->releases.size() == 1);
+}
+
+TEST_CASE("a claim asked twice and confirmed the first time keeps its lease when the second is not confirmed")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
+    Attempt<Lease> attempt;
+    attempt.start(lock);
+    test.runtime->run_for(1100ms);
+    REQUIRE(test.backend->claims.size() == 2);
+    auto const grant = test.grant(3s);
+    test.backend->answer(test.backend->claims, grant);
+    test.backend->answer(
+        test.backend->claims, Unconfirmed{grant, make_error_code(errc::not_replicated), "1 of 2 have it", false});
+    test.runtime->run_ready();
+    REQUIRE(attempt.error == error_code());
+    CHECK(test.backend->releases.empty());
+    CHECK(attempt.holding.valid());
 }
 
 TEST_CASE("where an owner may claim only once, each attempt is another owner's, and one without an answer is withdrawn")

@@ -8,6 +8,7 @@
 #include <tenure/runtime.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -82,6 +83,8 @@ public:
     // -- for the test --
     void become(redis::ConnectionState state)
     {
+        if (state == redis::ConnectionState::ready)
+            login_ = ++logins;
         state_ = state;
         if (on_state_)
             on_state_(state);
@@ -98,6 +101,7 @@ public:
             outcome.delivery = redis::Delivery::answered;
             outcome.since = request.since;
             outcome.reply = std::move(reply);
+            outcome.login = login_;
             auto handler = std::move(request.handler);
             std::move(handler)(std::move(outcome));
             return;
@@ -136,7 +140,11 @@ private:
         return words;
     }
 
+    /// of all connections
+    static inline std::uint64_t logins = 0;
+
     Runtime& runtime_;
+    std::uint64_t login_ = 0;
     redis::ConnectionState state_ = redis::ConnectionState::idle;
     std::function<void(redis::ConnectionState)> on_state_;
     std::function<void(redis::resp::Value const&)> on_push_;

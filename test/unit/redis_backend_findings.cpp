@@ -98,6 +98,43 @@ TEST_CASE("replicas without min-replicas-to-write are warned of", "[redis][findi
     CHECK(about(facts, "replicas").severity == Severity::ok);
 }
 
+TEST_CASE(
+    "where leases wait for replicas, so many must be there, and all of them is what guarantees", "[redis][findings]")
+{
+    auto facts = healthy();
+    facts.acknowledged_by = 2;
+    facts.info["connected_slaves"] = "2";
+    facts.info["slave0"] = "ip=10.0.0.7,port=6380,state=online,offset=1234,lag=0";
+    facts.info["slave1"] = "ip=10.0.0.8,port=6381,state=online,offset=1230,lag=1";
+    facts.info["slave_read_only"] = "1";
+    CHECK(about(facts, "replicas").severity == Severity::ok);
+
+    facts.info["slave1"] = "ip=10.0.0.8,port=6381,state=online,offset=1230,lag=12";
+    CHECK(about(facts, "replicas").severity == Severity::warning);
+    CHECK(about(facts, "replicas").observed.ends_with("; 10.0.0.8:6381 (12 s behind)"));
+    facts.info["slave1"] = "ip=10.0.0.8,port=6381,state=wait_bgsave,offset=0,lag=0";
+    CHECK(about(facts, "replicas").observed.ends_with("; 10.0.0.8:6381 (wait_bgsave)"));
+
+    facts.info["connected_slaves"] = "1";
+    CHECK(about(facts, "replicas").severity == Severity::error);
+    facts.info["connected_slaves"] = "3";
+    facts.info.erase("slave1");
+    CHECK(about(facts, "replicas").severity == Severity::warning);
+    CHECK(about(facts, "replicas").advice.find("ask for all of them") != std::string::npos);
+    facts.info.erase("connected_slaves");
+    CHECK(about(facts, "replicas").severity == Severity::unverified);
+}
+
+TEST_CASE("a user that may not wait for replicas lacks a permission that leases need", "[redis][findings]")
+{
+    auto facts = healthy();
+    facts.acknowledged_by = 1;
+    facts.refused_commands = {"wait"};
+    CHECK(about(facts, "permissions").severity == Severity::error);
+    CHECK(about(facts, "permissions").observed == "missing: +wait");
+    CHECK(about(facts, "permissions").advice.ends_with("and for replicas +wait"));
+}
+
 TEST_CASE("an eviction policy matters only under a memory limit", "[redis][findings]")
 {
     auto facts = healthy();

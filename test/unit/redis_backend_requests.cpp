@@ -30,7 +30,8 @@ namespace
 struct Setting {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
-    std::shared_ptr<Backend> backend = redis::make_backend(runtime, connections.factory(), "redis://fake:6379/0");
+    std::shared_ptr<Backend> backend =
+        redis::make_backend(runtime, connections.factory(), {.name = "redis://fake:6379/0"});
 
     Setting() = default;
     explicit Setting(std::string server, std::string version)
@@ -469,5 +470,5 @@ TEST_CASE("dropping the backend is shutting it down", "[redis][requests]")
     CHECK(setting.connection().closed);
     setting.runtime->run_ready();
     CHECK(std::holds_alternative<Unknown>(written->value()));
-    setting.backend = redis::make_backend(setting.runtime, setting.connections.factory(), "again");
+    setting.backend = redis::make_backend(setting.runtime, setting.connections.factory(), {.name = "again"});
 }

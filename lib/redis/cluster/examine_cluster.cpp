@@ -68,7 +68,7 @@ private:
             member.used = not_after_;
             auto const node = std::make_shared<Node>(
                 cluster_->runtime(), member.route, cluster_->name() + " at " + to_string(address));
-            examine(node, username_, ttl_, not_after_, [self = shared_from_this(), address](Findings findings) {
+            examine(node, {username_, {}}, ttl_, not_after_, [self = shared_from_this(), address](Findings findings) {
                 self->looked(address, std::move(findings));
             });
         }

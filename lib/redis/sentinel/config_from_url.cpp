@@ -56,6 +56,8 @@ void read_sentinel_option(RedisSentinelConfig& config, std::string const& name, 
 
 void read_option(RedisSentinelConfig& config, std::string const& name, std::string const& value)
 {
+    if (redis::is_replica_option(name))
+        return; // is read together
     std::string const field = "option " + name;
     if (name == "connect_timeout")
         config.connect_timeout = redis::duration_from(field, value);
@@ -70,7 +72,8 @@ void read_option(RedisSentinelConfig& config, std::string const& name, std::stri
 bool is_known(std::string_view name)
 {
     for (std::string_view const known :
-         {"connect_timeout", "reconnect_backoff", "sentinel_user", "sentinel_password", "sentinel_tls"})
+         {"connect_timeout", "reconnect_backoff", "replicas", "replicas_within", "sentinel_user", "sentinel_password",
+          "sentinel_tls"})
         if (name == known)
             return true;
     return name.starts_with("tls_") || name.starts_with("sentinel_tls_");
@@ -84,7 +87,8 @@ void check_names(Url const& url)
             auto const shown = url.options.contains("sentinel_password") ? std::string("...") : name;
             refuse_url(
                 "option", shown,
-                "must be one of connect_timeout, reconnect_backoff, tls_..., sentinel_user, sentinel_password, "
+                "must be one of connect_timeout, reconnect_backoff, replicas, replicas_within, tls_..., sentinel_user, "
+                "sentinel_password, "
                 "sentinel_tls, sentinel_tls_...; in a password write '&' as %26");
         }
 }
@@ -105,6 +109,8 @@ RedisSentinelConfig redis_sentinel_config_from(Url const& url)
     for (auto const& [name, value] : url.options)
         if (!name.starts_with(sentinel_prefix))
             read_option(config, name, value);
+
+    config.replicas = redis::replicas_from(url);
 
     // the sentinels' TLS is that of the servers where nothing else is said
     if (auto const tls = url.options.find("sentinel_tls"); tls != url.options.end())

@@ -33,6 +33,7 @@ void check_config(RedisSentinelConfig const& config)
     check_login(prefix + "sentinel_", config.sentinel_username, config.sentinel_password);
     check_tls(prefix + "sentinel_", config.sentinel_tls);
     check_limits(prefix, config.connect_timeout, config.reconnect_backoff);
+    check_replicas(prefix, config.replicas);
 }
 
 } // namespace tenure::redis

@@ -83,8 +83,9 @@ make_sentinel_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig cons
         directory->hurry_on_news(connection);
         return connection;
     };
-    return make_backend(
-        std::move(runtime), std::move(connect), name, config.username, [directory] { directory->close(); });
+    return make_backend(std::move(runtime), std::move(connect), {name, config.username, config.replicas, [directory] {
+                                                                     directory->close();
+                                                                 }});
 }
 
 } // namespace tenure::redis
