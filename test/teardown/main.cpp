@@ -3,7 +3,7 @@
 // destroyed, the context is stopped, a handler throws, the process forks. Sanitizers watch; this program checks that
 // nothing hangs, that nothing stays alive that nobody owns, that no slot has two holders, and that every key is free
 // once its users have gone.
-//   tenure_teardown [--rounds N] [--seed S] [--store memory|redis]
+//   tenure_teardown [--rounds N] [--seed S] [--store memory|redis|redlock]
 // One round has the seed that the program prints when something is wrong: --rounds 1 --seed S plays the like of it
 // again, as far as threads do the same twice.
 #include "round.hpp"
@@ -297,7 +297,8 @@ int main_program(std::vector<std::string> const& arguments)
         else if (arguments[i] == "--store")
             store = arguments[i + 1];
         else
-            throw std::invalid_argument("usage: tenure_teardown [--rounds N] [--seed S] [--store memory|redis]");
+            throw std::invalid_argument(
+                "usage: tenure_teardown [--rounds N] [--seed S] [--store memory|redis|redlock]");
     }
     ::signal(SIGALRM, &hangs);
     try {
@@ -309,6 +310,16 @@ int main_program(std::vector<std::string> const& arguments)
             std::cerr << "no redis-server on this machine\n";
             return 4;
         }
+        if (store == "redlock") {
+            std::array<test::RedisServer, 3> const servers;
+            std::string url = "redlock://";
+            for (auto const& server : servers)
+                url += (url.back() == '/' ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(server.port());
+            play_all(rounds, seed, url);
+            return 0;
+        }
+        if (store != "redis")
+            throw std::invalid_argument("there is no store " + store);
         test::RedisServer const server;
         play_all(rounds, seed, server.url());
         return 0;
