@@ -35,15 +35,25 @@ struct Key {
     [[nodiscard]] std::string const& next() const noexcept { return held ? release : acquire; }
 };
 
-std::vector<Key> make_keys(Quorum& quorum, unsigned count)
+std::string load(Quorum& quorum, std::string_view script)
 {
-    std::string script;
+    std::string hash;
     for (std::size_t server = 0; server < quorum.size(); ++server)
-        script = quorum[server].load(compare_and_delete);
+        hash = quorum[server].load(script);
+    return hash;
+}
+
+std::vector<Key> make_keys(Quorum& quorum, unsigned count, Claim claim)
+{
+    auto const release = load(quorum, compare_and_delete);
+    auto const fenced = load(quorum, claim_with_token);
     std::vector<Key> keys;
     for (unsigned number = 0; number < count; ++number) {
         auto const name = "bench:lock:" + std::to_string(number);
-        keys.push_back({encode({"SET", name, owner, "NX", "PX", ttl}), encode({"EVALSHA", script, "1", name, owner})});
+        keys.push_back(
+            {claim == Claim::plain ? encode({"SET", name, owner, "NX", "PX", ttl})
+                                   : encode({"EVALSHA", fenced, "2", name, "{" + name + "}:fence", owner, ttl}),
+             encode({"EVALSHA", release, "1", name, owner})});
     }
     return keys;
 }
@@ -53,9 +63,9 @@ std::vector<Key> make_keys(Quorum& quorum, unsigned count)
 class Pipeline
 {
 public:
-    Pipeline(Quorum& quorum, unsigned keys)
+    Pipeline(Quorum& quorum, unsigned keys, Claim claim)
         : quorum_(quorum)
-        , keys_(make_keys(quorum, keys))
+        , keys_(make_keys(quorum, keys, claim))
         , unanswered_(quorum.size())
     {
         for (unsigned number = 0; number < keys; ++number)
@@ -94,7 +104,7 @@ private:
         auto const question = unanswered_[server].front();
         unanswered_[server].pop_front();
         check(reply);
-        if (reply.text != (question.release ? "1" : "OK"))
+        if (question.release ? reply.text != "1" : reply.text == "0" || reply.text.empty())
             throw std::runtime_error("the raw client lost a lock");
         auto& key = keys_[question.key];
         if (question.command != key.command || ++key.answers < quorum_.majority())
@@ -118,10 +128,10 @@ private:
 
 } // namespace
 
-Measurement redlock_acquire(std::vector<std::uint16_t> const& ports, unsigned times)
+Measurement redlock_acquire(std::vector<std::uint16_t> const& ports, unsigned times, Claim claim)
 {
     Quorum quorum(ports);
-    Pipeline pipeline(quorum, 1);
+    Pipeline pipeline(quorum, 1, claim);
     std::vector<double> micros;
     auto const warm_up = times / 10;
     for (unsigned time = 0; time < warm_up + times; ++time) {
@@ -139,7 +149,7 @@ Measurement redlock_acquire(std::vector<std::uint16_t> const& ports, unsigned ti
 Measurement redlock_pairs(std::vector<std::uint16_t> const& ports, unsigned keys, double seconds)
 {
     Quorum quorum(ports);
-    Pipeline pipeline(quorum, keys);
+    Pipeline pipeline(quorum, keys, Claim::plain);
     auto const run = [&](double length) {
         auto const before = pipeline.released();
         for (auto const begin = Steady::now(); seconds_since(begin) < length;)

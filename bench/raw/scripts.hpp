@@ -20,6 +20,17 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0)";
 
+/// KEYS[1] the key, KEYS[2] its fence, ARGV[1] the owner, ARGV[2] the ttl: a token greater than all before, 0 if it is
+/// held
+inline constexpr std::string_view claim_with_token = R"(
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 0 end
+local time = redis.call('TIME')
+local token = time[1] * 1000000 + time[2]
+local last = tonumber(redis.call('GET', KEYS[2]) or 0)
+if last >= token then token = last + 1 end
+redis.call('SET', KEYS[2], string.format('%.0f', token), 'PX', ARGV[2])
+return token)";
+
 /// KEYS the keys, ARGV[1] the owner of all, ARGV[2] the ttl
 inline constexpr std::string_view compare_and_expire_all = R"(
 local held = redis.call('MGET', unpack(KEYS))

@@ -236,9 +236,8 @@ if last and tonumber(last) >= tonumber(ARGV[2]) then
   return last
 end
 local time = redis.call('TIME')
-local until_ms = math.max(tonumber(ARGV[2]) / 1000, time[1] * 1000) + 86400000
-redis.call('SET', fence, ARGV[2])
-redis.call('PEXPIREAT', fence, string.format('%.0f', until_ms))
+local ahead_ms = math.max(tonumber(ARGV[2]) / 1000 - time[1] * 1000, 0)
+redis.call('SET', fence, ARGV[2], 'PX', string.format('%.0f', ahead_ms + 86400000))
 return 'accepted'
 )";
 
