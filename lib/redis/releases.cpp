@@ -30,21 +30,26 @@ Script const& script_for(Node const& node)
 void Releases::add(ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {
     Pending pending{std::move(request), std::move(handler)};
-    if (pending_.empty() && under_way_ == 0) {
+    auto batch = pending_.lock();
+    if (!batch && under_way_ == 0) {
         send_single(std::move(pending));
         return;
     }
-    pending_.push_back(std::move(pending));
-    if (pending_.size() == 1)
-        node_->runtime().post([self = shared_from_this()] { self->flush(); });
+    if (!batch) {
+        batch = std::make_shared<Batch>();
+        pending_ = batch;
+        node_->runtime().post([self = shared_from_this(), batch] { self->flush(std::move(*batch)); });
+    }
+    batch->push_back(std::move(pending));
 }
 
-void Releases::flush()
+void Releases::flush(Batch all)
 {
+    pending_.reset();
     // What waits for a connection keeps its own time limit, so nothing is joined then.
     std::size_t const limit = node_->route()->ready() ? releases_per_call : 1;
     Batch batch;
-    for (auto& pending : std::exchange(pending_, {})) {
+    for (auto& pending : all) {
         if (does_natively(pending.request)) {
             send_single(std::move(pending));
             continue;

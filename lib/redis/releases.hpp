@@ -35,7 +35,7 @@ private:
     };
     using Batch = std::vector<Pending>;
 
-    void flush();
+    void flush(Batch all);
     void send(Batch batch);
     void send_single(Pending pending);
     [[nodiscard]] bool does_natively(ReleaseRequest const& request) const;
@@ -47,8 +47,9 @@ private:
     void retry_alone(Pending pending, Refused reason);
 
     NodePtr node_;
-    /// of this turn
-    Batch pending_;
+    /// of this turn; owned by the task that sends it, for what is asked may own this, and a context that is destroyed
+    /// runs no task
+    std::weak_ptr<Batch> pending_;
     /// calls that are not answered yet
     std::size_t under_way_ = 0;
 };

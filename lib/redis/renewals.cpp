@@ -32,14 +32,18 @@ constexpr auto longest_wait = 100ms;
 void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
 {
     node_->route()->note_ttl(request.ttl);
-    pending_.push_back({std::move(request), std::move(handler)});
-    if (pending_.size() == 1)
-        node_->runtime().post([self = shared_from_this()] { self->flush(); });
+    auto batch = pending_.lock();
+    if (!batch) {
+        batch = std::make_shared<Batch>();
+        pending_ = batch;
+        node_->runtime().post([self = shared_from_this(), batch] { self->flush(std::move(*batch)); });
+    }
+    batch->push_back({std::move(request), std::move(handler)});
 }
 
-void Renewals::flush()
+void Renewals::flush(Batch all)
 {
-    auto all = std::exchange(pending_, {});
+    pending_.reset();
     drop_ended(all);
     if (all.empty())
         return;

@@ -30,7 +30,7 @@ private:
     };
     using Batch = std::vector<Pending>;
 
-    void flush();
+    void flush(Batch all);
     void send(Batch batch);
     void send_script(Batch batch, bool by_text = false);
     /// answers, and takes out, what is over meanwhile and must not be written any more
@@ -42,8 +42,9 @@ private:
     void retry_alone(Pending pending, Refused reason);
 
     NodePtr node_;
-    /// of this turn
-    Batch pending_;
+    /// of this turn; owned by the task that sends it, for what is asked may own this, and a context that is destroyed
+    /// runs no task
+    std::weak_ptr<Batch> pending_;
 };
 
 } // namespace tenure::redis
