@@ -37,7 +37,8 @@ namespace
 constexpr std::uint32_t held_keys = 50;
 constexpr std::uint32_t contended_keys = 40;
 constexpr int claimers = 16;
-constexpr auto ttl = 30s;
+// a lost lease is noticed with its next renewal, a third of this after the claim: acquiring must have gone on by then
+constexpr auto ttl = 60s;
 constexpr std::uint64_t nobody_waits = std::numeric_limits<std::uint64_t>::max();
 
 int failovers_wanted()
@@ -65,7 +66,9 @@ struct Load {
     /// the grant whose instant is asked for, and that instant (ns of CLOCK_BOOTTIME); 0: not granted yet
     std::atomic<std::uint64_t> awaited_grant = nobody_waits;
     std::atomic<std::int64_t> awaited_at = 0;
-    std::atomic<std::uint64_t> held_tokens_fired = 0;
+    /// of the held pool: proven lost; not renewed in time, which a long absence of replicas costs
+    std::atomic<std::uint64_t> held_lost = 0;
+    std::atomic<std::uint64_t> held_expired = 0;
     std::atomic<std::uint64_t> not_replicated = 0;
     std::atomic<bool> hold_long = false;
     std::atomic<bool> stopped = false;
@@ -97,7 +100,7 @@ asio::awaitable<void> keep(Load& load)
             continue;
         co_await rely_on(load, slot, 0, std::chrono::hours{24});
         if (slot.token().cancelled())
-            ++load.held_tokens_fired;
+            ++(slot.token().reason() == LossReason::lost ? load.held_lost : load.held_expired);
         co_await slot.async_release(awaited);
     }
     --load.under_way;
@@ -117,7 +120,7 @@ asio::awaitable<void> contend(Load& load, unsigned seed)
             continue;
         if (++load.grants >= load.awaited_grant && load.awaited_at == 0)
             load.awaited_at = boottime_ns();
-        co_await rely_on(load, slot, held_keys, load.hold_long && random() % 2 == 0 ? 8s : 20ms);
+        co_await rely_on(load, slot, held_keys, load.hold_long && random() % 2 == 0 ? 25s : 20ms);
         co_await slot.async_release(awaited);
     }
     --load.under_way;
@@ -158,7 +161,8 @@ struct Result {
     std::size_t held_twice = 0;
     std::size_t tokens_out_of_order = 0;
     std::uint64_t grants = 0;
-    std::uint64_t held_tokens_fired = 0;
+    std::uint64_t held_lost = 0;
+    std::uint64_t held_expired = 0;
     std::uint64_t not_replicated = 0;
     /// from the kill to the second grant after it
     std::vector<std::int64_t> pauses_ms;
@@ -170,7 +174,8 @@ std::size_t out_of_order(std::vector<Holding> holdings)
     std::map<std::uint32_t, std::uint64_t> last;
     std::size_t count = 0;
     for (auto const& holding : holdings) {
-        count += holding.fencing_token <= last[holding.cell] ? 1U : 0U;
+        if (holding.fencing_token <= last[holding.cell])
+            ++count;
         last[holding.cell] = std::max(last[holding.cell], holding.fencing_token);
     }
     return count;
@@ -225,7 +230,8 @@ Result run(unsigned replicas)
     result.held_twice = load.audit.violations().size();
     result.tokens_out_of_order = out_of_order(load.audit.holdings());
     result.grants = load.grants;
-    result.held_tokens_fired = load.held_tokens_fired;
+    result.held_lost = load.held_lost;
+    result.held_expired = load.held_expired;
     result.not_replicated = load.not_replicated;
     std::ranges::sort(result.pauses_ms);
     WARN(
@@ -233,8 +239,9 @@ Result run(unsigned replicas)
                       << result.held_twice << " times held twice while valid, tokens out of order "
                       << result.tokens_out_of_order << "; acquiring went on after "
                       << result.pauses_ms[result.pauses_ms.size() / 2] << " ms (median), " << result.pauses_ms.back()
-                      << " ms (longest); of the held leases " << result.held_tokens_fired
-                      << " tokens fired; acquisitions that ended with not_replicated: " << result.not_replicated);
+                      << " ms (longest); of the held leases " << result.held_lost << " were lost and "
+                      << result.held_expired
+                      << " expired; acquisitions that ended with not_replicated: " << result.not_replicated);
     return result;
 }
 
@@ -246,7 +253,7 @@ TEST_CASE("no failover gives a lease twice that all replicas acknowledged", "[se
     auto const result = run(2);
     CHECK(result.held_twice == 0);
     CHECK(result.tokens_out_of_order == 0);
-    CHECK(result.held_tokens_fired == 0);
+    CHECK(result.held_lost == 0);
 }
 
 TEST_CASE("fencing tokens increase over failovers where one of two replicas acknowledged", "[sentinel][replicas]")

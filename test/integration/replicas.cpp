@@ -69,12 +69,12 @@ TEST_CASE("leases that all replicas acknowledge are had, renewed and released", 
     Replicated servers;
     servers.master.client().call("CONFIG", "RESETSTAT");
     RunningStore running{servers.url()};
-    auto slot = RunningStore::acquire(running.pool(3, 600ms));
+    auto slot = RunningStore::acquire(running.pool(3, 1500ms));
     // the replicas have it at this moment, not only soon
     CHECK(servers.first.client().get(slot.key()) == slot.owner());
     CHECK(servers.second.client().get(slot.key()) == slot.owner());
     auto const first = slot.valid_until();
-    REQUIRE(eventually([&] { return slot.valid_until() > first + 600ms; }, 10s));
+    REQUIRE(eventually([&] { return slot.valid_until() > first + 500ms; }, 10s));
     CHECK_FALSE(slot.token().cancelled());
     CHECK(RunningStore::release(slot) == ReleaseOutcome::released);
     CHECK_FALSE(servers.master.client().get(slot.key()));
@@ -189,12 +189,15 @@ TEST_CASE("the permissions for replicas are +wait and no more, and its lack is t
                                 "&{wanted*}:free";
     Replicated servers{{"user worker" + minimal + " +wait", "user hasty" + minimal}};
     auto const url_of = [&](std::string const& user) {
-        return "redis://" + user + ":secret@127.0.0.1:" + std::to_string(servers.master.port()) + "?replicas=2";
+        return "redis://" + user + ":secret@127.0.0.1:" + std::to_string(servers.master.port()) +
+               "?replicas=2&replicas_within=500ms";
     };
     RunningStore running{url_of("worker")};
-    auto lease = RunningStore::acquire(running.lock("wanted-1", 300ms));
+    auto lease = RunningStore::acquire(running.lock("wanted-1", 2s));
     auto const first = lease.valid_until();
-    REQUIRE(eventually([&] { return lease.valid_until() > first + 300ms; }, 10s));
+    bool const renewed = eventually([&] { return lease.valid_until() > first + 500ms; }, 10s);
+    INFO(running.store().diagnostics().last_detail);
+    REQUIRE(renewed);
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
     CHECK(servers.master.client().call("ACL", "LOG").elements.empty());
 
