@@ -187,6 +187,14 @@ Finding eviction(Facts const& facts)
         "use a server of its own"};
 }
 
+/// "ip=127.0.0.1,port=6380,state=online,offset=14,lag=0": the value behind a name, empty if it is not there
+std::string field_of(std::string const& line, std::string const& name)
+{
+    auto const at = ("," + line).find("," + name + "=");
+    auto const rest = at == std::string::npos ? std::string() : line.substr(at + name.size() + 1);
+    return rest.substr(0, rest.find(','));
+}
+
 /// Replicas that are connected but cannot acknowledge soon: "127.0.0.1:6380 (wait_bgsave)", "... (12 s behind)".
 std::string replicas_behind(Facts const& facts)
 {
@@ -195,16 +203,11 @@ std::string replicas_behind(Facts const& facts)
     for (auto const& [name, line] : facts.info) {
         if (!name.starts_with("slave") || name.find_first_not_of("0123456789", 5) != std::string::npos)
             continue;
-        auto const field = [&line](std::string_view wanted) {
-            auto const at = ("," + line).find("," + std::string(wanted) + "=");
-            auto const rest = at == std::string::npos ? std::string() : line.substr(at + wanted.size() + 1);
-            return rest.substr(0, rest.find(','));
-        };
-        auto const state = field("state");
-        auto const lag = number(field("lag"));
+        auto const state = field_of(line, "state");
+        auto const lag = number(field_of(line, "lag"));
         if (state == "online" && lag <= most_seconds)
             continue;
-        behind += (behind.empty() ? "" : ", ") + field("ip") + ":" + field("port") + " (" +
+        behind += (behind.empty() ? "" : ", ") + field_of(line, "ip") + ":" + field_of(line, "port") + " (" +
                   (state == "online" ? std::to_string(lag) + " s behind" : state) + ")";
     }
     return behind;

@@ -68,16 +68,14 @@ private:
             if (looks.keys[i] == KeyLook::free)
                 free_.push_back(part.first + i);
         }
-        if (!request_.earliest_attempt) {
-            take_next();
-        } else if (unreadable_) {
+        bool const searching = request_.earliest_attempt.has_value();
+        if (searching && unreadable_)
             // it may be there that the owner holds a key already
             finish(std::move(*unreadable_));
-        } else if (next_ < request_.range->count) {
+        else if (searching && next_ < request_.range->count)
             look();
-        } else {
+        else
             take_next();
-        }
     }
 
     void take_next()

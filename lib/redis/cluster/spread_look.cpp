@@ -34,10 +34,10 @@ public:
         ++open_;
         node.way->execute(
             std::move(command), deadline,
-            [self = shared_from_this(), node = node.follows, answered = std::move(answered)](Outcome outcome) {
+            [self = shared_from_this(), node = node.follows, answered = std::move(answered)](Outcome const& outcome) {
                 if (self->done_ == nullptr)
                     return;
-                answered(*node, std::move(outcome));
+                answered(*node, outcome);
                 if (--self->open_ == 0)
                     self->end();
             });
@@ -82,7 +82,7 @@ KeyLook read_kind(resp::Value const& reply, std::string const& owner)
     return KeyLook::unreadable;
 }
 
-NotSent reason(Node& node, Outcome&& outcome, std::string const& key)
+NotSent reason(Node& node, Outcome const& outcome, std::string const& key)
 {
     if (outcome.delivery == Delivery::answered && outcome.reply.is_error()) {
         auto refused = node.refuse(outcome.reply, key);
@@ -124,11 +124,11 @@ void look_at(
             continue;
         resp::Command get("GET", key);
         questions->ask(
-            node, std::move(get), deadline, [looks, i, owner, key = std::move(key)](Node& at, Outcome outcome) {
+            node, std::move(get), deadline, [looks, i, owner, key = std::move(key)](Node& at, Outcome const& outcome) {
                 if (outcome.delivery == Delivery::answered)
                     looks->keys[i] = read_kind(outcome.reply, owner);
                 if (looks->keys[i] == KeyLook::unreadable && !looks->why)
-                    looks->why = reason(at, std::move(outcome), key);
+                    looks->why = reason(at, outcome, key);
             });
     }
     questions->wait(deadline);

@@ -113,14 +113,14 @@ void Topology::ask(ServerAddress const& address, std::size_t refresh, bool by_sl
     question.expect_reply_bytes(map_reply_bytes);
     member.route->execute(
         std::move(question), runtime_->now() + answer_within,
-        [weak = weak_from_this(), address, refresh, by_slots, refused = std::move(refused)](Outcome outcome) mutable {
+        [weak = weak_from_this(), address, refresh, by_slots, refused = std::move(refused)](Outcome outcome) {
             if (auto const self = weak.lock())
-                self->answered(address, refresh, by_slots, std::move(refused), std::move(outcome));
+                self->answered(address, refresh, by_slots, refused, std::move(outcome));
         });
 }
 
 void Topology::answered(
-    ServerAddress const& address, std::size_t refresh, bool by_slots, std::string refused, Outcome outcome)
+    ServerAddress const& address, std::size_t refresh, bool by_slots, std::string const& refused, Outcome outcome)
 {
     if (closed_ || !running_ || refresh != refreshes_)
         return;
@@ -174,7 +174,7 @@ void Topology::answered(
     finish();
 }
 
-void Topology::failed(ServerAddress const& address, Refusal why)
+void Topology::failed(ServerAddress const& address, Refusal const& why)
 {
     all_fatal_ = all_fatal_ && why.fatal;
     failure_ = {why.error, "node " + to_string(address) + ": " + why.detail, all_fatal_};

@@ -57,9 +57,9 @@ private:
     void begin();
     void ask_next();
     void ask(ServerAddress const& address, std::size_t refresh, bool by_slots, std::string refused);
-    void
-    answered(ServerAddress const& address, std::size_t refresh, bool by_slots, std::string refused, Outcome outcome);
-    void failed(ServerAddress const& address, Refusal why);
+    void answered(
+        ServerAddress const& address, std::size_t refresh, bool by_slots, std::string const& refused, Outcome outcome);
+    void failed(ServerAddress const& address, Refusal const& why);
     void finish();
     void arm(Instant when);
     void timer_reached();
