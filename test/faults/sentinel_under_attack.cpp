@@ -100,6 +100,16 @@ test::RedisServer* SentinelUnderAttack::wait_for_master(Attack& attack, test::Re
     return nullptr;
 }
 
+void SentinelUnderAttack::wait_until_replica(Attack& attack, test::RedisServer const& server)
+{
+    auto const limit = boottime_ns() + std::chrono::nanoseconds{30s}.count();
+    while (server.client().info("role") != "slave") {
+        if (boottime_ns() > limit)
+            throw std::runtime_error("the sentinels made no replica of the old master within 30 s");
+        attack.wait(50ms);
+    }
+}
+
 test::RedisServer& SentinelUnderAttack::some_replica(Random& random)
 {
     auto const count = group_.servers().size();
@@ -133,6 +143,9 @@ bool SentinelUnderAttack::fail_over(Attack& attack, Way way, std::string const& 
             old_master.start();
         else if (way == Way::stop)
             old_master.resume();
+        // until sentinels make a replica of it, some seconds later, whoever has not heard of the failover acquires
+        // there
+        wait_until_replica(attack, old_master);
         // clients follow
         attack.wait(arena_.ttl / 2);
     }

@@ -44,6 +44,7 @@ private:
     [[nodiscard]] bool wait_until_whole(Attack& attack);
     /** All sentinels name the same server, which is not `except`; null if they do not within 30 s. */
     [[nodiscard]] test::RedisServer* wait_for_master(Attack& attack, test::RedisServer const* except);
+    void wait_until_replica(Attack& attack, test::RedisServer const& server);
     [[nodiscard]] test::RedisServer& master() { return group_.server(master_); }
     [[nodiscard]] test::RedisServer& some_replica(Random& random);
 
