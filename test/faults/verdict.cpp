@@ -93,11 +93,21 @@ void Verdict::judge_order(std::vector<Holding> holdings)
 
 void Verdict::judge_complaints(std::vector<Complaint> const& complaints)
 {
+    auto const holdings = auditor_.holdings();
     for (auto const& complaint : complaints) {
         std::string fault;
-        // Whoever's claim the store forgot is right to be rejected once its successor has written.
-        if (complaint.rule == "S10/live-holder-rejected")
+        // Whoever's claim the store forgot is right to be rejected once its successor has written. So is, for as long
+        // as it holds the key, who got it from one of two masters while the other one gave a later token.
+        if (complaint.rule == "S10/live-holder-rejected") {
             fault = ledger_.forgotten_by(complaint.cell, complaint.at, arena_.ttl_ns());
+            auto const is_its = [&](Holding const& holding) {
+                return holding.pid == complaint.pid && holding.cell == complaint.cell &&
+                       holding.entered <= complaint.at && (holding.left == 0 || complaint.at <= holding.left);
+            };
+            auto const holding = std::ranges::find_if(holdings, is_its);
+            if (fault.empty() && holding != holdings.end())
+                fault = ledger_.forgotten_by(complaint.cell, holding->entered, arena_.ttl_ns());
+        }
         excuse_or_breach(
             complaint.rule, fault,
             arena_.key(complaint.cell) + ": process " + std::to_string(complaint.pid) + ": " + complaint.text);
