@@ -2,6 +2,9 @@
 #include <tenure/key_range.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
 #include <stdexcept>
 
 namespace tenure
@@ -36,7 +39,19 @@ bool has_unclean_hash_tag(std::string const& key)
 
 std::string KeyRange::key(std::uint32_t index) const
 {
-    return numbered ? prefix + std::to_string(first + index) : prefix;
+    std::string key;
+    assign_key(index, key);
+    return key;
+}
+
+void KeyRange::assign_key(std::uint32_t index, std::string& to) const
+{
+    to = prefix;
+    if (!numbered)
+        return;
+    std::array<char, std::numeric_limits<std::uint32_t>::digits10 + 1> digits;
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), first + index).ptr;
+    to.append(digits.data(), end);
 }
 
 std::string KeyRange::describe() const

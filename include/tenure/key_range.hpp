@@ -23,6 +23,9 @@ struct KeyRange {
     /** The key at `index`, counted from 0 within the range. */
     [[nodiscard]] std::string key(std::uint32_t index) const;
 
+    /** The same into a string whose memory is used again: for who walks through many keys. */
+    void assign_key(std::uint32_t index, std::string& to) const;
+
     /** What a person is told: `jobs:nightly` or `thread_id_lock:0..15`. */
     [[nodiscard]] std::string describe() const;
 

@@ -6,7 +6,11 @@
 #include "mutation.hpp"
 #include "store_answer.hpp"
 
+#include <recycling_allocator.hpp>
+
 #include <tenure/errc.hpp>
+
+#include <boost/asio/bind_allocator.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -20,6 +24,8 @@ namespace
 
 /// how much earlier than due a renewal may leave, to go out together with others
 constexpr Clock::duration longest_slack = milliseconds{100};
+/// leases judged within such a time of each other are renewed together from then on
+constexpr Clock::duration burst = milliseconds{20};
 /// ttls that no lease has any more are forgotten when there are this many
 constexpr std::size_t many_ttls = 16;
 
@@ -87,6 +93,15 @@ void Keeper::remove(LeaseRecord& record)
     forget(record);
 }
 
+std::uint64_t Keeper::jitter(Instant now)
+{
+    if (now >= jitter_until_) {
+        jitter_ = runtime_->random();
+        jitter_until_ = now + burst;
+    }
+    return jitter_;
+}
+
 void Keeper::look_by(Instant when)
 {
     if (when >= timer_at_ || closed_)
@@ -107,7 +122,7 @@ void Keeper::look(Instant now)
         for (auto const& record : agenda_.due_by(now + longest_slack)) {
             auto const slack = slack_for(record->machine.ttl());
             if (record->kept && agenda_.instant_of(*record) <= now + slack)
-                carry_out(record, record->machine.tick(now, slack, runtime_->random()));
+                carry_out(record, record->machine.tick(now, slack, jitter(now)));
         }
     if (!agenda_.empty())
         look_by(agenda_.first());
@@ -155,10 +170,11 @@ void Keeper::send_renewal(LeaseRecordPtr const& record, LeaseMachine::AttemptId 
     request.claim = record->claim_ptr();
     request.ttl = record->machine.ttl();
     request.not_after = record->machine.fires_at();
-    backend_->renew(std::move(request), [weak = weak_from_this(), record, attempt](RenewReply const& reply) {
+    auto handler = [weak = weak_from_this(), record, attempt](RenewReply const& reply) {
         if (auto self = weak.lock())
             self->answered(record, attempt, reply);
-    });
+    };
+    backend_->renew(std::move(request), asio::bind_allocator(RecyclingAllocator<void>(), std::move(handler)));
 }
 
 void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt, RenewReply const& reply)
@@ -166,23 +182,23 @@ void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId atte
     auto const now = runtime_->now();
     auto& machine = record->machine;
     if (auto const* renewed = std::get_if<Renewed>(&reply)) {
-        auto const step = machine.renewed(attempt, renewed->ttl, renewed->since, now, runtime_->random());
+        auto const step = machine.renewed(attempt, renewed->ttl, renewed->since, now, jitter(now));
         if (step.fire == LossReason::none && !machine.ended()) {
             counters_.renewed_with(machine.last_margin());
             finish_calls(*record, attempt, {}, false);
         }
         carry_out(record, step);
     } else if (std::holds_alternative<NotOwner>(reply) && mutated(Mutant::loss_ignored)) {
-        carry_out(record, machine.failed(attempt, false, now, runtime_->random()));
+        carry_out(record, machine.failed(attempt, false, now, jitter(now)));
     } else if (std::holds_alternative<Unknown>(reply) && mutated(Mutant::unknown_counts_as_success)) {
-        carry_out(record, machine.renewed(attempt, machine.ttl(), now, now, runtime_->random()));
+        carry_out(record, machine.renewed(attempt, machine.ttl(), now, now, jitter(now)));
     } else if (std::holds_alternative<NotOwner>(reply)) {
         carry_out(record, machine.disowned());
     } else if (auto const failure = failure_of(reply)) {
         add_one(counters_.renewals_failed);
         journal_.trouble(*failure);
         finish_calls(*record, attempt, failure->error, true);
-        carry_out(record, machine.failed(attempt, failure->may_take_effect, now, runtime_->random()));
+        carry_out(record, machine.failed(attempt, failure->may_take_effect, now, jitter(now)));
     }
 }
 

@@ -51,6 +51,9 @@ private:
     void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step);
     void send_renewal(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt);
     void answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt, RenewReply const& reply);
+    /** Spreads the renewals of many processes; leases that are judged within one burst get one number, so that what is
+     * renewed together stays together. */
+    [[nodiscard]] std::uint64_t jitter(Instant now);
     void finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that);
     void lose(LeaseRecordPtr const& record, LossReason reason);
     void forget(LeaseRecord& record);
@@ -67,6 +70,8 @@ private:
     /// rings at `timer_at_` at the latest; left alone when a lease goes, and then finds nothing to do
     Runtime::TimerId timer_ = 0;
     Instant timer_at_ = Instant::max();
+    std::uint64_t jitter_ = 0;
+    Instant jitter_until_ = Instant::min();
     bool closed_ = false;
 };
 

@@ -61,6 +61,8 @@ void Renewals::flush(Batch all)
     for (auto& pending : all) {
         if (!batch.empty() && (batch.size() == claims_per_call || batch.front().request.ttl != pending.request.ttl))
             send(std::exchange(batch, {}));
+        if (batch.empty())
+            batch.reserve(std::min(claims_per_call, all.size()));
         batch.push_back(std::move(pending));
     }
     send(std::move(batch));
@@ -100,8 +102,10 @@ void Renewals::send_script(Batch batch, bool by_text)
     call.script = &scripts::renew();
     call.values.add(batch.front().request.ttl.count());
     call.not_after = node_->runtime().now() + longest_wait;
+    std::string key;
     for (auto const& [request, handler] : batch) {
-        keys->add(request.claim->key());
+        request.claim->range->assign_key(request.claim->index, key);
+        keys->add(key);
         call.values.add(request.claim->owner);
         call.not_after = std::min(call.not_after, request.not_after);
     }
