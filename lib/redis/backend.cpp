@@ -4,6 +4,7 @@
 #include "accept_token.hpp"
 #include "acknowledged_way.hpp"
 #include "claim.hpp"
+#include "claim_for_agreement.hpp"
 #include "config_rules.hpp"
 #include "connection_factory.hpp"
 #include "examine.hpp"
@@ -86,6 +87,11 @@ public:
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
         redis::evict(node_, std::move(request), std::move(handler));
+    }
+
+    void claim_for_agreement(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        redis::claim_for_agreement(node_, std::move(request), std::move(handler));
     }
 
     void accept_token(TokenRequest request, ReplyHandler<TokenReply> handler) override

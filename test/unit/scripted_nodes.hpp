@@ -32,6 +32,10 @@ public:
     {
         claims.emplace_back(std::move(request), std::move(handler));
     }
+    void claim_for_agreement(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        claim(std::move(request), std::move(handler));
+    }
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
     {
         renewals.emplace_back(std::move(request), std::move(handler));

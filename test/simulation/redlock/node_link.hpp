@@ -53,6 +53,16 @@ public:
             [node = node_, request, since](Instant now) { return node->server.claim(request, now, since); },
             std::move(handler));
     }
+    void claim_for_agreement(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        auto const since = runtime_->now();
+        ask<ClaimReply>(
+            request.not_after,
+            [node = node_, request, since](Instant now) {
+                return node->server.claim_for_agreement(request, now, since);
+            },
+            std::move(handler));
+    }
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
     {
         auto const since = runtime_->now();

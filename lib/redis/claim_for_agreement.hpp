@@ -1,0 +1,13 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "node.hpp"
+#include "node_backend.hpp"
+
+namespace tenure::redis
+{
+
+/** See `NodeBackend::claim_for_agreement`. */
+void claim_for_agreement(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler);
+
+} // namespace tenure::redis
