@@ -4,7 +4,7 @@
 #include "accept_token.hpp"
 #include "acknowledged_way.hpp"
 #include "claim.hpp"
-#include "claim_for_agreement.hpp"
+#include "claim_together.hpp"
 #include "config_rules.hpp"
 #include "connection_factory.hpp"
 #include "examine.hpp"
@@ -89,9 +89,9 @@ public:
         redis::evict(node_, std::move(request), std::move(handler));
     }
 
-    void claim_for_agreement(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        redis::claim_for_agreement(node_, std::move(request), std::move(handler));
+        redis::claim_together(node_, std::move(request), std::move(handler));
     }
 
     void accept_token(TokenRequest request, ReplyHandler<TokenReply> handler) override

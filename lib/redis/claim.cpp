@@ -195,7 +195,7 @@ void claim_named_key(NodePtr const& node, ClaimRequest request, ReplyHandler<Cla
             else if (outcome.reply.is_error())
                 std::move(handler)(ClaimReply(node->refuse(outcome.reply, request.range->describe())));
             else if (outcome.reply.is_null())
-                survey_held(node, std::move(request), std::move(handler));
+                make_recycled<RangeClaim>(node, std::move(request), std::move(handler))->start_survey();
             else
                 std::move(handler)(ClaimReply(nonsense(*node, request.range->describe())));
         });
@@ -210,11 +210,6 @@ void claim(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> h
         claim_named_key(node, std::move(request), std::move(handler));
     else
         make_recycled<RangeClaim>(node, std::move(request), std::move(handler))->start();
-}
-
-void survey_held(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
-{
-    make_recycled<RangeClaim>(node, std::move(request), std::move(handler))->start_survey();
 }
 
 } // namespace tenure::redis

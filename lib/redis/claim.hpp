@@ -13,7 +13,4 @@ namespace tenure::redis
  * first. */
 void claim(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler);
 
-/** Busy, for a claim that was refused by a plain command: with what the held keys look like, when that is due. */
-void survey_held(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler);
-
 } // namespace tenure::redis

@@ -37,10 +37,10 @@ using TokenReply = std::variant<TokenAccepted, TokenTooLow, NotOwner, Refused, N
 class NodeBackend : public Backend
 {
 public:
-    /** Claims a range of one key for which several servers shall agree on a fencing token afterwards. The token of the
-     * grant is none: it is the greatest number that the server knows of for the key, its clock in microseconds
-     * included, and what is proposed must be greater. Else as `claim`. */
-    virtual void claim_for_agreement(ClaimRequest request, ReplyHandler<ClaimReply> handler) = 0;
+    /** Claims a range of one key that several servers shall grant together. With fencing, the token of the grant is
+     * none yet: it is the greatest number that the server knows of for the key, its clock in microseconds included, and
+     * what is proposed must be greater. Else as `claim`. */
+    virtual void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) = 0;
 
     /** Accepts the token if, and only if, the key bears the owner and the token is greater than all that the server
      * knows of for the key; in one step. */

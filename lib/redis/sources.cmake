@@ -7,7 +7,7 @@ target_sources(
     redis/acknowledged_way.cpp
     redis/backend.cpp
     redis/claim.cpp
-    redis/claim_for_agreement.cpp
+    redis/claim_together.cpp
     redis/claim_reply.cpp
     redis/claim_survey.cpp
     redis/cluster/announcer.cpp

@@ -45,15 +45,10 @@ void Candidacy::vote(std::uint32_t index)
     request.not_after = until_;
     request.fencing = request_.fencing;
     request.earliest_attempt = request_.earliest_attempt;
-    for (std::size_t node = 0; node < quorum_->size(); ++node) {
-        auto handler = [self = shared_from_this(), node, round](ClaimReply reply) {
+    for (std::size_t node = 0; node < quorum_->size(); ++node)
+        quorum_->nodes()[node]->claim_together(request, [self = shared_from_this(), node, round](ClaimReply reply) {
             self->voted(node, round, std::move(reply));
-        };
-        if (request.fencing)
-            quorum_->nodes()[node]->claim_for_agreement(request, std::move(handler));
-        else
-            quorum_->nodes()[node]->claim(request, std::move(handler));
-    }
+        });
 }
 
 void Candidacy::voted(std::size_t node, std::uint64_t round, ClaimReply reply)

@@ -32,7 +32,7 @@ public:
     {
         claims.emplace_back(std::move(request), std::move(handler));
     }
-    void claim_for_agreement(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         claim(std::move(request), std::move(handler));
     }

@@ -53,14 +53,12 @@ public:
             [node = node_, request, since](Instant now) { return node->server.claim(request, now, since); },
             std::move(handler));
     }
-    void claim_for_agreement(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         auto const since = runtime_->now();
         ask<ClaimReply>(
             request.not_after,
-            [node = node_, request, since](Instant now) {
-                return node->server.claim_for_agreement(request, now, since);
-            },
+            [node = node_, request, since](Instant now) { return node->server.claim_together(request, now, since); },
             std::move(handler));
     }
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override

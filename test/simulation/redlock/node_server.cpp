@@ -52,7 +52,7 @@ ClaimReply NodeServer::claim(ClaimRequest const& request, Instant now, Instant s
     return Busy{earliest, false};
 }
 
-ClaimReply NodeServer::claim_for_agreement(ClaimRequest const& request, Instant now, Instant since)
+ClaimReply NodeServer::claim_together(ClaimRequest const& request, Instant now, Instant since)
 {
     if (request.earliest_attempt)
         return claim(request, now, since);
@@ -60,7 +60,8 @@ ClaimReply NodeServer::claim_for_agreement(ClaimRequest const& request, Instant 
     if (owner_of(key, now) != nullptr)
         return Busy{std::chrono::ceil<std::chrono::milliseconds>(keys_.at(key).expires - local(now)), false};
     keys_[key] = {request.owner, local(now) + request.ttl};
-    return Granted{0, std::max(fences_[key], microseconds_of(local(now))), request.ttl, since, nullptr};
+    auto const token = request.fencing ? std::max(fences_[key], microseconds_of(local(now))) : 0;
+    return Granted{0, token, request.ttl, since, nullptr};
 }
 
 RenewReply NodeServer::renew(RenewRequest const& request, Instant now, Instant since)

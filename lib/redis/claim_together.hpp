@@ -7,7 +7,7 @@
 namespace tenure::redis
 {
 
-/** See `NodeBackend::claim_for_agreement`. */
-void claim_for_agreement(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler);
+/** See `NodeBackend::claim_together`. */
+void claim_together(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler);
 
 } // namespace tenure::redis

@@ -2,7 +2,7 @@
 #include "fake_connection.hpp"
 #include "fake_runtime.hpp"
 
-#include "redis/claim_for_agreement.hpp"
+#include "redis/claim_together.hpp"
 #include "redis/scripts.hpp"
 
 #include <tenure/errc.hpp>
@@ -48,10 +48,10 @@ struct Setting {
         runtime->run_ready();
     }
 
-    void claim(std::optional<Instant> earliest_attempt = {})
+    void claim(bool fencing = true, std::optional<Instant> earliest_attempt = {})
     {
-        redis::claim_for_agreement(
-            node, {named_key("job"), "me/1", 3s, runtime->now() + 10s, true, earliest_attempt},
+        redis::claim_together(
+            node, {named_key("job"), "me/1", 3s, runtime->now() + 10s, fencing, earliest_attempt},
             [this](ClaimReply answer) { reply = std::move(answer); });
         CHECK_FALSE(reply);
         runtime->run_ready();
@@ -60,6 +60,7 @@ struct Setting {
     void answer(Value claim, Value fence, Value time)
     {
         connection().answer(std::move(claim));
+        connection().answer(Value::integer(700));
         connection().answer(std::move(fence));
         CHECK_FALSE(reply);
         connection().answer(std::move(time));
@@ -69,15 +70,15 @@ struct Setting {
 
 } // namespace
 
-TEST_CASE(
-    "a claim that others agree on costs no script, and tells the greater of last token and clock", "[redis][requests]")
+TEST_CASE("a claim made together costs no script, and tells the greater of last token and clock", "[redis][requests]")
 {
     Setting setting;
     setting.claim();
-    REQUIRE(setting.connection().sent.size() == 3);
+    REQUIRE(setting.connection().sent.size() == 4);
     CHECK(setting.connection().sent[0].words == Words{"SET", "job", "me/1", "NX", "PX", "3000"});
-    CHECK(setting.connection().sent[1].words == Words{"GET", "{job}:fence"});
-    CHECK(setting.connection().sent[2].words == Words{"TIME"});
+    CHECK(setting.connection().sent[1].words == Words{"PTTL", "job"});
+    CHECK(setting.connection().sent[2].words == Words{"GET", "{job}:fence"});
+    CHECK(setting.connection().sent[3].words == Words{"TIME"});
     auto const [fence, token] = GENERATE(
         std::pair(Value(), 1'700'000'000'000'012U), std::pair(Value::text("12"), 1'700'000'000'000'012U),
         std::pair(Value::text("1800000000000000"), 1'800'000'000'000'000U));
@@ -88,15 +89,41 @@ TEST_CASE(
     CHECK(granted.since == setting.connection().sent[0].since);
 }
 
-TEST_CASE("a claim that others agree on is busy where somebody holds the key", "[redis][requests]")
+TEST_CASE(
+    "a claim made together is busy where somebody holds the key, and tells for how long at once", "[redis][requests]")
+{
+    struct Look {
+        Value pttl;
+        std::optional<std::chrono::milliseconds> expiry;
+        bool never_frees;
+    };
+    auto const look = GENERATE(
+        Look{Value::integer(700), 700ms, false}, Look{Value::integer(-2), 0ms, false},
+        Look{Value::integer(-1), std::nullopt, true}, Look{Value::error("NOPERM no"), std::nullopt, false});
+    bool const fencing = GENERATE(true, false);
+    Setting setting;
+    setting.claim(fencing);
+    REQUIRE(setting.connection().sent.size() == (fencing ? 4 : 2));
+    setting.connection().answer(Value());
+    setting.connection().answer(look.pttl);
+    if (fencing) {
+        setting.connection().answer(Value::text("12"));
+        setting.connection().answer(time_of("1700000000", "0"));
+    }
+    auto const busy = std::get<Busy>(setting.reply.value());
+    CHECK(busy.earliest_expiry == look.expiry);
+    CHECK(busy.never_frees == look.never_frees);
+    CHECK(setting.connection().unanswered() == 0);
+}
+
+TEST_CASE("without fencing a claim made together asks for no token", "[redis][requests]")
 {
     Setting setting;
-    setting.claim();
-    setting.answer(Value(), Value::text("12"), time_of("1700000000", "0"));
-    REQUIRE_FALSE(setting.reply);
-    CHECK(setting.connection().sent.at(3).words.at(1) == redis::scripts::survey().sha);
-    setting.connection().answer(Value::list(Type::array, {Value::integer(-1), Value::integer(700), Value::integer(0)}));
-    CHECK(std::get<Busy>(setting.reply.value()).earliest_expiry == 700ms);
+    setting.claim(false);
+    setting.connection().answer(Value::status("OK"));
+    CHECK_FALSE(setting.reply);
+    setting.connection().answer(Value::integer(3000));
+    CHECK(std::get<Granted>(setting.reply.value()).fencing_token == 0);
 }
 
 TEST_CASE("a key taken without a token to begin from is in doubt, never granted", "[redis][requests]")
@@ -123,6 +150,7 @@ TEST_CASE("a key taken without a token to begin from is in doubt, never granted"
     SECTION("the connection ends before both are answered")
     {
         setting.connection().answer(Value::status("OK"));
+        setting.connection().answer(Value::integer(3000));
         setting.connection().answer(Value());
         setting.connection().become(ConnectionState::ready);
         setting.connection().close();
@@ -131,7 +159,7 @@ TEST_CASE("a key taken without a token to begin from is in doubt, never granted"
     }
 }
 
-TEST_CASE("a claim that others agree on ends as its SET does", "[redis][requests]")
+TEST_CASE("a claim made together ends as its SET does", "[redis][requests]")
 {
     Setting setting;
     setting.claim();
@@ -142,7 +170,7 @@ TEST_CASE("a claim that others agree on ends as its SET does", "[redis][requests
 TEST_CASE("an owner that may hold the key already is looked for by the script", "[redis][requests]")
 {
     Setting setting;
-    setting.claim(setting.runtime->now());
+    setting.claim(true, setting.runtime->now());
     REQUIRE(setting.connection().sent.size() == 1);
     CHECK(setting.connection().sent[0].words.at(1) == redis::scripts::own_or_first_free().sha);
 }
