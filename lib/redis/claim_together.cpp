@@ -39,9 +39,8 @@ std::optional<std::uint64_t> read_time(resp::Value const& reply)
     return *seconds * 1'000'000 + read_token(parts[1]).value_or(0);
 }
 
-/** `SET NX PX`, `PTTL`, and with fencing `GET` of the fence key and `TIME`, in one write: a tenth of what a script
- * costs the server, and as fast where the key is held. They need not be one step: the fence key is changed by none but
- * who holds the key. */
+/** `SET NX PX`, `PTTL`, `GET` of the fence key and `TIME` in one write: a tenth of what a script costs the server, and
+ * as fast where the key is held. They need not be one step: the fence key is changed by none but who holds the key. */
 class PlainClaim : public std::enable_shared_from_this<PlainClaim>
 {
 public:
@@ -55,11 +54,8 @@ public:
 
     void start()
     {
-        unanswered_ = request_.fencing ? steps : pttl + 1;
         send(set, resp::Command("SET", key_, request_.owner, "NX", "PX", request_.ttl.count()));
         send(pttl, resp::Command("PTTL", key_));
-        if (!request_.fencing)
-            return;
         send(get, resp::Command("GET", fence_key(key_)));
         send(time, resp::Command("TIME"));
     }
@@ -89,8 +85,7 @@ private:
         else if (!claim.reply.is_ok())
             finish(nonsense(*node_, key_));
         else
-            finish(
-                request_.fencing ? granted_with_token(claim.since) : Granted{0, 0, request_.ttl, claim.since, nullptr});
+            finish(granted(claim.since));
     }
 
     [[nodiscard]] Busy held() const
@@ -106,7 +101,7 @@ private:
     }
 
     /** The key is taken; without a token to begin from, the caller must see to it that it is given back. */
-    [[nodiscard]] ClaimReply granted_with_token(Instant since)
+    [[nodiscard]] ClaimReply granted(Instant since)
     {
         for (auto const step : {get, time}) {
             auto& outcome = outcomes_[step];
@@ -132,15 +127,15 @@ private:
     ReplyHandler<ClaimReply> handler_;
     std::string key_;
     std::array<Outcome, steps> outcomes_;
-    std::size_t unanswered_ = 0;
+    std::size_t unanswered_ = steps;
 };
 
 } // namespace
 
 void claim_together(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    // an owner that may have the key already is looked for, which takes a script
-    if (request.earliest_attempt) {
+    // without fencing a SET does; an owner that may have the key already is looked for, which takes a script
+    if (!request.fencing || request.earliest_attempt) {
         claim(node, std::move(request), std::move(handler));
         return;
     }
