@@ -98,6 +98,18 @@ bool Ledger::disturbed(pid_t process, std::uint32_t cell, std::int64_t from, std
     return false;
 }
 
+std::string Ledger::around(std::int64_t from, std::int64_t to) const
+{
+    std::lock_guard const lock{mutex_};
+    auto const relative = [to](std::int64_t at) { return std::to_string((at - to) / 1'000'000) + " ms"; };
+    std::string text;
+    for (auto const& fault : faults_)
+        if (fault.from <= to && from <= fault.to)
+            text += (text.empty() ? "" : "; ") + fault.name + " from " + relative(fault.from) +
+                    (fault.to == not_yet ? " on" : " to " + relative(fault.to));
+    return text.empty() ? "no fault" : text;
+}
+
 void Ledger::breach(std::string rule, std::string text)
 {
     std::lock_guard const lock{mutex_};

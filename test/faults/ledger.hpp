@@ -75,6 +75,9 @@ public:
     /** Whether a fault that may keep the process from renewing the cell's lease touches the interval. */
     [[nodiscard]] bool disturbed(pid_t process, std::uint32_t cell, std::int64_t from, std::int64_t to) const;
 
+    /** Which faults touch the interval, and when, counted from its end; for a person. */
+    [[nodiscard]] std::string around(std::int64_t from, std::int64_t to) const;
+
     void breach(std::string rule, std::string text);
     /** One that a documented weakness of the store explains. */
     void excuse(std::string const& rule, std::string const& fault);

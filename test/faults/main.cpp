@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 #include <stdexcept>
+#include <string>
 
 namespace
 {
@@ -22,6 +23,14 @@ void choose_scratch_space()
         ::setenv("TMPDIR", "/dev/shm", 0);
 }
 
+std::string scheme_names()
+{
+    std::string names;
+    for (auto const& scheme : tenure::faults::schemes())
+        names.append(names.empty() ? "" : ", ").append(scheme.name);
+    return names;
+}
+
 } // namespace
 
 int main(int count, char** arguments)
@@ -29,12 +38,12 @@ try {
     using namespace tenure::faults;
     auto const options = read_options(count, arguments);
     if (options.help) {
-        std::cout << usage();
+        std::cout << usage() << "Schemes: " << scheme_names() << "\n";
         return 0;
     }
     auto const scheme = std::ranges::find(schemes(), options.store, &Scheme::name);
     if (scheme == schemes().end())
-        throw std::invalid_argument("--store " + options.store + ": no such scheme");
+        throw std::invalid_argument("--store " + options.store + ": no such scheme, there are " + scheme_names());
     if (auto const missing = scheme->missing(); !missing.empty()) {
         std::cout << "skipped: " << missing << "\n";
         return skipped;

@@ -62,7 +62,7 @@ char const* usage() noexcept
            "[--expect-violation]\n"
            "Real servers and worker processes under one fault after the other (docs/testing.md).\n"
            "  --minutes N         how long faults are made, default 2.5\n"
-           "  --store SCHEME      what is attacked: redis (default), redis+sentinel\n"
+           "  --store SCHEME      what is attacked, see below; default redis\n"
            "  --seed S            decides which faults come and when, default 1\n"
            "  --mutant NAME       workers run with this bug planted (lib/engine/mutation.hpp)\n"
            "  --workers N         how many worker processes, default 10\n"

@@ -143,11 +143,15 @@ void Verdict::judge_loss(Loss const& loss)
     if (loss.reason == "lost") {
         // Told at the next renewal that is answered, and never after the validity that was left.
         if (ledger_.forgotten_by(loss.cell, loss.told_at, 2 * ttl).empty())
-            ledger_.breach("L2", who + "the store disowned a lease, and nobody had touched its key");
+            ledger_.breach(
+                "L2", who + "the store disowned a lease, and nobody had touched its key; before it: " +
+                          ledger_.around(loss.told_at - 3 * ttl, loss.told_at));
     } else if (loss.reason == "expired") {
         if (loss.stall_before < ttl / 6 &&
             !ledger_.disturbed(loss.pid, loss.cell, loss.told_at - 2 * ttl, loss.told_at))
-            ledger_.breach("L2", who + "a lease expired, and nothing had kept its holder from renewing");
+            ledger_.breach(
+                "L2", who + "a lease expired, and nothing had kept its holder from renewing; before it: " +
+                          ledger_.around(loss.told_at - 3 * ttl, loss.told_at));
     } else {
         ledger_.breach("L2", who + "a lease was lost for the reason " + loss.reason);
     }
