@@ -35,6 +35,14 @@ struct RedisClusterConfig {
     std::chrono::milliseconds connect_timeout{2000};
     /// of each node: longest pause between two attempts to connect; milliseconds, 10 and up
     std::chrono::milliseconds reconnect_backoff{2000};
+    /// after a failover or restart of a node no key of a hash slot is granted for the longest ttl in use there, so that
+    /// leases that the node has forgotten have surely ended by then; renewals and releases go on. The closure of a slot
+    /// begins with the first claim in it, and the first use of a slot waits for one ttl too, as does a slot that has
+    /// moved. To be the same in all programs that share keys. See docs/guarantees.md
+    bool delay_after_failover = false;
+    /// a key whose lease expired without being released stays closed for one ttl more, so that a holder that overran
+    /// has surely noticed
+    bool cool_down = false;
 };
 
 } // namespace tenure

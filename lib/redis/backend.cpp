@@ -33,7 +33,7 @@ public:
     RedisBackend(std::shared_ptr<Runtime> runtime, ConnectionFactory const& connect, BackendSettings settings)
         : route_(Route::make(runtime, connect))
         , subscriber_(Subscriber::make(runtime, connect, settings.name))
-        , node_(std::make_shared<Node>(runtime, route_, settings.name))
+        , node_(std::make_shared<Node>(runtime, route_, settings.name, settings.precautions))
         , holding_node_(node_)
         , releases_(std::make_shared<Releases>(node_))
         , username_(std::move(settings.username))
@@ -45,7 +45,8 @@ public:
                 return connect(purpose.empty() ? "replicated" : "replicated, second");
             });
             auto way = std::make_shared<AcknowledgedWay>(runtime, acknowledged_route_, replicas_);
-            holding_node_ = std::make_shared<Node>(std::move(runtime), std::move(way), std::move(settings.name));
+            holding_node_ = std::make_shared<Node>(
+                std::move(runtime), std::move(way), std::move(settings.name), settings.precautions);
         }
         renewals_ = std::make_shared<Renewals>(holding_node_);
     }
@@ -163,10 +164,12 @@ make_node_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, S
     ConnectionFactory connect = [runtime, config, streams = std::move(streams), name](std::string_view purpose) {
         ConnectionOptions options;
         options.name = purpose.empty() ? name : name + " (" + std::string(purpose) + ")";
+        options.learns_run_id = config.delay_after_failover && purpose != hints_purpose;
         return make_connection(runtime, config, streams, std::move(options));
     };
     return std::make_shared<RedisBackend>(
-        std::move(runtime), connect, BackendSettings{std::move(name), config.username, config.replicas, nullptr});
+        std::move(runtime), connect,
+        BackendSettings{std::move(name), config.username, config.replicas, precautions_of(config)});
 }
 
 std::shared_ptr<Backend>

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "precautions.hpp"
 #include "route.hpp"
 #include "stream.hpp"
 
@@ -26,6 +27,7 @@ struct BackendSettings {
     /// whose permissions `examine` looks at; empty: the default user
     std::string username = {};
     ReplicaAcknowledgement replicas = {};
+    Precautions precautions = {};
     /// called once when all connections of the backend are closed; may be empty, must not throw
     std::function<void()> closed = {};
 };

@@ -81,7 +81,10 @@ private:
         if (searching_)
             return scripts::find_own();
         bool const searches = request_.earliest_attempt && !mutated(Mutant::own_claim_not_searched);
-        return searches && pages_ == 1 ? scripts::own_or_first_free() : scripts::first_free();
+        bool const finds_own = searches && pages_ == 1;
+        if (node_->delays_after_failover())
+            return finds_own ? scripts::own_or_first_free_after_failover() : scripts::first_free_after_failover();
+        return finds_own ? scripts::own_or_first_free() : scripts::first_free();
     }
 
     void call_page()
@@ -90,10 +93,14 @@ private:
         call.script = &script();
         call.keys = part_ ? encode_keys(*request_.range, part_->first, part_->count)
                           : node_->ranges().keys(request_.range, page_);
-        call.values.add(request_.owner).add(request_.ttl.count()).add(survey_ ? "1" : "");
+        call.values.add(request_.owner).add(node_->lifetime(request_.ttl).count()).add(survey_ ? "1" : "");
         if (request_.fencing) {
             auto const affixes = fence_affixes(*request_.range);
             call.values.add(affixes.before).add(affixes.after);
+        }
+        if (node_->delays_after_failover() && !searching_ && !only_survey_) {
+            call.values.add(node_->marker());
+            call.with_run_id = true;
         }
         call.not_after = request_.not_after;
         run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome outcome) {
@@ -118,7 +125,7 @@ private:
         auto const first = part_ ? part_->first : page_ * max_keys_per_call;
         auto const keys = part_ ? part_->count : std::min(max_keys_per_call, request_.range->count - first);
         auto const reply = read_page_reply(outcome.reply, keys, request_.fencing && !only_survey_);
-        if (!reply || (only_survey_ && std::holds_alternative<PageGrant>(*reply))) {
+        if (!reply || (only_survey_ && !std::holds_alternative<PageHeld>(*reply))) {
             finish(nonsense(*node_, request_.range->describe()));
             return;
         }
@@ -126,6 +133,11 @@ private:
             note_first_free(node_, request_.range, first + grant->index);
             Granted granted{first + grant->index, grant->token, request_.ttl, outcome.since, nullptr};
             finish(confirmed(*node_, *request_.range, std::move(granted), outcome));
+            return;
+        }
+        if (auto const* const closed = std::get_if<PageClosed>(&*reply)) {
+            node_->note_closed(closed->opens_in);
+            finish(Busy{closed->opens_in, false});
             return;
         }
         if (std::exchange(part_, std::nullopt)) {
@@ -182,7 +194,7 @@ private:
 // whatever somebody else wrote there. Later attempts take the script, which extends what it finds.
 void claim_named_key(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    resp::Command command("SET", request.range->key(0), request.owner, "NX", "PX", request.ttl.count());
+    resp::Command command("SET", request.range->key(0), request.owner, "NX", "PX", node->lifetime(request.ttl).count());
     auto const not_after = request.not_after;
     node->route()->execute(
         std::move(command), not_after,
@@ -206,7 +218,8 @@ void claim_named_key(NodePtr const& node, ClaimRequest request, ReplyHandler<Cla
 void claim(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
     node->route()->note_ttl(request.ttl);
-    if (request.range->count == 1 && !request.fencing && !request.earliest_attempt)
+    bool const is_plain = !request.fencing && !request.earliest_attempt && !node->delays_after_failover();
+    if (request.range->count == 1 && is_plain)
         claim_named_key(node, std::move(request), std::move(handler));
     else
         make_recycled<RangeClaim>(node, std::move(request), std::move(handler))->start();

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "claim_reply.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -39,6 +40,9 @@ std::optional<PageReply> read_page_reply(resp::Value const& reply, std::uint32_t
             return std::nullopt;
         return PageGrant{static_cast<std::uint32_t>(index), *token};
     }
+    auto const at_most_a_year = [](std::int64_t ms) { return std::chrono::milliseconds(std::min(ms, max_expiry_ms)); };
+    if (index == -2 && parts.size() == 2 && parts[1].is_integer() && parts[1].as_integer() > 0)
+        return PageClosed{at_most_a_year(parts[1].as_integer())};
     if (index != -1)
         return std::nullopt;
     PageHeld held;
@@ -51,7 +55,7 @@ std::optional<PageReply> read_page_reply(resp::Value const& reply, std::uint32_t
     if (expiry < -1 || foreign < 0 || foreign > keys)
         return std::nullopt;
     if (expiry >= 0)
-        held.earliest_expiry = std::chrono::milliseconds(expiry < max_expiry_ms ? expiry : max_expiry_ms);
+        held.earliest_expiry = at_most_a_year(expiry);
     held.foreign = static_cast<std::uint32_t>(foreign);
     return held;
 }

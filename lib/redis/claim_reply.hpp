@@ -24,7 +24,11 @@ struct PageHeld {
     /// keys of another type or without ttl; unset: not asked for
     std::optional<std::uint32_t> foreign;
 };
-using PageReply = std::variant<PageGrant, PageHeld>;
+/** No claims before that: the server process is new, and may not know of leases that are still valid. */
+struct PageClosed {
+    std::chrono::milliseconds opens_in{};
+};
+using PageReply = std::variant<PageGrant, PageHeld, PageClosed>;
 
 /** Reads the answer about a page of `keys` keys; unset if it makes no sense. */
 [[nodiscard]] std::optional<PageReply> read_page_reply(resp::Value const& reply, std::uint32_t keys, bool fencing);

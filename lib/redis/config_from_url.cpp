@@ -38,6 +38,8 @@ bool read_shared_option(
     Config& config, std::string const& name, std::string const& value, std::string const& tls_scheme)
 {
     std::string const field = "option " + name;
+    if (redis::read_precaution(config, name, value))
+        return true;
     if (name == "connect_timeout")
         config.connect_timeout = redis::duration_from(field, value);
     else if (name == "reconnect_backoff")
@@ -59,7 +61,8 @@ void read_option(RedisConfig& config, Url const& url, std::string const& name, s
     if (name != "db")
         refuse_url(
             "option", name,
-            "must be one of connect_timeout, reconnect_backoff, replicas, replicas_within, db, tls_...");
+            "must be one of connect_timeout, reconnect_backoff, delay_after_failover, cool_down, replicas, "
+            "replicas_within, db, tls_...");
     if (url.scheme != "redis+unix")
         refuse_url(field, value, "belongs to redis+unix://; write the database as path: " + url.scheme + "://host/1");
     config.database = redis::database_from(field, value);
@@ -106,7 +109,9 @@ RedisClusterConfig redis_cluster_config_from(Url const& url)
     redis::refuse_replica_options(url, "a cluster does not offer it");
     for (auto const& [name, value] : url.options)
         if (!read_shared_option(config, name, value, "rediss+cluster"))
-            refuse_url("option", name, "must be one of connect_timeout, reconnect_backoff, tls_...");
+            refuse_url(
+                "option", name,
+                "must be one of connect_timeout, reconnect_backoff, delay_after_failover, cool_down, tls_...");
     redis::check_config(config);
     return config;
 }

@@ -31,7 +31,8 @@ public:
         , streams_(std::move(streams))
         , machine_(
               MachineConfig{
-                  config_, std::move(options.name), options.max_reply_bytes, options.master_only, options.quiet},
+                  config_, std::move(options.name), options.max_reply_bytes, options.master_only, options.quiet,
+                  options.learns_run_id},
               [runtime = runtime_.get()] { return runtime->random(); })
     {
     }

@@ -75,6 +75,8 @@ struct ServerInfo {
     int protocol = 2;
     /// "host:port" where the config does not say which server this is; else empty
     std::string address = {};
+    /// of the server process: another one after every start. Empty where nobody wanted to know
+    std::string run_id = {};
 };
 
 enum class ConnectionState { idle, connecting, ready, backing_off, failed, closed };

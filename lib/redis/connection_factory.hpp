@@ -23,6 +23,8 @@ struct ConnectionOptions {
     bool master_only = false;
     /// whoever uses the connection says what matters: its own lines are for debugging
     bool quiet = false;
+    /// asks for the server's run id (`INFO`) with the login: for commands that are sent with it
+    bool learns_run_id = false;
 };
 
 /** Where the config points, for logs and errors, without secrets: `redis://host:6379/0`. */

@@ -1,10 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "connection_handshake.hpp"
 
+#include "info_reply.hpp"
 #include "mutation.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
 #include <utility>
 
@@ -28,11 +30,12 @@ bool wants_older_login(std::string_view error) noexcept
 
 } // namespace
 
-Handshake::Handshake(RedisConfig const& config, bool master_only)
+Handshake::Handshake(RedisConfig const& config, bool master_only, bool learns_run_id)
     : username_(config.username)
     , password_(config.password)
     , database_(config.database)
     , master_only_(master_only)
+    , learns_run_id_(learns_run_id)
 {
 }
 
@@ -74,6 +77,9 @@ Handshake::Progress Handshake::ask(Step step)
     case Step::select:
         resp::Command("SELECT", database_).append_to(bytes_);
         return Progress::more;
+    case Step::info:
+        resp::Command("INFO", "server").append_to(bytes_);
+        return Progress::more;
     case Step::done:
         break;
     }
@@ -92,7 +98,12 @@ Handshake::Progress Handshake::after_role()
             errc::store_refused, false,
             "the server is no master (its role is '" + server_.role + "'), so nothing was asked of it");
     // every connection begins in database 0, and the user may lack the permission for SELECT
-    return ask(database_ == 0 || mutated(Mutant::database_not_selected) ? Step::done : Step::select);
+    return database_ == 0 || mutated(Mutant::database_not_selected) ? after_select() : ask(Step::select);
+}
+
+Handshake::Progress Handshake::after_select()
+{
+    return ask(learns_run_id_ ? Step::info : Step::done);
 }
 
 Handshake::Progress Handshake::reply(resp::Value const& value)
@@ -108,8 +119,10 @@ Handshake::Progress Handshake::reply(resp::Value const& value)
         return role_reply(value);
     case Step::select:
         if (value.is_ok())
-            return ask(Step::done);
+            return after_select();
         break;
+    case Step::info:
+        return info_reply(value);
     case Step::done:
         break;
     }
@@ -136,6 +149,22 @@ Handshake::Progress Handshake::role_reply(resp::Value const& value)
         return refuse(value);
     server_.role = harmless(parts.front().as_string());
     return after_role();
+}
+
+Handshake::Progress Handshake::info_reply(resp::Value const& value)
+{
+    if (value.is_error())
+        return refuse(value);
+    auto const run_id = value.is_string() ? info_line(value.as_string(), "run_id") : std::string_view();
+    auto const is_alphanumeric = [](unsigned char c) { return std::isalnum(c) != 0; };
+    if (run_id.size() != resp::Command::run_id_size || !std::ranges::all_of(run_id, is_alphanumeric))
+        return refuse(
+            errc::store_refused, true,
+            "the server's INFO tells no run id of " + std::to_string(resp::Command::run_id_size) +
+                " letters and digits, by which another process is known after a failover: use Redis or Valkey "
+                "themselves, or switch delay_after_failover off");
+    server_.run_id = run_id;
+    return ask(Step::done);
 }
 
 bool Handshake::read_server(resp::Value const& value)
@@ -199,6 +228,11 @@ Handshake::Progress Handshake::refuse(resp::Value const& value)
         return refuse(
             errc::permission_denied, true,
             user + " may not ask whether the server is the master (" + words + "): grant +role");
+    if (word == "NOPERM" && step_ == Step::info)
+        return refuse(
+            errc::permission_denied, true,
+            user + " may not ask for the server's run id (" + words +
+                "): grant +info, or switch delay_after_failover off");
     if (word == "NOPERM")
         return refuse(errc::permission_denied, true, user + " may not log in (" + words + "): grant +@connection");
     if (word == "DENIED")

@@ -24,7 +24,7 @@ struct Refusal {
 };
 
 /** The dialogue that makes a fresh connection usable: HELLO or AUTH, ROLE where only a master will do and HELLO did not
- *  tell, then SELECT. Pure: replies in, bytes out.
+ *  tell, then SELECT, and INFO where the run id is wanted. Pure: replies in, bytes out.
  *
  *  Each step waits for a good reply to the one before. Whoever runs it lets nothing else out until it is done: commands
  *  behind a refused AUTH would run as the default user, and those behind a refused SELECT in database 0.
@@ -34,7 +34,7 @@ class Handshake
 public:
     enum class Progress { more, done, refused };
 
-    explicit Handshake(RedisConfig const& config, bool master_only = false);
+    explicit Handshake(RedisConfig const& config, bool master_only = false, bool learns_run_id = false);
 
     /** Starts over, for a new connection; `bytes` then holds the first request.
      *  @param address  of the server, where the config does not tell */
@@ -54,13 +54,15 @@ public:
     [[nodiscard]] std::string harmless(std::string_view text, std::size_t most = 256) const;
 
 private:
-    enum class Step { hello, auth, role, select, done };
+    enum class Step { hello, auth, role, select, info, done };
 
     Progress ask(Step step);
     Progress after_login();
     Progress after_role();
+    Progress after_select();
     Progress hello_reply(resp::Value const& value);
     Progress role_reply(resp::Value const& value);
+    Progress info_reply(resp::Value const& value);
     Progress refuse(resp::Value const& value);
     Progress refuse(errc error, bool fatal, std::string detail);
     bool read_server(resp::Value const& value);
@@ -69,6 +71,7 @@ private:
     std::string password_;
     std::uint32_t database_;
     bool master_only_;
+    bool learns_run_id_;
     Step step_ = Step::hello;
     std::string bytes_;
     Refusal refusal_;

@@ -46,7 +46,7 @@ error_code public_code(error_code error)
 
 ConnectionMachine::ConnectionMachine(MachineConfig config, std::function<std::uint64_t()> random)
     : config_(std::move(config))
-    , handshake_(config_.redis, config_.master_only)
+    , handshake_(config_.redis, config_.master_only, config_.learns_run_id)
     , backoff_(config_.redis.reconnect_backoff, std::move(random))
 {
 }
@@ -216,6 +216,10 @@ void ConnectionMachine::take_output(std::string& out, Instant now)
     while (queue_.waiting() > 0 && out.size() < largest_write) {
         auto& request = queue_[queue_.written()];
         auto const before = out.size();
+        // Only here is it known which process reads it. A connection is to one process from its beginning to its end,
+        // so what the login told holds for as long as anything can be written on it.
+        if (request.command.wants_run_id())
+            request.command.set_run_id(server().run_id);
         request.command.append_to(out);
         request.since = now;
         request.missing = request.command.expected_answers();

@@ -47,6 +47,7 @@ struct MachineConfig {
     std::size_t max_reply_bytes;
     bool master_only = false;
     bool quiet = false;
+    bool learns_run_id = false;
 };
 
 /** A connection as a state machine: events and the time in; bytes, actions and the time of the next wake-up out. It

@@ -2,6 +2,7 @@
 #include "examine.hpp"
 
 #include "findings.hpp"
+#include "info_reply.hpp"
 
 #include <array>
 #include <memory>

@@ -321,22 +321,6 @@ std::span<CommandToCheck const> commands_to_check() noexcept
     return commands;
 }
 
-std::map<std::string, std::string, std::less<>> read_info(std::string_view text)
-{
-    std::map<std::string, std::string, std::less<>> lines;
-    while (!text.empty()) {
-        auto const end = std::min(text.find('\n'), text.size());
-        auto line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        if (line.ends_with('\r'))
-            line.remove_suffix(1);
-        auto const colon = line.find(':');
-        if (colon != std::string_view::npos && !line.starts_with('#'))
-            lines.emplace(line.substr(0, colon), line.substr(colon + 1));
-    }
-    return lines;
-}
-
 Findings judge(Facts const& facts)
 {
     if (!facts.unreachable.empty())

@@ -53,9 +53,6 @@ struct Facts {
     std::vector<CommandToCheck const*> missing_permissions;
 };
 
-/** The `name:value` lines of INFO. */
-[[nodiscard]] std::map<std::string, std::string, std::less<>> read_info(std::string_view text);
-
 /** What the facts mean for leases, and what to do. */
 [[nodiscard]] Findings judge(Facts const& facts);
 

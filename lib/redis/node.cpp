@@ -6,15 +6,20 @@
 
 #include <tenure/errc.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace tenure::redis
 {
 
-Node::Node(std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, std::string name, Audience audience)
+Node::Node(
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, std::string name, Precautions precautions,
+    std::string marker, Audience audience)
     : runtime_(std::move(runtime))
     , route_(std::move(route))
     , name_(std::move(name))
+    , precautions_(precautions)
+    , marker_(std::move(marker))
     , audience_(audience)
 {
 }
@@ -52,6 +57,18 @@ void Node::publish_refused(std::string_view channel)
                                ", so waiters elsewhere wake later; grant " +
                                (announces_in_shard() ? "+spublish" : "+publish") + " and &" + std::string(channel) +
                                ", or switch wake-ups off");
+}
+
+void Node::note_closed(std::chrono::milliseconds opens_in)
+{
+    auto const now = runtime_->now();
+    if (std::exchange(closed_until_, std::max(closed_until_, now + opens_in)) > now)
+        return;
+    runtime_->log(
+        LogLevel::warning,
+        where() + ": no claims for another " + std::to_string(opens_in.count()) +
+            " ms: this server process has not granted leases before (a failover, a restart, or the first use of " +
+            marker_ + "), and may not know of some that are still valid (delay_after_failover)");
 }
 
 Node::NativeDelete Node::native_delete() const noexcept

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "connection.hpp"
+#include "precautions.hpp"
 #include "range_cache.hpp"
 #include "way.hpp"
 
 #include <tenure/backend.hpp>
 #include <tenure/runtime.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,8 +28,8 @@ public:
     enum class Audience { everywhere, shard };
 
     Node(
-        std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, std::string name,
-        Audience audience = Audience::everywhere);
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, std::string name, Precautions precautions = {},
+        std::string marker = std::string(failover_marker), Audience audience = Audience::everywhere);
 
     [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
     [[nodiscard]] std::shared_ptr<Way> const& route() const noexcept { return route_; }
@@ -62,6 +64,21 @@ public:
     /** A native command was refused on this connection (a permission for scripts only): scripts do from now on. */
     void native_refused() noexcept { native_refused_in_ = route_->generation(); }
 
+    /** How long the server shall keep a key that is granted for `ttl`. */
+    [[nodiscard]] std::chrono::milliseconds lifetime(std::chrono::milliseconds ttl) const noexcept
+    {
+        return precautions_.cool_down ? 2 * ttl : ttl;
+    }
+
+    /** Claims may be closed after a failover; `marker` names the key that tells. */
+    [[nodiscard]] bool delays_after_failover() const noexcept { return precautions_.delay_after_failover; }
+    [[nodiscard]] std::string const& marker() const noexcept { return marker_; }
+
+    /** Notes that claims are closed for so long, and says so once. */
+    void note_closed(std::chrono::milliseconds opens_in);
+    /** When they open, as far as is known here; in the past: they are open. */
+    [[nodiscard]] Instant closed_until() const noexcept { return closed_until_; }
+
     /** Answers later, as every handler must be. */
     template <class Reply>
     void answer_later(ReplyHandler<Reply> handler, Reply reply) const
@@ -77,7 +94,10 @@ private:
     RangeCache ranges_;
     /// without secrets
     std::string name_;
+    Precautions precautions_;
+    std::string marker_;
     Audience audience_;
+    Instant closed_until_ = Instant::min();
     /// generations of the route; 0: none yet
     std::uint64_t publish_refused_in_ = 0;
     std::uint64_t native_refused_in_ = 0;

@@ -70,7 +70,7 @@ void Renewals::flush(Batch all)
 
 void Renewals::send(Batch batch)
 {
-    if (batch.size() == 1 && node_->has_set_ifeq())
+    if (batch.size() == 1 && node_->has_set_ifeq() && !node_->delays_after_failover())
         send_natively(std::move(batch.front()));
     else
         send_script(std::move(batch));
@@ -99,8 +99,9 @@ void Renewals::send_script(Batch batch, bool by_text)
     auto keys = std::make_shared<resp::EncodedArguments>();
     keys->add(batch.size());
     ScriptCall call;
-    call.script = &scripts::renew();
-    call.values.add(batch.front().request.ttl.count());
+    bool const notes_ttl = node_->delays_after_failover();
+    call.script = notes_ttl ? &scripts::renew_noting_ttl() : &scripts::renew();
+    call.values.add(node_->lifetime(batch.front().request.ttl).count());
     call.not_after = node_->runtime().now() + longest_wait;
     std::string key;
     for (auto const& [request, handler] : batch) {
@@ -109,6 +110,8 @@ void Renewals::send_script(Batch batch, bool by_text)
         call.values.add(request.claim->owner);
         call.not_after = std::min(call.not_after, request.not_after);
     }
+    if (notes_ttl)
+        call.values.add(node_->marker());
     call.keys = std::move(keys);
     run_script_once(
         *node_->route(), call, by_text,
@@ -178,7 +181,8 @@ void Renewals::send_natively(Pending pending)
 {
     auto const& claim = *pending.request.claim;
     resp::Command command("SET");
-    command.add(claim.key()).add(claim.owner).add("IFEQ").add(claim.owner).add("PX").add(pending.request.ttl.count());
+    command.add(claim.key()).add(claim.owner).add("IFEQ").add(claim.owner).add("PX");
+    command.add(node_->lifetime(pending.request.ttl).count());
     auto const not_after = std::min(pending.request.not_after, node_->runtime().now() + longest_wait);
     node_->route()->execute(
         std::move(command), not_after,

@@ -20,6 +20,9 @@ namespace tenure::redis
  * "hints". */
 using ConnectionFactory = std::function<std::shared_ptr<Connection>(std::string_view purpose)>;
 
+/** The purpose of connections that subscribe, and send nothing else. */
+inline constexpr std::string_view hints_purpose = "hints";
+
 /** The way to one server: a connection, and beside it a second one while the first is silent.
  *
  *  A silent connection must not cost leases while the server can be reached. When the oldest unanswered request is

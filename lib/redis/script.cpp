@@ -17,8 +17,10 @@ namespace
 resp::Command command_of(ScriptCall const& call, std::string_view name, std::string_view script)
 {
     resp::Command command(name);
-    command.reserve(script.size() + call.keys->bytes().size() + call.values.bytes().size() + 48);
+    command.reserve(script.size() + call.keys->bytes().size() + call.values.bytes().size() + 96);
     command.add(script).add(*call.keys).add(call.values);
+    if (call.with_run_id)
+        command.add_run_id();
     if (call.reply_bytes != 0)
         command.expect_reply_bytes(call.reply_bytes);
     return command;

@@ -33,6 +33,8 @@ struct ScriptCall {
     Instant not_after{};
     /// the largest reply expected, where that is more than the connection's limit
     std::size_t reply_bytes = 0;
+    /// the last value is the run id of the process that is to run the script
+    bool with_run_id = false;
 };
 
 /** Runs the script by its name, or by its text. */

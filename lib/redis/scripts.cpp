@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "scripts.hpp"
 
+#include "marker_script.hpp"
 #include "mutation.hpp"
 
 #include <initializer_list>
@@ -308,6 +309,14 @@ Script const& first_free()
     return script;
 }
 
+Script const& first_free_after_failover()
+{
+    static Script const script(join(
+        {marker_text, closed_after_failover_text, fence_text, unless_closed_text, first_free_text, unless_asked_text,
+         survey_text}));
+    return script;
+}
+
 Script const& find_own()
 {
     static Script const script(join({fence_text, find_own_text, "return {-1}\n"}));
@@ -317,6 +326,14 @@ Script const& find_own()
 Script const& own_or_first_free()
 {
     static Script const script(join({fence_text, find_own_text, first_free_text, unless_asked_text, survey_text}));
+    return script;
+}
+
+Script const& own_or_first_free_after_failover()
+{
+    static Script const script(join(
+        {marker_text, closed_after_failover_text, fence_text, find_own_text, unless_closed_text, first_free_text,
+         unless_asked_text, survey_text}));
     return script;
 }
 
@@ -333,6 +350,12 @@ Script const& renew()
         return planted;
     }
     static Script const script(join({renew_text}));
+    return script;
+}
+
+Script const& renew_noting_ttl()
+{
+    static Script const script(join({marker_text, note_ttl_text, renew_text}));
     return script;
 }
 

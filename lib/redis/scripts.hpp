@@ -4,8 +4,9 @@
 #include "script.hpp"
 
 // The scripts, whose meaning docs/redis-protocol.md pins. All names of keys come through KEYS, all values through ARGV,
-// with one exception: the fence key of a chosen key is put together inside the script from that key (see
-// `first_free_script`). In each script whatever can fail comes before the first write to a lock key.
+// with two exceptions: the fence key of a chosen key is put together inside the script from that key (see
+// `first_free_script`), and the marker's name comes through ARGV, because the keys of a range are encoded once for all.
+// In each script whatever can fail comes before the first write to a lock key.
 namespace tenure::redis::scripts
 {
 
@@ -15,6 +16,12 @@ namespace tenure::redis::scripts
  * fence key's name. Answers {index from 0, token or ""}, or {-1} where all are held; with a survey {-1, earliest expiry
  * in ms or -1, number of foreign keys}: keys of another type or without ttl. */
 [[nodiscard]] Script const& first_free();
+
+/** `first_free` and `own_or_first_free` where claims are closed for a while after a failover. ARGV as there, and then
+ * the marker's name and the server's run id. Answers {-2, ms until claims open} while they are closed; own claims are
+ * found all the same. */
+[[nodiscard]] Script const& first_free_after_failover();
+[[nodiscard]] Script const& own_or_first_free_after_failover();
 
 /** Looks for the owner among KEYS and extends its claim; takes nothing. ARGV as `first_free`. Answers as `first_free`
  * does, or {-1}. */
@@ -30,6 +37,9 @@ namespace tenure::redis::scripts
 /** Extends each of KEYS that bears its owner. ARGV: ttl in ms, then an owner for each key. Answers a string with '1'
  * for extended and '0' for not the owner's, a character for each key. */
 [[nodiscard]] Script const& renew();
+
+/** The same, noting the ttl in the marker, whose name is the last of ARGV, before it extends anything. */
+[[nodiscard]] Script const& renew_noting_ttl();
 
 /** Deletes each of KEYS that bears its owner and then announces it. ARGV: an owner for each key; then either nothing or
  * a channel for each key, "" for none. Answers the string of `renew`, with "!" behind it where publishing was refused.

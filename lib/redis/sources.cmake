@@ -37,6 +37,7 @@ target_sources(
     redis/findings.cpp
     redis/flags_reply.cpp
     redis/gap_search.cpp
+    redis/info_reply.cpp
     redis/inspect.cpp
     redis/inspect_reply.cpp
     redis/key_names.cpp

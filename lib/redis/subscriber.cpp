@@ -102,7 +102,7 @@ void Subscriber::close() noexcept
 void Subscriber::open()
 {
     auto const number = ++connection_number_;
-    connection_ = connect_("hints");
+    connection_ = connect_(hints_purpose);
     connection_->on_state([weak = weak_from_this(), number](ConnectionState state) {
         if (auto const self = weak.lock())
             self->state_changed(number, state);

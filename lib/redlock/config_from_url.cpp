@@ -14,6 +14,9 @@ RedlockConfig redlock_config_from(Url const& url)
     if (url.scheme != "redlock" && url.scheme != "redlocks")
         throw std::invalid_argument("store URL: scheme '" + url.scheme + "': must be redlock:// or redlocks://");
     redis::refuse_replica_options(url, "a majority of the servers stands in for replicas");
+    for (auto const& [name, value] : url.options)
+        if (redis::is_precaution_option(name))
+            redis::refuse_url("option " + name, value, std::string("must not be there: ") + redlock::no_precautions);
     RedlockConfig config;
     for (auto const& host : url.hosts) {
         auto single = url;

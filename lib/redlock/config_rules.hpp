@@ -6,6 +6,10 @@
 namespace tenure::redlock
 {
 
+/** Why RedisConfig::delay_after_failover and cool_down are refused. */
+inline constexpr char const* no_precautions =
+    "redlock does not offer it; a server that lost its data stays stopped for the longest ttl in use instead";
+
 /** @throws std::invalid_argument naming field, value and rule; never a password */
 void check_config(RedlockConfig const& config);
 

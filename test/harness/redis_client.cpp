@@ -153,7 +153,7 @@ std::vector<std::string> RedisClient::keys(std::string const& pattern)
 
 std::string RedisClient::info(std::string_view field)
 {
-    auto const all = call("INFO").text;
+    auto const all = call("INFO", "all").text;
     auto const wanted = "\n" + std::string{field} + ":";
     auto const found = all.find(wanted);
     if (found == std::string::npos)

@@ -150,6 +150,8 @@ std::vector<Mistake> mistakes()
             "replicas.acknowledged_within", "0ms",
             [](RedisConfig& config) { config.replicas.acknowledged_within = 0ms; }),
         in_redlock("replicas.acknowledged_by", "1", [](RedisConfig& config) { config.replicas.acknowledged_by = 1; }),
+        in_redlock("delay_after_failover", "true", [](RedisConfig& config) { config.delay_after_failover = true; }),
+        in_redlock("cool_down", "true", [](RedisConfig& config) { config.cool_down = true; }),
         in_sentinels("sentinels", "0", [](RedisSentinelConfig& config) { config.sentinels.clear(); }),
         in_sentinels("[0].host", "", [](RedisSentinelConfig& config) { config.sentinels[0].host = ""; }),
         in_sentinels("[0].port", "0", [](RedisSentinelConfig& config) { config.sentinels[0].port = 0; }),
@@ -198,7 +200,10 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
         "redis+sentinel:///name", "redis+sentinel://host/name?colour=red", "redis+sentinel://host/name?tls_ca=x",
         "redis+sentinel://host/name?sentinel_tls_ca=x", "redis+cluster://host/1", "redis+cluster://host?db=1",
         "redis+cluster://host?tls_ca=x", "redis+cluster://", "redis://host?replicas=all",
-        "redis://host?replicas_within=50ms", "redis+cluster://host?replicas=1", "redlock://a,b,c?replicas=1");
+        "redis://host?replicas_within=50ms", "redis+cluster://host?replicas=1", "redlock://a,b,c?replicas=1",
+        "redis://host?delay_after_failover=yes", "redis+sentinel://host/name?cool_down=1",
+        "redis+cluster://host?cool_down=", "redlock://a,b,c?delay_after_failover=true",
+        "redlock://a,b,c?cool_down=false");
     CAPTURE(url);
     CHECK(documented(refusal([&] { static_cast<void>(connect(context.get_executor(), url)); })));
 }

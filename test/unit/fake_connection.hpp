@@ -41,6 +41,8 @@ public:
     // -- Connection --
     void execute(redis::resp::Command command, Instant not_after, redis::OutcomeHandler handler) override
     {
+        if (command.wants_run_id())
+            command.set_run_id(info.run_id);
         sent.push_back({words_of(command.encoded()), not_after, runtime_.now(), std::move(handler)});
     }
     [[nodiscard]] bool ready() const noexcept override { return state_ == redis::ConnectionState::ready; }

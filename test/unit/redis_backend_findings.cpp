@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "redis/findings.hpp"
+#include "redis/info_reply.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

@@ -41,16 +41,18 @@ struct FakeCluster {
     std::map<std::uint16_t, FakeConnections> nodes;
     std::shared_ptr<Backend> backend;
 
-    explicit FakeCluster(std::string const& version = "7.0.15")
+    explicit FakeCluster(std::string const& version = "7.0.15", redis::Precautions precautions = {})
     {
         redis::ClusterAccess access;
         access.name = "redis+cluster://fake";
         access.seeds = {{"fake", first_port}};
+        access.precautions = precautions;
         access.connect = [this, version](ServerAddress const& address) {
             auto& made = nodes[address.port];
             made.runtime = runtime;
             made.info.version = version;
             made.info.mode = "cluster";
+            made.info.run_id = run_id_of(address.port);
             return made.factory();
         };
         backend = redis::make_cluster_backend(runtime, std::move(access));
@@ -83,6 +85,10 @@ struct FakeCluster {
     {
         auto const slot = redis::hash_slot(key);
         return static_cast<std::uint16_t>(first_port + (slot >= 16384 * 2 / 3 ? 2 : slot >= 16384 / 3 ? 1 : 0));
+    }
+    [[nodiscard]] static std::string run_id_of(std::uint16_t port)
+    {
+        return std::string(36, 'a') + std::to_string(port);
     }
     [[nodiscard]] static std::string moved(std::string const& key, std::uint16_t port)
     {
@@ -404,6 +410,59 @@ TEST_CASE("a pool without hash tag is looked at on all nodes at once, and its fi
     cluster.node(second).answer(FakeCluster::granted());
     REQUIRE(*reply);
     CHECK(std::get<Granted>(**reply).index == 2);
+}
+
+TEST_CASE("a claim that may be delayed brings the marker of its slot and the run id of its node", "[cluster]")
+{
+    FakeCluster cluster("7.0.15", {.delay_after_failover = true});
+    auto const reply = cluster.claim(named_key("foo"));
+    cluster.tell_map();
+    auto const words = cluster.waiting_at(7003);
+    auto const& marker = words.at(words.size() - 2);
+    CHECK(marker.starts_with("tenure:master:{"));
+    CHECK(redis::hash_slot(marker) == redis::hash_slot("foo"));
+    CHECK(words.back() == FakeCluster::run_id_of(7003));
+    // another node has another run id, and the command is the same
+    cluster.node(7003).answer(Value::error(FakeCluster::moved("foo", 7002)));
+    cluster.runtime->run_ready();
+    CHECK(cluster.waiting_at(7002).at(words.size() - 2) == marker);
+    CHECK(cluster.waiting_at(7002).back() == FakeCluster::run_id_of(7002));
+}
+
+TEST_CASE(
+    "a spread pool whose slots are all closed is busy until the first opens, and asks no more till then", "[cluster]")
+{
+    FakeCluster cluster("7.0.15", {.delay_after_failover = true});
+    auto const answer_all = [&](std::int64_t closed_ms) {
+        int claims = 0;
+        for (int turn = 0; turn < 20; ++turn)
+            for (std::uint16_t port = 7001; port <= 7003; ++port)
+                while (cluster.unanswered(port) > 0) {
+                    auto const command = cluster.waiting_at(port).at(0);
+                    if (command == "CLUSTER")
+                        cluster.node(port).answer(FakeCluster::map_of_thirds());
+                    else if (command == "GET")
+                        cluster.node(port).answer(Value());
+                    else
+                        cluster.node(port).answer(
+                            Value::list(Type::array, {Value::integer(-2), Value::integer(closed_ms + 100 * ++claims)}));
+                    cluster.runtime->run_ready();
+                }
+        return claims;
+    };
+    auto const pool = numbered_keys("pool:", 4);
+    auto const reply = cluster.claim(pool);
+    CHECK(answer_all(1000) == 4);
+    REQUIRE(*reply);
+    CHECK(std::get<Busy>(**reply).earliest_expiry == 1100ms);
+    auto const again = cluster.claim(pool);
+    CHECK(answer_all(1000) == 0);
+    REQUIRE(*again);
+    CHECK(std::get<Busy>(**again).earliest_expiry == 1100ms);
+    // then the one that opens is asked for, and no other
+    cluster.runtime->run_for(1150ms);
+    auto const third = cluster.claim(pool);
+    CHECK(answer_all(50) == 1);
 }
 
 TEST_CASE("an owner that may hold a key already takes none while a node cannot tell", "[cluster]")

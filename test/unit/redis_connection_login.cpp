@@ -342,4 +342,78 @@ TEST_CASE("where HELLO does not tell the role, ROLE is asked before anything els
     CHECK(test.connection->ready() == good);
 }
 
+namespace
+{
+
+std::string info_reply(std::string const& run_id)
+{
+    auto const text = "# Server\r\nredis_version:7.0.15\r\nrun_id:" + run_id + "\r\ntcp_port:6379\r\n";
+    return "=" + std::to_string(text.size() + 4) + "\r\ntxt:" + text + "\r\n";
+}
+
+} // namespace
+
+TEST_CASE("a command that wants the run id gets that of the process that it is written to")
+{
+    ConnectionFixture test({}, {.name = {}, .learns_run_id = true});
+    auto const with_run_id = [] { return std::move(Command("CLAIM", "a").add_run_id()); };
+    auto const filled_in = [](char digit) { return encoded(Command("CLAIM", "a", std::string(40, digit))); };
+    auto const outcome = test.ask(with_run_id());
+    test.runtime->run_ready();
+    test.stream().accept();
+    CHECK(test.received() == encoded(Command("HELLO", 3)));
+    test.stream().send(hello_reply);
+    CHECK(test.received() == encoded(Command("INFO", "server")));
+    CHECK_FALSE(test.connection->ready());
+    test.stream().send(info_reply(std::string(40, '1')));
+    CHECK(test.received() == filled_in('1'));
+    CHECK(test.connection->server().run_id == std::string(40, '1'));
+    test.send("+OK\r\n");
+    REQUIRE(outcome->has_value());
+
+    // asked while there is no connection: the process that it will be is not known yet
+    test.cut();
+    auto const later = test.ask(with_run_id());
+    test.runtime->run_for(5s);
+    test.stream().accept();
+    (void)test.received();
+    test.stream().send(hello_reply);
+    (void)test.received();
+    test.stream().send(info_reply(std::string(40, '2')));
+    CHECK(test.received() == filled_in('2'));
+}
+
+TEST_CASE("where nobody wants the run id the login does not ask for it")
+{
+    ConnectionFixture test;
+    auto const outcome = test.ask(Command("PING"));
+    test.become_ready();
+    CHECK(test.connection->ready());
+    CHECK(test.connection->server().run_id.empty());
+}
+
+TEST_CASE("a server that does not tell its run id is refused, with what to do")
+{
+    auto const [reply, error, advice] = GENERATE(table<std::string, errc, char const*>({
+        {"-NOPERM this user has no permissions to run the 'info' command\r\n", errc::permission_denied, "grant +info"},
+        {info_reply("12345"), errc::store_refused, "switch delay_after_failover off"},
+        {info_reply(std::string(39, 'a') + " "), errc::store_refused, "switch delay_after_failover off"},
+        {"+OK\r\n", errc::store_refused, "switch delay_after_failover off"},
+    }));
+    ConnectionFixture test({}, {.name = {}, .learns_run_id = true});
+    auto const outcome = test.ask(Command("PING"));
+    test.runtime->run_ready();
+    test.stream().accept();
+    (void)test.received();
+    test.stream().send(hello_reply);
+    (void)test.received();
+    test.stream().send(reply);
+    test.runtime->run_ready();
+    REQUIRE(outcome->has_value());
+    CHECK((*outcome)->delivery == Delivery::not_sent);
+    CHECK((*outcome)->error == error);
+    CHECK((*outcome)->fatal);
+    CHECK((*outcome)->detail.find(advice) != std::string::npos);
+}
+
 } // namespace tenure::test

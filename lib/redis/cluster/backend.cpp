@@ -36,7 +36,7 @@ public:
         : cluster_(Cluster::make(
               std::move(runtime), std::move(access.connect), std::move(access.seeds), access.tls,
               std::move(access.name)))
-        , nodes_(std::make_shared<SlotNodes>(cluster_))
+        , nodes_(std::make_shared<SlotNodes>(cluster_, access.precautions))
         , subscriber_(std::make_shared<ClusterSubscriber>(cluster_))
         , announcer_(std::make_shared<Announcer>(nodes_))
         , username_(std::move(access.username))
@@ -183,15 +183,18 @@ make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const&
     access.name = describe(config);
     access.tls = config.tls.enabled;
     access.username = config.username;
+    access.precautions = precautions_of(config);
     for (auto const& seed : config.seeds)
         access.seeds.push_back({seed.host, seed.port});
     access.connect = [runtime, config,
                       streams = std::move(streams)](ServerAddress const& address) -> ConnectionFactory {
-        return [runtime, streams, node = node_config(config, address)](std::string_view purpose) {
+        return [runtime, streams, node = node_config(config, address),
+                learns_run_id = config.delay_after_failover](std::string_view purpose) {
             ConnectionOptions options;
             options.name = redis::describe(node);
             if (!purpose.empty())
                 options.name += " (" + std::string(purpose) + ")";
+            options.learns_run_id = learns_run_id && purpose != hints_purpose;
             return make_connection(runtime, node, streams, std::move(options));
         };
     };

@@ -3,6 +3,7 @@
 
 #include "members.hpp"
 
+#include "redis/precautions.hpp"
 #include "redis/stream.hpp"
 
 #include <tenure/backend.hpp>
@@ -33,6 +34,7 @@ struct ClusterAccess {
     std::string name;
     /// whose permissions `examine` looks at; empty: the default user
     std::string username;
+    Precautions precautions = {};
 };
 
 /** The same over given connections. */

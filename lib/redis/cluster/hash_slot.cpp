@@ -4,6 +4,8 @@
 #include "redis/key_names.hpp"
 
 #include <array>
+#include <limits>
+#include <vector>
 
 namespace tenure::redis
 {
@@ -33,6 +35,22 @@ std::uint16_t crc16(std::string_view text) noexcept
     return static_cast<std::uint16_t>(crc);
 }
 
+/// for each slot the lowest number in it; a few milliseconds, once
+std::vector<std::uint32_t> find_slot_numbers()
+{
+    constexpr auto none = std::numeric_limits<std::uint32_t>::max();
+    std::vector<std::uint32_t> numbers(hash_slot_count, none);
+    std::uint32_t missing = hash_slot_count;
+    for (std::uint32_t number = 0; missing > 0; ++number) {
+        auto& lowest = numbers[hash_slot(std::to_string(number))];
+        if (lowest == none) {
+            lowest = number;
+            --missing;
+        }
+    }
+    return numbers;
+}
+
 } // namespace
 
 HashSlot hash_slot(std::string_view key) noexcept
@@ -42,6 +60,12 @@ HashSlot hash_slot(std::string_view key) noexcept
         key = key.substr(open + 1, key.find('}', open) - open - 1);
     }
     return static_cast<HashSlot>(crc16(key) % hash_slot_count);
+}
+
+std::string slot_number(HashSlot slot)
+{
+    static std::vector<std::uint32_t> const numbers = find_slot_numbers();
+    return std::to_string(numbers.at(slot));
 }
 
 std::optional<HashSlot> shared_slot(KeyRange const& range)

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace tenure::redis
@@ -20,5 +21,8 @@ inline constexpr std::uint32_t hash_slot_count = 16384;
 
 /** The slot that all keys of the range share; unset where they spread: a range of several keys without a hash tag. */
 [[nodiscard]] std::optional<HashSlot> shared_slot(KeyRange const& range);
+
+/** A text that is in the slot: the lowest decimal number that is. */
+[[nodiscard]] std::string slot_number(HashSlot slot);
 
 } // namespace tenure::redis

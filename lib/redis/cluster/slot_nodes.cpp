@@ -23,8 +23,12 @@ SlotNode& SlotNodes::at(HashSlot slot)
     if (found == slots_.end()) {
         if (slots_.size() >= many_slots && slots_.size() % many_slots == 0)
             forget_unused();
+        auto const marker = precautions_.delay_after_failover
+                                ? std::string(failover_marker) + ":{" + slot_number(slot) + "}"
+                                : std::string();
         auto const node = [&](std::shared_ptr<SlotWay> way) {
-            return std::make_shared<Node>(cluster_->runtime(), std::move(way), cluster_->name(), Node::Audience::shard);
+            return std::make_shared<Node>(
+                cluster_->runtime(), std::move(way), cluster_->name(), precautions_, marker, Node::Audience::shard);
         };
         auto const way = [&](Migration migration) { return std::make_shared<SlotWay>(cluster_, slot, migration); };
         SlotNode entry;

@@ -38,8 +38,9 @@ struct SlotNode {
 class SlotNodes
 {
 public:
-    explicit SlotNodes(std::shared_ptr<Cluster> cluster)
+    SlotNodes(std::shared_ptr<Cluster> cluster, Precautions precautions)
         : cluster_(std::move(cluster))
+        , precautions_(precautions)
     {
     }
 
@@ -57,6 +58,7 @@ private:
     void forget_unused();
 
     std::shared_ptr<Cluster> cluster_;
+    Precautions precautions_;
     std::map<HashSlot, SlotNode> slots_;
     RangeCache spread_ranges_;
 };

@@ -80,6 +80,7 @@ private:
 
     void take_next()
     {
+        skip_closed();
         if (tried_ < free_.size()) {
             prefer_others();
             claim_key(free_[tried_++], false);
@@ -90,6 +91,24 @@ private:
         } else {
             answer_busy();
         }
+    }
+
+    /// After a failover all keys of some nodes may be closed: what is known of a slot need not be asked again.
+    void skip_closed()
+    {
+        auto const now = nodes_->runtime().now();
+        while (tried_ < free_.size() && note_closed(free_[tried_], now))
+            ++tried_;
+    }
+
+    /// false: the key's slot is open, as far as is known
+    bool note_closed(std::uint32_t index, Instant now)
+    {
+        auto const until = nodes_->of(*request_.range, index).is_told->closed_until();
+        if (until <= now)
+            return false;
+        opens_ = std::min(opens_, until);
+        return true;
     }
 
     /// Brings the first key forward whose slot refused nothing lately, if there is one.
@@ -121,7 +140,8 @@ private:
     void claimed(std::uint32_t index, ClaimReply reply)
     {
         if (std::holds_alternative<Busy>(reply)) {
-            // somebody was faster
+            // somebody was faster, or claims are closed there
+            (void)note_closed(index, nodes_->runtime().now());
             take_next();
             return;
         }
@@ -136,6 +156,12 @@ private:
     {
         auto& ranges = nodes_->spread_ranges();
         auto const now = nodes_->runtime().now();
+        if (opens_ != Instant::max()) {
+            // a survey would take the free keys of closed slots for ones that free at once
+            auto const opens_in = std::chrono::ceil<std::chrono::milliseconds>(opens_ - now);
+            finish(Busy{std::max(opens_in, std::chrono::milliseconds(1)), false});
+            return;
+        }
         if (!survey_is_due(ranges, request_.range, now)) {
             finish(busy_reply(ranges, request_.range, now, std::nullopt));
             return;
@@ -159,6 +185,8 @@ private:
     /// those that looked free, in the order in which they are tried
     std::vector<std::uint32_t> free_;
     std::size_t tried_ = 0;
+    /// when the first of the slots opens that are closed after a failover; max: none is
+    Instant opens_ = Instant::max();
     /// why one of them could not be read
     std::optional<NotSent> unreadable_;
 };

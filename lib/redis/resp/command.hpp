@@ -132,8 +132,21 @@ public:
         return *this;
     }
 
+    /** Adds an argument that is not known before the command is written: the run id of the server process at the other
+     * end of the connection (`set_run_id`). Until then it is all zeros. */
+    Command& add_run_id()
+    {
+        arguments_.add(std::string_view("0000000000000000000000000000000000000000"));
+        run_id_at_ = arguments_.bytes_.size() - 2 - run_id_size;
+        return *this;
+    }
+    [[nodiscard]] bool wants_run_id() const noexcept { return run_id_at_ != 0; }
+    /** @param run_id  of `run_id_size` bytes */
+    void set_run_id(std::string_view run_id) { arguments_.bytes_.replace(run_id_at_, run_id_size, run_id); }
+    static constexpr std::size_t run_id_size = 40;
+
     /** The same command once more, for a server that it may have to be sent to as well. */
-    [[nodiscard]] Command copy() const { return Command(arguments_, reply_bytes_, answer_); }
+    [[nodiscard]] Command copy() const { return Command(arguments_, reply_bytes_, run_id_at_, answer_); }
 
     /** Makes room for what will be added. */
     void reserve(std::size_t bytes) { arguments_.reserve(bytes); }
@@ -194,9 +207,10 @@ public:
     }
 
 private:
-    Command(EncodedArguments arguments, std::size_t reply_bytes, Answer answer)
+    Command(EncodedArguments arguments, std::size_t reply_bytes, std::size_t run_id_at, Answer answer)
         : arguments_(std::move(arguments))
         , reply_bytes_(reply_bytes)
+        , run_id_at_(run_id_at)
         , answer_(answer)
     {
     }
@@ -225,6 +239,8 @@ private:
     EncodedArguments arguments_;
     /// 0: no more than the connection's limit
     std::size_t reply_bytes_ = 0;
+    /// where the run id is in the arguments; 0: there is none
+    std::size_t run_id_at_ = 0;
     Answer answer_;
 };
 

@@ -58,6 +58,8 @@ void read_option(RedisSentinelConfig& config, std::string const& name, std::stri
 {
     if (redis::is_replica_option(name))
         return; // is read together
+    if (redis::read_precaution(config, name, value))
+        return;
     std::string const field = "option " + name;
     if (name == "connect_timeout")
         config.connect_timeout = redis::duration_from(field, value);
@@ -72,8 +74,8 @@ void read_option(RedisSentinelConfig& config, std::string const& name, std::stri
 bool is_known(std::string_view name)
 {
     for (std::string_view const known :
-         {"connect_timeout", "reconnect_backoff", "replicas", "replicas_within", "sentinel_user", "sentinel_password",
-          "sentinel_tls"})
+         {"connect_timeout", "reconnect_backoff", "delay_after_failover", "cool_down", "replicas", "replicas_within",
+          "sentinel_user", "sentinel_password", "sentinel_tls"})
         if (name == known)
             return true;
     return name.starts_with("tls_") || name.starts_with("sentinel_tls_");
@@ -87,9 +89,9 @@ void check_names(Url const& url)
             auto const shown = url.options.contains("sentinel_password") ? std::string("...") : name;
             refuse_url(
                 "option", shown,
-                "must be one of connect_timeout, reconnect_backoff, replicas, replicas_within, tls_..., sentinel_user, "
-                "sentinel_password, "
-                "sentinel_tls, sentinel_tls_...; in a password write '&' as %26");
+                "must be one of connect_timeout, reconnect_backoff, delay_after_failover, cool_down, replicas, "
+                "replicas_within, tls_..., sentinel_user, sentinel_password, sentinel_tls, sentinel_tls_...; in a "
+                "password write '&' as %26");
         }
 }
 

@@ -75,17 +75,19 @@ make_sentinel_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig cons
     auto directory = std::make_shared<MasterDirectory>(runtime, std::move(settings), std::move(ask));
 
     ConnectionFactory connect = [runtime, servers = of_servers(config), directory, name,
-                                 masters = master_streams(directory, streams)](std::string_view purpose) {
+                                 masters = master_streams(directory, streams),
+                                 learns_run_id = config.delay_after_failover](std::string_view purpose) {
         ConnectionOptions options;
         options.name = purpose.empty() ? name : name + " (" + std::string(purpose) + ")";
         options.master_only = true;
+        options.learns_run_id = learns_run_id && purpose != hints_purpose;
         auto connection = make_connection(runtime, servers, masters, std::move(options));
         directory->hurry_on_news(connection);
         return connection;
     };
-    return make_backend(std::move(runtime), std::move(connect), {name, config.username, config.replicas, [directory] {
-                                                                     directory->close();
-                                                                 }});
+    BackendSettings backend{name, config.username, config.replicas, precautions_of(config)};
+    backend.closed = [directory] { directory->close(); };
+    return make_backend(std::move(runtime), std::move(connect), std::move(backend));
 }
 
 } // namespace tenure::redis

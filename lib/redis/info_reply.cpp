@@ -1,0 +1,46 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "info_reply.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+/** Takes the next line off the text. Empty names: a heading, or nothing that can be read. */
+std::pair<std::string_view, std::string_view> take_line(std::string_view& text)
+{
+    auto const end = std::min(text.find('\n'), text.size());
+    auto line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r'))
+        line.remove_suffix(1);
+    auto const colon = line.find(':');
+    if (colon == std::string_view::npos || line.starts_with('#'))
+        return {};
+    return {line.substr(0, colon), line.substr(colon + 1)};
+}
+
+} // namespace
+
+std::map<std::string, std::string, std::less<>> read_info(std::string_view text)
+{
+    std::map<std::string, std::string, std::less<>> lines;
+    while (!text.empty())
+        if (auto const [name, value] = take_line(text); !name.empty())
+            lines.emplace(name, value);
+    return lines;
+}
+
+std::string_view info_line(std::string_view text, std::string_view name)
+{
+    while (!text.empty())
+        if (auto const line = take_line(text); line.first == name)
+            return line.second;
+    return {};
+}
+
+} // namespace tenure::redis
