@@ -36,15 +36,14 @@ public:
         , node_(std::make_shared<Node>(runtime, route_, settings.name, settings.precautions))
         , holding_node_(node_)
         , releases_(std::make_shared<Releases>(node_))
-        , username_(std::move(settings.username))
-        , replicas_(settings.replicas)
+        , for_examination_{std::move(settings.username), settings.replicas, settings.precautions, std::move(settings.connect_to)}
         , closed_(std::move(settings.closed))
     {
-        if (replicas_.acknowledged_by > 0) {
+        if (settings.replicas.acknowledged_by > 0) {
             acknowledged_route_ = Route::make(runtime, [connect](std::string_view purpose) {
                 return connect(purpose.empty() ? "replicated" : "replicated, second");
             });
-            auto way = std::make_shared<AcknowledgedWay>(runtime, acknowledged_route_, replicas_);
+            auto way = std::make_shared<AcknowledgedWay>(runtime, acknowledged_route_, settings.replicas);
             holding_node_ = std::make_shared<Node>(
                 std::move(runtime), std::move(way), std::move(settings.name), settings.precautions);
         }
@@ -102,7 +101,7 @@ public:
 
     void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
     {
-        redis::examine(node_, {username_, replicas_}, ttl, not_after, std::move(handler));
+        redis::examine(node_, for_examination_, ttl, not_after, std::move(handler));
     }
 
     void on_reachable(std::function<void()> handler) override
@@ -142,8 +141,7 @@ private:
     NodePtr holding_node_;
     std::shared_ptr<Renewals> renewals_;
     std::shared_ptr<Releases> releases_;
-    std::string username_;
-    ReplicaAcknowledgement replicas_;
+    ExamineSettings for_examination_;
     /// null once called
     std::function<void()> closed_;
 };
@@ -161,15 +159,15 @@ make_node_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, S
 {
     check_config(config);
     auto name = describe(config);
-    ConnectionFactory connect = [runtime, config, streams = std::move(streams), name](std::string_view purpose) {
+    ConnectionFactory connect = [runtime, config, streams, name](std::string_view purpose) {
         ConnectionOptions options;
         options.name = purpose.empty() ? name : name + " (" + std::string(purpose) + ")";
         options.learns_run_id = config.delay_after_failover && purpose != hints_purpose;
         return make_connection(runtime, config, streams, std::move(options));
     };
-    return std::make_shared<RedisBackend>(
-        std::move(runtime), connect,
-        BackendSettings{std::move(name), config.username, config.replicas, precautions_of(config)});
+    BackendSettings settings{std::move(name), config.username, config.replicas, precautions_of(config)};
+    settings.connect_to = connect_to_replicas(runtime, config, streams);
+    return std::make_shared<RedisBackend>(std::move(runtime), connect, std::move(settings));
 }
 
 std::shared_ptr<Backend>

@@ -28,6 +28,8 @@ struct BackendSettings {
     std::string username = {};
     ReplicaAcknowledgement replicas = {};
     Precautions precautions = {};
+    /// for `examine`, which looks at the server's replicas too; may be empty
+    ConnectTo connect_to = {};
     /// called once when all connections of the backend are closed; may be empty, must not throw
     std::function<void()> closed = {};
 };

@@ -370,4 +370,23 @@ make_connection(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFact
         std::move(runtime), std::move(config), std::move(streams), std::move(options));
 }
 
+ConnectTo connect_to_replicas(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams)
+{
+    // its user may lack SELECT, and what is asked needs none
+    config.database = 0;
+    config.socket_path.clear();
+    return [runtime = std::move(runtime), config = std::move(config),
+            streams = std::move(streams)](ServerAddress const& address) -> ConnectionFactory {
+        auto replica = config;
+        replica.host = address.host;
+        replica.port = address.port;
+        return [runtime, streams, replica = std::move(replica)](std::string_view) {
+            ConnectionOptions options;
+            options.name = describe(replica);
+            options.quiet = true;
+            return make_connection(runtime, replica, streams, std::move(options));
+        };
+    };
+}
+
 } // namespace tenure::redis

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "connection.hpp"
+#include "route.hpp"
 #include "stream.hpp"
 
 #include <tenure/redis_config.hpp>
@@ -34,5 +35,10 @@ struct ConnectionOptions {
  *  that is dropped without that closes itself. */
 [[nodiscard]] std::shared_ptr<Connection> make_connection(
     std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options = {});
+
+/** What connects to the replicas of a server, as to itself: same user, same TLS. For questions that concern no
+ * database. */
+[[nodiscard]] ConnectTo
+connect_to_replicas(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams);
 
 } // namespace tenure::redis

@@ -4,8 +4,10 @@
 #include "findings.hpp"
 #include "info_reply.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@ namespace
 {
 
 constexpr std::size_t round_trips = 5;
+constexpr std::chrono::seconds longest_for_a_replica{3};
 // INFO of a server with many databases, clients and modules
 constexpr std::size_t info_reply_bytes = std::size_t{256} * 1024;
 
@@ -32,11 +35,13 @@ public:
         ReplyHandler<Findings> handler)
         : node_(std::move(node))
         , username_(settings.username.empty() ? "default" : std::move(settings.username))
+        , connect_to_(std::move(settings.connect_to))
         , not_after_(not_after)
         , handler_(std::move(handler))
     {
         facts_.ttl = ttl;
         facts_.acknowledged_by = settings.replicas.acknowledged_by;
+        facts_.delay_after_failover = settings.precautions.delay_after_failover;
     }
 
     // One after the other, so that each is a round trip of its own. TIME is among what leases need anyway.
@@ -55,7 +60,9 @@ private:
             finish();
             return;
         }
-        facts_.round_trips.push_back(node_->runtime().now() - outcome.since);
+        auto const now = node_->runtime().now();
+        facts_.round_trips.push_back(now - outcome.since);
+        facts_.clock = better(facts_.clock, read_time(outcome.reply, outcome.since, now));
         if (outcome.reply.is_error())
             facts_.refused_commands.emplace_back("time");
         else
@@ -74,6 +81,8 @@ private:
         ask_one(std::move(info), [this](resp::Value const& reply) {
             if (reply.is_string())
                 facts_.info = read_info(reply.as_string());
+            if (connect_to_)
+                ask_replicas();
         });
         for (auto const name : settings)
             ask_one(resp::Command("CONFIG", "GET", name), [this, name](resp::Value const& reply) {
@@ -93,6 +102,22 @@ private:
                 if (reply.is_error())
                     facts_.refused_commands.emplace_back("wait");
             });
+    }
+
+    /// Whichever of them takes over counts the leases by its own clock.
+    void ask_replicas()
+    {
+        auto const until = std::min<Instant>(not_after_, node_->runtime().now() + longest_for_a_replica);
+        for (auto const& replica : replicas_in(facts_.info)) {
+            ++open_questions_;
+            read_clock(
+                node_->runtime(), connect_to_(replica)("clock"), until,
+                [self = shared_from_this(), replica](std::optional<ClockReading> reading, std::string why_not) {
+                    self->facts_.replica_clocks.push_back({replica, reading, std::move(why_not)});
+                    if (--self->open_questions_ == 0)
+                        self->finish();
+                });
+        }
     }
 
     void ask_permission(CommandToCheck const& command)
@@ -127,6 +152,7 @@ private:
 
     NodePtr node_;
     std::string username_;
+    ConnectTo connect_to_;
     Instant not_after_;
     ReplyHandler<Findings> handler_;
     Facts facts_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "node.hpp"
+#include "route.hpp"
 
 #include <tenure/backend.hpp>
 #include <tenure/redis_config.hpp>
@@ -17,6 +18,9 @@ struct ExamineSettings {
     std::string username = {};
     /// what leases will ask of the server's replicas
     ReplicaAcknowledgement replicas = {};
+    Precautions precautions = {};
+    /// to the server's replicas, whose clocks are looked at; empty: they are not
+    ConnectTo connect_to = {};
 };
 
 /** Asks the server about itself, as far as the user may, and judges the answers for leases of this ttl. Nothing is

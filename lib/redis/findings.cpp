@@ -187,22 +187,12 @@ Finding eviction(Facts const& facts)
         "use a server of its own"};
 }
 
-/// "ip=127.0.0.1,port=6380,state=online,offset=14,lag=0": the value behind a name, empty if it is not there
-std::string field_of(std::string const& line, std::string const& name)
-{
-    auto const at = ("," + line).find("," + name + "=");
-    auto const rest = at == std::string::npos ? std::string() : line.substr(at + name.size() + 1);
-    return rest.substr(0, rest.find(','));
-}
-
 /// Replicas that are connected but cannot acknowledge soon: "127.0.0.1:6380 (wait_bgsave)", "... (12 s behind)".
 std::string replicas_behind(Facts const& facts)
 {
     constexpr std::int64_t most_seconds = 2;
     std::string behind;
-    for (auto const& [name, line] : facts.info) {
-        if (!name.starts_with("slave") || name.find_first_not_of("0123456789", 5) != std::string::npos)
-            continue;
+    for (auto const& line : replica_lines(facts.info)) {
         auto const state = field_of(line, "state");
         auto const lag = number(field_of(line, "lag"));
         if (state == "online" && lag <= most_seconds)
@@ -286,7 +276,8 @@ Finding permissions(Facts const& facts)
         required = true;
     }
     std::string const needed =
-        minimal_acl(facts.server) + (facts.acknowledged_by > 0 ? ", and for replicas +wait" : "");
+        minimal_acl(facts.server) + (facts.acknowledged_by > 0 ? ", and for replicas +wait" : "") +
+        (facts.delay_after_failover ? ", and for delay_after_failover +info ~tenure:master" : "");
     if (!missing.empty())
         return {
             required ? Severity::error : Severity::warning, "permissions", "missing: " + missing,
@@ -325,8 +316,11 @@ Findings judge(Facts const& facts)
 {
     if (!facts.unreachable.empty())
         return {{Severity::error, "connection", facts.unreachable, "no lease can be had from this server now"}};
-    return {version(facts),     role(facts),     round_trip(facts), clock(facts),
-            persistence(facts), eviction(facts), replicas(facts),   permissions(facts)};
+    Findings findings{version(facts),     role(facts),     round_trip(facts), clock(facts),
+                      persistence(facts), eviction(facts), replicas(facts),   permissions(facts)};
+    for (auto const& replica : facts.replica_clocks)
+        findings.push_back(judge(replica, facts.clock, facts.ttl));
+    return findings;
 }
 
 } // namespace tenure::redis

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "connection.hpp"
+#include "replica_clocks.hpp"
 #include "resp/value.hpp"
 
 #include <tenure/backend.hpp>
@@ -37,12 +38,15 @@ struct Facts {
     std::chrono::milliseconds ttl{};
     /// how many replicas leases wait for; 0: none
     std::uint32_t acknowledged_by = 0;
+    bool delay_after_failover = false;
     /// why nothing could be learned; empty: something was
     std::string unreachable;
     ServerInfo server;
     std::vector<std::chrono::nanoseconds> round_trips;
     /// the reply to TIME, null if there was none
     resp::Value server_time;
+    std::optional<ClockReading> clock;
+    std::vector<ReplicaClock> replica_clocks;
     /// lines of INFO; empty: not allowed
     std::map<std::string, std::string, std::less<>> info;
     /// by CONFIG GET; empty: not allowed

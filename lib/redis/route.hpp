@@ -2,6 +2,7 @@
 #pragma once
 
 #include "connection.hpp"
+#include "server_address.hpp"
 #include "way.hpp"
 
 #include <tenure/runtime.hpp>
@@ -19,6 +20,9 @@ namespace tenure::redis
 /** Makes an unopened connection to one and the same server; `purpose` tells them apart in the log: "", "second",
  * "hints". */
 using ConnectionFactory = std::function<std::shared_ptr<Connection>(std::string_view purpose)>;
+
+/** What connects to one of several servers that are used alike. */
+using ConnectTo = std::function<ConnectionFactory(ServerAddress const&)>;
 
 /** The purpose of connections that subscribe, and send nothing else. */
 inline constexpr std::string_view hints_purpose = "hints";

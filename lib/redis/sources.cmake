@@ -10,6 +10,7 @@ target_sources(
     redis/claim_together.cpp
     redis/claim_reply.cpp
     redis/claim_survey.cpp
+    redis/clock_reading.cpp
     redis/cluster/announcer.cpp
     redis/cluster/backend.cpp
     redis/cluster/cluster.cpp
@@ -45,6 +46,7 @@ target_sources(
     redis/range_cache.cpp
     redis/releases.cpp
     redis/renewals.cpp
+    redis/replica_clocks.cpp
     redis/resp/command.cpp
     redis/resp/parser.cpp
     redis/route.cpp

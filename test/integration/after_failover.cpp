@@ -131,7 +131,8 @@ TEST_CASE(
     CHECK(expect<Granted>(live.claim(again)).fencing_token == held.fencing_token);
 
     granted_after(live, named_key("new"), 200ms);
-    CHECK(live.now() - begin >= longest);
+    // servers count whole milliseconds
+    CHECK(live.now() - begin >= longest - 5ms);
     CHECK(live.now() - begin < longest + 2s);
     static_cast<void>(expect<Released>(live.release(claim_of(long_held, owner(1), 0))));
     CHECK(expect<Granted>(live.claim(asking(live, long_held, owner(5), 200ms))).fencing_token > held.fencing_token);

@@ -3,6 +3,7 @@
 #include "integration/certificate_authority.hpp"
 #include "integration/running_store.hpp"
 
+#include "harness/eventually.hpp"
 #include "harness/redis_cluster.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -11,7 +12,6 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace tenure::test
@@ -50,8 +50,9 @@ TEST_CASE("the documented permissions are enough in a cluster, and nothing is re
         for (int i = 0; i < 3; ++i)
             all.push_back(RunningStore::acquire(pool));
         auto waiting = pool.async_acquire({.wait = 15s}, as_future);
-        // renewed at least once
-        std::this_thread::sleep_for(700ms);
+        // each is renewed once
+        auto const renewals_before = running.store().statistics().renewals;
+        REQUIRE(eventually([&] { return running.store().statistics().renewals >= renewals_before + 3; }));
         CHECK(RunningStore::release(all[0]) == ReleaseOutcome::released);
         auto [error, slot] = soon(std::move(waiting));
         CHECK_FALSE(error);
@@ -98,8 +99,8 @@ TEST_CASE("leases in a cluster over TLS, at all nodes that it names", "[cluster]
     std::vector<Slot> all;
     for (int i = 0; i < 9; ++i)
         all.push_back(RunningStore::acquire(pool));
-    // renewed at least twice
-    std::this_thread::sleep_for(800ms);
+    // each is renewed twice
+    REQUIRE(eventually([&] { return running.store().statistics().renewals >= 18; }));
     for (auto& slot : all) {
         CHECK(slot.valid());
         CHECK(RunningStore::release(slot) == ReleaseOutcome::released);

@@ -259,6 +259,8 @@ TEST_CASE("a waiter in another program is woken by a release, also in a pool ove
         std::vector<Slot> all;
         for (int i = 0; i < 3; ++i)
             all.push_back(RunningStore::acquire(pool));
+        // each busy try asks for the remaining time of all three
+        auto const asked_before = cluster.calls("pttl");
         auto waiting = wanted.async_acquire({.wait = 15s}, as_future);
         // subscribed before the release, or else the try after the subscription finds the key
         auto const channel = redis::channel_of(*pool.range());
@@ -267,7 +269,7 @@ TEST_CASE("a waiter in another program is woken by a release, also in a pool ove
             return client.call("PUBSUB", "SHARDNUMSUB", channel).elements.at(1).integer == 1;
         };
         REQUIRE(eventually(subscribed));
-        std::this_thread::sleep_for(300ms);
+        REQUIRE(eventually([&] { return cluster.calls("pttl") >= asked_before + 6; }));
         auto const released = std::chrono::steady_clock::now();
         REQUIRE(RunningStore::release(all[1]) == ReleaseOutcome::released);
         auto [error, slot] = soon(std::move(waiting));

@@ -1,7 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "live_backend.hpp"
 
+#include "harness/eventually.hpp"
 #include "harness/redis_server.hpp"
+#include "harness/scratch_directory.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -10,6 +12,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
@@ -122,4 +126,57 @@ TEST_CASE("examining a server that is not there says so", "[redis][backend][exam
     REQUIRE(findings.size() == 1);
     CHECK(findings[0].severity == Severity::error);
     CHECK(findings[0].subject == "connection");
+}
+
+TEST_CASE("examining a master compares its clock with those of its replicas", "[redis][backend][examine]")
+{
+    require_redis();
+    ScratchDirectory const directory;
+    // a clock that is ahead by this, in the file that the server's shim reads
+    auto const with_clock = [&](std::string const& name, std::chrono::nanoseconds offset) {
+        std::int64_t const ns = offset.count();
+        std::string bytes(sizeof ns, '\0');
+        std::copy_n(reinterpret_cast<char const*>(&ns), sizeof ns, bytes.begin()); // NOLINT: a file of one number
+        std::ofstream(directory.file(name), std::ios::binary) << bytes;
+        return RedisServerOptions{
+            .environment = {
+                {"LD_PRELOAD", TENURE_WALL_CLOCK_SHIM}, {"TENURE_WALL_CLOCK_OFFSET", directory.file(name)}}};
+    };
+    RedisServer master{{.config = {"repl-diskless-sync-delay 0", "user worker on >secret ~* &* +@all"}}};
+    auto const follow = [&](RedisServerOptions options, std::vector<std::string> more = {}) {
+        options.config = std::move(more);
+        options.config.emplace_back("user worker on >secret ~* &* +@all");
+        options.config.push_back("replicaof 127.0.0.1 " + std::to_string(master.port()));
+        return options;
+    };
+    RedisServer const same{follow({})};
+    RedisServer const ahead{follow(with_clock("ahead", 2s))};
+    RedisServer const behind{follow(with_clock("behind", -2s))};
+    auto const nowhere = free_port();
+    RedisServer const hidden{follow({}, {"replica-announce-port " + std::to_string(nowhere)})};
+    auto client = master.client();
+    REQUIRE(eventually([&] { return client.info("connected_slaves") == "4"; }, 30s));
+
+    auto config = config_of(master);
+    config.username = "worker";
+    config.password = "secret";
+    LiveBackend live(config);
+    auto const clock_of = [](Findings const& findings, std::uint16_t port) {
+        auto const where = "127.0.0.1:" + std::to_string(port) + ": ";
+        for (auto const& finding : findings)
+            if (finding.subject == "clock of a replica" && finding.observed.starts_with(where))
+                return finding;
+        throw std::runtime_error("nothing was found out about the clock of " + where);
+    };
+    // with a margin that no busy machine's round trip comes near
+    auto const findings = live.examine(60s);
+    CHECK(clock_of(findings, same.port()).severity == Severity::ok);
+    CHECK(clock_of(findings, ahead.port()).severity == Severity::warning);
+    CHECK_THAT(clock_of(findings, ahead.port()).observed, ContainsSubstring("ahead of the master's"));
+    CHECK(clock_of(findings, behind.port()).severity == Severity::warning);
+    CHECK_THAT(clock_of(findings, behind.port()).observed, ContainsSubstring("behind the master's"));
+    CHECK(clock_of(findings, nowhere).severity == Severity::unverified);
+    CHECK_THAT(clock_of(findings, nowhere).observed, ContainsSubstring("Connection refused"));
+    // longer than a lease lasts
+    CHECK(clock_of(live.examine(1s), ahead.port()).severity == Severity::error);
 }

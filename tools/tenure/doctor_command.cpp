@@ -23,7 +23,8 @@ namespace
 constexpr auto line = "tenure doctor [OPTIONS]";
 constexpr auto description =
     "Connects to the store and examines it on behalf of leases: version, round trip against the ttl, persistence,\n"
-    "eviction of keys, replicas, permissions. Each finding says what was seen, what it means and what to do.";
+    "eviction of keys, replicas and their clocks, permissions. Each finding says what was seen, what it means and what "
+    "to do.";
 constexpr auto footer = "Examples:\n"
                         "  tenure doctor\n"
                         "  tenure doctor --ttl 500ms --json\n\n"

@@ -33,13 +33,13 @@ class ClusterBackend final : public Backend
 {
 public:
     ClusterBackend(std::shared_ptr<Runtime> runtime, ClusterAccess access)
-        : cluster_(Cluster::make(
+        : for_examination_{std::move(access.username), {}, access.precautions, access.connect}
+        , cluster_(Cluster::make(
               std::move(runtime), std::move(access.connect), std::move(access.seeds), access.tls,
               std::move(access.name)))
         , nodes_(std::make_shared<SlotNodes>(cluster_, access.precautions))
         , subscriber_(std::make_shared<ClusterSubscriber>(cluster_))
         , announcer_(std::make_shared<Announcer>(nodes_))
-        , username_(std::move(access.username))
     {
         cluster_->on_change([weak = std::weak_ptr(subscriber_)] {
             if (auto const subscriber = weak.lock())
@@ -125,7 +125,7 @@ public:
 
     void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
     {
-        examine_cluster(cluster_, username_, ttl, not_after, std::move(handler));
+        examine_cluster(cluster_, for_examination_, ttl, not_after, std::move(handler));
     }
 
     void on_reachable(std::function<void()> handler) override { cluster_->on_reachable(std::move(handler)); }
@@ -144,11 +144,11 @@ private:
         return range.count == 1 ? node.follows : node.waits;
     }
 
+    ExamineSettings for_examination_;
     std::shared_ptr<Cluster> cluster_;
     std::shared_ptr<SlotNodes> nodes_;
     std::shared_ptr<ClusterSubscriber> subscriber_;
     std::shared_ptr<Announcer> announcer_;
-    std::string username_;
 };
 
 /// What connects to a node of the cluster.

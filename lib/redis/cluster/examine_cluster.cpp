@@ -19,10 +19,10 @@ class ClusterExamination : public std::enable_shared_from_this<ClusterExaminatio
 {
 public:
     ClusterExamination(
-        std::shared_ptr<Cluster> cluster, std::string username, std::chrono::milliseconds ttl, Instant not_after,
+        std::shared_ptr<Cluster> cluster, ExamineSettings settings, std::chrono::milliseconds ttl, Instant not_after,
         ReplyHandler<Findings> handler)
         : cluster_(std::move(cluster))
-        , username_(std::move(username))
+        , settings_(std::move(settings))
         , ttl_(ttl)
         , not_after_(not_after)
         , handler_(std::move(handler))
@@ -68,7 +68,7 @@ private:
             member.used = not_after_;
             auto const node = std::make_shared<Node>(
                 cluster_->runtime(), member.route, cluster_->name() + " at " + to_string(address));
-            examine(node, {username_, {}}, ttl_, not_after_, [self = shared_from_this(), address](Findings findings) {
+            examine(node, settings_, ttl_, not_after_, [self = shared_from_this(), address](Findings findings) {
                 self->looked(address, std::move(findings));
             });
         }
@@ -92,7 +92,7 @@ private:
     void finish() { std::move(handler_)(std::move(findings_)); }
 
     std::shared_ptr<Cluster> cluster_;
-    std::string username_;
+    ExamineSettings settings_;
     std::chrono::milliseconds ttl_;
     Instant not_after_;
     ReplyHandler<Findings> handler_;
@@ -104,10 +104,10 @@ private:
 } // namespace
 
 void examine_cluster(
-    std::shared_ptr<Cluster> const& cluster, std::string username, std::chrono::milliseconds ttl, Instant not_after,
+    std::shared_ptr<Cluster> const& cluster, ExamineSettings settings, std::chrono::milliseconds ttl, Instant not_after,
     ReplyHandler<Findings> handler)
 {
-    std::make_shared<ClusterExamination>(cluster, std::move(username), ttl, not_after, std::move(handler))->start();
+    std::make_shared<ClusterExamination>(cluster, std::move(settings), ttl, not_after, std::move(handler))->start();
 }
 
 } // namespace tenure::redis

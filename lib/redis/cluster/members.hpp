@@ -29,9 +29,6 @@ struct Member {
     Instant used{};
 };
 
-/** What connects to one node. */
-using ConnectTo = std::function<ConnectionFactory(ServerAddress const&)>;
-
 /** The nodes that are talked to, each over connections of its own; made when they are needed. */
 class Members
 {
