@@ -33,6 +33,7 @@ set(TENURE_PUBLIC_HEADERS
     store.hpp
     tenure.hpp
     testing.hpp
+    tls_config.hpp
     version.hpp
     with_lease.hpp
 )
