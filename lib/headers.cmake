@@ -12,6 +12,8 @@ set(TENURE_PUBLIC_HEADERS
     detail/strand_target.hpp
     detail/user_handler.hpp
     errc.hpp
+    etcd_config.hpp
+    etcd_store.hpp
     key_range.hpp
     lease.hpp
     lock.hpp
