@@ -92,8 +92,8 @@ void Client::call(Call call, OutcomeHandler handler)
             outcome.detail = where() + ": not connected";
         }
         answer_later(std::move(handler), std::move(outcome));
-        if (!closed_)
-            pump_soon();
+        wants_connection_ = true;
+        pump_soon();
         return;
     }
     bool const first = call.renewal;
@@ -145,6 +145,8 @@ void Client::pump()
         queue_.pop_front();
         dispatch(*connection, std::move(pending));
     }
+    if (queue_.empty() && wants_connection_)
+        open_more();
     arm();
 }
 
@@ -218,6 +220,7 @@ void Client::open_one()
                 if (auto const alive = weak.lock(); alive && alive->reachable_)
                     alive->reachable_();
             });
+        self->wants_connection_ = false;
         self->failed_in_a_row_ = self->fatal_in_a_row_ = 0;
         if (!self->needs_token())
             self->trouble_ = {};
@@ -278,6 +281,8 @@ void Client::lost(Connection const* connection, net::StreamError const& error)
     auto const link = *found;
     links_.erase(found);
     if (link.turn == turns_ && !has_connection()) {
+        // leases that are held are renewed as soon as it is back
+        wants_connection_ = wants_connection_ || shortest_ttl_ > 0ms;
         bool const proven = link.connection->proven();
         if (!proven) {
             connect_failed(link.endpoint, error);
@@ -317,6 +322,7 @@ void Client::turn_away(std::uint64_t from, bool keep_busy)
     ++turns_;
     endpoint_ = (endpoint_ + 1) % config_.endpoints.size();
     reached_ = false;
+    wants_connection_ = wants_connection_ || shortest_ttl_ > 0ms;
     for (auto const& link : std::vector(links_))
         if (link.connection->state() != Connection::State::busy || !keep_busy)
             link.connection->close();
@@ -405,7 +411,7 @@ void Client::arm()
     auto const now = runtime_->now();
     for (auto const& pending : queue_)
         when = std::min(when, pending.call.not_after);
-    if (!queue_.empty() && open_after_ > now)
+    if ((!queue_.empty() || wants_connection_) && open_after_ > now)
         when = std::min(when, open_after_);
     for (auto const& link : links_)
         if (link.connection->state() == Connection::State::busy)

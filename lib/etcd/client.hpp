@@ -121,6 +121,8 @@ private:
     std::function<void()> reachable_;
     std::function<void()> turned_;
     bool reached_ = false;
+    /// a renewal could not be sent, or leases are held: one is opened although no request waits
+    bool wants_connection_ = false;
     bool pump_posted_ = false;
     Runtime::TimerId timer_ = 0;
     Instant timer_at_ = Instant::max();
