@@ -6,6 +6,8 @@
 
 #include <tenure/errc.hpp>
 
+#include <boost/asio/error.hpp>
+
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -72,7 +74,7 @@ Outcome Client::not_sent() const
     outcome.error = trouble_.code;
     outcome.fatal = trouble_.fatal;
     if (trouble_.code)
-        outcome.detail = where() + ": " + trouble_.text();
+        outcome.detail = name_ + ": " + trouble_.text();
     return outcome;
 }
 
@@ -85,7 +87,7 @@ void Client::answer_later(OutcomeHandler handler, Outcome outcome)
 
 void Client::call(Call call, OutcomeHandler handler)
 {
-    if (closed_ || (call.renewal && !has_connection())) {
+    if (closed_ || (call.only_if_connected && !has_connection())) {
         auto outcome = not_sent();
         if (!outcome.error) {
             outcome.error = errc::store_unavailable;
@@ -96,7 +98,7 @@ void Client::call(Call call, OutcomeHandler handler)
         pump_soon();
         return;
     }
-    bool const first = call.renewal;
+    bool const first = call.urgent;
     auto& place = first ? queue_.emplace_front() : queue_.emplace_back();
     place.call = std::move(call);
     place.handler = std::move(handler);
@@ -298,9 +300,11 @@ void Client::lost(Connection const* connection, net::StreamError const& error)
 void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
 {
     reached_ = false;
-    trouble_ = {
-        error.fatal ? error.code : make_error_code(errc::store_unavailable), name_of(endpoint) + ": " + error.text(),
-        error.fatal};
+    auto text = config_.endpoints.size() == 1 ? error.text() : name_of(endpoint) + ": " + error.text();
+    // a server that speaks TLS there closes such a connection without a word
+    if (error.code == asio::error::eof && !config_.tls.enabled)
+        text += " before it answered anything; if it speaks TLS, use etcds://";
+    trouble_ = {error.fatal ? error.code : make_error_code(errc::store_unavailable), std::move(text), error.fatal};
     ++failed_in_a_row_;
     fatal_in_a_row_ = error.fatal ? fatal_in_a_row_ + 1 : 0;
     bool const all_failed = failed_in_a_row_ % config_.endpoints.size() == 0;

@@ -118,6 +118,8 @@ void Connection::on_written(net::StreamError const& error, std::size_t written, 
     unwritten_ -= std::min(written, unwritten_);
     if (error)
         fail(error);
+    else if (std::exchange(reply_waits_, false))
+        answer();
 }
 
 // -- the exchange --
@@ -150,6 +152,8 @@ void Connection::received(std::string_view bytes)
         return;
     if (state == ReplyReader::State::broken)
         fail({make_error_code(errc::protocol_error), "a reply that is none: " + reader_->trouble(), false});
+    else if (state == ReplyReader::State::complete && writing_ && !line_)
+        reply_waits_ = true; // it may be faster than the news that the request has left
     else if (state == ReplyReader::State::complete)
         answer();
 }
@@ -183,8 +187,7 @@ void Connection::answer()
     outcome.status = reader_->status();
     outcome.body = reader_->take_body();
     outcome.since = since_;
-    // a reply to a request that has not left as a whole: an error, and the rest would be taken for another request
-    bool const goes_on = reader_->keeps_alive() && unwritten_ == 0 && !writing_;
+    bool const goes_on = reader_->keeps_alive();
     reader_.reset();
     proven_ = true;
     auto handler = std::exchange(handler_, nullptr);

@@ -93,6 +93,8 @@ private:
     /// bytes of the request that have not left
     std::size_t unwritten_ = 0;
     bool writing_ = false;
+    /// the reply is there as a whole, and the write is not over
+    bool reply_waits_ = false;
 };
 
 } // namespace tenure::etcd

@@ -48,8 +48,10 @@ struct Call {
     std::string body;
     /// dropped, and answered as not sent, if it is still unwritten then
     Instant not_after{};
-    /// a renewal: answered as not sent while there is no connection, ahead of others otherwise
-    bool renewal = false;
+    /// goes ahead of others
+    bool urgent = false;
+    /// answered as not sent at once while there is no connection
+    bool only_if_connected = false;
     /// not written any more once this claim has ended
     ClaimPtr unless_ended = nullptr;
     /// the longest body of a good reply

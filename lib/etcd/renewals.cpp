@@ -67,7 +67,7 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
     call.path = "lease/keepalive";
     call.body = lease_body(lease->id);
     call.not_after = not_after;
-    call.renewal = true;
+    call.urgent = call.only_if_connected = true;
     call.unless_ended = ended;
     node_->client->call(
         std::move(call), [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
@@ -127,7 +127,7 @@ void Renewals::verify(Batch batch)
         call.reply_bytes += reply_bytes(*pending.request.claim->range, 1);
     }
     call.body = transaction.body();
-    call.renewal = true;
+    call.urgent = true;
     node_->client->call(
         std::move(call), [self = shared_from_this(), batch = std::move(batch)](Outcome outcome) mutable {
             self->verified(std::move(batch), std::move(outcome));
@@ -207,7 +207,7 @@ void Renewals::rebind(Pending pending, LeasePtr successor)
                     .then_put(key, claim.owner, pending.lease->id)
                     .body();
     call.not_after = pending.request.not_after;
-    call.renewal = true;
+    call.urgent = true;
     call.unless_ended = pending.request.claim;
     node_->client->call(
         std::move(call), [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
