@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/connect.hpp>
+#include <tenure/etcd_store.hpp>
 #include <tenure/memory_store.hpp>
 #include <tenure/redis_cluster_store.hpp>
 #include <tenure/redis_sentinel_store.hpp>
@@ -35,6 +36,8 @@ Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions
         return open_memory(std::move(executor), memory_config_from(parsed), std::move(options));
     if (parsed.scheme == "redlock" || parsed.scheme == "redlocks")
         return open_redlock(std::move(executor), redlock_config_from(parsed), std::move(options));
+    if (parsed.scheme == "etcd" || parsed.scheme == "etcds")
+        return open_etcd(std::move(executor), etcd_config_from(parsed), std::move(options));
     if (parsed.scheme.ends_with("+sentinel"))
         return open_redis_sentinel(std::move(executor), redis_sentinel_config_from(parsed), std::move(options));
     if (parsed.scheme.ends_with("+cluster"))

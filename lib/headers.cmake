@@ -12,6 +12,8 @@ set(TENURE_PUBLIC_HEADERS
     detail/strand_target.hpp
     detail/user_handler.hpp
     errc.hpp
+    etcd_config.hpp
+    etcd_store.hpp
     key_range.hpp
     lease.hpp
     lock.hpp
@@ -33,6 +35,7 @@ set(TENURE_PUBLIC_HEADERS
     store.hpp
     tenure.hpp
     testing.hpp
+    tls_config.hpp
     version.hpp
     with_lease.hpp
 )

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/etcd_config.hpp>
 #include <tenure/redis_cluster_config.hpp>
 #include <tenure/redis_config.hpp>
 #include <tenure/redis_sentinel_config.hpp>
@@ -70,6 +71,11 @@ void check_scheme(Url const& url);
 /** The cluster that `redis+cluster://` and `rediss+cluster://` name. Options as above, without db.
  *  @throws std::invalid_argument naming field, value and rule; never the password */
 [[nodiscard]] RedisClusterConfig redis_cluster_config_from(Url const& url);
+
+/** The members that `etcd://` and `etcds://` (over TLS) name. Options: connect_timeout, reconnect_backoff, connections,
+ * and with `etcds` tls_... as above.
+ *  @throws std::invalid_argument naming field, value and rule; never the password */
+[[nodiscard]] EtcdConfig etcd_config_from(Url const& url);
 
 /** A duration as people write it: `500ms`, `5s`, `2m`, `1h`; unset for anything else. */
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);

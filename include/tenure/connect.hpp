@@ -27,6 +27,12 @@ namespace tenure
  *  | `redlock://[user[:password]@]host[:port],host[:port],host[:port][/database]` | a majority of independent servers:
  * an odd number of them, 3 and up | | `redlocks://...` | the same over TLS |
  *
+ *  | `etcd://[user:password@]host[:port][,...]` | etcd 3.4 or newer, through any of these members of a cluster |
+ *  | `etcds://...` | the same over TLS |
+ *
+ *  `etcd` URLs take `connections=`, `connect_timeout=` and `reconnect_backoff=`, and over TLS the options of
+ * `rediss://`.
+ *
  *  All `redis` URLs take `connect_timeout=` and `reconnect_backoff=`, and over TLS the options of `rediss://`.
  * `redis`, `rediss`, `redis+unix` and those with `+sentinel` take `replicas=k` and `replicas_within=50ms`: only what k
  * replicas have acknowledged counts as granted or renewed (see ReplicaAcknowledgement).

@@ -6,6 +6,7 @@
 #include <tenure/clock.hpp>
 #include <tenure/connect.hpp>
 #include <tenure/errc.hpp>
+#include <tenure/etcd_store.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/lock.hpp>
 #include <tenure/log.hpp>

@@ -1,11 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "connection_backoff.hpp"
 #include "connection_handshake.hpp"
 #include "connection_queue.hpp"
 #include "resp/parser.hpp"
 #include "stream.hpp"
+
+#include <net/backoff.hpp>
 
 #include <tenure/log.hpp>
 
@@ -135,7 +136,7 @@ private:
 
     MachineConfig const config_;
     Handshake handshake_;
-    Backoff backoff_;
+    net::Backoff backoff_;
     resp::Parser parser_;
     RequestQueue queue_;
     std::deque<Action> actions_;

@@ -65,11 +65,7 @@ target_sources(
     redis/server_version.cpp
     redis/sha1.cpp
     redis/stream.cpp
-    redis/stream_dial.cpp
     redis/subscriber.cpp
-    redis/tcp_stream.cpp
-    redis/tls_stream.cpp
-    redis/unix_stream.cpp
     redis/url_options.cpp
     redis/withdraw.cpp
 )

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "stream.hpp"
 
-#include "stream_kinds.hpp"
+#include <net/stream_kinds.hpp>
 
 #include <stdexcept>
 
@@ -15,9 +15,10 @@ StreamFactory socket_streams()
             if (config.tls.enabled)
                 throw std::invalid_argument(
                     "TLS over a Unix socket is not supported: switch it off, or connect by TCP");
-            return make_unix_stream(runtime, config);
+            return net::make_unix_stream(runtime, config.socket_path);
         }
-        return config.tls.enabled ? make_tls_stream(runtime, config) : make_tcp_stream(runtime, config);
+        return config.tls.enabled ? net::make_tls_stream(runtime, config.host, config.port, config.tls)
+                                  : net::make_tcp_stream(runtime, config.host, config.port);
     };
 }
 

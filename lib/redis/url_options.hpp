@@ -4,9 +4,10 @@
 
 #include "url.hpp"
 
+#include <net/url_options.hpp>
+
 #include <tenure/redis_config.hpp>
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,15 +15,13 @@
 namespace tenure::redis
 {
 
-/** @throws std::invalid_argument always: field, value and rule */
-[[noreturn]] void refuse_url(std::string const& field, std::string const& value, std::string const& rule);
-
-/** @throws std::invalid_argument if there is a user without a password */
-void check_url_login(Url const& url);
+using net::boolean_from;
+using net::check_url_login;
+using net::duration_from;
+using net::read_tls_option;
+using net::refuse_url;
 
 [[nodiscard]] std::uint32_t database_from(std::string const& field, std::string const& text);
-[[nodiscard]] bool boolean_from(std::string const& field, std::string const& text);
-[[nodiscard]] std::chrono::milliseconds duration_from(std::string const& field, std::string const& text);
 
 /** What the URL's options `replicas` and `replicas_within` ask for.
  *  @throws std::invalid_argument also for the second without the first */
@@ -49,11 +48,5 @@ template <class Config>
     (name == "cool_down" ? config.cool_down : config.delay_after_failover) = boolean_from("option " + name, value);
     return true;
 }
-
-/** tls_ca, tls_cert, tls_key, tls_server_name, tls_verify.
- *  @param name  the part after `prefix`: "tls_ca"
- *  @param prefix  for the texts: "" or "sentinel_"
- *  @throws std::invalid_argument also for another name that begins with "tls_" */
-void read_tls_option(TlsConfig& tls, std::string const& name, std::string const& value, std::string const& prefix = {});
 
 } // namespace tenure::redis

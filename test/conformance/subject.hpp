@@ -33,6 +33,10 @@ public:
     /** How long after its ttl a key may still be held. */
     [[nodiscard]] virtual std::chrono::milliseconds expiry_slack() const { return std::chrono::milliseconds{100}; }
 
+    /** How much longer ago than the first attempt the ttl of a claim may have begun, because the claim rests on
+     * something that was there already. */
+    [[nodiscard]] virtual std::chrono::milliseconds head_start() const { return {}; }
+
     // -- what a person with another client does --
 
     /** Puts somebody else's value under the key, whatever is there. */

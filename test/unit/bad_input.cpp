@@ -100,6 +100,29 @@ Mistake in_sentinels(std::string field, std::string value, Change change)
             }};
 }
 
+template <class Change>
+Mistake in_etcd(std::string field, std::string value, Change change)
+{
+    return {std::move(field), std::move(value), [change](Store const& store) {
+                EtcdConfig config;
+                config.endpoints = {{.host = "host"}};
+                change(config);
+                static_cast<void>(open_etcd(store.get_executor(), config));
+            }};
+}
+
+/** Where the store itself sets limits. */
+Mistake on_etcd(std::chrono::milliseconds ttl)
+{
+    return {"ttl", std::to_string(ttl.count()) + " ms", [ttl](Store const& store) {
+                EtcdConfig config;
+                config.endpoints = {{.host = "127.0.0.1", .port = 1}};
+                StoreOptions options;
+                options.log = silent_log_sink();
+                Lock{open_etcd(store.get_executor(), config, options), {.key = "key", .ttl = ttl}};
+            }};
+}
+
 Mistake of_name(std::string const& name)
 {
     return {"worker_name", "", [name](Store const& store) {
@@ -168,6 +191,16 @@ std::vector<Mistake> mistakes()
         in_sentinels(
             "replicas.acknowledged_within", "10001ms",
             [](RedisSentinelConfig& config) { config.replicas.acknowledged_within = 10001ms; }),
+        in_etcd("endpoints", "0", [](EtcdConfig& config) { config.endpoints.clear(); }),
+        in_etcd("[0].host", "", [](EtcdConfig& config) { config.endpoints[0].host = ""; }),
+        in_etcd("[0].port", "0", [](EtcdConfig& config) { config.endpoints[0].port = 0; }),
+        in_etcd("password", "", [](EtcdConfig& config) { config.username = "worker"; }),
+        in_etcd("username", "", [](EtcdConfig& config) { config.password = "secret"; }),
+        in_etcd("tls.key_file", "", [](EtcdConfig& config) { config.tls.certificate_file = "cert.pem"; }),
+        in_etcd("connections", "0", [](EtcdConfig& config) { config.connections = 0; }),
+        in_etcd("connections", "257", [](EtcdConfig& config) { config.connections = 257; }),
+        in_etcd("connect_timeout", "99ms", [](EtcdConfig& config) { config.connect_timeout = 99ms; }),
+        on_etcd(1999ms),
     };
 }
 
@@ -194,7 +227,7 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
 {
     asio::io_context context;
     auto const url = GENERATE(
-        as<std::string>{}, "", "localhost:6379", "http://host", "etcd://host", "redis://host:0", "redis://a,b",
+        as<std::string>{}, "", "localhost:6379", "http://host", "zookeeper://host", "redis://host:0", "redis://a,b",
         "redis://host/zero", "redis://host?colour=red", "redis://host?connect_timeout=5", "redis://user@host",
         "redis://host?tls_ca=x", "redis://host#1", "redis+unix://host/run/redis.sock", "redis+sentinel://host",
         "redis+sentinel:///name", "redis+sentinel://host/name?colour=red", "redis+sentinel://host/name?tls_ca=x",
@@ -203,7 +236,10 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
         "redis://host?replicas_within=50ms", "redis+cluster://host?replicas=1", "redlock://a,b,c?replicas=1",
         "redis://host?delay_after_failover=yes", "redis+sentinel://host/name?cool_down=1",
         "redis+cluster://host?cool_down=", "redlock://a,b,c?delay_after_failover=true",
-        "redlock://a,b,c?cool_down=false");
+        "redlock://a,b,c?cool_down=false",
+        "etcd://",
+        "etcd://host/prefix", "etcd://user@host", "etcd://host?tls_ca=x", "etcd://host?colour=red",
+        "etcd://host?connections=many");
     CAPTURE(url);
     CHECK(documented(refusal([&] { static_cast<void>(connect(context.get_executor(), url)); })));
 }

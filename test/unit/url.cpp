@@ -114,7 +114,7 @@ TEST_CASE("no error shows any part of a password", "[url]")
         as<std::string>{}, "redis://user:hush/hush@host", "redis://user:hush?hush@host", "redis://user:hush#hush@host",
         "redis://user:hush@hush@host", "redis://user:hush%@host", "redis://user:hush%0@host",
         "redis://user:hush%00@host", "redis://user:hush@host:99999", "redis://user:hush@ho!st",
-        "redis://user:hush@host/x", "redis://user:hush@host?unknown=1", "redis://:hush@", "etcd://user:hush@host",
+        "redis://user:hush@host/x", "redis://user:hush@host?unknown=1", "redis://:hush@", "etcd://user:hush@host/x",
         "redis://hush@host", "redis://user:hush,hush:0@host,host", "redis://user:hush@host#x", "user:hush@host",
         "redis+sentinel://host/name?sentinel_password=x&hush", "redis+sentinel://host/name?sentinel_password=x&hush=",
         "redis+sentinel://host/name?sentinel_password=hush&sentinel_password=hush",
@@ -127,9 +127,26 @@ TEST_CASE("no error shows any part of a password", "[url]")
 
 TEST_CASE("schemes that are planned are told from schemes that nobody knows", "[url]")
 {
-    CHECK_THAT(error_of("etcd://host"), ContainsSubstring("not built in this version"));
+    CHECK_THAT(error_of("zookeeper://host"), ContainsSubstring("not built in this version"));
     CHECK_THAT(error_of("http://host"), ContainsSubstring("must be memory://"));
     CHECK_NOTHROW(tenure::check_scheme(tenure::parse_url("memory://")));
+}
+
+TEST_CASE("etcd URLs become a configuration with every member they name", "[url]")
+{
+    auto const config = tenure::etcd_config_from(
+        tenure::parse_url("etcds://worker:secret@a,b:1,[::1]?tls_ca=ca.pem&connections=7&connect_timeout=1s"));
+    REQUIRE(config.endpoints.size() == 3);
+    CHECK(config.endpoints[0].host == "a");
+    CHECK(config.endpoints[0].port == 2379);
+    CHECK(config.endpoints[1].port == 1);
+    CHECK(config.endpoints[2].host == "::1");
+    CHECK(config.username == "worker");
+    CHECK(config.password == "secret");
+    CHECK(config.tls.enabled);
+    CHECK(config.tls.ca_file == "ca.pem");
+    CHECK(config.connections == 7);
+    CHECK(config.connect_timeout == std::chrono::seconds{1});
 }
 
 TEST_CASE("cluster URLs become a configuration with every node they name", "[url]")

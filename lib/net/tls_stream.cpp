@@ -17,7 +17,7 @@
 #include <optional>
 #include <utility>
 
-namespace tenure::redis
+namespace tenure::net
 {
 
 namespace
@@ -37,11 +37,11 @@ public:
     /// how much of a record left is not known
     static constexpr bool is_plain = false;
 
-    TlsStream(std::shared_ptr<Runtime> runtime, RedisConfig const& config)
+    TlsStream(std::shared_ptr<Runtime> runtime, std::string host, std::uint16_t port, TlsConfig tls)
         : runtime_(std::move(runtime))
-        , host_(config.host)
-        , port_(config.port)
-        , tls_(config.tls)
+        , host_(std::move(host))
+        , port_(port)
+        , tls_(std::move(tls))
         , context_(ssl::context::tls_client)
     {
         if (tls_.server_name.empty())
@@ -186,9 +186,10 @@ private:
 
 } // namespace
 
-std::shared_ptr<Stream> make_tls_stream(std::shared_ptr<Runtime> const& runtime, RedisConfig const& config)
+std::shared_ptr<Stream>
+make_tls_stream(std::shared_ptr<Runtime> const& runtime, std::string host, std::uint16_t port, TlsConfig tls)
 {
-    return std::make_shared<TlsStream>(runtime, config);
+    return std::make_shared<TlsStream>(runtime, std::move(host), port, std::move(tls));
 }
 
-} // namespace tenure::redis
+} // namespace tenure::net

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace tenure::redis
+namespace tenure::net
 {
 
 namespace asio = boost::asio;
@@ -59,4 +59,4 @@ private:
 /** Opens a socket that children of this process do not inherit. */
 [[nodiscard]] int open_socket(int family, int protocol, error_code& error) noexcept;
 
-} // namespace tenure::redis
+} // namespace tenure::net

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tenure::redis
+namespace tenure::net
 {
 
 namespace asio = boost::asio;
@@ -121,4 +121,4 @@ private:
     std::size_t sent_ = 0;
 };
 
-} // namespace tenure::redis
+} // namespace tenure::net

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tenure::redis
+namespace tenure::net
 {
 
 namespace
@@ -60,9 +60,9 @@ private:
 
 } // namespace
 
-std::shared_ptr<Stream> make_tcp_stream(std::shared_ptr<Runtime> const& runtime, RedisConfig const& config)
+std::shared_ptr<Stream> make_tcp_stream(std::shared_ptr<Runtime> const& runtime, std::string host, std::uint16_t port)
 {
-    return std::make_shared<TcpStream>(runtime, config.host, config.port);
+    return std::make_shared<TcpStream>(runtime, std::move(host), port);
 }
 
-} // namespace tenure::redis
+} // namespace tenure::net

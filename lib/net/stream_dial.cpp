@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace tenure::redis
+namespace tenure::net
 {
 
 namespace
@@ -164,4 +164,4 @@ void TcpDial::tell(StreamError const& error)
     handler(error, TcpSocket(runtime_->executor()));
 }
 
-} // namespace tenure::redis
+} // namespace tenure::net

@@ -11,7 +11,7 @@
 
 #include <utility>
 
-namespace tenure::redis
+namespace tenure::net
 {
 
 namespace
@@ -85,11 +85,11 @@ private:
 
 } // namespace
 
-std::shared_ptr<Stream> make_unix_stream(std::shared_ptr<Runtime> const& runtime, RedisConfig const& config)
+std::shared_ptr<Stream> make_unix_stream(std::shared_ptr<Runtime> const& runtime, std::string path)
 {
     // throws where the path is longer than the system takes
-    (void)asio::local::stream_protocol::endpoint(config.socket_path);
-    return std::make_shared<UnixStream>(runtime, config.socket_path);
+    (void)asio::local::stream_protocol::endpoint(path);
+    return std::make_shared<UnixStream>(runtime, std::move(path));
 }
 
-} // namespace tenure::redis
+} // namespace tenure::net

@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-namespace tenure::redis
+namespace tenure::net
 {
 
 /** How long to wait before the next attempt to connect: from a tenth of a second, doubling up to the limit, each with
@@ -59,4 +59,4 @@ private:
     int failures_ = 0;
 };
 
-} // namespace tenure::redis
+} // namespace tenure::net

@@ -1,0 +1,38 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/tls_config.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenure
+{
+
+/** One etcd, 3.4 or newer, or a cluster of them. */
+struct EtcdConfig {
+    struct Endpoint {
+        /// host name or address
+        std::string host = "127.0.0.1";
+        /// of the clients' URL, 1..65535
+        std::uint16_t port = 2379;
+    };
+    /// members of one cluster, 1 to 64: one is used at a time, the next one where that fails or falls silent
+    std::vector<Endpoint> endpoints = {};
+    /// empty: no authentication
+    std::string username = {};
+    std::string password = {};
+    TlsConfig tls = {};
+    /// how many requests may be under way at the same time, each on a connection of its own; 1 to 256. Connections
+    /// are made as they are needed
+    std::uint32_t connections = 32;
+    /// limit of resolve, connect and TLS together; milliseconds, 100 and up
+    std::chrono::milliseconds connect_timeout{2000};
+    /// longest pause between two attempts to connect; milliseconds, 10 and up; the pauses grow with jitter from a tenth
+    /// of a second
+    std::chrono::milliseconds reconnect_backoff{2000};
+};
+
+} // namespace tenure

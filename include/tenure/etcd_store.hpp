@@ -1,0 +1,28 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/etcd_config.hpp>
+#include <tenure/store.hpp>
+
+#include <utility>
+
+namespace tenure
+{
+
+/** etcd, 3.4 or newer. Returns at once; connects when first needed.
+ *
+ *  Leases take a ttl of at least 2 s; the server keeps whole seconds, and a ttl that is not whole is rounded up there
+ * while the holder counts what was asked for. The fencing token of a grant is the `create_revision` of its key: with
+ * the key it makes the clause by which a transaction of one's own proves that the lease is still held
+ * (docs/etcd-protocol.md shows it).
+ *  @throws std::invalid_argument naming field, value and rule */
+[[nodiscard]] Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions options);
+
+/** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
+ */
+[[nodiscard]] inline Store open_etcd(asio::any_io_executor executor, EtcdConfig config)
+{
+    return open_etcd(std::move(executor), std::move(config), StoreOptions{});
+}
+
+} // namespace tenure

@@ -1,0 +1,23 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "connection.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/etcd_config.hpp>
+#include <tenure/runtime.hpp>
+
+#include <memory>
+#include <string>
+
+namespace tenure::etcd
+{
+
+/** The store on an etcd cluster. @throws std::invalid_argument naming field, value and rule */
+[[nodiscard]] std::shared_ptr<Backend>
+make_backend(std::shared_ptr<Runtime> runtime, EtcdConfig config, StreamFactory streams);
+
+/** `etcd://host:2379,host:2379`, without user and password. */
+[[nodiscard]] std::string describe(EtcdConfig const& config);
+
+} // namespace tenure::etcd

@@ -1,0 +1,15 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tenure::etcd
+{
+
+/** As the gateway writes bytes: the standard alphabet, with padding. */
+[[nodiscard]] std::string to_base64(std::string_view bytes);
+[[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
+
+} // namespace tenure::etcd

@@ -1,0 +1,442 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "client.hpp"
+
+#include "gateway_error.hpp"
+#include "messages.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace tenure::etcd
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+/// a reply that has not come by then does not come: the server itself gives up after seven
+constexpr auto longest_wait = 10s;
+constexpr auto longest_patience = 1s;
+constexpr auto shortest_patience = 100ms;
+
+} // namespace
+
+Client::Client(std::shared_ptr<Runtime> runtime, EtcdConfig config, StreamFactory streams, std::string name)
+    : runtime_(std::move(runtime))
+    , config_(std::move(config))
+    , streams_(std::move(streams))
+    , name_(std::move(name))
+    , backoff_(config_.reconnect_backoff, [runtime = runtime_] { return runtime->random(); })
+{
+    // a fleet that starts together does not lean on the first one
+    endpoint_ = runtime_->random() % config_.endpoints.size();
+}
+
+Client::~Client()
+{
+    close();
+}
+
+void Client::close() noexcept
+{
+    if (std::exchange(closed_, true))
+        return;
+    runtime_->cancel(std::exchange(timer_, 0));
+    reachable_ = nullptr;
+    turned_ = nullptr;
+    for (auto const& link : std::exchange(links_, {}))
+        link.connection->close();
+    trouble_ = {make_error_code(errc::closed), "the store was closed", false};
+    for (auto& pending : std::exchange(queue_, {}))
+        answer_later(std::move(pending.handler), not_sent());
+}
+
+std::string Client::where() const
+{
+    return config_.endpoints.size() == 1 ? name_ : name_ + " at " + name_of(endpoint_);
+}
+
+std::string Client::name_of(std::size_t endpoint) const
+{
+    auto const& [host, port] = config_.endpoints[endpoint];
+    return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
+}
+
+Outcome Client::not_sent() const
+{
+    Outcome outcome;
+    outcome.error = trouble_.code;
+    outcome.fatal = trouble_.fatal;
+    if (trouble_.code)
+        outcome.detail = name_ + ": " + trouble_.text();
+    return outcome;
+}
+
+void Client::answer_later(OutcomeHandler handler, Outcome outcome)
+{
+    runtime_->post([handler = std::move(handler), outcome = std::move(outcome)]() mutable {
+        std::move(handler)(std::move(outcome));
+    });
+}
+
+void Client::call(Call call, OutcomeHandler handler)
+{
+    if (closed_ || (call.only_if_connected && !has_connection())) {
+        auto outcome = not_sent();
+        if (!outcome.error) {
+            outcome.error = errc::store_unavailable;
+            outcome.detail = where() + ": not connected";
+        }
+        answer_later(std::move(handler), std::move(outcome));
+        wants_connection_ = true;
+        pump_soon();
+        return;
+    }
+    bool const first = call.urgent;
+    auto& place = first ? queue_.emplace_front() : queue_.emplace_back();
+    place.call = std::move(call);
+    place.handler = std::move(handler);
+    pump();
+}
+
+bool Client::has_connection() const noexcept
+{
+    return std::ranges::any_of(links_, [this](Link const& link) {
+        return link.turn == turns_ && (link.connection->state() == Connection::State::idle ||
+                                       link.connection->state() == Connection::State::busy);
+    });
+}
+
+// -- from the queue to a connection --
+
+void Client::pump_soon()
+{
+    if (std::exchange(pump_posted_, true))
+        return;
+    runtime_->post([weak = weak_from_this()] {
+        if (auto const self = weak.lock()) {
+            self->pump_posted_ = false;
+            self->pump();
+        }
+    });
+}
+
+void Client::pump()
+{
+    if (closed_)
+        return;
+    drop_overdue();
+    while (!queue_.empty()) {
+        auto* const connection = idle_connection();
+        if (connection == nullptr) {
+            open_more();
+            break;
+        }
+        if (needs_token()) {
+            if (!authenticating_)
+                authenticate(*connection);
+            break;
+        }
+        auto pending = std::move(queue_.front());
+        queue_.pop_front();
+        dispatch(*connection, std::move(pending));
+    }
+    if (queue_.empty() && wants_connection_)
+        open_more();
+    arm();
+}
+
+void Client::drop_overdue()
+{
+    auto const now = runtime_->now();
+    std::erase_if(queue_, [&](Pending& pending) {
+        bool const ended =
+            pending.call.unless_ended != nullptr && pending.call.unless_ended->ended.load(std::memory_order_acquire);
+        if (!ended && now < pending.call.not_after)
+            return false;
+        auto outcome = not_sent();
+        if (ended)
+            outcome = {Delivery::not_sent, 0, {}, {}, make_error_code(errc::released), "the lease is over", false};
+        answer_later(std::move(pending.handler), std::move(outcome));
+        return true;
+    });
+}
+
+Connection* Client::idle_connection() const noexcept
+{
+    for (auto const& link : links_)
+        if (link.turn == turns_ && link.connection->state() == Connection::State::idle)
+            return link.connection.get();
+    return nullptr;
+}
+
+void Client::open_more()
+{
+    if (runtime_->now() < open_after_)
+        return;
+    std::size_t connecting = 0;
+    std::size_t present = 0;
+    for (auto const& link : links_) {
+        present += link.turn == turns_ ? 1U : 0U;
+        connecting += link.turn == turns_ && link.connection->state() == Connection::State::connecting ? 1U : 0U;
+    }
+    // the first one shows whether the endpoint can be reached at all
+    bool const reached = has_connection();
+    while (connecting < (reached ? queue_.size() : 1) && present < config_.connections &&
+           links_.size() < std::size_t{2} * config_.connections) {
+        open_one();
+        ++connecting;
+        ++present;
+    }
+}
+
+std::shared_ptr<Connection> Client::make_connection()
+{
+    auto const& endpoint = config_.endpoints[endpoint_];
+    return std::make_shared<Connection>(runtime_, streams_(runtime_, config_, endpoint), name_of(endpoint_));
+}
+
+Instant Client::connect_deadline() const
+{
+    return runtime_->now() + config_.connect_timeout;
+}
+
+void Client::open_one()
+{
+    auto connection = make_connection();
+    auto const deadline = connect_deadline();
+    links_.push_back({connection, endpoint_, turns_, deadline});
+    Connection::Events events;
+    events.ready = [weak = weak_from_this()] {
+        auto const self = weak.lock();
+        if (!self)
+            return;
+        if (!std::exchange(self->reached_, true) && self->reachable_)
+            self->runtime_->post([weak] {
+                if (auto const alive = weak.lock(); alive && alive->reachable_)
+                    alive->reachable_();
+            });
+        self->wants_connection_ = false;
+        self->failed_in_a_row_ = self->fatal_in_a_row_ = 0;
+        if (!self->needs_token())
+            self->trouble_ = {};
+        self->pump();
+    };
+    events.lost = [weak = weak_from_this(), raw = connection.get()](net::StreamError const& error) {
+        if (auto const self = weak.lock())
+            self->lost(raw, error);
+    };
+    connection->open(deadline, std::move(events));
+}
+
+void Client::dispatch(Connection& connection, Pending pending)
+{
+    // named: what the handler holds is moved from before the call's arguments are read otherwise
+    auto const call = pending.call;
+    connection.start(
+        call, token_,
+        [weak = weak_from_this(), link = connection.weak_from_this(), turn = turns_, sent_token = token_,
+         pending = std::move(pending)](Outcome outcome) mutable {
+            auto const self = weak.lock();
+            if (!self) {
+                std::move(pending.handler)(std::move(outcome));
+                return;
+            }
+            if (outcome.delivery == Delivery::unknown)
+                outcome.detail = self->where() + ": no reply: " + outcome.detail;
+            if (outcome.delivery == Delivery::answered && outcome.status != 200) {
+                auto const error = classify(outcome.status, outcome.body);
+                if (error.wants_token && !self->config_.username.empty() && !self->closed_) {
+                    if (self->token_ == sent_token)
+                        self->token_.clear();
+                    if (!std::exchange(pending.again, true)) {
+                        self->queue_.push_front(std::move(pending));
+                        self->pump_soon();
+                        return;
+                    }
+                }
+                if (error.turn)
+                    self->turn_away(turn, true);
+                if (error.error == errc::store_unavailable && error.executed == GatewayError::Executed::no) {
+                    outcome.delivery = Delivery::not_sent;
+                    outcome.error = error.error;
+                    outcome.detail = self->where() + ": " + error.text();
+                }
+            }
+            std::move(pending.handler)(std::move(outcome));
+        });
+}
+
+// -- endpoints --
+
+void Client::lost(Connection const* connection, net::StreamError const& error)
+{
+    auto const found = std::ranges::find(links_, connection, [](Link const& link) { return link.connection.get(); });
+    if (found == links_.end() || closed_)
+        return;
+    auto const link = *found;
+    links_.erase(found);
+    if (link.turn == turns_ && !has_connection()) {
+        // leases that are held are renewed as soon as it is back
+        wants_connection_ = wants_connection_ || shortest_ttl_ > 0ms;
+        bool const proven = link.connection->proven();
+        if (!proven) {
+            connect_failed(link.endpoint, error);
+        } else {
+            reached_ = false;
+            trouble_ = {make_error_code(errc::store_unavailable), error.text(), false};
+            open_after_ = runtime_->now() + backoff_.after_loss();
+        }
+    }
+    pump_soon();
+}
+
+void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
+{
+    reached_ = false;
+    auto text = config_.endpoints.size() == 1 ? error.text() : name_of(endpoint) + ": " + error.text();
+    // a server that speaks TLS there closes such a connection without a word
+    if (error.code == asio::error::eof && !config_.tls.enabled)
+        text += " before it answered anything; if it speaks TLS, use etcds://";
+    trouble_ = {error.fatal ? error.code : make_error_code(errc::store_unavailable), std::move(text), error.fatal};
+    ++failed_in_a_row_;
+    fatal_in_a_row_ = error.fatal ? fatal_in_a_row_ + 1 : 0;
+    bool const all_failed = failed_in_a_row_ % config_.endpoints.size() == 0;
+    if (all_failed)
+        open_after_ = runtime_->now() + backoff_.after_failure();
+    // with another endpoint left to try, a person has nothing to do yet
+    trouble_.fatal = error.fatal && fatal_in_a_row_ >= config_.endpoints.size();
+    if (trouble_.fatal)
+        fail_queue(not_sent());
+    if (runtime_->logs(LogLevel::warning))
+        runtime_->log(LogLevel::warning, name_ + ": " + trouble_.text());
+    turn_away(turns_, true);
+}
+
+void Client::turn_away(std::uint64_t from, bool keep_busy)
+{
+    if (from != turns_ || closed_)
+        return;
+    ++turns_;
+    endpoint_ = (endpoint_ + 1) % config_.endpoints.size();
+    reached_ = false;
+    wants_connection_ = wants_connection_ || shortest_ttl_ > 0ms;
+    for (auto const& link : std::vector(links_))
+        if (link.connection->state() != Connection::State::busy || !keep_busy)
+            link.connection->close();
+    std::erase_if(links_, [](Link const& link) { return link.connection->state() == Connection::State::closed; });
+    if (turned_)
+        turned_();
+    pump_soon();
+}
+
+void Client::look_for_silence()
+{
+    auto const now = runtime_->now();
+    auto const patience = shortest_ttl_ > 0ms
+                              ? std::clamp<Clock::duration>(shortest_ttl_ / 6, shortest_patience, longest_patience)
+                              : Clock::duration(longest_patience);
+    bool silent = false;
+    for (auto const& link : std::vector(links_)) {
+        if (link.connection->state() == Connection::State::connecting && now >= link.connect_by)
+            link.connection->give_up({make_error_code(errc::store_unavailable), "no connection in time", false});
+        if (link.connection->state() != Connection::State::busy)
+            continue;
+        auto const age = now - link.connection->busy_since();
+        silent = silent || (link.turn == turns_ && age >= patience);
+        if (age >= longest_wait)
+            link.connection->give_up({make_error_code(errc::store_unavailable), "silent for ten seconds", false});
+    }
+    if (!silent)
+        return;
+    trouble_ = {make_error_code(errc::store_unavailable), name_of(endpoint_) + " does not answer", false};
+    turn_away(turns_, true);
+}
+
+// -- logging in --
+
+void Client::authenticate(Connection& connection)
+{
+    authenticating_ = true;
+    Call call;
+    call.path = "auth/authenticate";
+    call.body = authenticate_body(config_.username, config_.password);
+    connection.start(call, {}, [weak = weak_from_this()](Outcome outcome) {
+        if (auto const self = weak.lock())
+            self->authenticated(std::move(outcome));
+    });
+}
+
+void Client::authenticated(Outcome outcome)
+{
+    authenticating_ = false;
+    if (closed_)
+        return;
+    if (outcome.good()) {
+        if (auto token = parse_token(outcome.body)) {
+            token_ = std::move(*token);
+            trouble_ = {};
+            pump_soon();
+            return;
+        }
+    }
+    net::StreamError why{outcome.error, outcome.detail, false};
+    if (outcome.delivery == Delivery::answered) {
+        auto const error = classify(outcome.status, outcome.body);
+        why = {error.error, "logging in as " + config_.username + ": " + error.text(), error.fatal};
+        if (outcome.status == 200)
+            why = {make_error_code(errc::protocol_error), "logging in: the reply makes no sense", false};
+    }
+    trouble_ = std::move(why);
+    // no request is tried without a token; the next login waits its time
+    open_after_ = runtime_->now() + backoff_.after_failure();
+    if (trouble_.fatal)
+        fail_queue(not_sent());
+    turn_away(turns_, true);
+}
+
+void Client::fail_queue(Outcome const& outcome)
+{
+    for (auto& pending : std::exchange(queue_, {}))
+        answer_later(std::move(pending.handler), outcome);
+}
+
+// -- time --
+
+void Client::arm()
+{
+    auto when = Instant::max();
+    auto const now = runtime_->now();
+    for (auto const& pending : queue_)
+        when = std::min(when, pending.call.not_after);
+    if ((!queue_.empty() || wants_connection_) && open_after_ > now)
+        when = std::min(when, open_after_);
+    for (auto const& link : links_)
+        if (link.connection->state() == Connection::State::busy)
+            when = std::min(when, now + shortest_patience);
+        else if (link.connection->state() == Connection::State::connecting)
+            when = std::min(when, link.connect_by);
+    if (when == Instant::max() || (timer_ != 0 && timer_at_ <= when))
+        return;
+    runtime_->cancel(std::exchange(timer_, 0));
+    timer_at_ = when;
+    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            self->tick();
+    });
+}
+
+void Client::tick()
+{
+    timer_ = 0;
+    look_for_silence();
+    pump();
+}
+
+} // namespace tenure::etcd

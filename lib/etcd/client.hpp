@@ -1,0 +1,133 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "connection.hpp"
+#include "exchange.hpp"
+
+#include <net/backoff.hpp>
+#include <tenure/etcd_config.hpp>
+#include <tenure/runtime.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::etcd
+{
+
+/** Requests to a cluster: several connections to one of its endpoints, and the next endpoint where that fails, falls
+ * silent or knows no leader. Everything on the strand.
+ *
+ *  A request waits for a connection until its `not_after`. What was written is never taken back: its reply is awaited,
+ * for ten seconds at most, also after the turn to another endpoint.
+ */
+class Client : public std::enable_shared_from_this<Client>
+{
+public:
+    Client(std::shared_ptr<Runtime> runtime, EtcdConfig config, StreamFactory streams, std::string name);
+    Client(Client const&) = delete;
+    Client& operator=(Client const&) = delete;
+    ~Client();
+
+    [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
+    [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return runtime_; }
+    [[nodiscard]] EtcdConfig const& config() const noexcept { return config_; }
+
+    /** The handler is never called inside this call. */
+    void call(Call call, OutcomeHandler handler);
+
+    /** For errors: the store, and which of its endpoints is in use where there are several. */
+    [[nodiscard]] std::string where() const;
+
+    void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
+    void shortest_ttl(std::chrono::milliseconds ttl) noexcept { shortest_ttl_ = ttl; }
+
+    // -- for streams, which have connections of their own --
+
+    /** An unconnected one to the endpoint in use. */
+    [[nodiscard]] std::shared_ptr<Connection> make_connection();
+    [[nodiscard]] Instant connect_deadline() const;
+    /** What requests carry; empty while there is none. */
+    [[nodiscard]] std::string const& token() const noexcept { return token_; }
+    [[nodiscard]] bool needs_token() const noexcept { return !config_.username.empty() && token_.empty(); }
+    /** Counts turns to other endpoints. */
+    [[nodiscard]] std::uint64_t turns() const noexcept { return turns_; }
+    void on_turn(std::function<void()> handler) { turned_ = std::move(handler); }
+
+    void close() noexcept;
+    [[nodiscard]] bool closed() const noexcept { return closed_; }
+
+private:
+    struct Pending {
+        Call call;
+        OutcomeHandler handler;
+        /// sent before with a token that was refused
+        bool again = false;
+    };
+    struct Link {
+        std::shared_ptr<Connection> connection;
+        std::size_t endpoint = 0;
+        /// the turn that it was made in: no request is given to those of earlier ones
+        std::uint64_t turn = 0;
+        Instant connect_by{};
+    };
+
+    [[nodiscard]] bool has_connection() const noexcept;
+    void pump();
+    void pump_soon();
+    void drop_overdue();
+    [[nodiscard]] Connection* idle_connection() const noexcept;
+    void open_more();
+    void open_one();
+    void dispatch(Connection& connection, Pending pending);
+    void lost(Connection const* connection, net::StreamError const& error);
+    void connect_failed(std::size_t endpoint, net::StreamError const& error);
+    void turn_away(std::uint64_t from, bool keep_busy);
+    void look_for_silence();
+    void authenticate(Connection& connection);
+    void authenticated(Outcome outcome);
+    void fail_queue(Outcome const& outcome);
+    void answer_later(OutcomeHandler handler, Outcome outcome);
+    [[nodiscard]] Outcome not_sent() const;
+    [[nodiscard]] std::string name_of(std::size_t endpoint) const;
+    void arm();
+    void tick();
+
+    std::shared_ptr<Runtime> runtime_;
+    EtcdConfig config_;
+    StreamFactory streams_;
+    /// without secrets
+    std::string name_;
+    net::Backoff backoff_;
+    /// index of the endpoint in use
+    std::size_t endpoint_ = 0;
+    std::uint64_t turns_ = 0;
+    std::vector<Link> links_;
+    std::deque<Pending> queue_;
+    /// none is opened before this, after failures
+    Instant open_after_{};
+    /// endpoints in a row that could not be reached
+    std::size_t failed_in_a_row_ = 0;
+    std::size_t fatal_in_a_row_ = 0;
+    /// why no connection could be made, or logging in failed; clear once one works
+    net::StreamError trouble_;
+    std::string token_;
+    bool authenticating_ = false;
+    std::chrono::milliseconds shortest_ttl_{0};
+    std::function<void()> reachable_;
+    std::function<void()> turned_;
+    bool reached_ = false;
+    /// a renewal could not be sent, or leases are held: one is opened although no request waits
+    bool wants_connection_ = false;
+    bool pump_posted_ = false;
+    Runtime::TimerId timer_ = 0;
+    Instant timer_at_ = Instant::max();
+    bool closed_ = false;
+};
+using ClientPtr = std::shared_ptr<Client>;
+
+} // namespace tenure::etcd

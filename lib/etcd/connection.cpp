@@ -1,0 +1,245 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "connection.hpp"
+
+#include <net/stream_kinds.hpp>
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::etcd
+{
+
+namespace
+{
+
+/// a line of a stream, and a reply
+constexpr std::size_t longest_line = std::size_t{1024} * 1024;
+
+std::string request_text(Call const& call, std::string_view host, std::string_view token)
+{
+    std::string text;
+    text.reserve(256 + call.body.size());
+    text.append("POST /v3/").append(call.path).append(" HTTP/1.1\r\nHost: ").append(host);
+    text.append("\r\nContent-Type: application/json\r\nGrpc-Metadata-hasleader: true\r\nContent-Length: ");
+    text.append(std::to_string(call.body.size()));
+    if (!token.empty())
+        text.append("\r\nAuthorization: ").append(token);
+    text.append("\r\n\r\n").append(call.body);
+    return text;
+}
+
+} // namespace
+
+StreamFactory socket_streams()
+{
+    return [](std::shared_ptr<Runtime> const& runtime, EtcdConfig const& config, EtcdConfig::Endpoint const& endpoint) {
+        return config.tls.enabled ? net::make_tls_stream(runtime, endpoint.host, endpoint.port, config.tls)
+                                  : net::make_tcp_stream(runtime, endpoint.host, endpoint.port);
+    };
+}
+
+Connection::Connection(std::shared_ptr<Runtime> runtime, std::shared_ptr<net::Stream> stream, std::string host)
+    : runtime_(std::move(runtime))
+    , stream_(std::move(stream))
+    , host_(std::move(host))
+{
+}
+
+void Connection::open(Instant deadline, Events events)
+{
+    events_ = std::move(events);
+    stream_->connect(*this, deadline);
+}
+
+void Connection::start(Call const& call, std::string_view token, OutcomeHandler handler)
+{
+    reader_.emplace(call.reply_bytes);
+    handler_ = std::move(handler);
+    write(call, token);
+}
+
+void Connection::start_stream(Call const& call, std::string_view token, std::function<void(std::string_view)> line)
+{
+    reader_.emplace(longest_line, true);
+    line_ = std::move(line);
+    write(call, token);
+}
+
+void Connection::close() noexcept
+{
+    drop();
+    line_ = nullptr;
+    if (handler_)
+        runtime_->post(
+            [handler = std::move(handler_),
+             outcome = unanswered({make_error_code(errc::closed), "the store was closed", false})]() mutable {
+                std::move(handler)(std::move(outcome));
+            });
+}
+
+void Connection::give_up(net::StreamError const& why)
+{
+    fail(why);
+}
+
+// -- what the stream tells --
+
+void Connection::on_connected(net::StreamError const& error)
+{
+    auto const self = shared_from_this();
+    if (error) {
+        fail(error);
+        return;
+    }
+    state_ = State::idle;
+    stream_->read();
+    auto const ready = events_.ready;
+    ready();
+}
+
+void Connection::on_read(net::StreamError const& error, std::string_view bytes)
+{
+    auto const self = shared_from_this();
+    if (!error)
+        received(bytes);
+    else if (reader_ && handler_ && reader_->end() == ReplyReader::State::complete)
+        answer();
+    else
+        fail(error);
+    if (stream_ != nullptr)
+        stream_->read();
+}
+
+void Connection::on_written(net::StreamError const& error, std::size_t written, std::string)
+{
+    auto const self = shared_from_this();
+    writing_ = false;
+    unwritten_ -= std::min(written, unwritten_);
+    if (error)
+        fail(error);
+    else if (std::exchange(reply_waits_, false))
+        answer();
+}
+
+// -- the exchange --
+
+void Connection::write(Call const& call, std::string_view token)
+{
+    state_ = State::busy;
+    since_ = runtime_->now();
+    auto text = request_text(call, host_, token);
+    unwritten_ = text.size();
+    auto const sent = stream_->write_now(text);
+    unwritten_ -= sent;
+    if (unwritten_ == 0)
+        return;
+    text.erase(0, sent);
+    writing_ = true;
+    stream_->write(std::move(text));
+}
+
+void Connection::received(std::string_view bytes)
+{
+    if (!reader_) {
+        fail({make_error_code(errc::protocol_error), "bytes without a request", false});
+        return;
+    }
+    auto const state = reader_->feed(bytes);
+    if (line_ && state != ReplyReader::State::broken)
+        take_lines();
+    if (stream_ == nullptr)
+        return;
+    if (state == ReplyReader::State::broken)
+        fail({make_error_code(errc::protocol_error), "a reply that is none: " + reader_->trouble(), false});
+    else if (state == ReplyReader::State::complete && writing_ && !line_)
+        reply_waits_ = true; // it may be faster than the news that the request has left
+    else if (state == ReplyReader::State::complete)
+        answer();
+}
+
+void Connection::take_lines()
+{
+    partial_ += reader_->take_body();
+    std::size_t begin = 0;
+    for (auto end = partial_.find('\n'); end != std::string::npos && stream_ != nullptr;
+         begin = end + 1, end = partial_.find('\n', begin)) {
+        proven_ = true;
+        auto const line = line_; // it may end the stream
+        line(std::string_view(partial_).substr(begin, end - begin));
+    }
+    partial_.erase(0, begin);
+    if (partial_.size() > longest_line)
+        fail({make_error_code(errc::protocol_error), "a line of a stream that is longer than 1 MiB", false});
+}
+
+void Connection::answer()
+{
+    if (line_) {
+        // an error comes without an end of line
+        if (auto const line = line_; !partial_.empty())
+            line(std::exchange(partial_, {}));
+        fail({make_error_code(errc::store_unavailable), "the server ended the stream", false});
+        return;
+    }
+    Outcome outcome;
+    outcome.delivery = Delivery::answered;
+    outcome.status = reader_->status();
+    outcome.body = reader_->take_body();
+    outcome.since = since_;
+    bool const goes_on = reader_->keeps_alive();
+    reader_.reset();
+    proven_ = true;
+    auto handler = std::exchange(handler_, nullptr);
+    if (goes_on) {
+        state_ = State::idle;
+        auto const ready = events_.ready;
+        std::move(handler)(std::move(outcome));
+        if (state_ == State::idle && ready)
+            ready();
+        return;
+    }
+    auto const lost = events_.lost;
+    drop();
+    std::move(handler)(std::move(outcome));
+    lost({make_error_code(errc::store_unavailable), "the server closed the connection", false});
+}
+
+void Connection::fail(net::StreamError const& error)
+{
+    if (state_ == State::closed)
+        return;
+    auto const lost = events_.lost;
+    drop();
+    line_ = nullptr;
+    if (handler_) {
+        auto outcome = unanswered(error);
+        auto handler = std::exchange(handler_, nullptr);
+        std::move(handler)(std::move(outcome));
+    }
+    lost(error);
+}
+
+void Connection::drop() noexcept
+{
+    state_ = State::closed;
+    events_ = {};
+    if (auto const stream = std::exchange(stream_, nullptr))
+        stream->close();
+}
+
+Outcome Connection::unanswered(net::StreamError const& why) const
+{
+    Outcome outcome;
+    // A request whose end never left is not executed, for its length was announced; but how much has left is not known
+    // while a write is under way.
+    outcome.delivery = unwritten_ > 0 && !writing_ ? Delivery::not_sent : Delivery::unknown;
+    outcome.error = why.code == errc::protocol_error || why.code == errc::closed || why.fatal
+                        ? why.code
+                        : make_error_code(errc::store_unavailable);
+    outcome.detail = why.text();
+    outcome.since = since_;
+    return outcome;
+}
+
+} // namespace tenure::etcd

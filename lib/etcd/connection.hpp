@@ -1,0 +1,100 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "exchange.hpp"
+#include "reply_reader.hpp"
+
+#include <net/stream.hpp>
+#include <tenure/etcd_config.hpp>
+#include <tenure/runtime.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tenure::etcd
+{
+
+/** Makes an unconnected stream to one endpoint. */
+using StreamFactory = std::function<std::shared_ptr<net::Stream>(
+    std::shared_ptr<Runtime> const&, EtcdConfig const&, EtcdConfig::Endpoint const&)>;
+
+/** Streams over real sockets, with TLS where the config enables it. */
+[[nodiscard]] StreamFactory socket_streams();
+
+/** One HTTP/1.1 connection, which carries one exchange at a time, or one stream. Used once; everything on the strand.
+ */
+class Connection final : public net::StreamEvents, public std::enable_shared_from_this<Connection>
+{
+public:
+    enum class State { connecting, idle, busy, closed };
+
+    /** What becomes of it; called after its state has changed. None is called once `close` was. */
+    struct Events {
+        std::function<void()> ready;
+        /// the exchange, if there was one, has been answered
+        std::function<void(net::StreamError const&)> lost;
+    };
+
+    Connection(std::shared_ptr<Runtime> runtime, std::shared_ptr<net::Stream> stream, std::string host);
+
+    void open(Instant deadline, Events events);
+
+    /** Writes a request; only while idle. Its handler is called once, and the connection is idle again or closed by
+     * then. */
+    void start(Call const& call, std::string_view token, OutcomeHandler handler);
+
+    /** Writes a request whose reply is a stream of lines; only while idle. `line` gets each, and the connection is lost
+     * when the stream ends. */
+    void start_stream(Call const& call, std::string_view token, std::function<void(std::string_view)> line);
+
+    [[nodiscard]] State state() const noexcept { return state_; }
+    /** When the request under way was written. */
+    [[nodiscard]] Instant busy_since() const noexcept { return since_; }
+    [[nodiscard]] std::string const& host() const noexcept { return host_; }
+    /** It has answered something. */
+    [[nodiscard]] bool proven() const noexcept { return proven_; }
+
+    /** Ends it without telling; a request under way ends as unknown, or as not sent where it has not left. */
+    void close() noexcept;
+    /** The same, for a reason that the request under way is told. */
+    void give_up(net::StreamError const& why);
+
+private:
+    void on_connected(net::StreamError const& error) override;
+    void on_read(net::StreamError const& error, std::string_view bytes) override;
+    void on_written(net::StreamError const& error, std::size_t written, std::string buffer) override;
+
+    void write(Call const& call, std::string_view token);
+    void received(std::string_view bytes);
+    void take_lines();
+    void answer();
+    void fail(net::StreamError const& error);
+    void drop() noexcept;
+    [[nodiscard]] Outcome unanswered(net::StreamError const& why) const;
+
+    std::shared_ptr<Runtime> runtime_;
+    /// null once dropped
+    std::shared_ptr<net::Stream> stream_;
+    /// for the Host header: host:port
+    std::string host_;
+    Events events_;
+    State state_ = State::connecting;
+    bool proven_ = false;
+    /// of the exchange under way
+    std::optional<ReplyReader> reader_;
+    OutcomeHandler handler_;
+    std::function<void(std::string_view)> line_;
+    /// the end of the stream that makes no line yet
+    std::string partial_;
+    Instant since_{};
+    /// bytes of the request that have not left
+    std::size_t unwritten_ = 0;
+    bool writing_ = false;
+    /// the reply is there as a whole, and the write is not over
+    bool reply_waits_ = false;
+};
+
+} // namespace tenure::etcd

@@ -1,0 +1,61 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "exchange.hpp"
+
+#include <tenure/backend.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace tenure::etcd
+{
+
+/** What an error reply of the gateway means for leases. */
+struct GatewayError {
+    error_code error;
+    /// asking again cannot help until a person acts
+    bool fatal = false;
+    enum class Executed {
+        /// surely not
+        no,
+        /// the member gave up on it, and the cluster may still do it
+        maybe
+    } executed = Executed::no;
+    /// another member may do better
+    bool turn = false;
+    /// the token is not good (any more); nothing was executed
+    bool wants_token = false;
+    bool lease_not_found = false;
+    /// the server's words
+    std::string words;
+    /// what to do about it; empty where waiting is all there is
+    std::string advice;
+
+    /** "words; advice" */
+    [[nodiscard]] std::string text() const;
+};
+
+/** Reads a reply whose status is not 200, or the error in a stream. */
+[[nodiscard]] GatewayError classify(unsigned status, std::string_view body);
+
+/** What a request ended as that brought no good reply. `where` names the server, `what` the key. Reply is any of the
+ * backend's. */
+template <class Reply>
+[[nodiscard]] Reply failure(Outcome&& outcome, std::string const& where, std::string const& what)
+{
+    if (outcome.delivery == Delivery::not_sent)
+        return NotSent{outcome.error, std::move(outcome.detail), outcome.fatal};
+    if (outcome.delivery == Delivery::unknown)
+        return Unknown{outcome.error, std::move(outcome.detail)};
+    auto const error = classify(outcome.status, outcome.body);
+    auto detail = where + ": " + what + ": " + error.text();
+    if (error.executed == GatewayError::Executed::maybe)
+        return Unknown{error.error, std::move(detail)};
+    return Refused{error.error, std::move(detail), error.fatal};
+}
+
+/** A reply that makes no sense is not believed: anything may have happened. */
+[[nodiscard]] Unknown nonsense(std::string const& where, std::string const& what);
+
+} // namespace tenure::etcd

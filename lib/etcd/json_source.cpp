@@ -1,0 +1,3 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Boost.JSON as part of the library: its compiled library need not be installed.
+#include <boost/json/src.hpp>

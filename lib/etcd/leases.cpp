@@ -1,0 +1,176 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "leases.hpp"
+
+#include "gateway_error.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::etcd
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+/// of its ttl: so old a spare lease may be for another claim, which has that much less of it
+constexpr std::int64_t youth = 20;
+constexpr auto revoke_limit = 5s;
+
+} // namespace
+
+std::int64_t whole_seconds(std::chrono::milliseconds ttl) noexcept
+{
+    return std::chrono::ceil<std::chrono::seconds>(ttl).count();
+}
+
+std::chrono::milliseconds usable_ttl(std::chrono::milliseconds asked, std::int64_t granted_seconds) noexcept
+{
+    return granted_seconds == whole_seconds(asked) ? asked
+                                                   : std::chrono::milliseconds(std::chrono::seconds(granted_seconds));
+}
+
+Leases::Leases(ClientPtr client)
+    : client_(std::move(client))
+{
+}
+
+Leases::~Leases()
+{
+    close();
+}
+
+void Leases::close() noexcept
+{
+    client_->runtime().cancel(std::exchange(timer_, 0));
+    spares_.clear();
+}
+
+bool Leases::is_young(Lease const& lease) const
+{
+    return client_->runtime().now() - lease.since < Clock::duration(std::chrono::seconds(lease.granted)) / youth;
+}
+
+void Leases::take(std::chrono::milliseconds ttl, Instant not_after, asio::any_completion_handler<void(Taken)> handler)
+{
+    auto& spares = spares_[whole_seconds(ttl)];
+    while (!spares.empty()) {
+        auto lease = std::move(spares.back());
+        spares.pop_back();
+        if (is_young(*lease)) {
+            std::move(handler)(Taken(std::move(lease)));
+            return;
+        }
+        discard(lease);
+    }
+    grant(ttl, not_after, std::move(handler));
+}
+
+void Leases::grant(std::chrono::milliseconds ttl, Instant not_after, asio::any_completion_handler<void(Taken)> handler)
+{
+    auto lease = std::make_shared<Lease>();
+    // chosen here, so that one whose grant is not answered can be revoked
+    lease->id = static_cast<LeaseId>(client_->runtime().random() >> 1U) | 1;
+    lease->seconds = whole_seconds(ttl);
+    Call call;
+    call.path = "lease/grant";
+    call.body = grant_body(lease->id, lease->seconds);
+    call.not_after = not_after;
+    client_->call(
+        std::move(call), [self = shared_from_this(), lease, handler = std::move(handler)](Outcome outcome) mutable {
+            if (!outcome.good()) {
+                if (outcome.delivery == Delivery::unknown)
+                    self->discard(lease);
+                std::move(handler)(std::visit(
+                    [](auto&& other) -> Taken { return std::forward<decltype(other)>(other); },
+                    failure<std::variant<Refused, NotSent, Unknown>>(
+                        std::move(outcome), self->client_->where(), "lease")));
+                return;
+            }
+            auto const reply = parse_lease(outcome.body);
+            if (!reply || reply->ttl <= 0) {
+                std::move(handler)(Taken(nonsense(self->client_->where(), "lease")));
+                return;
+            }
+            lease->granted = reply->ttl;
+            lease->since = outcome.since;
+            if (self->known_.size() >= self->prune_at_) {
+                std::erase_if(self->known_, [](auto const& entry) { return entry.second.expired(); });
+                self->prune_at_ = std::max<std::size_t>(64, 2 * self->known_.size());
+            }
+            self->known_[lease->id] = lease;
+            std::move(handler)(Taken(std::move(lease)));
+        });
+}
+
+void Leases::give_back(LeasePtr lease)
+{
+    if (lease->revoked || client_->closed())
+        return;
+    if (!is_young(*lease)) {
+        discard(lease);
+        return;
+    }
+    arm(lease->since + Clock::duration(std::chrono::seconds(lease->granted)) / youth);
+    spares_[lease->seconds].push_back(std::move(lease));
+}
+
+void Leases::arm(Instant when)
+{
+    if (timer_ == 0)
+        timer_ = client_->runtime().call_at(when, [weak = weak_from_this()] {
+            if (auto const self = weak.lock())
+                self->sweep();
+        });
+}
+
+void Leases::sweep()
+{
+    timer_ = 0;
+    auto next = Instant::max();
+    for (auto& [seconds, spares] : spares_)
+        std::erase_if(spares, [&](LeasePtr const& lease) {
+            if (!is_young(*lease)) {
+                discard(lease);
+                return true;
+            }
+            next = std::min(next, lease->since + Clock::duration(std::chrono::seconds(lease->granted)) / youth);
+            return false;
+        });
+    if (next != Instant::max())
+        arm(next);
+}
+
+void Leases::discard(LeasePtr const& lease)
+{
+    if (client_->closed())
+        return;
+    revoke(lease, client_->runtime().now() + revoke_limit, [](WithdrawReply const&) {});
+}
+
+void Leases::revoke(LeasePtr const& lease, Instant not_after, asio::any_completion_handler<void(WithdrawReply)> handler)
+{
+    lease->revoked = true;
+    Call call;
+    call.path = "lease/revoke";
+    call.body = lease_body(lease->id);
+    call.not_after = not_after;
+    client_->call(std::move(call), [client = client_, handler = std::move(handler)](Outcome outcome) mutable {
+        if (outcome.good() ||
+            (outcome.delivery == Delivery::answered && classify(outcome.status, outcome.body).lease_not_found))
+            std::move(handler)(WithdrawReply(Released{}));
+        else
+            std::move(handler)(failure<WithdrawReply>(std::move(outcome), client->where(), "lease"));
+    });
+}
+
+LeasePtr Leases::known(LeaseId id) const
+{
+    auto const found = known_.find(id);
+    return found == known_.end() ? nullptr : found->second.lock();
+}
+
+} // namespace tenure::etcd

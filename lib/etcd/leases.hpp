@@ -1,0 +1,97 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "client.hpp"
+#include "messages.hpp"
+
+#include <tenure/backend.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <variant>
+#include <vector>
+
+namespace tenure::etcd
+{
+
+/** A lease of the server. */
+struct Lease {
+    LeaseId id = 0;
+    /// asked for, and what the server granted; seconds
+    std::int64_t seconds = 0;
+    std::int64_t granted = 0;
+    /// from when the ttl counts: before its grant, or its last proven renewal, was written
+    Instant since{};
+    /// it was asked to be revoked, so what bears it is not to be relied on
+    bool revoked = false;
+};
+using LeasePtr = std::shared_ptr<Lease>;
+
+/** What a held claim is, for this store: `Claim::handle`. */
+struct Holding {
+    LeasePtr lease;
+    /// those that the key was to be bound to instead, while it is not known whether it was
+    std::vector<LeasePtr> successors;
+    /// of the key: the revision that created it, and that of its last change
+    std::uint64_t created = 0;
+    std::uint64_t modified = 0;
+};
+
+/** Whole seconds: a server's lease is never shorter than what is asked for. */
+[[nodiscard]] std::int64_t whole_seconds(std::chrono::milliseconds ttl) noexcept;
+
+/** What the holder may count: what it asked for where the server granted just that, rounded up; else the server's. */
+[[nodiscard]] std::chrono::milliseconds
+usable_ttl(std::chrono::milliseconds asked, std::int64_t granted_seconds) noexcept;
+
+/** Makes leases, one for each claim. One whose claim was released, and that is still young, serves the next claim;
+ * others are revoked. */
+class Leases : public std::enable_shared_from_this<Leases>
+{
+public:
+    using Taken = std::variant<LeasePtr, Refused, NotSent, Unknown>;
+
+    explicit Leases(ClientPtr client);
+    ~Leases();
+    Leases(Leases const&) = delete;
+    Leases& operator=(Leases const&) = delete;
+
+    /** A lease that no key bears, and no request under way can bind one to it. The handler may be called inside. */
+    void take(std::chrono::milliseconds ttl, Instant not_after, asio::any_completion_handler<void(Taken)> handler);
+
+    /** A new one in any case. */
+    void grant(std::chrono::milliseconds ttl, Instant not_after, asio::any_completion_handler<void(Taken)> handler);
+
+    /** It is surely as `take` promises again. */
+    void give_back(LeasePtr lease);
+
+    /** Ends it and deletes the keys that bear it, without waiting: if that fails it lapses. */
+    void discard(LeasePtr const& lease);
+
+    /** The same, and tells. That there is no such lease is success. */
+    void revoke(LeasePtr const& lease, Instant not_after, asio::any_completion_handler<void(WithdrawReply)> handler);
+
+    /** A lease that was made here and is still in use; null if there is none. */
+    [[nodiscard]] LeasePtr known(LeaseId id) const;
+
+    void close() noexcept;
+
+private:
+    [[nodiscard]] bool is_young(Lease const& lease) const;
+    void arm(Instant when);
+    void sweep();
+
+    ClientPtr client_;
+    /// by whole seconds; the youngest are used first
+    std::map<std::int64_t, std::vector<LeasePtr>> spares_;
+    std::map<LeaseId, std::weak_ptr<Lease>> known_;
+    /// `known_` is cleared of what is gone at this size
+    std::size_t prune_at_ = 64;
+    Runtime::TimerId timer_ = 0;
+};
+
+} // namespace tenure::etcd

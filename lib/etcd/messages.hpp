@@ -1,0 +1,136 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// The messages of the gateway that leases need, as text. 64-bit numbers are strings in it, keys and values base64, and
+// what is zero or empty is left out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenure::etcd
+{
+
+/// never 0
+using LeaseId = std::int64_t;
+
+// -- requests --
+
+/** The keys [key, end), or the one key where `end` is empty. */
+struct Keys {
+    std::string key;
+    std::string end = {};
+};
+
+struct RangeOptions {
+    /// 0: no limit
+    std::size_t limit = 0;
+    bool keys_only = false;
+};
+
+/** A read that a majority confirms. */
+[[nodiscard]] std::string range_body(Keys const& keys, RangeOptions options);
+
+/** One transaction: all comparisons hold, or the other branch runs. */
+class Transaction
+{
+public:
+    Transaction& if_created_at(std::string_view key, std::uint64_t revision);
+    Transaction& if_absent(std::string_view key) { return if_created_at(key, 0); }
+    Transaction& if_value(std::string_view key, std::string_view value);
+
+    Transaction& then_put(std::string_view key, std::string_view value, LeaseId lease);
+    Transaction& then_delete(std::string_view key);
+    Transaction& then_read(Keys const& keys, RangeOptions options);
+    Transaction& else_read(Keys const& keys, RangeOptions options);
+
+    [[nodiscard]] std::string body() const;
+
+private:
+    std::string compare_;
+    std::string success_;
+    std::string failure_;
+};
+
+[[nodiscard]] std::string grant_body(LeaseId id, std::int64_t seconds);
+/** Also for renewing, revoking and looking at one. */
+[[nodiscard]] std::string lease_body(LeaseId id);
+[[nodiscard]] std::string authenticate_body(std::string const& user, std::string const& password);
+/** Hears of deletions from a revision on. */
+[[nodiscard]] std::string watch_body(std::int64_t watch_id, Keys const& keys, std::uint64_t from_revision);
+
+// -- replies; unset: it makes no sense --
+
+struct Header {
+    std::uint64_t revision = 0;
+    std::uint64_t raft_term = 0;
+    std::uint64_t member_id = 0;
+};
+
+struct KeyValue {
+    std::string key;
+    /// empty in reads of keys only
+    std::string value;
+    std::uint64_t create_revision = 0;
+    std::uint64_t mod_revision = 0;
+    /// 0: bound to none
+    LeaseId lease = 0;
+};
+
+struct RangeReply {
+    Header header;
+    std::vector<KeyValue> found;
+    /// there are keys behind the limit
+    bool more = false;
+};
+[[nodiscard]] std::optional<RangeReply> parse_range(std::string_view body);
+
+struct TransactionReply {
+    Header header;
+    bool succeeded = false;
+    /// of the reads of the branch that ran
+    std::vector<RangeReply> reads;
+};
+[[nodiscard]] std::optional<TransactionReply> parse_transaction(std::string_view body);
+
+/** Of grant, renewal and look. */
+struct LeaseReply {
+    Header header;
+    /// seconds; 0 or less: there is no such lease
+    std::int64_t ttl = 0;
+};
+[[nodiscard]] std::optional<LeaseReply> parse_lease(std::string_view body);
+
+[[nodiscard]] std::optional<std::string> parse_token(std::string_view body);
+
+struct WatchReply {
+    Header header;
+    std::int64_t watch_id = 0;
+    bool created = false;
+    bool cancelled = false;
+    std::string cancel_reason;
+    /// what lies before it is forgotten; 0: the revision asked for is not among it
+    std::uint64_t compacted_before = 0;
+    bool has_events = false;
+    /// an error instead; of the whole stream
+    bool failed = false;
+};
+[[nodiscard]] std::optional<WatchReply> parse_watch(std::string_view line);
+
+struct StatusReply {
+    Header header;
+    std::string version;
+    std::uint64_t leader = 0;
+    std::int64_t db_size = 0;
+};
+[[nodiscard]] std::optional<StatusReply> parse_status(std::string_view body);
+
+/** How many members the cluster has. */
+[[nodiscard]] std::optional<std::size_t> parse_members(std::string_view body);
+
+/** Names of the alarms that are raised: NOSPACE, CORRUPT. */
+[[nodiscard]] std::optional<std::vector<std::string>> parse_alarms(std::string_view body);
+
+} // namespace tenure::etcd

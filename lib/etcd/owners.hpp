@@ -1,0 +1,59 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "leases.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace tenure::etcd
+{
+
+/** What the attempts of one owner have in common. An attempt that has put nothing yet stops when a later one begins or
+ * the owner is withdrawn. */
+struct OwnerState {
+    /// of the latest attempt
+    std::uint64_t attempt = 0;
+    bool withdrawn = false;
+    /// what a put without a good answer bound its key to; null: there is none
+    LeasePtr lease;
+};
+using OwnerStatePtr = std::shared_ptr<OwnerState>;
+
+/** The owners with attempts under way or of unknown outcome. */
+class Owners
+{
+public:
+    /** Another attempt begins; the earlier ones stop. */
+    [[nodiscard]] OwnerStatePtr begin(std::string const& owner)
+    {
+        auto& state = states_[owner];
+        if (state == nullptr)
+            state = std::make_shared<OwnerState>();
+        ++state->attempt;
+        return state;
+    }
+
+    /** Null: nothing of it is under way or unknown. */
+    [[nodiscard]] OwnerStatePtr find(std::string const& owner) const
+    {
+        auto const found = states_.find(owner);
+        return found == states_.end() ? nullptr : found->second;
+    }
+
+    /** Its outcome is known. */
+    void forget(std::string const& owner, OwnerStatePtr const& state)
+    {
+        auto const found = states_.find(owner);
+        if (found != states_.end() && found->second == state)
+            states_.erase(found);
+    }
+
+private:
+    std::map<std::string, OwnerStatePtr> states_;
+};
+
+} // namespace tenure::etcd

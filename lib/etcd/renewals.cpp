@@ -1,0 +1,254 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "renewals.hpp"
+
+#include "gateway_error.hpp"
+#include "range_keys.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace tenure::etcd
+{
+
+namespace
+{
+
+/// the server takes 128 operations in a transaction unless it is told otherwise
+constexpr std::size_t keys_per_read = 100;
+
+Holding& holding_of(Claim const& claim)
+{
+    return *static_cast<Holding*>(claim.handle.get());
+}
+
+/** The key bears this lease now; the earlier one bears nothing any more. */
+void adopt(Node& node, Holding& holding, LeasePtr lease, std::uint64_t modified)
+{
+    std::erase(holding.successors, lease);
+    node.leases->discard(std::exchange(holding.lease, std::move(lease)));
+    holding.modified = modified;
+}
+
+} // namespace
+
+void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
+{
+    auto const& claim = *request.claim;
+    if (claim.handle == nullptr) {
+        node_->runtime().post([handler = std::move(handler)]() mutable {
+            std::move(handler)(RenewReply(Refused{errc::store_refused, "a claim without a lease", true}));
+        });
+        return;
+    }
+    auto const lease = holding_of(claim).lease;
+    auto const not_after = request.not_after;
+    auto const ended = request.claim;
+    Pending pending{std::move(request), std::move(handler), {}, 0, 0, lease};
+    if (lease->seconds != whole_seconds(pending.request.ttl)) {
+        // a server's lease keeps its ttl for good: the key moves to another one
+        node_->leases->grant(
+            pending.request.ttl, not_after,
+            [self = shared_from_this(), pending = std::move(pending)](Leases::Taken taken) mutable {
+                if (auto* const successor = std::get_if<LeasePtr>(&taken))
+                    self->rebind(std::move(pending), std::move(*successor));
+                else if (auto* const refused = std::get_if<Refused>(&taken))
+                    std::move(pending.handler)(RenewReply(std::move(*refused)));
+                else if (auto* const not_sent = std::get_if<NotSent>(&taken))
+                    std::move(pending.handler)(RenewReply(std::move(*not_sent)));
+                else
+                    std::move(pending.handler)(RenewReply(std::move(std::get<Unknown>(taken))));
+            });
+        return;
+    }
+    Call call;
+    call.path = "lease/keepalive";
+    call.body = lease_body(lease->id);
+    call.not_after = not_after;
+    call.urgent = call.only_if_connected = true;
+    call.unless_ended = ended;
+    node_->client->call(
+        std::move(call), [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
+            self->kept_alive(std::move(pending), std::move(outcome));
+        });
+}
+
+void Renewals::kept_alive(Pending pending, Outcome outcome)
+{
+    auto const key = pending.request.claim->key();
+    if (!outcome.good()) {
+        std::move(pending.handler)(failure<RenewReply>(std::move(outcome), node_->where(), key));
+        return;
+    }
+    auto const reply = parse_lease(outcome.body);
+    if (!reply) {
+        // a stream that failed has the error in its body
+        auto const error = classify(500, outcome.body);
+        std::move(pending.handler)(RenewReply(Unknown{error.error, node_->where() + ": " + key + ": " + error.text()}));
+        return;
+    }
+    pending.since = outcome.since;
+    pending.raft_term = reply->header.raft_term;
+    pending.ttl = reply->ttl;
+    verify_soon(std::move(pending));
+}
+
+void Renewals::verify_soon(Pending pending)
+{
+    auto batch = to_verify_.lock();
+    if (!batch) {
+        batch = std::make_shared<Batch>();
+        to_verify_ = batch;
+        node_->runtime().post([self = shared_from_this(), batch] {
+            self->to_verify_.reset();
+            auto all = std::move(*batch);
+            for (std::size_t i = 0; i < all.size(); i += keys_per_read) {
+                auto const begin = all.begin() + static_cast<std::ptrdiff_t>(i);
+                auto const end = all.begin() + static_cast<std::ptrdiff_t>(std::min(i + keys_per_read, all.size()));
+                self->verify(Batch(std::make_move_iterator(begin), std::make_move_iterator(end)));
+            }
+        });
+    }
+    batch->push_back(std::move(pending));
+}
+
+void Renewals::verify(Batch batch)
+{
+    Transaction transaction;
+    Call call;
+    call.path = "kv/txn";
+    call.not_after = Instant::max();
+    call.reply_bytes = 4096;
+    for (auto const& pending : batch) {
+        transaction.then_read({pending.request.claim->key(), {}}, {0, true});
+        call.not_after = std::min(call.not_after, pending.request.not_after);
+        call.reply_bytes += reply_bytes(*pending.request.claim->range, 1);
+    }
+    call.body = transaction.body();
+    call.urgent = true;
+    node_->client->call(
+        std::move(call), [self = shared_from_this(), batch = std::move(batch)](Outcome outcome) mutable {
+            self->verified(std::move(batch), std::move(outcome));
+        });
+}
+
+void Renewals::verified(Batch batch, Outcome outcome)
+{
+    if (!outcome.good()) {
+        for (auto& pending : batch) {
+            auto reply = failure<RenewReply>(Outcome(outcome), node_->where(), pending.request.claim->key());
+            // the renewal itself was written
+            if (auto* const not_sent = std::get_if<NotSent>(&reply))
+                reply = Unknown{
+                    not_sent->error ? not_sent->error : make_error_code(errc::store_unavailable),
+                    not_sent->detail.empty() ? node_->where() + ": no time was left to prove a renewal"
+                                             : std::move(not_sent->detail)};
+            std::move(pending.handler)(std::move(reply));
+        }
+        return;
+    }
+    auto const reply = parse_transaction(outcome.body);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        auto& pending = batch[i];
+        if (!reply || reply->reads.size() != batch.size())
+            std::move(pending.handler)(RenewReply(nonsense(node_->where(), pending.request.claim->key())));
+        else
+            std::move(pending.handler)(judge(pending, reply->reads[i], reply->header));
+    }
+}
+
+RenewReply Renewals::judge(Pending const& pending, RangeReply const& read, Header const& header) const
+{
+    auto const& claim = *pending.request.claim;
+    auto& holding = holding_of(claim);
+    auto const doubt = [&](char const* what) {
+        return Unknown{errc::store_unavailable, node_->where() + ": " + claim.key() + ": " + what};
+    };
+    if (read.found.empty() || read.found.front().create_revision != holding.created)
+        return NotOwner{};
+    auto const& entry = read.found.front();
+    if (entry.mod_revision < holding.modified)
+        return doubt("what was read is older than what is known of the key");
+    auto const moved_to = std::ranges::find(holding.successors, entry.lease, &Lease::id);
+    if (entry.mod_revision > holding.modified && moved_to != holding.successors.end()) {
+        // it was moved to another lease, though nobody could say so
+        adopt(*node_, holding, LeasePtr(*moved_to), entry.mod_revision);
+    }
+    if (entry.mod_revision != holding.modified || entry.lease != holding.lease->id)
+        return NotOwner{};
+    if (pending.lease != holding.lease)
+        return doubt("the renewal was for an earlier lease of the key");
+    if (pending.ttl <= 0)
+        return doubt("the server that renews does not know the lease, and the key still bears it");
+    if (pending.raft_term != header.raft_term)
+        return doubt("another leader was elected during the renewal");
+    holding.lease->since = std::max(holding.lease->since, pending.since);
+    return Renewed{usable_ttl(pending.request.ttl, pending.ttl), pending.since};
+}
+
+// -- another ttl --
+
+void Renewals::rebind(Pending pending, LeasePtr successor)
+{
+    auto const& claim = *pending.request.claim;
+    auto& holding = holding_of(claim);
+    holding.successors.push_back(successor);
+    pending.since = successor->since;
+    pending.ttl = successor->granted;
+    pending.lease = std::move(successor);
+    auto const key = claim.key();
+    Call call;
+    call.path = "kv/txn";
+    call.body = Transaction()
+                    .if_created_at(key, holding.created)
+                    .if_value(key, claim.owner)
+                    .then_put(key, claim.owner, pending.lease->id)
+                    .body();
+    call.not_after = pending.request.not_after;
+    call.urgent = true;
+    call.unless_ended = pending.request.claim;
+    node_->client->call(
+        std::move(call), [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
+            self->rebound(std::move(pending), std::move(outcome));
+        });
+}
+
+void Renewals::rebound(Pending pending, Outcome outcome)
+{
+    auto const& claim = *pending.request.claim;
+    auto& holding = holding_of(claim);
+    auto const reply = outcome.good() ? parse_transaction(outcome.body) : std::nullopt;
+    if (!reply) {
+        auto result = outcome.good() ? RenewReply(nonsense(node_->where(), claim.key()))
+                                     : failure<RenewReply>(std::move(outcome), node_->where(), claim.key());
+        if (!std::holds_alternative<Unknown>(result)) {
+            // nothing bears it
+            std::erase(holding.successors, pending.lease);
+            node_->leases->discard(pending.lease);
+        }
+        std::move(pending.handler)(std::move(result));
+        return;
+    }
+    if (!reply->succeeded) {
+        std::erase(holding.successors, pending.lease);
+        node_->leases->discard(pending.lease);
+        std::move(pending.handler)(RenewReply(NotOwner{}));
+        return;
+    }
+    if (reply->header.revision < holding.modified) {
+        // a later move was answered earlier
+        std::erase(holding.successors, pending.lease);
+        node_->leases->discard(pending.lease);
+        std::move(pending.handler)(RenewReply(Unknown{
+            errc::store_unavailable,
+            node_->where() + ": " + claim.key() + ": another renewal has overtaken this one"}));
+        return;
+    }
+    if (holding.lease != pending.lease)
+        adopt(*node_, holding, pending.lease, reply->header.revision);
+    std::move(pending.handler)(RenewReply(Renewed{usable_ttl(pending.request.ttl, pending.ttl), pending.since}));
+}
+
+} // namespace tenure::etcd

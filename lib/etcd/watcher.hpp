@@ -1,0 +1,99 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "node.hpp"
+
+#include <net/backoff.hpp>
+#include <tenure/backend.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure::etcd
+{
+
+/** News of deleted keys, over streams of the watch method; each has a connection of its own.
+ *
+ *  HTTP/1.1 cannot add a watch to a stream that has begun, so what is watched from one turn of the loop on shares a
+ * stream, and all of them are joined to one when there get to be many. A watch that begins anew does so at the
+ * revision it had come to: nothing is missed, unless that was compacted away.
+ */
+class Watcher : public std::enable_shared_from_this<Watcher>
+{
+public:
+    using Handler = std::function<void(WatchEvent)>;
+
+    explicit Watcher(NodePtr node);
+    Watcher(Watcher const&) = delete;
+    Watcher& operator=(Watcher const&) = delete;
+    ~Watcher();
+
+    /** Right after construction. */
+    void start();
+
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRange const& range, Handler handler);
+
+    /** Ends everything; watches that are still there hear nothing any more. */
+    void close() noexcept;
+
+private:
+    class Subscription;
+    /// where the keys begin and end
+    using Name = std::pair<std::string, std::string>;
+
+    struct Watched {
+        std::vector<std::weak_ptr<Handler>> watchers;
+        /// the first revision whose events were not heard; 0: none is known yet
+        std::uint64_t next_revision = 0;
+        bool in_force = false;
+        bool refused = false;
+        /// of the stream that it is in; 0: none
+        std::uint64_t stream = 0;
+        /// when the last watcher went
+        Instant idle_since{};
+    };
+    struct Stream {
+        /// null until the present revision is known
+        std::shared_ptr<Connection> connection;
+        /// in the order of their watch ids, which count from 1
+        std::vector<Name> names;
+        Runtime::TimerId limit = 0;
+    };
+
+    void begin_soon();
+    void begin();
+    void learn_revision(std::uint64_t number);
+    void revision_learned(std::uint64_t number, Outcome outcome);
+    void connect(std::uint64_t number);
+    void connected(std::uint64_t number);
+    void heard(std::uint64_t number, std::string_view line);
+    void cancelled(Name const& name, std::string const& reason, bool compacted);
+    void broken(std::uint64_t number, std::string const& why);
+    void drop(std::uint64_t number) noexcept;
+    void join_all();
+    void refuse(Name const& name, std::string const& why);
+    void tell(Name const& name, WatchEvent event);
+    void tell_later(std::weak_ptr<Handler> handler, WatchEvent event);
+    void watcher_gone(Name const& name, Handler const* handler);
+    void arm();
+    void sweep();
+
+    NodePtr node_;
+    net::Backoff backoff_;
+    std::map<Name, Watched> watched_;
+    std::map<std::uint64_t, Stream> streams_;
+    std::uint64_t last_stream_ = 0;
+    bool begin_posted_ = false;
+    /// no stream is begun before this, after failures
+    Runtime::TimerId pause_ = 0;
+    Runtime::TimerId sweep_ = 0;
+    bool refusal_logged_ = false;
+    bool closed_ = false;
+};
+
+} // namespace tenure::etcd

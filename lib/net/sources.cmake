@@ -1,0 +1,12 @@
+# Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+# What stores behind a connection have in common; relative to lib/; one source to a line, sorted.
+target_sources(
+  tenure
+  PRIVATE
+    net/config_rules.cpp
+    net/stream_dial.cpp
+    net/tcp_stream.cpp
+    net/tls_stream.cpp
+    net/unix_stream.cpp
+    net/url_options.cpp
+)

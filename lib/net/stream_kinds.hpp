@@ -1,0 +1,22 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "stream.hpp"
+
+#include <tenure/runtime.hpp>
+#include <tenure/tls_config.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tenure::net
+{
+
+[[nodiscard]] std::shared_ptr<Stream>
+make_tcp_stream(std::shared_ptr<Runtime> const& runtime, std::string host, std::uint16_t port);
+[[nodiscard]] std::shared_ptr<Stream>
+make_tls_stream(std::shared_ptr<Runtime> const& runtime, std::string host, std::uint16_t port, TlsConfig tls);
+[[nodiscard]] std::shared_ptr<Stream> make_unix_stream(std::shared_ptr<Runtime> const& runtime, std::string path);
+
+} // namespace tenure::net

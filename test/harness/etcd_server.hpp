@@ -1,0 +1,108 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "harness/child_process.hpp"
+#include "harness/scratch_directory.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenure::test
+{
+
+struct EtcdServerOptions {
+    /// further arguments of each server, e.g. "--quota-backend-bytes=1000000"
+    std::vector<std::string> arguments = {};
+    /// clients connect with TLS; needs the three files below (PEM)
+    bool tls = false;
+    std::string tls_certificate = {};
+    std::string tls_key = {};
+    /// whose certificates clients must show; empty: they need none
+    std::string tls_client_ca = {};
+};
+
+/** One member of a cluster: a real etcd on free loopback ports, with its data in a directory of its own. Both end with
+ * the object. */
+class EtcdServer
+{
+public:
+    /** A cluster of one. */
+    EtcdServer();
+    explicit EtcdServer(EtcdServerOptions options);
+    EtcdServer(EtcdServer const&) = delete;
+    EtcdServer& operator=(EtcdServer const&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+    [[nodiscard]] pid_t pid() const noexcept { return process_->pid(); }
+    /** `etcd://127.0.0.1:PORT` */
+    [[nodiscard]] std::string url() const;
+
+    /** SIGSTOP: it answers nothing, connections stay open. Returns when it stands still. */
+    void pause() { process_->pause(); }
+    void resume() { process_->resume(); }
+    /** SIGKILL. */
+    void kill();
+    /** Starts it again after `kill`, on the same ports and data, and waits until it answers. */
+    void start();
+    void restart();
+    [[nodiscard]] bool running() { return process_ && process_->running(); }
+    /** What it has logged so far. */
+    [[nodiscard]] std::string log() const;
+
+private:
+    friend class EtcdCluster;
+
+    /** Of a cluster; ports chosen, nothing started. */
+    EtcdServer(EtcdServerOptions options, std::string name);
+    void choose_ports();
+    [[nodiscard]] std::string peer_url() const;
+    void launch();
+    /** False if it ended before it was ready. */
+    [[nodiscard]] bool wait_ready(std::size_t already_logged);
+
+    EtcdServerOptions options_;
+    std::string name_;
+    /// name=peer URL of all members
+    std::string members_;
+    /// outlives the process
+    ScratchDirectory directory_;
+    std::uint16_t port_ = 0;
+    std::uint16_t peer_port_ = 0;
+    /// unset while killed
+    std::optional<ChildProcess> process_;
+};
+
+/** Members of one cluster. */
+class EtcdCluster
+{
+public:
+    explicit EtcdCluster(std::size_t members = 3, EtcdServerOptions options = {});
+
+    [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
+    [[nodiscard]] EtcdServer& server(std::size_t index) { return *servers_.at(index); }
+    /** `etcd://127.0.0.1:PORT,127.0.0.1:PORT,...` */
+    [[nodiscard]] std::string url() const;
+    /** Index of the member that leads, as the others that run see it. @throws std::runtime_error if none does within
+     * ten seconds */
+    [[nodiscard]] std::size_t leader();
+
+private:
+    std::vector<std::unique_ptr<EtcdServer>> servers_;
+};
+
+/** Runs etcdctl (API 3) on the endpoint and gives what it wrote; empty if it failed. A user is name:password. */
+[[nodiscard]] std::string
+etcdctl(std::uint16_t port, std::vector<std::string> const& arguments, std::string const& user = {});
+
+/** Posts a body to the JSON gateway below /v3/ and gives the reply's body, whatever its status.
+ *  @throws std::runtime_error if there is none */
+[[nodiscard]] std::string etcd_post(std::uint16_t port, std::string const& path, std::string const& body);
+
+/** Skips the running test when this machine has no etcd. */
+void require_etcd();
+
+} // namespace tenure::test
