@@ -5,6 +5,7 @@
 #include <tenure/redis_sentinel_store.hpp>
 #include <tenure/redis_store.hpp>
 #include <tenure/redlock_store.hpp>
+#include <tenure/zookeeper_store.hpp>
 
 #include "url.hpp"
 
@@ -35,6 +36,8 @@ Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions
         return open_memory(std::move(executor), memory_config_from(parsed), std::move(options));
     if (parsed.scheme == "redlock" || parsed.scheme == "redlocks")
         return open_redlock(std::move(executor), redlock_config_from(parsed), std::move(options));
+    if (parsed.scheme == "zookeeper")
+        return open_zookeeper(std::move(executor), zookeeper_config_from(parsed), std::move(options));
     if (parsed.scheme.ends_with("+sentinel"))
         return open_redis_sentinel(std::move(executor), redis_sentinel_config_from(parsed), std::move(options));
     if (parsed.scheme.ends_with("+cluster"))

@@ -35,4 +35,5 @@ set(TENURE_PUBLIC_HEADERS
     testing.hpp
     version.hpp
     with_lease.hpp
+    zookeeper_store.hpp
 )

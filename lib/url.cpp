@@ -233,13 +233,14 @@ Url parse_url(std::string_view text)
 
 void check_scheme(Url const& url)
 {
-    constexpr std::array built{"memory",          "redis",         "rediss",         "redis+unix", "redis+sentinel",
-                               "rediss+sentinel", "redis+cluster", "rediss+cluster", "redlock",    "redlocks"};
-    constexpr std::array planned{"etcd", "zookeeper"};
+    constexpr std::array built{"memory",         "redis",           "rediss",        "redis+unix",
+                               "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster",
+                               "redlock",        "redlocks",        "zookeeper"};
+    constexpr std::array planned{"etcd"};
     if (std::find(built.begin(), built.end(), url.scheme) != built.end())
         return;
     std::string const schemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, rediss+sentinel://, "
-                                "redis+cluster://, rediss+cluster://, redlock:// or redlocks://";
+                                "redis+cluster://, rediss+cluster://, redlock://, redlocks:// or zookeeper://";
     if (std::find(planned.begin(), planned.end(), url.scheme) != planned.end())
         fail("scheme", url.scheme, "is not built in this version; use " + schemes);
     fail("scheme", url.scheme, "must be " + schemes);

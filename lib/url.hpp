@@ -5,6 +5,7 @@
 #include <tenure/redis_config.hpp>
 #include <tenure/redis_sentinel_config.hpp>
 #include <tenure/redlock_config.hpp>
+#include <tenure/zookeeper_store.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -70,6 +71,11 @@ void check_scheme(Url const& url);
 /** The cluster that `redis+cluster://` and `rediss+cluster://` name. Options as above, without db.
  *  @throws std::invalid_argument naming field, value and rule; never the password */
 [[nodiscard]] RedisClusterConfig redis_cluster_config_from(Url const& url);
+
+/** The ensemble that `zookeeper://` names; the path is the chroot. Options: connect_timeout, tick, shortest_ttl,
+ * longest_ttl.
+ *  @throws std::invalid_argument naming field, value and rule; never the password */
+[[nodiscard]] ZookeeperConfig zookeeper_config_from(Url const& url);
 
 /** A duration as people write it: `500ms`, `5s`, `2m`, `1h`; unset for anything else. */
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);

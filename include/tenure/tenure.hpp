@@ -21,3 +21,4 @@
 #include <tenure/store.hpp>
 #include <tenure/version.hpp>
 #include <tenure/with_lease.hpp>
+#include <tenure/zookeeper_store.hpp>
