@@ -177,9 +177,12 @@ void ClientHandle::heard(std::string_view line)
     if (!kind.starts_with("ERROR@") && !kind.starts_with("WARN@"))
         return;
     auto const text = kind.find(": ");
-    last_words_ = std::string(text == std::string_view::npos ? kind : kind.substr(text + 2));
+    auto const words = text == std::string_view::npos ? kind : kind.substr(text + 2);
+    // warnings tell what it does about it, not what is wrong
+    if (kind.starts_with("ERROR@"))
+        last_words_ = std::string(words);
     if (settings_.log)
-        settings_.log(last_words_);
+        settings_.log(words);
 }
 
 void ClientHandle::ask(Question question, AnswerHandler handler)

@@ -15,6 +15,8 @@ namespace
 using namespace std::chrono_literals;
 
 constexpr std::size_t round_trips = 5;
+/// the C client gives up a server that has not answered within two thirds of what it asks for
+constexpr auto least_timeout = 150ms;
 
 class Examination : public std::enable_shared_from_this<Examination>
 {
@@ -70,7 +72,7 @@ private:
 
     void ask_limits()
     {
-        ask_limit(1ms, facts_.shortest);
+        ask_limit(least_timeout, facts_.shortest);
         ask_limit(std::chrono::hours(24), facts_.longest);
         ++open_;
         auto const range = KeyRange{"tenure-doctor-" + std::to_string(ensemble_->runtime().random()), 0, 1, false};

@@ -24,6 +24,8 @@ using namespace std::chrono_literals;
 
 /// where Debian and Ubuntu put it; it names what else it needs
 constexpr char const* jar = "/usr/share/java/zookeeper.jar";
+/// and what writes its log, where it is there
+constexpr char const* logging = "/usr/share/java/slf4j-simple.jar";
 
 [[nodiscard]] std::string url_options(ZookeeperOptions const& options)
 {
@@ -78,10 +80,13 @@ void ZookeeperServer::kill()
 void ZookeeperServer::start()
 {
     Command command;
-    command.arguments = {"java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"};
+    command.arguments = {
+        "java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"};
     command.arguments.insert(command.arguments.end(), options_.java.begin(), options_.java.end());
-    for (auto const* const argument : {"-cp", jar, "org.apache.zookeeper.server.quorum.QuorumPeerMain"})
-        command.arguments.emplace_back(argument);
+    command.arguments.insert(
+        command.arguments.end(),
+        {"-cp", std::string(jar) + ":" + logging, "org.apache.zookeeper.server.quorum.QuorumPeerMain"});
     command.arguments.push_back(directory_.file("zoo.cfg"));
     command.output = directory_.file("output.log");
     process_.emplace(command);
@@ -90,7 +95,9 @@ void ZookeeperServer::start()
 void ZookeeperServer::wait_until_serving()
 {
     if (!eventually([this] { return !process_->running() || !mode().empty(); }, 60s, 20ms) || !process_->running())
-        throw std::runtime_error("ZooKeeper does not serve:\n" + log());
+        throw std::runtime_error(
+            "the ZooKeeper server on port " + std::to_string(port_) + " does not serve; it says '" +
+            zookeeper_word(port_, "srvr") + "' and has logged:\n" + log());
 }
 
 std::string ZookeeperServer::log() const
@@ -106,8 +113,8 @@ void ZookeeperServer::write_configuration(std::vector<Member> const& members, st
     auto const data = directory_.file("data");
     std::filesystem::create_directories(data);
     std::ofstream file{directory_.file("zoo.cfg")};
-    file << "tickTime=" << options_.tick.count()
-         << "\ninitLimit=100\nsyncLimit=20\nminSessionTimeout=" << options_.shortest_session.count()
+    file << "tickTime=" << options_.tick.count() << "\ninitLimit=100\nsyncLimit=" << options_.sync_ticks
+         << "\nminSessionTimeout=" << options_.shortest_session.count()
          << "\nmaxSessionTimeout=" << options_.longest_session.count() << "\ndataDir=" << data
          << "\nclientPort=" << port_
          << "\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\nmaxClientCnxns=0\n"

@@ -19,6 +19,8 @@ struct ZookeeperOptions {
     std::chrono::milliseconds tick{100};
     std::chrono::milliseconds shortest_session{200};
     std::chrono::milliseconds longest_session{60'000};
+    /// how many ticks a follower may be behind, or silent, before the leader is given up, or gives it up
+    int sync_ticks = 20;
     /// further lines of its configuration
     std::vector<std::string> config = {};
     /// for the Java machine: `-Dzookeeper.enforce.auth.enabled=true`
