@@ -6,6 +6,7 @@
 #include <tenure/redis_sentinel_store.hpp>
 #include <tenure/redis_store.hpp>
 #include <tenure/redlock_store.hpp>
+#include <tenure/zookeeper_store.hpp>
 
 #include "url.hpp"
 
@@ -38,6 +39,8 @@ Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions
         return open_redlock(std::move(executor), redlock_config_from(parsed), std::move(options));
     if (parsed.scheme == "etcd" || parsed.scheme == "etcds")
         return open_etcd(std::move(executor), etcd_config_from(parsed), std::move(options));
+    if (parsed.scheme == "zookeeper")
+        return open_zookeeper(std::move(executor), zookeeper_config_from(parsed), std::move(options));
     if (parsed.scheme.ends_with("+sentinel"))
         return open_redis_sentinel(std::move(executor), redis_sentinel_config_from(parsed), std::move(options));
     if (parsed.scheme.ends_with("+cluster"))

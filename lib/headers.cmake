@@ -38,4 +38,5 @@ set(TENURE_PUBLIC_HEADERS
     tls_config.hpp
     version.hpp
     with_lease.hpp
+    zookeeper_store.hpp
 )

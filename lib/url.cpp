@@ -233,17 +233,15 @@ Url parse_url(std::string_view text)
 
 void check_scheme(Url const& url)
 {
-    constexpr std::array built{"memory",         "redis",           "rediss",        "redis+unix",
-                               "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster",
-                               "redlock",        "redlocks",        "etcd",          "etcds"};
-    constexpr std::array planned{"zookeeper"};
-    if (std::find(built.begin(), built.end(), url.scheme) != built.end())
+    constexpr std::array known{
+        "memory",         "redis",   "rediss",   "redis+unix", "redis+sentinel", "rediss+sentinel", "redis+cluster",
+        "rediss+cluster", "redlock", "redlocks", "etcd",       "etcds",          "zookeeper"};
+    if (std::find(known.begin(), known.end(), url.scheme) != known.end())
         return;
-    std::string const schemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, rediss+sentinel://, "
-                                "redis+cluster://, rediss+cluster://, redlock://, redlocks://, etcd:// or etcds://";
-    if (std::find(planned.begin(), planned.end(), url.scheme) != planned.end())
-        fail("scheme", url.scheme, "is not built in this version; use " + schemes);
-    fail("scheme", url.scheme, "must be " + schemes);
+    fail(
+        "scheme", url.scheme,
+        "must be memory://, redis://, rediss://, redis+unix://, redis+sentinel://, rediss+sentinel://, "
+        "redis+cluster://, rediss+cluster://, redlock://, redlocks://, etcd://, etcds:// or zookeeper://");
 }
 
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)

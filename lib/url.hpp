@@ -6,6 +6,7 @@
 #include <tenure/redis_config.hpp>
 #include <tenure/redis_sentinel_config.hpp>
 #include <tenure/redlock_config.hpp>
+#include <tenure/zookeeper_store.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -48,7 +49,7 @@ struct Url {
 [[nodiscard]] Url parse_url(std::string_view text);
 
 /** Checks that stores of this scheme exist here.
- *  @throws std::invalid_argument that lists the schemes there are, or says that this one is not built yet */
+ *  @throws std::invalid_argument that lists the schemes there are */
 void check_scheme(Url const& url);
 
 /** The one server that `redis://`, `rediss://` and `redis+unix://` name. Options: connect_timeout, reconnect_backoff
@@ -76,6 +77,11 @@ void check_scheme(Url const& url);
  * and with `etcds` tls_... as above.
  *  @throws std::invalid_argument naming field, value and rule; never the password */
 [[nodiscard]] EtcdConfig etcd_config_from(Url const& url);
+
+/** The ensemble that `zookeeper://` names; the path is the chroot. Options: connect_timeout, tick, shortest_ttl,
+ * longest_ttl.
+ *  @throws std::invalid_argument naming field, value and rule; never the password */
+[[nodiscard]] ZookeeperConfig zookeeper_config_from(Url const& url);
 
 /** A duration as people write it: `500ms`, `5s`, `2m`, `1h`; unset for anything else. */
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);

@@ -22,3 +22,4 @@
 #include <tenure/store.hpp>
 #include <tenure/version.hpp>
 #include <tenure/with_lease.hpp>
+#include <tenure/zookeeper_store.hpp>

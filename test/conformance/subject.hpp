@@ -32,6 +32,8 @@ public:
     [[nodiscard]] virtual std::chrono::milliseconds short_ttl() const { return std::chrono::milliseconds{400}; }
     /** How long after its ttl a key may still be held. */
     [[nodiscard]] virtual std::chrono::milliseconds expiry_slack() const { return std::chrono::milliseconds{100}; }
+    /** How much older than the request the instant may be from which a renewal counts. */
+    [[nodiscard]] virtual std::chrono::milliseconds renewal_lag() const { return std::chrono::milliseconds{0}; }
 
     /** How much longer ago than the first attempt the ttl of a claim may have begun, because the claim rests on
      * something that was there already. */
@@ -54,6 +56,8 @@ public:
     }
     /** False: a pool is looked at before a key of it is claimed, so it is the answer to the look that gets lost. */
     [[nodiscard]] virtual bool claims_in_one_step() const { return true; }
+    /** False: a key is looked at before it is removed, so it is the answer to the look that gets lost. */
+    [[nodiscard]] virtual bool releases_in_one_step() const { return true; }
     /** From now on requests of that client arrive, and what is answered is lost; `heal` ends it with a new connection.
      */
     virtual void lose_replies() {}

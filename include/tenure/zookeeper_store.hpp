@@ -1,0 +1,61 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure
+{
+
+/** A ZooKeeper server or ensemble (3.5 and newer).
+ *
+ *  The ttl of a lease is the timeout of a session here, so leases of one ttl share a session, and each further ttl
+ * costs a session of its own. A server grants only timeouts between limits of its own, by default 2 and 20 of its
+ * ticks: a ttl beyond those of this config is refused before anything is sent, and where the server grants another one,
+ * that one counts.
+ */
+struct ZookeeperConfig {
+    struct Server {
+        /// host name or address
+        std::string host;
+        /// 1..65535
+        std::uint16_t port = 2181;
+    };
+
+    /// 1 to 64 servers of one ensemble, better all of them; the order does not matter
+    std::vector<Server> servers = {};
+    /// the node below which all keys lie, like `/app/locks`, at most 512 bytes; made where it is missing. Empty: the
+    /// root
+    std::string chroot = {};
+    /// of the scheme `digest`; no ':'. Empty: no authentication, and nodes that everybody may change
+    std::string username = {};
+    /// given with a username, and only then
+    std::string password = {};
+    /// the servers' `tickTime`; milliseconds, 10 to 60,000. Must not be shorter than theirs: validity rests on it
+    std::chrono::milliseconds tick{2000};
+    /// the servers' `minSessionTimeout`; milliseconds, 100 and up; 0: two ticks, as the servers have it
+    std::chrono::milliseconds shortest_ttl{0};
+    /// the servers' `maxSessionTimeout`; milliseconds, at most 24 hours; 0: twenty ticks, as the servers have it
+    std::chrono::milliseconds longest_ttl{0};
+    /// limit of connect and login with one server; milliseconds, 100 to one hour
+    std::chrono::milliseconds connect_timeout{2000};
+};
+
+/** Leases on ZooKeeper. Returns at once; connects when first needed.
+ *  @throws std::invalid_argument naming field, value and rule, or saying that this build of the library is without
+ * ZooKeeper */
+[[nodiscard]] Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options);
+
+/** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
+ */
+[[nodiscard]] inline Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config)
+{
+    return open_zookeeper(std::move(executor), std::move(config), StoreOptions{});
+}
+
+} // namespace tenure

@@ -1,0 +1,61 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/clock.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tenure::zookeeper
+{
+
+/** What is asked of the server. */
+struct Question {
+    enum class Kind {
+        create_ephemeral,
+        create_container,
+        create_persistent,
+        /// data and stat
+        get,
+        /// names of the children, and the next change of them as an event if `watch` is set
+        children,
+        set,
+        remove,
+        /// a write that changes nothing: a transaction of one check
+        check,
+        /// brings the server that the client talks to up to date with the leader
+        sync
+    };
+    Kind kind;
+    std::string path;
+    std::string data = {};
+    /// of `set` and `remove`; -1: any
+    std::int32_t version = -1;
+    bool watch = false;
+};
+
+/** What the stat of a node tells that matters to leases. */
+struct NodeStat {
+    /// the transaction that created it: unique, and growing for ever
+    std::int64_t czxid = 0;
+    std::int32_t version = 0;
+    /// the session that it belongs to; 0: none
+    std::int64_t ephemeral_owner = 0;
+};
+
+struct Answer {
+    /// ZOO_ERRORS
+    int code = 0;
+    /// just before it was handed to the client, and when its answer was there
+    Instant sent{};
+    Instant answered{};
+    NodeStat node = {};
+    std::string data = {};
+    std::vector<std::string> children = {};
+};
+
+using AnswerHandler = std::function<void(Answer const&)>;
+
+} // namespace tenure::zookeeper

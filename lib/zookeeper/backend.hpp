@@ -1,0 +1,17 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+#include <tenure/runtime.hpp>
+#include <tenure/zookeeper_store.hpp>
+
+#include <memory>
+
+namespace tenure::zookeeper
+{
+
+/** Leases on ZooKeeper. Nothing is connected before the first request.
+ *  @throws std::invalid_argument naming field, value and rule */
+[[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, ZookeeperConfig const& config);
+
+} // namespace tenure::zookeeper

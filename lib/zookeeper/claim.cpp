@@ -1,0 +1,253 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "claim.hpp"
+
+#include "node_value.hpp"
+
+#include <zookeeper/zookeeper.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tenure::zookeeper
+{
+
+namespace
+{
+
+/// nodes that appear and vanish while they are asked for, one after another, before that counts as busy
+constexpr int surprises_allowed = 8;
+/// keys of a pool that are looked at, at most, to find one that can free by itself
+constexpr std::uint32_t looks_at_busy_keys = 64;
+
+class ClaimRun : public std::enable_shared_from_this<ClaimRun>
+{
+public:
+    ClaimRun(EnsemblePtr ensemble, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+        : ensemble_(std::move(ensemble))
+        , request_(std::move(request))
+        , handler_(std::move(handler))
+        , nodes_(ensemble_->nodes(*request_.range))
+        , session_(ensemble_->holding(request_.ttl))
+        , use_(session_->use())
+    {
+    }
+
+    void start()
+    {
+        session_->when_connected(request_.not_after, [self = shared_from_this()](NotSent const* why) {
+            if (why != nullptr)
+                self->reply(*why);
+            else
+                self->begin();
+        });
+    }
+
+private:
+    void begin()
+    {
+        if (request_.earliest_attempt) {
+            // what this process may have created for the owner is all that anybody may have
+            earlier_ = ensemble_->ledger().of(request_.owner, *request_.range);
+            look_at_earlier();
+        } else {
+            look_for_free();
+        }
+    }
+
+    /** Asks again for each node of which the owner may have one: a creation that is refused because the node exists was
+     * decided by the leader, so what is read after it is not old. */
+    void look_at_earlier()
+    {
+        while (!earlier_.empty() && earlier_.back()->state == Holding::State::gone)
+            earlier_.pop_back();
+        if (earlier_.empty()) {
+            look_for_free();
+            return;
+        }
+        auto holding = earlier_.back();
+        earlier_.pop_back();
+        create(std::move(holding), [self = shared_from_this()] { self->look_at_earlier(); });
+    }
+
+    void look_for_free()
+    {
+        if (request_.range->count == 1) {
+            try_key(0);
+            return;
+        }
+        session_->ask({Question::Kind::sync, nodes_.parent()}, [](Answer const&) {});
+        session_->ask({Question::Kind::children, nodes_.parent()}, [self = shared_from_this()](Answer const& answer) {
+            self->taken_.assign(self->request_.range->count, false);
+            if (answer.code != ZOK && answer.code != ZNONODE) {
+                self->fail(answer, self->request_.range->describe());
+                return;
+            }
+            for (auto const& name : answer.children)
+                if (auto const index = self->nodes_.index_of(name))
+                    self->taken_[*index] = true;
+            self->try_next();
+        });
+    }
+
+    void try_next()
+    {
+        for (; next_ < request_.range->count; ++next_)
+            if (!taken_[next_] && !ensemble_->ledger().creating(nodes_.path(next_))) {
+                try_key(next_++);
+                return;
+            }
+        look_at_busy(0);
+    }
+
+    void try_key(std::uint32_t index)
+    {
+        auto holding = ensemble_->ledger().add(session_, request_.range, index, nodes_.path(index), request_.owner);
+        create(std::move(holding), [self = shared_from_this()] {
+            if (self->request_.range->count == 1)
+                self->busy(self->foreign_);
+            else
+                self->try_next();
+        });
+    }
+
+    void create(HoldingPtr holding, std::function<void()> taken_by_another)
+    {
+        if (ensemble_->runtime().now() > request_.not_after) {
+            if (!request_.earliest_attempt)
+                ensemble_->ledger().remove(*holding);
+            reply(NotSent{});
+            return;
+        }
+        auto const value = encode({request_.owner, session_->timeout()});
+        ensemble_->ledger().begin_creating(*holding);
+        session_->ask(
+            {Question::Kind::create_ephemeral, holding->path, value},
+            [self = shared_from_this(), holding, taken = std::move(taken_by_another)](Answer const& answer) {
+                self->ensemble_->ledger().end_creating(*holding);
+                if (answer.code == ZOK)
+                    self->granted(*holding, answer);
+                else if (answer.code == ZNODEEXISTS)
+                    self->look_at_holder(holding, taken);
+                else if (answer.code == ZNONODE)
+                    self->make_parent(holding, taken);
+                else
+                    self->create_failed(*holding, answer);
+            });
+    }
+
+    void make_parent(HoldingPtr const& holding, std::function<void()> const& taken)
+    {
+        ensemble_->make_parent(
+            session_, nodes_.parent(), [self = shared_from_this(), holding, taken](Answer const& answer) {
+                if ((answer.code == ZOK || answer.code == ZNODEEXISTS) && ++self->surprises_ <= surprises_allowed)
+                    self->create(holding, taken);
+                else
+                    self->create_failed(*holding, answer);
+            });
+    }
+
+    void look_at_holder(HoldingPtr const& holding, std::function<void()> const& taken)
+    {
+        session_->ask(
+            {Question::Kind::get, holding->path}, [self = shared_from_this(), holding, taken](Answer const& read) {
+                if (read.code == ZOK && holding->owned(read))
+                    self->granted(*holding, read);
+                else if (read.code == ZNONODE && ++self->surprises_ <= surprises_allowed)
+                    self->create(holding, taken);
+                else if (read.code == ZOK || read.code == ZNONODE || read.code == ZNOAUTH) {
+                    self->foreign_ = read.code == ZOK && read.node.ephemeral_owner == 0;
+                    self->ensemble_->ledger().remove(*holding);
+                    taken();
+                } else {
+                    // the node was there before: nothing was created now
+                    if (!self->request_.earliest_attempt)
+                        self->ensemble_->ledger().remove(*holding);
+                    self->fail(read, self->request_.range->key(holding->index));
+                }
+            });
+    }
+
+    void granted(Holding& holding, Answer const& answer)
+    {
+        if (holding.state == Holding::State::gone) {
+            // the session expired before the answer was handed on
+            reply(Unknown{errc::store_unavailable, ensemble_->name() + ": " + holding.path + ": the session expired"});
+            return;
+        }
+        holding.state = Holding::State::held;
+        holding.czxid = answer.node.czxid;
+        holding.session_id = session_->id();
+        Granted granted;
+        granted.index = holding.index;
+        granted.fencing_token = request_.fencing ? static_cast<std::uint64_t>(answer.node.czxid) : 0;
+        granted.ttl = session_->timeout();
+        granted.since = session_->proven();
+        granted.handle = holding.shared_from_this();
+        ensemble_->ledger().extend(holding, granted.since + granted.ttl);
+        reply(std::move(granted));
+    }
+
+    void create_failed(Holding& holding, Answer const& answer)
+    {
+        auto failure = ensemble_->failure(answer, request_.range->key(holding.index));
+        // an attempt of before may have left a node, whatever came of this one
+        if (!std::holds_alternative<Unknown>(failure) && !request_.earliest_attempt)
+            ensemble_->ledger().remove(holding);
+        reply(reply_of<ClaimReply>(std::move(failure)));
+    }
+
+    /** All are held; by nodes without a session they would be so for ever. */
+    void look_at_busy(std::uint32_t index)
+    {
+        if (index >= std::min(request_.range->count, looks_at_busy_keys)) {
+            busy(index == request_.range->count);
+            return;
+        }
+        session_->ask(
+            {Question::Kind::get, nodes_.path(index)}, [self = shared_from_this(), index](Answer const& read) {
+                if (read.code == ZOK && read.node.ephemeral_owner == 0)
+                    self->look_at_busy(index + 1);
+                else if (read.code == ZOK || read.code == ZNONODE || read.code == ZNOAUTH)
+                    self->busy(false);
+                else
+                    self->fail(read, self->request_.range->describe());
+            });
+    }
+
+    void busy(bool never_frees) { reply(Busy{std::nullopt, never_frees}); }
+
+    void fail(Answer const& answer, std::string const& what)
+    {
+        reply(reply_of<ClaimReply>(not_written(ensemble_->failure(answer, what))));
+    }
+
+    void reply(ClaimReply answer)
+    {
+        use_ = nullptr;
+        std::move(handler_)(std::move(answer));
+    }
+
+    EnsemblePtr ensemble_;
+    ClaimRequest request_;
+    ReplyHandler<ClaimReply> handler_;
+    RangeNodes nodes_;
+    SessionPtr session_;
+    Session::Use use_;
+    std::vector<HoldingPtr> earlier_;
+    std::vector<bool> taken_;
+    std::uint32_t next_ = 0;
+    int surprises_ = 0;
+    /// the node that was in the way last belongs to no session
+    bool foreign_ = false;
+};
+
+} // namespace
+
+void claim(EnsemblePtr ensemble, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+{
+    std::make_shared<ClaimRun>(std::move(ensemble), std::move(request), std::move(handler))->start();
+}
+
+} // namespace tenure::zookeeper

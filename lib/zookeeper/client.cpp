@@ -1,0 +1,187 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "client.hpp"
+
+#include <zookeeper/zookeeper.h>
+
+#include <boost/asio/bind_executor.hpp>
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::zookeeper
+{
+
+using namespace std::chrono_literals;
+
+Client::Client(
+    std::shared_ptr<Runtime> runtime, ClientHandle::Settings settings, Limits limits, ClientListener& listener)
+    : runtime_(std::move(runtime))
+    , handle_(std::move(settings))
+    , limits_(limits)
+    , patience_(limits.silence)
+    , listener_(&listener)
+    , descriptor_(runtime_->executor())
+{
+}
+
+void Client::start()
+{
+    pump_soon();
+}
+
+void Client::ask(Question question, AnswerHandler handler)
+{
+    handle_.ask(std::move(question), std::move(handler));
+    pump_soon();
+}
+
+void Client::drop_connection()
+{
+    handle_.drop_connection();
+    pump_soon();
+}
+
+void Client::close(bool end_session) noexcept
+{
+    if (std::exchange(closed_, true))
+        return;
+    listener_ = nullptr;
+    runtime_->cancel(std::exchange(timer_, 0));
+    if (end_session)
+        handle_.end_session();
+    error_code ignored;
+    descriptor_.close(ignored);
+    handle_.drop_connection();
+    handle_.answer_all();
+    // not kept here: what hears of it may own this
+    runtime_->post([happened = handle_.take()]() mutable {
+        for (auto& one : happened)
+            if (auto* const finished = std::get_if<ClientHandle::Finished>(&one))
+                std::exchange(finished->handler, nullptr)(finished->answer);
+    });
+}
+
+void Client::pump_soon()
+{
+    if (!std::exchange(pump_posted_, true))
+        runtime_->post([self = shared_from_this()] {
+            self->pump_posted_ = false;
+            self->pump();
+        });
+}
+
+void Client::pump()
+{
+    if (closed_)
+        return;
+    auto const now = runtime_->now();
+    look_at_silence(now);
+    auto const interest = handle_.interest();
+    if (!interest.over) {
+        if (interest.identity != identity_)
+            adopt(interest);
+        wait_for(interest);
+        set_timer(now, interest);
+    }
+    deliver();
+}
+
+void Client::adopt(ClientHandle::Interest const& interest)
+{
+    error_code ignored;
+    descriptor_.close(ignored);
+    identity_ = 0;
+    reading_ = writing_ = false;
+    if (interest.descriptor < 0)
+        return;
+    begun_ = heard_ = runtime_->now();
+    int const duplicate = ::fcntl(interest.descriptor, F_DUPFD_CLOEXEC, 0);
+    error_code error;
+    if (duplicate >= 0)
+        descriptor_.assign(duplicate, error);
+    if (duplicate < 0 || error) {
+        if (duplicate >= 0)
+            ::close(duplicate);
+        return; // out of descriptors: the timer tries again
+    }
+    identity_ = interest.identity;
+}
+
+void Client::wait_for(ClientHandle::Interest const& interest)
+{
+    if (identity_ == 0)
+        return;
+    auto const wait = [this](asio::posix::stream_descriptor::wait_type what, bool readable) {
+        descriptor_.async_wait(
+            what, asio::bind_executor(
+                      runtime_->strand(), [self = shared_from_this(), identity = identity_,
+                                           readable](error_code error) { self->ready(identity, readable, error); }));
+    };
+    if (!std::exchange(reading_, true))
+        wait(asio::posix::stream_descriptor::wait_read, true);
+    if (interest.write && !std::exchange(writing_, true))
+        wait(asio::posix::stream_descriptor::wait_write, false);
+}
+
+void Client::ready(std::uint64_t identity, bool readable, error_code error)
+{
+    if (closed_ || identity != identity_ || error)
+        return;
+    (readable ? reading_ : writing_) = false;
+    if (readable)
+        heard_ = runtime_->now();
+    handle_.process(readable, !readable);
+    pump();
+}
+
+void Client::look_at_silence(Instant now)
+{
+    if (identity_ == 0)
+        return;
+    bool const connected = handle_.connected();
+    auto const since = connected ? std::max(handle_.oldest_unanswered(), heard_) : begun_;
+    if (since == Instant::max() || now - since < (connected ? patience_ : limits_.connect))
+        return;
+    if (connected)
+        patience_ = std::min<Clock::duration>(patience_ * 2, handle_.timeout() / 2);
+    handle_.drop_connection();
+}
+
+void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
+{
+    Clock::duration wait = interest.timeout;
+    if (identity_ == 0) {
+        // the pause after all servers were tried in vain: not in step with all other clients
+        auto const least = std::max<Clock::duration>(wait, 20ms);
+        wait = least + least / 1024 * static_cast<Clock::rep>(runtime_->random() % 1024);
+    } else if (!handle_.connected()) {
+        wait = std::min<Clock::duration>(wait, begun_ + limits_.connect - now);
+    } else if (handle_.oldest_unanswered() != Instant::max()) {
+        wait = std::min<Clock::duration>(wait, std::max(handle_.oldest_unanswered(), heard_) + patience_ - now);
+    }
+    runtime_->cancel(timer_);
+    timer_ = runtime_->call_at(now + std::max<Clock::duration>(wait, 1ms), [weak = weak_from_this()] {
+        if (auto const self = weak.lock()) {
+            self->timer_ = 0;
+            self->pump();
+        }
+    });
+}
+
+void Client::deliver()
+{
+    auto const self = shared_from_this();
+    for (auto happened = handle_.take(); !happened.empty(); happened = handle_.take())
+        for (auto& one : happened) {
+            if (auto* const finished = std::get_if<ClientHandle::Finished>(&one)) {
+                if (finished->answer.code >= ZOK && finished->answer.answered - finished->answer.sent < limits_.silence)
+                    patience_ = limits_.silence;
+                std::exchange(finished->handler, nullptr)(finished->answer);
+            } else if (listener_ != nullptr)
+                listener_->on_session_event(std::get<SessionEvent>(one));
+        }
+}
+
+} // namespace tenure::zookeeper

@@ -1,0 +1,373 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "client_handle.hpp"
+
+#include "engine/fork_guard.hpp"
+
+#include <zookeeper/zookeeper.h>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+namespace tenure::zookeeper
+{
+
+namespace
+{
+
+/// one turn hands on at most so many answers before others get theirs
+constexpr int answers_per_turn = 256;
+
+std::mutex& library_mutex()
+{
+    static std::mutex mutex;
+    return mutex;
+}
+
+/// whose call into the C client this thread makes: its log lines do not say
+thread_local ClientHandle* speaking = nullptr;
+
+[[nodiscard]] NodeStat read(Stat const& stat)
+{
+    return {stat.czxid, stat.version, stat.ephemeralOwner};
+}
+
+} // namespace
+
+struct ClientHandle::Pending {
+    ClientHandle* owner;
+    std::uint64_t id;
+    Question question;
+    AnswerHandler handler;
+    Instant sent;
+    zoo_op_t operation{};
+    zoo_op_result_t result{};
+};
+
+/** What the C client calls. All of it runs inside of a call into the C client. */
+struct ClientHandle::Calls {
+    static void finish(void const* data, Answer answer)
+    {
+        auto const* const pending = static_cast<Pending const*>(data);
+        pending->owner->finish(pending->id, std::move(answer));
+    }
+    static void on_void(int code, void const* data) { finish(data, {code}); }
+    static void on_stat(int code, Stat const* stat, void const* data)
+    {
+        Answer answer{code};
+        if (code == ZOK && stat != nullptr)
+            answer.node = read(*stat);
+        finish(data, std::move(answer));
+    }
+    static void on_created(int code, char const*, Stat const* stat, void const* data) { on_stat(code, stat, data); }
+    static void on_synced(int code, char const*, void const* data) { finish(data, {code}); }
+    static void on_data(int code, char const* value, int size, Stat const* stat, void const* data)
+    {
+        Answer answer{code};
+        if (code == ZOK && stat != nullptr) {
+            answer.node = read(*stat);
+            if (value != nullptr && size > 0)
+                answer.data.assign(value, static_cast<std::size_t>(size));
+        }
+        finish(data, std::move(answer));
+    }
+    static void on_children(int code, String_vector const* names, void const* data)
+    {
+        Answer answer{code};
+        if (code == ZOK && names != nullptr)
+            answer.children.assign(names->data, names->data + names->count);
+        finish(data, std::move(answer));
+    }
+    static void on_login(int, void const*) {}
+
+    static void on_event(zhandle_t*, int type, int state, char const* path, void* context)
+    {
+        using Kind = SessionEvent::Kind;
+        auto& self = *static_cast<ClientHandle*>(context);
+        if (type == ZOO_CHILD_EVENT || type == ZOO_DELETED_EVENT)
+            self.happened_.emplace_back(SessionEvent{Kind::children_changed, path == nullptr ? "" : path});
+        else if (type != ZOO_SESSION_EVENT)
+            return;
+        else if (state == ZOO_CONNECTED_STATE)
+            self.happened_.emplace_back(SessionEvent{Kind::connected});
+        else if (state == ZOO_EXPIRED_SESSION_STATE)
+            self.happened_.emplace_back(SessionEvent{Kind::expired});
+        else if (state == ZOO_AUTH_FAILED_STATE)
+            self.happened_.emplace_back(SessionEvent{Kind::authentication_failed});
+        else
+            self.happened_.emplace_back(SessionEvent{Kind::disconnected});
+    }
+
+    static void on_log(char const* line)
+    {
+        if (speaking != nullptr && line != nullptr)
+            speaking->heard(line);
+    }
+};
+
+namespace
+{
+
+/** Makes a call into the C client: one at a time, and with its log lines told apart. */
+class Call
+{
+public:
+    explicit Call(ClientHandle* who)
+        : lock_(library_mutex())
+        , before_(std::exchange(speaking, who))
+    {
+    }
+    Call(Call const&) = delete;
+    Call& operator=(Call const&) = delete;
+    ~Call() { speaking = before_; }
+
+private:
+    std::lock_guard<std::mutex> lock_;
+    ClientHandle* before_;
+};
+
+} // namespace
+
+ClientHandle::ClientHandle(Settings settings)
+    : settings_(std::move(settings))
+    , fork_generation_(engine::fork_generation())
+{
+    Call const call(this);
+    handle_ = ::zookeeper_init2(
+        settings_.servers.c_str(), &Calls::on_event, static_cast<int>(settings_.timeout.count()), nullptr, this,
+        ZOO_NO_LOG_CLIENTENV, &Calls::on_log);
+    if (handle_ == nullptr)
+        throw std::runtime_error("the ZooKeeper client refused its settings: " + last_words_);
+    // else it resolves its addresses anew whenever it is asked what it waits for
+    ::zoo_set_servers_resolution_delay(handle_, -1);
+    if (!settings_.login.empty())
+        ::zoo_add_auth(
+            handle_, "digest", settings_.login.data(), static_cast<int>(settings_.login.size()), &Calls::on_login,
+            nullptr);
+}
+
+ClientHandle::~ClientHandle()
+{
+    if (fork_generation_ != engine::fork_generation()) {
+        // The connection is the parent's, and a thread of it may have held the lock: only this copy goes.
+        if (descriptor_ >= 0)
+            ::close(descriptor_);
+        return;
+    }
+    Call const call(this);
+    // While it believes to be connected its close waits for the server.
+    if (has_socket())
+        cut();
+    ::zookeeper_close(handle_);
+}
+
+void ClientHandle::heard(std::string_view line)
+{
+    auto const level = line.find(":ZOO_");
+    if (level == std::string_view::npos)
+        return;
+    auto const kind = line.substr(level + 5);
+    if (!kind.starts_with("ERROR@") && !kind.starts_with("WARN@"))
+        return;
+    auto const text = kind.find(": ");
+    auto const words = text == std::string_view::npos ? kind : kind.substr(text + 2);
+    // warnings tell what it does about it, not what is wrong
+    if (kind.starts_with("ERROR@"))
+        last_words_ = std::string(words);
+    if (settings_.log)
+        settings_.log(words);
+}
+
+void ClientHandle::ask(Question question, AnswerHandler handler)
+{
+    auto const id = ++last_id_;
+    auto pending = std::make_unique<Pending>();
+    pending->owner = this;
+    pending->id = id;
+    pending->question = std::move(question);
+    pending->handler = std::move(handler);
+    pending->sent = settings_.now();
+    auto& asked = *(pending_[id] = std::move(pending));
+    Call const call(this);
+    bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+    int const code = was_connected ? submit(asked) : ZINVALIDSTATE;
+    if (code != ZOK && pending_.contains(id))
+        finish(id, {code});
+    if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
+        sending_failed_ = true;
+}
+
+int ClientHandle::submit(Pending& pending)
+{
+    using Kind = Question::Kind;
+    auto const& question = pending.question;
+    auto const* const path = question.path.c_str();
+    auto const* const data = question.data.data();
+    auto const size = static_cast<int>(question.data.size());
+    auto const* const acl = settings_.login.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
+    auto const create = [&](int mode) {
+        return ::zoo_acreate2(handle_, path, data, size, acl, mode, &Calls::on_created, &pending);
+    };
+    switch (question.kind) {
+    case Kind::create_ephemeral:
+        return create(ZOO_EPHEMERAL);
+    case Kind::create_container:
+        return create(ZOO_CONTAINER);
+    case Kind::create_persistent:
+        return create(ZOO_PERSISTENT);
+    case Kind::get:
+        return ::zoo_aget(handle_, path, 0, &Calls::on_data, &pending);
+    case Kind::children:
+        return ::zoo_aget_children(handle_, path, question.watch ? 1 : 0, &Calls::on_children, &pending);
+    case Kind::set:
+        return ::zoo_aset(handle_, path, data, size, question.version, &Calls::on_stat, &pending);
+    case Kind::remove:
+        return ::zoo_adelete(handle_, path, question.version, &Calls::on_void, &pending);
+    case Kind::check:
+        ::zoo_check_op_init(&pending.operation, path, -1);
+        return ::zoo_amulti(handle_, 1, &pending.operation, &pending.result, &Calls::on_void, &pending);
+    case Kind::sync:
+        return ::zoo_async(handle_, path, &Calls::on_synced, &pending);
+    }
+    return ZBADARGUMENTS;
+}
+
+void ClientHandle::finish(std::uint64_t id, Answer answer)
+{
+    auto found = pending_.extract(id);
+    if (found.empty() || !found.mapped()->handler)
+        return;
+    answer.sent = found.mapped()->sent;
+    answer.answered = settings_.now();
+    happened_.emplace_back(Finished{std::move(found.mapped()->handler), std::move(answer)});
+}
+
+ClientHandle::Interest ClientHandle::interest()
+{
+    Call const call(this);
+    Interest interest;
+    int events = 0;
+    timeval limit{};
+    int descriptor = -1;
+    // The rest of what was asked over a socket that is closed would be mixed up with the next connection's.
+    if (std::exchange(sending_failed_, false) && ::zookeeper_interest(handle_, &descriptor, &events, &limit) == ZOK &&
+        descriptor >= 0) {
+        descriptor_ = descriptor;
+        cut();
+        descriptor = -1;
+    }
+    int const code = ::zookeeper_interest(handle_, &descriptor, &events, &limit);
+    interest.over = code == ZINVALIDSTATE;
+    interest.timeout = std::chrono::seconds(limit.tv_sec) + std::chrono::microseconds(limit.tv_usec);
+    descriptor_ = descriptor;
+    if (!has_socket()) {
+        descriptor_ = -1;
+        return interest;
+    }
+    struct stat status{};
+    if (::fstat(descriptor_, &status) == 0)
+        interest.identity = status.st_ino;
+    interest.descriptor = descriptor_;
+    interest.write = (events & ZOOKEEPER_WRITE) != 0;
+    return interest;
+}
+
+void ClientHandle::process(bool readable, bool writable)
+{
+    Call const call(this);
+    int const events = (readable ? ZOOKEEPER_READ : 0) | (writable ? ZOOKEEPER_WRITE : 0);
+    int code = ::zookeeper_process(handle_, events);
+    // it reads one answer at a time
+    for (int i = 1; readable && code == ZOK && i < answers_per_turn; ++i)
+        code = ::zookeeper_process(handle_, ZOOKEEPER_READ);
+}
+
+bool ClientHandle::has_socket() const noexcept
+{
+    int const state = ::zoo_state(handle_);
+    return descriptor_ >= 0 && state > 0 && state != ZOO_NOTCONNECTED_STATE;
+}
+
+void ClientHandle::cut() noexcept
+{
+    int const nowhere = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (nowhere >= 0) {
+        ::dup3(nowhere, descriptor_, O_CLOEXEC);
+        ::close(nowhere);
+    } else {
+        ::shutdown(descriptor_, SHUT_RDWR);
+    }
+    ::zookeeper_process(handle_, ZOOKEEPER_READ);
+    descriptor_ = -1;
+}
+
+void ClientHandle::drop_connection()
+{
+    Call const call(this);
+    if (has_socket())
+        cut();
+}
+
+void ClientHandle::end_session()
+{
+    if (fork_generation_ != engine::fork_generation())
+        return;
+    auto const waits_for = interest();
+    Call const call(this);
+    if (::zoo_state(handle_) != ZOO_CONNECTED_STATE || waits_for.descriptor < 0 || waits_for.write)
+        return;
+    // length 8, a request number that is none of the C client's, operation -11
+    constexpr std::array<unsigned char, 12> frame{0, 0, 0, 8, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xf5};
+    // a session that does not hear of it ends by its timeout
+    [[maybe_unused]] auto const sent =
+        ::send(waits_for.descriptor, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void ClientHandle::set_servers(std::string const& servers)
+{
+    Call const call(this);
+    ::zoo_set_servers(handle_, servers.c_str());
+}
+
+void ClientHandle::answer_all()
+{
+    // what was asked is kept for the C client, which answers it once more when the handle goes
+    for (auto& [id, pending] : pending_)
+        if (pending->handler)
+            happened_.emplace_back(
+                Finished{std::exchange(pending->handler, nullptr), Answer{ZCLOSING, pending->sent, settings_.now()}});
+}
+
+std::vector<ClientHandle::Happening> ClientHandle::take()
+{
+    return std::exchange(happened_, {});
+}
+
+bool ClientHandle::connected() const
+{
+    return !sending_failed_ && ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+}
+
+std::chrono::milliseconds ClientHandle::timeout() const
+{
+    return std::chrono::milliseconds(::zoo_recv_timeout(handle_));
+}
+
+std::int64_t ClientHandle::session_id() const
+{
+    return ::zoo_client_id(handle_)->client_id;
+}
+
+Instant ClientHandle::oldest_unanswered() const noexcept
+{
+    return pending_.empty() ? Instant::max() : pending_.begin()->second->sent;
+}
+
+} // namespace tenure::zookeeper

@@ -1,0 +1,124 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "answer.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+struct _zhandle;
+
+namespace tenure::zookeeper
+{
+
+/** What happened to the session of a handle. */
+struct SessionEvent {
+    enum class Kind { connected, disconnected, expired, authentication_failed, children_changed };
+    Kind kind;
+    /// whose children changed
+    std::string path = {};
+};
+
+/** One handle of the C client in its single-threaded form, which does nothing by itself: it tells what it waits for,
+ *  and works when it is told that this has come.
+ *
+ *  Nothing is called back from inside of it: what happens is collected, and `take` hands it out. The C client keeps its
+ *  counter of requests and the buffers of its log lines in statics, so all calls of a process into it are made one
+ * after another; none of them blocks.
+ */
+class ClientHandle
+{
+public:
+    struct Settings {
+        /// numeric addresses: `127.0.0.1:2181,::1:2182`. The C client's resolver would block
+        std::string servers;
+        std::chrono::milliseconds timeout{};
+        /// `user:password` of the scheme digest; empty: none
+        std::string login = {};
+        /// what the C client would write to standard error, from warnings up
+        std::function<void(std::string_view)> log = {};
+        std::function<Instant()> now;
+    };
+    /** What it waits for. */
+    struct Interest {
+        /// -1: none for now. It belongs to the C client
+        int descriptor = -1;
+        /// tells two connections apart that got the same number one after another
+        std::uint64_t identity = 0;
+        bool write = false;
+        std::chrono::microseconds timeout{};
+        /// nothing will come any more: the session has expired, or its login was refused
+        bool over = false;
+    };
+    struct Finished {
+        AnswerHandler handler;
+        Answer answer;
+    };
+    using Happening = std::variant<SessionEvent, Finished>;
+
+    /** @throws std::runtime_error if the C client cannot make a handle */
+    explicit ClientHandle(Settings settings);
+    ClientHandle(ClientHandle const&) = delete;
+    ClientHandle& operator=(ClientHandle const&) = delete;
+    /** Drops the connection; what was not answered is forgotten. The session stays until its timeout. */
+    ~ClientHandle();
+
+    void ask(Question question, AnswerHandler handler);
+    [[nodiscard]] Interest interest();
+    void process(bool readable, bool writable);
+
+    /** Ends the connection, as if the server had done so; another server is tried next. */
+    void drop_connection();
+    /** Asks the server to end the session now, in the socket's own buffer and without waiting: the C client's own way
+     * waits for the answer. Nothing may be asked afterwards. */
+    void end_session();
+    void set_servers(std::string const& servers);
+    /** Answers whatever is not answered yet with ZCLOSING. Nothing may be asked afterwards. */
+    void answer_all();
+
+    /** In the order in which it happened. */
+    [[nodiscard]] std::vector<Happening> take();
+
+    [[nodiscard]] bool connected() const;
+    /** That the server granted. */
+    [[nodiscard]] std::chrono::milliseconds timeout() const;
+    [[nodiscard]] std::int64_t session_id() const;
+    /** When the oldest question was sent that was not answered yet; the greatest instant if there is none. */
+    [[nodiscard]] Instant oldest_unanswered() const noexcept;
+    /** The C client's last complaint, in its own words. */
+    [[nodiscard]] std::string const& last_words() const noexcept { return last_words_; }
+
+private:
+    struct Pending;
+    struct Calls;
+    friend struct Calls;
+
+    [[nodiscard]] int submit(Pending& pending);
+    /** Replaces the C client's socket, if it has one, by one that leads nowhere. */
+    void cut() noexcept;
+    [[nodiscard]] bool has_socket() const noexcept;
+    void finish(std::uint64_t id, Answer answer);
+    void heard(std::string_view line);
+
+    Settings settings_;
+    _zhandle* handle_ = nullptr;
+    /// the C client's socket, as it was named last
+    int descriptor_ = -1;
+    /// the C client closed its socket while sending, and still keeps what was asked over it
+    bool sending_failed_ = false;
+    /// by number, so the oldest is first
+    std::map<std::uint64_t, std::unique_ptr<Pending>> pending_;
+    std::uint64_t last_id_ = 0;
+    std::vector<Happening> happened_;
+    std::string last_words_;
+    std::uint64_t fork_generation_;
+};
+
+} // namespace tenure::zookeeper

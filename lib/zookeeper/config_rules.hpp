@@ -1,0 +1,21 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+#include <tenure/zookeeper_store.hpp>
+
+#include <string>
+
+namespace tenure::zookeeper
+{
+
+/** Checks what can be checked without a server.
+ *  @throws std::invalid_argument naming field, value and rule; never the password */
+void check_config(ZookeeperConfig const& config);
+
+[[nodiscard]] Backend::TtlLimits limits_of(ZookeeperConfig const& config) noexcept;
+
+/** `zookeeper://host:2181,host:2181/chroot`, without user and password. */
+[[nodiscard]] std::string describe(ZookeeperConfig const& config);
+
+} // namespace tenure::zookeeper

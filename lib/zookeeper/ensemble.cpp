@@ -1,0 +1,119 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "ensemble.hpp"
+
+#include <zookeeper/zookeeper.h>
+
+#include <utility>
+
+namespace tenure::zookeeper
+{
+
+Ensemble::Ensemble(std::shared_ptr<Runtime> runtime, ZookeeperConfig config, std::string name)
+    : runtime_(std::move(runtime))
+    , config_(std::make_shared<ZookeeperConfig const>(std::move(config)))
+    , name_(std::move(name))
+    , ledger_(std::make_shared<Ledger>(runtime_))
+{
+}
+
+SessionPtr Ensemble::make(Session::Settings settings)
+{
+    auto session = std::make_shared<Session>(
+        runtime_, config_, std::move(settings), [weak = weak_from_this()](Session& of, Session::Change change) {
+            if (auto const self = weak.lock())
+                self->changed(of, change);
+        });
+    if (closed_)
+        session->close(false);
+    return session;
+}
+
+SessionPtr Ensemble::holding(std::chrono::milliseconds ttl)
+{
+    auto& session = holding_[ttl];
+    if (session == nullptr)
+        session = make({name_, ttl, false});
+    return session;
+}
+
+SessionPtr Ensemble::looking()
+{
+    if (looking_ == nullptr)
+        looking_ = make({name_ + " (looking)", config_->tick * 10, true});
+    return looking_;
+}
+
+SessionPtr Ensemble::probe(std::chrono::milliseconds timeout)
+{
+    auto session = make({name_ + " (probe)", timeout, true});
+    std::erase_if(probes_, [](auto const& probe) { return probe.expired(); });
+    probes_.push_back(session);
+    return session;
+}
+
+void Ensemble::changed(Session& session, Session::Change change)
+{
+    auto const self = shared_from_this();
+    if (&session == looking_.get()) {
+        if (looking_changed_)
+            looking_changed_(session, change);
+        return;
+    }
+    if (change == Session::Change::expired)
+        ledger_->session_over(session.id());
+    // after an expiry, too: what was held is lost, which whoever asks again learns at once
+    if (change != Session::Change::disconnected && reachable_)
+        reachable_();
+}
+
+void Ensemble::make_parent(SessionPtr const& session, std::string const& parent, AnswerHandler handler)
+{
+    session->ask(
+        {Question::Kind::create_container, parent},
+        [self = shared_from_this(), session, parent, handler = std::move(handler)](Answer const& answer) {
+            auto ancestors = std::make_shared<std::vector<std::string>>(ancestors_of(parent));
+            if (answer.code != ZNONODE || ancestors->empty())
+                handler(answer);
+            else
+                self->make_ancestor(
+                    session, std::move(ancestors), 0, [self, session, parent, handler](Answer const& made) {
+                        if (made.code == ZOK || made.code == ZNODEEXISTS)
+                            session->ask({Question::Kind::create_container, parent}, handler);
+                        else
+                            handler(made);
+                    });
+        });
+}
+
+void Ensemble::make_ancestor(
+    SessionPtr const& session, std::shared_ptr<std::vector<std::string>> ancestors, std::size_t next,
+    AnswerHandler handler)
+{
+    auto const& path = (*ancestors)[next];
+    session->ask(
+        {Question::Kind::create_persistent, path},
+        [self = shared_from_this(), session, ancestors, next, handler = std::move(handler)](Answer const& answer) {
+            // without the right to create it, it may be there all the same: the next one tells
+            bool const go_on = answer.code == ZOK || answer.code == ZNODEEXISTS || answer.code == ZNOAUTH;
+            if (!go_on || next + 1 == ancestors->size())
+                handler(answer.code == ZNOAUTH ? Answer{ZNODEEXISTS} : answer);
+            else
+                self->make_ancestor(session, ancestors, next + 1, handler);
+        });
+}
+
+void Ensemble::close() noexcept
+{
+    closed_ = true;
+    for (auto const& [ttl, session] : holding_)
+        // nodes that somebody may still rely on stay until the session's timeout
+        session->close(!ledger_->any_of(session->id()));
+    if (looking_ != nullptr)
+        looking_->close(true);
+    for (auto const& probe : probes_)
+        if (auto const session = probe.lock())
+            session->close(true);
+    ledger_->close();
+}
+
+} // namespace tenure::zookeeper

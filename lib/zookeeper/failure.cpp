@@ -1,0 +1,86 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "failure.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <zookeeper/zookeeper.h>
+
+#include <string_view>
+#include <utility>
+
+namespace tenure::zookeeper
+{
+
+namespace
+{
+
+Refused permission(std::string const& where, std::string const& what, std::string const& login)
+{
+    auto const who = login.empty() ? std::string("without a login") : "as the digest user '" + login + "'";
+    return {
+        errc::permission_denied,
+        where + ": " + what + ": NOAUTH: the ACL of this node, or of one above it, does not allow it " + who +
+            "; check user and password (a wrong password looks the same), or grant create, delete, read and write",
+        true};
+}
+
+} // namespace
+
+bool ends_session(int code) noexcept
+{
+    return code == ZSESSIONEXPIRED;
+}
+
+bool is_answered(int code) noexcept
+{
+    switch (code) {
+    case ZCONNECTIONLOSS:
+    case ZOPERATIONTIMEOUT:
+    case ZCLOSING:
+    case ZINVALIDSTATE:
+    case ZRUNTIMEINCONSISTENCY:
+    case ZMARSHALLINGERROR:
+    case ZSESSIONEXPIRED:
+    case ZSESSIONMOVED:
+    case ZAUTHFAILED:
+    case ZSSLCONNECTIONERROR:
+    case ZSYSTEMERROR:
+        return false;
+    default:
+        return true;
+    }
+}
+
+Failure failure_of(Answer const& answer, std::string const& where, std::string const& what, std::string const& login)
+{
+    auto const words = where + ": " + what + ": " + ::zerror(answer.code);
+    switch (answer.code) {
+    case ZINVALIDSTATE:
+        return NotSent{errc::store_unavailable, where + ": " + what + ": not connected", false};
+    case ZNOAUTH:
+    case ZINVALIDACL:
+        return permission(where, what, login);
+    case ZAUTHFAILED:
+    case ZSESSIONCLOSEDREQUIRESASLAUTH:
+        return Refused{
+            errc::authentication_failed, words + "; the server wants another login than scheme digest gives it", true};
+    case ZNOCHILDRENFOREPHEMERALS:
+        return Refused{
+            errc::foreign_key, words + "; the node above the key is somebody else's ephemeral node: use another key",
+            false};
+    default:
+        break;
+    }
+    if (!is_answered(answer.code))
+        return Unknown{errc::store_unavailable, words + " before the answer was there"};
+    return Refused{errc::store_refused, words, false};
+}
+
+Failure not_written(Failure failure)
+{
+    if (auto* const unknown = std::get_if<Unknown>(&failure))
+        return NotSent{unknown->error, std::move(unknown->detail), false};
+    return failure;
+}
+
+} // namespace tenure::zookeeper

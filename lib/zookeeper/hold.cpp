@@ -1,0 +1,246 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "hold.hpp"
+
+#include <zookeeper/zookeeper.h>
+
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tenure::zookeeper
+{
+
+namespace
+{
+
+/** The node that a claim stands for; null if this process has none any more, which proves that it is lost: nodes of a
+ * session that is over are gone, and no other session's could be this one. */
+[[nodiscard]] HoldingPtr holding_of(Ensemble const& ensemble, Claim const& claim)
+{
+    if (claim.handle != nullptr) {
+        auto holding = std::static_pointer_cast<Holding>(claim.handle);
+        return holding->state == Holding::State::gone ? nullptr : holding;
+    }
+    for (auto const& holding : ensemble.ledger().of(claim.owner, *claim.range))
+        if (holding->index == claim.index)
+            return holding;
+    return nullptr;
+}
+
+/** The handler as something that can be copied; called once. */
+template <class Reply>
+[[nodiscard]] auto shared(ReplyHandler<Reply> handler)
+{
+    return [kept = std::make_shared<ReplyHandler<Reply>>(std::move(handler))](Reply reply) {
+        std::move (*kept)(std::move(reply));
+    };
+}
+
+template <class Reply>
+void post(Ensemble const& ensemble, ReplyHandler<Reply> handler, Reply reply)
+{
+    ensemble.runtime().post(
+        [handler = std::move(handler), reply = std::move(reply)]() mutable { std::move(handler)(std::move(reply)); });
+}
+
+/** What became of one node that was to be removed. */
+using Removal = std::variant<Released, NotOwner, Refused, NotSent, Unknown>;
+using RemovalHandler = std::function<void(Removal)>;
+
+class RemoveRun : public std::enable_shared_from_this<RemoveRun>
+{
+public:
+    RemoveRun(EnsemblePtr ensemble, HoldingPtr holding, Instant not_after, RemovalHandler handler)
+        : ensemble_(std::move(ensemble))
+        , holding_(std::move(holding))
+        , not_after_(not_after)
+        , handler_(std::move(handler))
+    {
+    }
+
+    void start()
+    {
+        holding_->session->when_connected(not_after_, [self = shared_from_this()](NotSent const* why) {
+            if (self->holding_->state == Holding::State::gone)
+                self->done(NotOwner{});
+            else if (why != nullptr)
+                self->done(*why);
+            else
+                self->look();
+        });
+    }
+
+private:
+    void look()
+    {
+        auto const judge = [self = shared_from_this()](Answer const& read) { self->judge(read); };
+        // a creation whose outcome is not known may have come to this server late
+        if (holding_->czxid == 0)
+            holding_->session->read_after_write(
+                holding_->path, [self = shared_from_this(), judge](Answer const& write, Answer const& read) {
+                    judge(is_answered(write.code) ? read : write);
+                });
+        else
+            holding_->session->ask({Question::Kind::get, holding_->path}, judge);
+    }
+
+    void judge(Answer const& read)
+    {
+        if (holding_->state == Holding::State::gone || read.code == ZNONODE) {
+            ensemble_->ledger().remove(*holding_);
+            done(NotOwner{});
+        } else if (read.code != ZOK) {
+            done(removal_of(not_written(failure(read))));
+        } else if (holding_->owned(read)) {
+            remove(read);
+        } else {
+            // an evicted one is still to be removed, when the time of whoever held it is over
+            if (!holding_->made(read))
+                ensemble_->ledger().remove(*holding_);
+            done(NotOwner{});
+        }
+    }
+
+    void remove(Answer const& read)
+    {
+        if (ensemble_->runtime().now() > not_after_) {
+            done(NotSent{});
+            return;
+        }
+        holding_->session->ask(
+            {Question::Kind::remove, holding_->path, {}, read.node.version},
+            [self = shared_from_this()](Answer const& removed) {
+                if (removed.code == ZBADVERSION)
+                    self->look(); // evicted in this moment
+                else if (removed.code == ZOK || removed.code == ZNONODE) {
+                    self->ensemble_->ledger().remove(*self->holding_);
+                    self->done(removed.code == ZOK ? Removal(Released{}) : Removal(NotOwner{}));
+                } else {
+                    self->done(removal_of(self->failure(removed)));
+                }
+            });
+    }
+
+    [[nodiscard]] Failure failure(Answer const& answer) const
+    {
+        return ensemble_->failure(answer, holding_->range->key(holding_->index));
+    }
+    [[nodiscard]] static Removal removal_of(Failure failure)
+    {
+        return std::visit([](auto& kind) -> Removal { return std::move(kind); }, failure);
+    }
+
+    void done(Removal removal) { std::exchange(handler_, nullptr)(std::move(removal)); }
+
+    EnsemblePtr ensemble_;
+    HoldingPtr holding_;
+    Instant not_after_;
+    RemovalHandler handler_;
+};
+
+/** All nodes of one owner, one after another; the first failure is what is told, after all were tried. */
+class WithdrawRun : public std::enable_shared_from_this<WithdrawRun>
+{
+public:
+    WithdrawRun(EnsemblePtr ensemble, WithdrawRequest const& request, ReplyHandler<WithdrawReply> handler)
+        : ensemble_(std::move(ensemble))
+        , not_after_(request.not_after)
+        , left_(ensemble_->ledger().of(request.owner, *request.range))
+        , handler_(std::move(handler))
+    {
+    }
+
+    void next()
+    {
+        if (left_.empty()) {
+            std::move(handler_)(failure_ ? std::move(*failure_) : WithdrawReply(Released{}));
+            return;
+        }
+        auto holding = std::move(left_.back());
+        left_.pop_back();
+        auto removed = [self = shared_from_this()](Removal removal) {
+            std::visit(
+                [&](auto& kind) {
+                    using Kind = std::decay_t<decltype(kind)>;
+                    if constexpr (!std::is_same_v<Kind, Released> && !std::is_same_v<Kind, NotOwner>)
+                        if (!self->failure_)
+                            self->failure_ = std::move(kind);
+                },
+                removal);
+            self->next();
+        };
+        std::make_shared<RemoveRun>(ensemble_, std::move(holding), not_after_, std::move(removed))->start();
+    }
+
+private:
+    EnsemblePtr ensemble_;
+    Instant not_after_;
+    std::vector<HoldingPtr> left_;
+    ReplyHandler<WithdrawReply> handler_;
+    std::optional<WithdrawReply> failure_;
+};
+
+void judge_renewal(
+    Ensemble const& ensemble, Holding& holding, Answer const& write, Answer const& read,
+    std::function<void(RenewReply)> const& reply)
+{
+    auto const& answer = is_answered(write.code) ? read : write;
+    if (holding.state == Holding::State::gone || answer.code == ZNONODE) {
+        ensemble.ledger().remove(holding);
+        reply(NotOwner{});
+    } else if (answer.code != ZOK) {
+        reply(reply_of<RenewReply>(ensemble.failure(answer, holding.range->key(holding.index))));
+    } else if (holding.owned(answer)) {
+        Renewed const renewed{holding.session->timeout(), holding.session->proven()};
+        ensemble.ledger().extend(holding, renewed.since + renewed.ttl);
+        reply(renewed);
+    } else {
+        if (!holding.made(answer))
+            ensemble.ledger().remove(holding);
+        reply(NotOwner{});
+    }
+}
+
+} // namespace
+
+void renew(EnsemblePtr const& ensemble, RenewRequest request, ReplyHandler<RenewReply> handler)
+{
+    auto const holding = holding_of(*ensemble, *request.claim);
+    if (holding == nullptr) {
+        post(*ensemble, std::move(handler), RenewReply(NotOwner{}));
+        return;
+    }
+    if (!holding->session->connected()) {
+        post(
+            *ensemble, std::move(handler),
+            RenewReply(NotSent{errc::store_unavailable, ensemble->name() + ": not connected", false}));
+        return;
+    }
+    auto const wanted = [ensemble, claim = request.claim, not_after = request.not_after] {
+        return !claim->ended && ensemble->runtime().now() <= not_after;
+    };
+    holding->session->read_with_next_write(
+        holding->path, wanted,
+        [ensemble, holding, reply = shared(std::move(handler))](Answer const& write, Answer const& read) {
+            judge_renewal(*ensemble, *holding, write, read, reply);
+        });
+}
+
+void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
+{
+    auto holding = holding_of(*ensemble, *request.claim);
+    if (holding == nullptr) {
+        post(*ensemble, std::move(handler), ReleaseReply(NotOwner{}));
+        return;
+    }
+    std::make_shared<RemoveRun>(ensemble, std::move(holding), request.not_after, shared(std::move(handler)))->start();
+}
+
+void withdraw(EnsemblePtr const& ensemble, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
+{
+    auto run = std::make_shared<WithdrawRun>(ensemble, request, std::move(handler));
+    ensemble->runtime().post([run] { run->next(); });
+}
+
+} // namespace tenure::zookeeper

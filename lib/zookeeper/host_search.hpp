@@ -1,0 +1,48 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/runtime.hpp>
+#include <tenure/zookeeper_store.hpp>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::zookeeper
+{
+
+/** Finds the addresses of all servers at once, by Asio: the C client would block for each of them. */
+class HostSearch : public std::enable_shared_from_this<HostSearch>
+{
+public:
+    struct Result {
+        /// `127.0.0.1:2181,::1:2181`, as the C client takes them; empty: nothing was found
+        std::string servers;
+        /// what was not found, and why
+        std::string trouble;
+    };
+    using Handler = std::function<void(Result const&)>;
+
+    HostSearch(std::shared_ptr<Runtime> runtime, std::vector<ZookeeperConfig::Server> servers, Handler handler);
+
+    /** Calls back once, on the strand, never inside this call. */
+    void start();
+    void cancel() noexcept;
+
+private:
+    void found(std::size_t position, std::vector<std::string> addresses, std::string const& trouble);
+
+    std::shared_ptr<Runtime> runtime_;
+    std::vector<ZookeeperConfig::Server> servers_;
+    /// null once called, or cancelled
+    Handler handler_;
+    asio::ip::tcp::resolver resolver_;
+    std::vector<std::vector<std::string>> addresses_;
+    std::string trouble_;
+    std::size_t open_;
+};
+
+} // namespace tenure::zookeeper

@@ -1,0 +1,178 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "ledger.hpp"
+
+#include "failure.hpp"
+#include "node_value.hpp"
+
+#include <zookeeper/zookeeper.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace tenure::zookeeper
+{
+
+using namespace std::chrono_literals;
+
+namespace
+{
+
+/// between two attempts to remove a node that has lapsed
+constexpr auto retry = 250ms;
+
+} // namespace
+
+bool Holding::made(Answer const& read) const
+{
+    return czxid != 0 ? read.node.czxid == czxid : owned(read);
+}
+
+bool Holding::owned(Answer const& read) const
+{
+    return read.node.ephemeral_owner == session_id && (czxid == 0 || read.node.czxid == czxid) &&
+           decode(read.data).owner == owner;
+}
+
+HoldingPtr Ledger::add(SessionPtr session, KeyRangePtr range, std::uint32_t index, std::string path, std::string owner)
+{
+    auto holding = std::make_shared<Holding>();
+    holding->use = session->use();
+    holding->session_id = session->id();
+    holding->deadline = runtime_->now() + session->timeout();
+    holding->session = std::move(session);
+    holding->range = std::move(range);
+    holding->index = index;
+    holding->path = std::move(path);
+    holding->owner = owner;
+    by_owner_.emplace(std::move(owner), holding);
+    arm(holding->deadline);
+    return holding;
+}
+
+void Ledger::begin_creating(Holding& holding)
+{
+    if (!std::exchange(holding.under_way, true))
+        ++creating_[holding.path];
+}
+
+void Ledger::end_creating(Holding& holding)
+{
+    if (!std::exchange(holding.under_way, false))
+        return;
+    if (auto const found = creating_.find(holding.path); found != creating_.end() && --found->second == 0)
+        creating_.erase(found);
+}
+
+void Ledger::remove(Holding& holding)
+{
+    holding.state = Holding::State::gone;
+    holding.use = nullptr;
+    auto const [first, last] = by_owner_.equal_range(holding.owner);
+    for (auto entry = first; entry != last; ++entry)
+        if (entry->second.get() == &holding) {
+            by_owner_.erase(entry);
+            return;
+        }
+}
+
+void Ledger::extend(Holding& holding, Instant deadline)
+{
+    holding.deadline = std::max(holding.deadline, deadline);
+}
+
+void Ledger::session_over(std::int64_t session_id)
+{
+    if (session_id == 0)
+        return;
+    std::erase_if(by_owner_, [session_id](auto const& entry) {
+        auto& holding = *entry.second;
+        if (holding.session_id != session_id)
+            return false;
+        holding.state = Holding::State::gone;
+        holding.use = nullptr;
+        return true;
+    });
+}
+
+std::vector<HoldingPtr> Ledger::of(std::string const& owner, KeyRange const& range) const
+{
+    std::vector<HoldingPtr> found;
+    auto const [first, last] = by_owner_.equal_range(owner);
+    for (auto entry = first; entry != last; ++entry)
+        if (*entry->second->range == range)
+            found.push_back(entry->second);
+    return found;
+}
+
+bool Ledger::any_of(std::int64_t session_id) const noexcept
+{
+    return std::ranges::any_of(
+        by_owner_, [session_id](auto const& entry) { return entry.second->session_id == session_id; });
+}
+
+void Ledger::close() noexcept
+{
+    closed_ = true;
+    runtime_->cancel(std::exchange(timer_, 0));
+    by_owner_.clear();
+    creating_.clear();
+}
+
+void Ledger::arm(Instant when)
+{
+    if (closed_ || (timer_ != 0 && armed_for_ <= when))
+        return;
+    runtime_->cancel(timer_);
+    armed_for_ = when;
+    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
+        if (auto const self = weak.lock()) {
+            self->timer_ = 0;
+            self->look();
+        }
+    });
+}
+
+void Ledger::look()
+{
+    // deadlines move only away, so that a look too many finds nothing to do
+    auto const now = runtime_->now();
+    auto next = Instant::max();
+    std::vector<HoldingPtr> due;
+    for (auto const& [owner, holding] : by_owner_) {
+        if (holding->deadline <= now) {
+            holding->deadline = now + retry;
+            due.push_back(holding);
+        }
+        next = std::min(next, holding->deadline);
+    }
+    for (auto const& holding : due)
+        let_lapse(holding);
+    if (next != Instant::max())
+        arm(next);
+}
+
+void Ledger::let_lapse(HoldingPtr const& holding)
+{
+    if (!holding->session->connected() || holding->under_way)
+        return;
+    // after a write, because what was asked over another connection may have come to this server late
+    holding->session->read_after_write(
+        holding->path, [self = shared_from_this(), holding](Answer const& write, Answer const& read) {
+            if (holding->state == Holding::State::gone || !is_answered(write.code) || !is_answered(read.code))
+                return;
+            if (read.code == ZNONODE || (read.code == ZOK && !holding->made(read))) {
+                self->remove(*holding);
+                return;
+            }
+            if (read.code != ZOK)
+                return;
+            holding->session->ask(
+                {Question::Kind::remove, holding->path, {}, read.node.version}, [self, holding](Answer const& removed) {
+                    if (removed.code == ZOK || removed.code == ZNONODE)
+                        self->remove(*holding);
+                });
+        });
+}
+
+} // namespace tenure::zookeeper

@@ -1,0 +1,98 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "node_names.hpp"
+#include "session.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/runtime.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tenure::zookeeper
+{
+
+/** A node that this process made, or may have made, for one of its owners. A claim's handle. */
+struct Holding : std::enable_shared_from_this<Holding> {
+    enum class State {
+        /// its creation is under way, or nobody knows what became of it
+        asked,
+        held,
+        /// it is gone, or never was
+        gone
+    };
+
+    SessionPtr session;
+    Session::Use use;
+    /// the session that the node belongs to, by the number that the server gave it
+    std::int64_t session_id = 0;
+    KeyRangePtr range;
+    std::uint32_t index = 0;
+    std::string path;
+    std::string owner;
+    State state = State::asked;
+    /// creation is under way just now
+    bool under_way = false;
+    /// of the node; 0 while nobody knows
+    std::int64_t czxid = 0;
+    /// when it lapses unless it is renewed
+    Instant deadline{};
+
+    /** What was read is this node; whatever it holds now, if it is known which one it is. */
+    [[nodiscard]] bool made(Answer const& read) const;
+    /** And it still bears the owner. */
+    [[nodiscard]] bool owned(Answer const& read) const;
+};
+using HoldingPtr = std::shared_ptr<Holding>;
+
+/** All nodes of this process, by owner. Nodes live as long as their session, and that lives as long as the process
+ *  talks to a server; so it is the ledger that removes a node when nobody has renewed it for its ttl. */
+class Ledger : public std::enable_shared_from_this<Ledger>
+{
+public:
+    explicit Ledger(std::shared_ptr<Runtime> runtime)
+        : runtime_(std::move(runtime))
+    {
+    }
+    Ledger(Ledger const&) = delete;
+    Ledger& operator=(Ledger const&) = delete;
+    ~Ledger() = default;
+
+    [[nodiscard]] HoldingPtr
+    add(SessionPtr session, KeyRangePtr range, std::uint32_t index, std::string path, std::string owner);
+    /** It is gone. */
+    void remove(Holding& holding);
+    /** It was granted or renewed: until when it stands. */
+    void extend(Holding& holding, Instant deadline);
+    /** All nodes of the session are gone. */
+    void session_over(std::int64_t session_id);
+
+    /** What bears the owner in the range. */
+    [[nodiscard]] std::vector<HoldingPtr> of(std::string const& owner, KeyRange const& range) const;
+    /** Somebody in this process is creating the node right now. */
+    [[nodiscard]] bool creating(std::string const& path) const { return creating_.contains(path); }
+    void begin_creating(Holding& holding);
+    void end_creating(Holding& holding);
+    /** Nodes that rest on the session. */
+    [[nodiscard]] bool any_of(std::int64_t session_id) const noexcept;
+
+    void close() noexcept;
+
+private:
+    void arm(Instant when);
+    void look();
+    void let_lapse(HoldingPtr const& holding);
+
+    std::shared_ptr<Runtime> runtime_;
+    std::unordered_multimap<std::string, HoldingPtr> by_owner_;
+    std::unordered_map<std::string, int> creating_;
+    Runtime::TimerId timer_ = 0;
+    Instant armed_for_ = Instant::max();
+    bool closed_ = false;
+};
+
+} // namespace tenure::zookeeper

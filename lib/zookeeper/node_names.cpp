@@ -1,0 +1,91 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "node_names.hpp"
+
+#include <charconv>
+#include <system_error>
+
+namespace tenure::zookeeper
+{
+
+namespace
+{
+
+/// the child of a key that does not end with digits
+constexpr std::string_view plain_child = "lock";
+
+[[nodiscard]] bool is_digit(char c) noexcept
+{
+    return c >= '0' && c <= '9';
+}
+
+[[nodiscard]] std::string percent(char c)
+{
+    constexpr char digits[] = "0123456789ABCDEF";
+    auto const byte = static_cast<unsigned char>(c);
+    return {'%', digits[byte >> 4U], digits[byte & 15U]};
+}
+
+} // namespace
+
+std::string escaped(std::string_view text)
+{
+    std::string name;
+    name.reserve(text.size());
+    for (char const c : text)
+        if (c > ' ' && c < '\x7f' && c != '/' && c != '%')
+            name.push_back(c);
+        else
+            name += percent(c);
+    // no key begins with a '%' that no digits follow
+    if (name.empty())
+        return "%";
+    // "." and ".." are no names, and "zookeeper" is the server's own
+    if (name == "." || name == ".." || name == "zookeeper")
+        name = percent(name.front()) + name.substr(1);
+    return name;
+}
+
+std::vector<std::string> ancestors_of(std::string_view path)
+{
+    std::vector<std::string> ancestors;
+    for (auto end = path.find('/', 1); end != std::string_view::npos; end = path.find('/', end + 1))
+        ancestors.emplace_back(path.substr(0, end));
+    return ancestors;
+}
+
+RangeNodes::RangeNodes(std::string const& chroot, KeyRange const& range)
+    : first_(range.first)
+    , count_(range.count)
+    , numbered_(range.numbered)
+{
+    auto cut = range.prefix.size();
+    while (cut > 0 && is_digit(range.prefix[cut - 1]))
+        --cut;
+    parent_ = chroot + "/" + escaped(std::string_view(range.prefix).substr(0, cut));
+    digits_ = range.prefix.substr(cut);
+}
+
+std::string RangeNodes::name(std::uint32_t index) const
+{
+    if (numbered_)
+        return digits_ + std::to_string(first_ + index);
+    return digits_.empty() ? std::string(plain_child) : digits_;
+}
+
+std::optional<std::uint32_t> RangeNodes::index_of(std::string_view name) const
+{
+    if (!numbered_)
+        return name == this->name(0) ? std::optional<std::uint32_t>(0) : std::nullopt;
+    if (!name.starts_with(digits_))
+        return std::nullopt;
+    auto const number = name.substr(digits_.size());
+    std::uint32_t value = 0;
+    auto const [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    bool const canonical = number == "0" || (!number.empty() && number.front() != '0');
+    if (error != std::errc{} || end != number.data() + number.size() || !canonical || value < first_ ||
+        value - first_ >= count_)
+        return std::nullopt;
+    return value - first_;
+}
+
+} // namespace tenure::zookeeper

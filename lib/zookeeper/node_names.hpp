@@ -1,0 +1,47 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/key_range.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenure::zookeeper
+{
+
+/** Where the keys of a range lie: `thread_id_lock:3` is the node `CHROOT/thread_id_lock:/3`, and `nightly` is
+ * `CHROOT/nightly/lock`. A key is cut before the digits that it ends with, whatever range it was asked for by, so that
+ * a key is one node; and all keys of a range have one parent. */
+class RangeNodes
+{
+public:
+    /** @param chroot  empty, or a path without a trailing '/' */
+    RangeNodes(std::string const& chroot, KeyRange const& range);
+
+    [[nodiscard]] std::string const& parent() const noexcept { return parent_; }
+    [[nodiscard]] std::string path(std::uint32_t index) const { return parent_ + "/" + name(index); }
+
+    /** The key that a child of the parent stands for; unset if it is none of this range. */
+    [[nodiscard]] std::optional<std::uint32_t> index_of(std::string_view name) const;
+
+private:
+    [[nodiscard]] std::string name(std::uint32_t index) const;
+
+    std::string parent_;
+    /// what the names of the children begin with: digits, or nothing
+    std::string digits_;
+    std::uint32_t first_;
+    std::uint32_t count_;
+    bool numbered_;
+};
+
+/** A part of a key as a name that ZooKeeper takes: all but printable ASCII without '/' and '%' stands as `%XX`. */
+[[nodiscard]] std::string escaped(std::string_view text);
+
+/** Nodes that must be there before `path` can be: `/a`, `/a/b` for `/a/b/c`. */
+[[nodiscard]] std::vector<std::string> ancestors_of(std::string_view path);
+
+} // namespace tenure::zookeeper

@@ -1,0 +1,146 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "client.hpp"
+#include "host_search.hpp"
+#include "session_life.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/runtime.hpp>
+#include <tenure/zookeeper_store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::zookeeper
+{
+
+/** One session with the ensemble, for the leases of one ttl or for everything else. It is opened when it is first
+ *  needed, opened anew when it has expired, and closed when it was of no use for a while.
+ *
+ *  While it is open it writes something every twelfth of its timeout (a tick at most, see SessionLife): a transaction
+ *  that changes nothing, for all of its leases together.
+ */
+class Session : public ClientListener, public std::enable_shared_from_this<Session>
+{
+public:
+    struct Settings {
+        /// of the store, without secrets
+        std::string name;
+        /// the timeout that is asked for
+        std::chrono::milliseconds timeout{};
+        /// no leases rest on it
+        bool only_looks = false;
+    };
+    /** What became of the session. */
+    enum class Change { connected, disconnected, expired };
+    using ChangeHandler = std::function<void(Session&, Change)>;
+    /** Null: connected. */
+    using ConnectedHandler = std::function<void(NotSent const*)>;
+    /** A write, and what was read right after it. */
+    using ProofHandler = std::function<void(Answer const& write, Answer const& read)>;
+
+    Session(
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings,
+        ChangeHandler on_change);
+    Session(Session const&) = delete;
+    Session& operator=(Session const&) = delete;
+    ~Session() override { close(false); }
+
+    /** Calls back once, never inside this call: when it is connected, or `not_after` has come, or nothing will help. */
+    void when_connected(Instant not_after, ConnectedHandler handler);
+    [[nodiscard]] bool connected() const noexcept { return client_ != nullptr && client_->connected(); }
+
+    /** Asks now. While not connected the answer is ZINVALIDSTATE. */
+    void ask(Question question, AnswerHandler handler);
+    /** Reads a node after everything that was written before now, by anybody. */
+    void read_after_write(std::string const& path, ProofHandler handler);
+    /** The same with the next of the regular writes: now, unless the last one was too short a while ago. `wanted` is
+     * looked at right before it leaves; false: both answers are ZINVALIDSTATE. */
+    void read_with_next_write(std::string path, std::function<bool()> wanted, ProofHandler handler);
+
+    /** Whatever uses it holds one of these; nobody does: it closes after a while. */
+    using Use = std::shared_ptr<void>;
+    [[nodiscard]] Use use();
+
+    /** The timeout that the server granted; what was asked for while there is no session. */
+    [[nodiscard]] std::chrono::milliseconds timeout() const;
+    /** Names the session; 0: none yet. */
+    [[nodiscard]] std::int64_t id() const { return id_; }
+    /** From when the timeout surely counts. */
+    [[nodiscard]] Instant proven() const noexcept { return life_.proven(); }
+    /** Children of which node have changed; of `Question::watch` only. */
+    void on_children_changed(std::function<void(std::string const&)> handler)
+    {
+        children_changed_ = std::move(handler);
+    }
+
+    /** @param end_session  tell the server, so that all nodes of the session go */
+    void close(bool end_session) noexcept;
+
+private:
+    struct Waiting {
+        Instant not_after;
+        ConnectedHandler handler;
+    };
+    struct Reading {
+        std::string path;
+        std::function<bool()> wanted;
+        ProofHandler handler;
+    };
+
+    void on_session_event(SessionEvent const& event) override;
+    void open();
+    void resolved(HostSearch::Result const& found);
+    void connected_now();
+    void over(Change change);
+    void fail_waiting(NotSent const& why);
+    void fail_readings();
+    void answer_waiting();
+    void look_at_waiting();
+    void note(Question::Kind kind, Answer const& answer);
+    void write_regularly();
+    void arm_regular_write();
+    void idle_check();
+    [[nodiscard]] bool wanted() const noexcept;
+    [[nodiscard]] NotSent why_not_connected() const;
+    [[nodiscard]] Clock::duration period() const;
+    [[nodiscard]] std::string const& root() const;
+
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<ZookeeperConfig const> config_;
+    Settings settings_;
+    ChangeHandler on_change_;
+    std::function<void(std::string const&)> children_changed_;
+    /// null: not open
+    std::shared_ptr<Client> client_;
+    std::shared_ptr<HostSearch> search_;
+    /// what the search found last
+    std::string servers_;
+    std::string search_trouble_;
+    /// in the present client
+    std::int64_t id_ = 0;
+    bool online_ = false;
+    bool closed_ = false;
+    SessionLife life_;
+    std::vector<Waiting> waiting_;
+    Runtime::TimerId waiting_timer_ = 0;
+    /// of read_with_next_write
+    std::vector<Reading> readings_;
+    Instant last_regular_write_ = Instant::min();
+    bool writing_ = false;
+    Runtime::TimerId write_timer_ = 0;
+    /// counts its users by its own use count
+    std::shared_ptr<int> users_ = std::make_shared<int>(0);
+    Instant last_used_{};
+    Runtime::TimerId idle_timer_ = 0;
+    bool told_other_timeout_ = false;
+};
+
+using SessionPtr = std::shared_ptr<Session>;
+
+} // namespace tenure::zookeeper

@@ -1,0 +1,57 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/clock.hpp>
+
+#include <deque>
+#include <optional>
+
+namespace tenure::zookeeper
+{
+
+/** From when the timeout of a session surely counts at the leader, which is the only one who expires sessions.
+ *
+ *  A server that the client talks to tells the leader only with its next answer to the leader's pings, half a tick
+ * later, that the session was heard of; and a server that was cut off from the leader answers pings and reads for as
+ * long as it has not noticed. A write that was answered went through the leader and a majority. So a write proves
+ * what was written and answered a whole tick before it, and not itself. Pure: no I/O, no clock of its own.
+ */
+class SessionLife
+{
+public:
+    explicit SessionLife(Clock::duration tick) noexcept
+        : tick_(tick)
+    {
+    }
+
+    /** A new session was granted, which takes a majority. @param asked  before the request was sent */
+    void created(Instant asked);
+
+    /** A connection of the session was made anew. The server asked the leader, but nobody knows whether that still was
+     * the leader: the first write that is answered on this connection tells. @param asked  before the request was sent
+     */
+    void reopened(Instant asked) noexcept { reopened_ = asked; }
+
+    void disconnected() noexcept;
+
+    /** A write was answered, with success or not. @param sent  before it was sent  @param answered  afterwards */
+    void wrote(Instant sent, Instant answered);
+
+    /** The session lives at least until its timeout after this instant. */
+    [[nodiscard]] Instant proven() const noexcept { return proven_; }
+
+private:
+    struct Write {
+        Instant sent;
+        Instant answered;
+    };
+
+    Clock::duration tick_;
+    Instant proven_ = Instant::min();
+    /// the present connection, while no write of it was answered
+    std::optional<Instant> reopened_;
+    /// answered, and not old enough to be proven yet
+    std::deque<Write> recent_;
+};
+
+} // namespace tenure::zookeeper

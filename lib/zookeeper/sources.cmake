@@ -1,0 +1,36 @@
+# Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+# Relative to lib/; one source to a line, sorted. The config is checked in every build.
+target_sources(
+  tenure
+  PRIVATE
+    zookeeper/config_from_url.cpp
+    zookeeper/config_rules.cpp
+    zookeeper_store.cpp
+)
+
+if(TENURE_ZOOKEEPER)
+  target_sources(
+    tenure
+    PRIVATE
+      zookeeper/backend.cpp
+      zookeeper/claim.cpp
+      zookeeper/client.cpp
+      zookeeper/client_handle.cpp
+      zookeeper/ensemble.cpp
+      zookeeper/examine.cpp
+      zookeeper/failure.cpp
+      zookeeper/findings.cpp
+      zookeeper/hold.cpp
+      zookeeper/host_search.cpp
+      zookeeper/ledger.cpp
+      zookeeper/look.cpp
+      zookeeper/node_names.cpp
+      zookeeper/node_value.cpp
+      zookeeper/session.cpp
+      zookeeper/session_life.cpp
+      zookeeper/watches.cpp
+  )
+  set_source_files_properties(zookeeper_store.cpp PROPERTIES COMPILE_DEFINITIONS TENURE_HAS_ZOOKEEPER=1)
+  # The whole library sees the C client's header through one target, and hands it on to those who link it statically.
+  target_link_libraries(tenure PRIVATE ZooKeeper::st)
+endif()

@@ -1,0 +1,100 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "harness/child_process.hpp"
+#include "harness/scratch_directory.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenure::test
+{
+
+struct ZookeeperOptions {
+    std::chrono::milliseconds tick{100};
+    std::chrono::milliseconds shortest_session{200};
+    std::chrono::milliseconds longest_session{60'000};
+    /// how many ticks a follower may be behind, or silent, before the leader is given up, or gives it up
+    int sync_ticks = 20;
+    /// further lines of its configuration
+    std::vector<std::string> config = {};
+    /// for the Java machine: `-Dzookeeper.enforce.auth.enabled=true`
+    std::vector<std::string> java = {};
+};
+
+/** A real ZooKeeper server, alone or a member of an ensemble, on free loopback ports, with a directory of its own. Both
+ * end with the object. */
+class ZookeeperServer
+{
+public:
+    struct Member {
+        std::uint16_t client_port = 0;
+        std::uint16_t follower_port = 0;
+        std::uint16_t election_port = 0;
+    };
+
+    explicit ZookeeperServer(ZookeeperOptions options = {});
+    /** Member `number` (from 0) of an ensemble; `start` begins it. */
+    ZookeeperServer(ZookeeperOptions options, std::vector<Member> const& members, std::size_t number);
+    ZookeeperServer(ZookeeperServer const&) = delete;
+    ZookeeperServer& operator=(ZookeeperServer const&) = delete;
+    ~ZookeeperServer() = default;
+
+    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+    [[nodiscard]] pid_t pid() const noexcept { return process_->pid(); }
+    [[nodiscard]] bool alive() const noexcept { return process_.has_value(); }
+    /** `zookeeper://127.0.0.1:PORT?tick=...`, with the ttl limits that it has. */
+    [[nodiscard]] std::string url() const;
+
+    /** "standalone", "leader", "follower"; empty while it serves nobody. */
+    [[nodiscard]] std::string mode() const;
+    /** SIGSTOP: it answers nothing, connections stay open. */
+    void pause() { process_->pause(); }
+    void resume() { process_->resume(); }
+    /** SIGKILL. */
+    void kill();
+    /** Starts it again after `kill`, with the data that it had; returns at once. */
+    void start();
+    /** @throws std::runtime_error if it does not serve within a minute */
+    void wait_until_serving();
+    [[nodiscard]] std::string log() const;
+
+private:
+    void write_configuration(std::vector<Member> const& members, std::size_t number) const;
+
+    ZookeeperOptions options_;
+    /// outlives the process
+    ScratchDirectory directory_;
+    std::uint16_t port_ = 0;
+    /// unset while killed
+    std::optional<ChildProcess> process_;
+};
+
+/** Servers that elect a leader. */
+class ZookeeperEnsemble
+{
+public:
+    explicit ZookeeperEnsemble(std::size_t size = 3, ZookeeperOptions const& options = {});
+
+    /** `zookeeper://127.0.0.1:PORT,...?tick=...` */
+    [[nodiscard]] std::string url() const;
+    [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
+    [[nodiscard]] ZookeeperServer& server(std::size_t index) { return *servers_.at(index); }
+    /** The living server that says that it leads; unset if none does. */
+    [[nodiscard]] std::optional<std::size_t> leader() const;
+    /** @throws std::runtime_error if not all living servers serve within a minute */
+    void wait_until_whole();
+
+private:
+    std::vector<std::unique_ptr<ZookeeperServer>> servers_;
+};
+
+/** Skips the running test when this machine has no ZooKeeper or no Java. */
+void require_zookeeper();
+
+} // namespace tenure::test

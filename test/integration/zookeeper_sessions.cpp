@@ -1,0 +1,322 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// One ZooKeeper server: what becomes of leases when a session ends, when the server is away, and when it does not let
+// us in; and what a user reads then.
+#include "harness/eventually.hpp"
+#include "harness/fault_proxy.hpp"
+#include "harness/zookeeper_client.hpp"
+#include "harness/zookeeper_server.hpp"
+#include "integration/live_backend.hpp"
+#include "integration/running_store.hpp"
+
+#include "url.hpp"
+#include "zookeeper/backend.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+using namespace tenure;
+using namespace tenure::test;
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+
+namespace
+{
+
+/// ten ticks of the servers here
+constexpr auto ttl = 1000ms;
+
+[[nodiscard]] ZookeeperServer& server()
+{
+    require_zookeeper();
+    static ZookeeperServer one;
+    return one;
+}
+
+/** A backend alone; its connection passes through the proxy. */
+struct Line {
+    FaultProxy proxy{server().port()};
+    LiveBackend client{[this](std::shared_ptr<Runtime> runtime) {
+        auto const& url = server().url();
+        auto config = zookeeper_config_from(parse_url(url));
+        config.servers[0].port = proxy.port();
+        return zookeeper::make_backend(std::move(runtime), config);
+    }};
+
+    [[nodiscard]] ClaimReply claim(KeyRangePtr const& range, std::string const& who)
+    {
+        return client.claim({range, who, ttl, client.now() + 10s, true, std::nullopt});
+    }
+    [[nodiscard]] ClaimPtr take(KeyRangePtr const& range, std::string const& who)
+    {
+        auto const granted = expect<Granted>(claim(range, who));
+        auto claim = std::make_shared<Claim>();
+        claim->range = range;
+        claim->owner = who;
+        claim->index = granted.index;
+        claim->fencing_token = granted.fencing_token;
+        claim->handle = granted.handle;
+        return claim;
+    }
+};
+
+[[nodiscard]] std::string through(FaultProxy const& proxy)
+{
+    auto url = server().url();
+    auto const port = std::to_string(server().port());
+    return url.replace(url.find(port), port.size(), std::to_string(proxy.port()));
+}
+
+/** The parent of a lock's node, gone with what is below it. */
+void remove_tree(ZookeeperClient& person, std::string const& path)
+{
+    for (auto const& child : person.children(path))
+        person.remove(path + "/" + child);
+    person.remove(path);
+}
+
+} // namespace
+
+TEST_CASE("a session that has expired is a proven loss of its leases, and the next claim opens another", "[zookeeper]")
+{
+    Line line;
+    ZookeeperClient person{server().port()};
+    auto const range = named_key("expiry:a");
+    auto const claim = line.take(range, owner(1));
+    auto const before = person.get("/expiry:a/lock");
+    REQUIRE(before);
+    line.proxy.refuse(true);
+    line.proxy.reset_connections();
+    // nothing is said about the lease while nobody knows
+    line.client.run_until([&] { return !std::holds_alternative<Renewed>(line.client.renew(claim, ttl)); });
+    expect<NotSent>(line.client.renew(claim, ttl));
+    REQUIRE(eventually([&] { return !person.get("/expiry:a/lock"); }, 5s));
+    expect<NotSent>(line.client.renew(claim, ttl));
+    line.proxy.refuse(false);
+    line.client.run_until([&] { return std::holds_alternative<NotOwner>(line.client.renew(claim, ttl)); });
+    auto const again = expect<Granted>(line.claim(range, owner(2)));
+    CHECK(again.fencing_token > claim->fencing_token);
+    expect<NotOwner>(line.client.release(claim));
+    auto const after = person.get("/expiry:a/lock");
+    REQUIRE(after);
+    CHECK(after->ephemeral_owner != before->ephemeral_owner);
+}
+
+TEST_CASE("a lease outlives connections that break, and its validity does not grow meanwhile", "[zookeeper]")
+{
+    FaultProxy proxy{server().port()};
+    RunningStore store{through(proxy)};
+    auto lease = RunningStore::acquire(store.lock("breaks", ttl));
+    auto const end = lease.valid_until() + 4 * ttl;
+    int breaks = 0;
+    while (Clock::now() < end) {
+        proxy.reset_connections();
+        ++breaks;
+        auto const valid = lease.valid_until();
+        REQUIRE(eventually([&] { return lease.valid_until() > valid; }, 2s));
+        CHECK(lease.valid_until() < Clock::now() + ttl);
+    }
+    CHECK(breaks >= 3);
+    CHECK_FALSE(lease.token().cancelled());
+    CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
+}
+
+TEST_CASE(
+    "a server that is away for less than the validity costs nothing, and for longer the token fires in time",
+    "[zookeeper]")
+{
+    RunningStore store{server().url()};
+    auto lease = RunningStore::acquire(store.lock("pauses", 3s));
+    server().pause();
+    CHECK_FALSE(FiredAt{lease.token()}.wait(700ms));
+    server().resume();
+    auto const valid = lease.valid_until();
+    REQUIRE(eventually([&] { return lease.valid_until() > valid + 1s; }, 5s));
+    FiredAt fired{lease.token()};
+    server().pause();
+    auto const at = fired.wait(5s);
+    server().resume();
+    REQUIRE(at);
+    CHECK(*at < nanoseconds(lease.valid_until()));
+    CHECK(lease.token().reason() == LossReason::expired);
+}
+
+TEST_CASE("a node that somebody deletes or replaces is a loss that the token tells of at once", "[zookeeper]")
+{
+    RunningStore store{server().url()};
+    ZookeeperClient person{server().port()};
+    auto deleted = RunningStore::acquire(store.lock("deleted", 3s));
+    auto replaced = RunningStore::acquire(store.lock("replaced", 3s));
+    FiredAt told_deleted{deleted.token()};
+    FiredAt told_replaced{replaced.token()};
+    REQUIRE(person.remove("/deleted/lock"));
+    REQUIRE(person.set("/replaced/lock", "a thief\n"));
+    // at the next renewal
+    REQUIRE(told_deleted.wait(2s));
+    REQUIRE(told_replaced.wait(2s));
+    CHECK(deleted.token().reason() == LossReason::lost);
+    CHECK(replaced.token().reason() == LossReason::lost);
+    CHECK(RunningStore::release(deleted) == ReleaseOutcome::was_lost);
+    CHECK(RunningStore::release(replaced) == ReleaseOutcome::was_lost);
+    CHECK(person.get("/replaced/lock").value().data == "a thief\n");
+    // and it is the process that made the node which removes it, when the old validity is over
+    CHECK(eventually([&] { return !person.get("/replaced/lock"); }, 6s));
+}
+
+TEST_CASE("leases of different ttls are in sessions of their own, and those of one ttl share theirs", "[zookeeper]")
+{
+    RunningStore store{server().url()};
+    ZookeeperClient person{server().port()};
+    auto const first = RunningStore::acquire(store.lock("share1:", 2s));
+    auto const second = RunningStore::acquire(store.lock("share2:", 2s));
+    auto const third = RunningStore::acquire(store.lock("share3:", 4s));
+    auto const session = [&](std::string const& path) { return person.get(path).value().ephemeral_owner; };
+    CHECK(session("/share1:/lock") == session("/share2:/lock"));
+    CHECK(session("/share1:/lock") != session("/share3:/lock"));
+}
+
+TEST_CASE("a waiter takes over as soon as a key is released, also after its parent was removed", "[zookeeper]")
+{
+    RunningStore store{server().url()};
+    RunningStore other{server().url()};
+    ZookeeperClient person{server().port()};
+    auto lease = RunningStore::acquire(store.lock("handover", 10s));
+    auto const waiter = other.lock("handover", 10s);
+    auto waiting = waiter.async_acquire({.wait = 20s}, as_future);
+    REQUIRE(waiting.wait_for(1s) == std::future_status::timeout);
+    SECTION("by a release")
+    {
+        REQUIRE(RunningStore::release(lease) == ReleaseOutcome::released);
+    }
+    SECTION("by somebody who removed it all")
+    {
+        remove_tree(person, "/handover");
+    }
+    REQUIRE(waiting.wait_for(2s) == std::future_status::ready);
+    auto [error, taken] = waiting.get();
+    CHECK_FALSE(error);
+    CHECK(person.get("/handover/lock"));
+}
+
+TEST_CASE("keys of all kinds become nodes below the chroot", "[zookeeper]")
+{
+    auto const url = server().url();
+    RunningStore store{url.substr(0, url.find('?')) + "/deep/chroot" + url.substr(url.find('?'))};
+    ZookeeperClient person{server().port()};
+    auto const odd = RunningStore::acquire(store.lock("a/b c%\xc3\xa4", ttl));
+    auto const number = RunningStore::acquire(store.lock("42", ttl));
+    CHECK(person.get("/deep/chroot/a%2Fb%20c%25%C3%A4/lock"));
+    CHECK(person.get("/deep/chroot/%/42"));
+    CHECK(person.get("/deep/chroot").value().ephemeral_owner == 0);
+}
+
+TEST_CASE("a ttl beyond the limits is refused at once, and one that the server changes is told", "[zookeeper]")
+{
+    {
+        RunningStore store{server().url()};
+        CHECK_THROWS_WITH(store.lock("long", 2min), ContainsSubstring("this store allows 200 ms to 60000 ms"));
+        CHECK_THROWS_WITH(store.lock("short", 150ms), ContainsSubstring("this store allows 200 ms to 60000 ms"));
+    }
+    auto url = server().url();
+    url.replace(url.find("longest_ttl=60000"), 17, "longest_ttl=90000");
+    RunningStore store{url};
+    auto const lease = RunningStore::acquire(store.lock("clamped", 80s));
+    CHECK(lease.valid_until() - Clock::now() < 60s);
+    CHECK(lease.valid_until() - Clock::now() > 50s);
+    CHECK_THAT(store.log(), ContainsSubstring("asked for a ttl of 80000 ms, and the server grants 60000 ms"));
+}
+
+TEST_CASE("nodes of a login belong to it alone; another one is told what is missing", "[zookeeper]")
+{
+    auto url = server().url();
+    auto const with_login = [&](std::string const& login) { return "zookeeper://" + login + "@" + url.substr(12); };
+    ZookeeperClient person{server().port()};
+    RunningStore store{with_login("worker:very-secret")};
+    auto lease = RunningStore::acquire(store.lock("private", 2s));
+    CHECK_THROWS_WITH(person.get("/private/lock"), ContainsSubstring("-102"));
+    CHECK_FALSE(FiredAt{lease.token()}.wait(2500ms));
+
+    for (auto const& login : {"worker:wrong-secret", "other:very-secret"}) {
+        RunningStore stranger{with_login(login)};
+        // its own keys are its own affair
+        auto const own = stranger.lock(std::string("of ") + login, 2s);
+        CHECK(RunningStore::acquire_error(own, {.wait = 5s}) == error_code());
+        CHECK(RunningStore::acquire_error(stranger.lock("private", 2s), {.wait = 5s}) == errc::permission_denied);
+        auto const user = std::string(login).substr(0, std::string(login).find(':'));
+        CHECK_THAT(
+            stranger.store().diagnostics().last_detail,
+            ContainsSubstring("private: NOAUTH: ") && ContainsSubstring("as the digest user '" + user + "'"));
+        CHECK(stranger.log().find("secret") == std::string::npos);
+        CHECK(stranger.store().diagnostics().last_detail.find("secret") == std::string::npos);
+    }
+    RunningStore nobody{url};
+    CHECK(RunningStore::acquire_error(nobody.lock("private", 2s), {.wait = 5s}) == errc::permission_denied);
+    CHECK_THAT(nobody.store().diagnostics().last_detail, ContainsSubstring("without a login"));
+    CHECK(store.log().find("secret") == std::string::npos);
+    CHECK(store.store().describe().find("worker") == std::string::npos);
+    CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
+}
+
+TEST_CASE("a server that nobody can reach is told by name, and with the system's words", "[zookeeper]")
+{
+    require_zookeeper();
+    RunningStore store{"zookeeper://127.0.0.1:1/app"};
+    CHECK(RunningStore::acquire_error(store.lock("key", 5s), {.wait = 1s}) == errc::store_unavailable);
+    CHECK_THAT(
+        store.store().diagnostics().last_detail,
+        ContainsSubstring("zookeeper://127.0.0.1:1/app: not connected: ") && ContainsSubstring("refused"));
+    RunningStore nameless{"zookeeper://no-such-host.invalid/app"};
+    CHECK(RunningStore::acquire_error(nameless.lock("key", 5s), {.wait = 1s}) == errc::store_unavailable);
+    CHECK_THAT(nameless.store().diagnostics().last_detail, ContainsSubstring("cannot resolve no-such-host.invalid"));
+}
+
+TEST_CASE("the doctor sees limits, tick and permissions of ZooKeeper", "[zookeeper]")
+{
+    RunningStore store{server().url()};
+    auto const [error, findings] = soon(store.store().async_examine(ttl, as_future));
+    CHECK_FALSE(error);
+    auto const of = [&](std::string const& subject) {
+        for (auto const& finding : findings)
+            if (finding.subject == subject)
+                return finding;
+        return Finding{Finding::Severity::error, subject, "not looked at", ""};
+    };
+    CHECK(of("session timeouts").observed == "the server grants 200 ms to 60000 ms");
+    CHECK(of("tick").severity == Finding::Severity::ok);
+    CHECK(of("permissions").severity == Finding::Severity::ok);
+    CHECK(of("access").severity == Finding::Severity::warning);
+    CHECK(of("writes").observed.starts_with("a write takes"));
+    auto url = server().url();
+    url.replace(url.find("tick=100ms"), 10, "tick=50ms");
+    RunningStore wrong{url};
+    auto const [nothing, others] = soon(wrong.store().async_examine(ttl, as_future));
+    for (auto const& finding : others)
+        if (finding.subject == "tick")
+            CHECK_THAT(finding.advice, ContainsSubstring("?tick=100ms"));
+}
+
+TEST_CASE("a store that is let go of ends its session, and its nodes go with it at once", "[zookeeper]")
+{
+    ZookeeperClient person{server().port()};
+    auto const sessions = [] {
+        auto const words = zookeeper_word(server().port(), "dump");
+        return words.substr(0, words.find("ephemeral"));
+    };
+    {
+        RunningStore store{server().url()};
+        auto lease = RunningStore::acquire(store.lock("leaving", 30s));
+        auto const session = person.get("/leaving/lock").value().ephemeral_owner;
+        REQUIRE(session != 0);
+        RunningStore::release(lease);
+    }
+    CHECK_FALSE(person.get("/leaving/lock"));
+    // 30 s is the timeout of that session: only its end was told
+    CHECK(
+        eventually([&] { return zookeeper_word(server().port(), "cons").find("to=30000") == std::string::npos; }, 2s));
+    CHECK_FALSE(sessions().empty());
+}
