@@ -125,7 +125,7 @@ TEST_CASE("no error shows any part of a password", "[url]")
     CHECK(message.find("hush") == std::string::npos);
 }
 
-TEST_CASE("schemes that are planned are told from schemes that nobody knows", "[url]")
+TEST_CASE("a scheme that nobody knows is refused with those that there are", "[url]")
 {
     CHECK_THAT(error_of("http://host"), ContainsSubstring("must be memory://"));
     CHECK_NOTHROW(tenure::check_scheme(tenure::parse_url("memory://")));
