@@ -159,14 +159,15 @@ make_node_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, S
 {
     check_config(config);
     auto name = describe(config);
-    ConnectionFactory connect = [runtime, config, streams, name](std::string_view purpose) {
+    BackendSettings settings{name, config.username, config.replicas, precautions_of(config)};
+    settings.connect_to = connect_to_replicas(runtime, config, streams);
+    ConnectionFactory connect = [runtime, config, streams = std::move(streams),
+                                 name = std::move(name)](std::string_view purpose) {
         ConnectionOptions options;
         options.name = purpose.empty() ? name : name + " (" + std::string(purpose) + ")";
         options.learns_run_id = config.delay_after_failover && purpose != hints_purpose;
         return make_connection(runtime, config, streams, std::move(options));
     };
-    BackendSettings settings{std::move(name), config.username, config.replicas, precautions_of(config)};
-    settings.connect_to = connect_to_replicas(runtime, config, streams);
     return std::make_shared<RedisBackend>(std::move(runtime), connect, std::move(settings));
 }
 

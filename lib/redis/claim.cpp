@@ -125,7 +125,9 @@ private:
         auto const first = part_ ? part_->first : page_ * max_keys_per_call;
         auto const keys = part_ ? part_->count : std::min(max_keys_per_call, request_.range->count - first);
         auto const reply = read_page_reply(outcome.reply, keys, request_.fencing && !only_survey_);
-        if (!reply || (only_survey_ && !std::holds_alternative<PageHeld>(*reply))) {
+        bool const may_be_closed = node_->delays_after_failover() && !searching_;
+        if (!reply || (only_survey_ && !std::holds_alternative<PageHeld>(*reply)) ||
+            (!may_be_closed && std::holds_alternative<PageClosed>(*reply))) {
             finish(nonsense(*node_, request_.range->describe()));
             return;
         }

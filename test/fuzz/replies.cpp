@@ -2,6 +2,7 @@
 // What the library makes of replies: of its scripts, to its login, and of errors. The first byte says how many keys
 // were asked for; the rest is what the server sent. Whatever it is: no crash, and nothing is believed that cannot be.
 #include "redis/claim_reply.hpp"
+#include "redis/clock_reading.hpp"
 #include "redis/connection_handshake.hpp"
 #include "redis/flags_reply.hpp"
 #include "redis/inspect_reply.hpp"
@@ -45,6 +46,8 @@ void read_claim(Value const& value, std::uint32_t keys)
         if (auto const* const grant = std::get_if<redis::PageGrant>(&*reply)) {
             demand(grant->index < keys);
             demand((grant->token != 0) == fencing);
+        } else if (auto const* const closed = std::get_if<redis::PageClosed>(&*reply)) {
+            demand(closed->opens_in.count() > 0);
         } else {
             auto const& held = std::get<redis::PageHeld>(*reply);
             demand(!held.earliest_expiry || held.earliest_expiry->count() >= 0);
@@ -62,6 +65,13 @@ void read_keys(Value const& value, std::uint32_t keys)
     std::vector<tenure::KeyState> states(1);
     bool const understood = redis::read_key_states(value, keys, states);
     demand(states.size() == (understood ? std::size_t{1} + keys : 1));
+}
+
+void read_clock(Value const& value)
+{
+    tenure::Instant const asked{std::chrono::seconds{5}};
+    if (auto const reading = redis::read_time(value, asked, asked + std::chrono::milliseconds{4}))
+        demand(reading->uncertainty == std::chrono::milliseconds{2} && reading->offset.count() > -10'000'000'000);
 }
 
 void read_error(Value const& value)
@@ -94,7 +104,11 @@ void read_sentinel(Value const& value, Value const& before)
 class Login
 {
 public:
-    Login() { handshake_.start(); }
+    explicit Login(bool learns_run_id)
+        : handshake_(config(), false, learns_run_id)
+    {
+        handshake_.start();
+    }
 
     void read(Value const& value)
     {
@@ -108,6 +122,8 @@ public:
         case redis::Handshake::Progress::done:
             demand(!value.is_error() || handshake_.server().protocol == 2);
             demand(is_harmless(handshake_.server().server) && is_harmless(handshake_.server().version));
+            demand(handshake_.server().run_id.empty() || handshake_.server().run_id.size() == 40);
+            demand(is_harmless(handshake_.server().run_id));
             break;
         case redis::Handshake::Progress::refused:
             demand(bool(handshake_.refusal().error));
@@ -126,7 +142,7 @@ private:
         config.database = 3;
         return config;
     }
-    redis::Handshake handshake_{config()};
+    redis::Handshake handshake_;
     bool over_ = false;
 };
 
@@ -139,7 +155,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     std::uint32_t const keys = 1U + data[0] % 9U;
     Parser parser;
     parser.feed({reinterpret_cast<char const*>(data) + 1, size - 1});
-    Login login;
+    Login login{false};
+    Login curious_login{true};
     Value value;
     Value before;
     while (parser.next(value) == Parser::Status::complete) {
@@ -147,6 +164,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
         read_keys(value, keys);
         read_error(value);
         login.read(value);
+        curious_login.read(value);
+        read_clock(value);
         read_sentinel(value, before);
         before = std::exchange(value, Value());
     }

@@ -169,6 +169,15 @@ TEST_CASE("an answer about closed claims that makes no sense is not believed", "
     CHECK(setting.connection().distrusted);
 }
 
+TEST_CASE("claims that are closed where nobody asked for a delay make no sense", "[redis][precautions]")
+{
+    Setting setting({});
+    auto const reply = setting.claim(numbered_keys("p", 2));
+    setting.answer(closed_for(500));
+    CHECK(std::holds_alternative<Unknown>(reply->value()));
+    CHECK(setting.connection().distrusted);
+}
+
 TEST_CASE("with cool-down the server keeps keys twice as long as the lease may rely on", "[redis][precautions]")
 {
     Setting setting({.cool_down = true});
