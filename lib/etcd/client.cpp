@@ -213,10 +213,15 @@ void Client::open_one()
     auto const deadline = connect_deadline();
     links_.push_back({connection, endpoint_, turns_, deadline});
     Connection::Events events;
-    events.ready = [weak = weak_from_this()] {
+    events.ready = [weak = weak_from_this(), raw = connection.get(), turn = turns_] {
         auto const self = weak.lock();
         if (!self)
             return;
+        if (turn != self->turns_) {
+            // what it was kept for has been answered
+            self->forget(raw);
+            return;
+        }
         if (!std::exchange(self->reached_, true) && self->reachable_)
             self->runtime_->post([weak] {
                 if (auto const alive = weak.lock(); alive && alive->reachable_)
@@ -295,6 +300,16 @@ void Client::lost(Connection const* connection, net::StreamError const& error)
         }
     }
     pump_soon();
+}
+
+void Client::forget(Connection const* connection)
+{
+    auto const found = std::ranges::find(links_, connection, [](Link const& link) { return link.connection.get(); });
+    if (found == links_.end())
+        return;
+    auto const gone = found->connection;
+    links_.erase(found);
+    gone->close();
 }
 
 void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)

@@ -85,6 +85,7 @@ private:
     void open_one();
     void dispatch(Connection& connection, Pending pending);
     void lost(Connection const* connection, net::StreamError const& error);
+    void forget(Connection const* connection);
     void connect_failed(std::size_t endpoint, net::StreamError const& error);
     void turn_away(std::uint64_t from, bool keep_busy);
     void look_for_silence();

@@ -49,7 +49,8 @@ class Scene
 {
 public:
     Scene(Options const& options, Scheme const& scheme)
-        : store_(scheme.open(arena_))
+        : arena_{.ttl = scheme.ttl}
+        , store_(scheme.open(arena_))
         , auditor_(test::Auditor::create(directory_.file("audit"), arena_.cells()))
         , register_(
               std::string{programs} + "fenced_register", directory_.file("register"), directory_.file("stale-writes"))

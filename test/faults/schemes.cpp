@@ -1,10 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "cluster_under_attack.hpp"
+#include "etcd_under_attack.hpp"
 #include "redis_under_attack.hpp"
 #include "redlock_under_attack.hpp"
 #include "sentinel_under_attack.hpp"
 #include "store_under_attack.hpp"
 
+#include "harness/child_process.hpp"
 #include "harness/redis_server.hpp"
 
 namespace tenure::faults
@@ -17,6 +19,13 @@ std::string without_redis()
 {
     return test::redis_server_program().empty()
                ? std::string{"no redis-server in PATH, and TENURE_REDIS_SERVER names none"}
+               : std::string{};
+}
+
+std::string without_etcd()
+{
+    return test::find_program("etcd").empty() || test::find_program("etcdctl").empty()
+               ? std::string{"no etcd or no etcdctl in PATH"}
                : std::string{};
 }
 
@@ -35,6 +44,7 @@ std::vector<Scheme> const& schemes()
         {"redis+sentinel", without_redis, open<SentinelUnderAttack>},
         {"redis+cluster", without_redis, open<ClusterUnderAttack>},
         {"redlock", without_redis, open<RedlockUnderAttack>},
+        {"etcd", without_etcd, open<EtcdUnderAttack>, std::chrono::seconds{4}},
     };
     return all;
 }

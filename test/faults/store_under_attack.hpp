@@ -4,6 +4,7 @@
 #include "attack.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,6 +25,8 @@ struct KeyLook {
     bool endless = false;
     /// the earliest instant at which the store frees it, in ns of CLOCK_BOOTTIME
     std::int64_t expiry = 0;
+    /// false: it was not asked for this time
+    bool expiry_known = true;
     /// the last one that was granted for the key, 0 if none is known
     std::uint64_t fencing_token = 0;
     /// where several servers hold the key, what each of them knows: the token that its holder has is known to one at
@@ -72,6 +75,8 @@ struct Scheme {
     /// why it cannot run on this machine; empty if it can
     std::string (*missing)();
     std::unique_ptr<StoreUnderAttack> (*open)(Arena const& arena);
+    /// G of its runs: what the store can grant, and outlives what must cost no lease
+    std::chrono::milliseconds ttl = Arena{}.ttl;
 };
 [[nodiscard]] std::vector<Scheme> const& schemes();
 

@@ -83,7 +83,7 @@ void Watcher::look()
             continue;
         }
         auto const left = key.expiry - boottime_ns();
-        if (key.held && !key.foreign && left > arena_.ttl_ns() + clock_slack &&
+        if (key.held && !key.foreign && key.expiry_known && left > arena_.ttl_ns() + clock_slack &&
             store_.expiry_delay(began - 2 * arena_.ttl_ns()) == 0)
             complain(
                 memory_[cell].complained_endless, key.fencing_token, "S13",
@@ -102,6 +102,8 @@ void Watcher::compare(
     if (key.held && !key.foreign && key.bears(token)) {
         // several servers are not looked at in one step: one that has left may be half released
         if (!stayed)
+            return;
+        if (!key.expiry_known)
             return;
         ++figures_.compared;
         // Read before the store was asked, whose expiry only grows while one holder has the key.

@@ -20,11 +20,12 @@ namespace
 class Socket
 {
 public:
-    explicit Socket(std::uint16_t port)
+    Socket(std::uint16_t port, std::chrono::milliseconds limit_of_reply)
         : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
     {
         timeval limit{};
-        limit.tv_sec = 10;
+        limit.tv_sec = limit_of_reply.count() / 1000;
+        limit.tv_usec = limit_of_reply.count() % 1000 * 1000;
         ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
         sockaddr_in address{};
         address.sin_family = AF_INET;
@@ -67,9 +68,10 @@ private:
 
 } // namespace
 
-std::string etcd_post(std::uint16_t port, std::string const& path, std::string const& body)
+std::string
+etcd_post(std::uint16_t port, std::string const& path, std::string const& body, std::chrono::milliseconds limit)
 {
-    Socket const socket{port};
+    Socket const socket{port, limit};
     // 1.0: the reply is not chunked and ends with the connection
     socket.write(
         "POST /v3/" + path + " HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: " +

@@ -4,6 +4,7 @@
 #include "harness/child_process.hpp"
 #include "harness/scratch_directory.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,6 +50,8 @@ public:
     /** Starts it again after `kill`, on the same ports and data, and waits until it answers. */
     void start();
     void restart();
+    /** The same as `start`, for a member whose cluster has no majority before others are there too. */
+    void start_without_waiting() { launch(); }
     [[nodiscard]] bool running() { return process_ && process_->running(); }
     /** What it has logged so far. */
     [[nodiscard]] std::string log() const;
@@ -100,7 +103,9 @@ etcdctl(std::uint16_t port, std::vector<std::string> const& arguments, std::stri
 
 /** Posts a body to the JSON gateway below /v3/ and gives the reply's body, whatever its status.
  *  @throws std::runtime_error if there is none */
-[[nodiscard]] std::string etcd_post(std::uint16_t port, std::string const& path, std::string const& body);
+[[nodiscard]] std::string etcd_post(
+    std::uint16_t port, std::string const& path, std::string const& body,
+    std::chrono::milliseconds limit = std::chrono::seconds{10});
 
 /** Skips the running test when this machine has no etcd. */
 void require_etcd();
