@@ -26,6 +26,8 @@ namespace tenure
  *  | `rediss+cluster://...` | the same over TLS |
  *  | `redlock://[user[:password]@]host[:port],host[:port],host[:port][/database]` | a majority of independent servers:
  * an odd number of them, 3 and up | | `redlocks://...` | the same over TLS |
+ *  | `zookeeper://[user:password@]host[:port][,...][/chroot]` | a ZooKeeper server or ensemble; options `?tick=`,
+ * `shortest_ttl=`, `longest_ttl=`, `connect_timeout=` (see ZookeeperConfig) |
  *
  *  All `redis` URLs take `connect_timeout=` and `reconnect_backoff=`, and over TLS the options of `rediss://`.
  * `redis`, `rediss`, `redis+unix` and those with `+sentinel` take `replicas=k` and `replicas_within=50ms`: only what k

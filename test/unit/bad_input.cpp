@@ -198,7 +198,8 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
         "redis+sentinel:///name", "redis+sentinel://host/name?colour=red", "redis+sentinel://host/name?tls_ca=x",
         "redis+sentinel://host/name?sentinel_tls_ca=x", "redis+cluster://host/1", "redis+cluster://host?db=1",
         "redis+cluster://host?tls_ca=x", "redis+cluster://", "redis://host?replicas=all",
-        "redis://host?replicas_within=50ms", "redis+cluster://host?replicas=1", "redlock://a,b,c?replicas=1");
+        "redis://host?replicas_within=50ms", "redis+cluster://host?replicas=1", "redlock://a,b,c?replicas=1",
+        "zookeeper://host?colour=red", "zookeeper:///app", "zookeeper://host/app/");
     CAPTURE(url);
     CHECK(documented(refusal([&] { static_cast<void>(connect(context.get_executor(), url)); })));
 }
