@@ -45,6 +45,8 @@ class TenureRecipe(ConanFile):
         for part in ("TESTS", "TOOL", "EXAMPLES", "BENCH", "FUZZ"):
             toolchain.cache_variables[f"TENURE_BUILD_{part}"] = False
         toolchain.cache_variables["TENURE_INSTALL"] = True
+        # Conan has no package of ZooKeeper's C client
+        toolchain.cache_variables["TENURE_ZOOKEEPER"] = "OFF"
         toolchain.cache_variables["TENURE_UNITY_BUILD"] = True
         toolchain.generate()
 

@@ -20,11 +20,20 @@ if(tenure_type STREQUAL "STATIC_LIBRARY")
 else()
   set(tenure_is_static FALSE)
 endif()
+if(TENURE_ZOOKEEPER)
+  set(tenure_with_zookeeper TRUE)
+else()
+  set(tenure_with_zookeeper FALSE)
+endif()
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/tenureConfig.cmake.in"
                               "${PROJECT_BINARY_DIR}/tenureConfig.cmake" INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/tenureConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/tenureConfig.cmake" "${PROJECT_BINARY_DIR}/tenureConfigVersion.cmake"
         DESTINATION "${package_dir}")
+
+if(tenure_is_static AND TENURE_ZOOKEEPER)
+  install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake" DESTINATION "${package_dir}")
+endif()
 
 # pkg-config does not know Boost, whose headers lie in the compiler's path on every usual system; elsewhere the path is
 # named. A prefix relative to the file keeps the package movable.
@@ -48,6 +57,10 @@ endif()
 if(tenure_is_static)
   # There is no shared variant beside it: whoever links it always needs what it uses.
   set(pc_requires "Requires: spdlog, libssl, libcrypto")
+  if(TENURE_ZOOKEEPER)
+    # which brings no file of its own for pkg-config everywhere
+    set(pc_libs " -lzookeeper_st")
+  endif()
 else()
   set(pc_requires "")
 endif()

@@ -26,6 +26,8 @@ namespace tenure
  *  | `rediss+cluster://...` | the same over TLS |
  *  | `redlock://[user[:password]@]host[:port],host[:port],host[:port][/database]` | a majority of independent servers:
  * an odd number of them, 3 and up | | `redlocks://...` | the same over TLS |
+ *  | `zookeeper://[user:password@]host[:port][,...][/chroot]` | a ZooKeeper server or ensemble; options `?tick=`,
+ * `shortest_ttl=`, `longest_ttl=`, `connect_timeout=` (see ZookeeperConfig) |
  *
  *  | `etcd://[user:password@]host[:port][,...]` | etcd 3.4 or newer, through any of these members of a cluster |
  *  | `etcds://...` | the same over TLS |

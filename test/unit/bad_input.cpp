@@ -237,7 +237,8 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
         "redis://host?delay_after_failover=yes", "redis+sentinel://host/name?cool_down=1",
         "redis+cluster://host?cool_down=", "redlock://a,b,c?delay_after_failover=true",
         "redlock://a,b,c?cool_down=false", "etcd://", "etcd://host/prefix", "etcd://user@host", "etcd://host?tls_ca=x",
-        "etcd://host?colour=red", "etcd://host?connections=many");
+        "etcd://host?colour=red", "etcd://host?connections=many", "zookeeper://host?colour=red", "zookeeper:///app",
+        "zookeeper://host/app/");
     CAPTURE(url);
     CHECK(documented(refusal([&] { static_cast<void>(connect(context.get_executor(), url)); })));
 }
