@@ -1,0 +1,21 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "harness/rounds.hpp"
+
+#include <cstdint>
+
+/** The least that a claim and its release can cost on etcd's gateway: ready-made requests on blocking sockets, one
+ * transaction that puts a key under a lease that all of them share, and one that deletes it. */
+namespace bench::raw
+{
+
+[[nodiscard]] bool etcd_answers(std::uint16_t port);
+
+/** So many pairs in flight, over so many connections. @returns pairs per second, microseconds of client CPU per pair */
+[[nodiscard]] Measurement etcd_pairs(std::uint16_t port, unsigned keys, unsigned connections, double seconds);
+
+/** One pair after another. @returns p50 of a pair in microseconds */
+[[nodiscard]] Measurement etcd_pair_latency(std::uint16_t port, unsigned pairs);
+
+} // namespace bench::raw
