@@ -72,7 +72,7 @@ private:
     /// name=peer URL of all members
     std::string members_;
     /// outlives the process
-    ScratchDirectory directory_;
+    ScratchDirectory directory_{ScratchDirectory::Place::memory};
     std::uint16_t port_ = 0;
     std::uint16_t peer_port_ = 0;
     /// unset while killed

@@ -69,7 +69,7 @@ private:
 
     ZookeeperOptions options_;
     /// outlives the process
-    ScratchDirectory directory_;
+    ScratchDirectory directory_{ScratchDirectory::Place::memory};
     std::uint16_t port_ = 0;
     /// unset while killed
     std::optional<ChildProcess> process_;
