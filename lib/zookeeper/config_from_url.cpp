@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config_rules.hpp"
-#include "redis/url_options.hpp"
 #include "url.hpp"
+#include <net/url_options.hpp>
 
 #include <stdexcept>
 #include <string>
@@ -11,12 +11,12 @@ namespace tenure
 
 ZookeeperConfig zookeeper_config_from(Url const& url)
 {
-    using redis::refuse_url;
+    using net::refuse_url;
     if (url.scheme != "zookeeper")
         refuse_url("scheme", url.scheme, "must be zookeeper://");
     if (url.hosts.empty())
         throw std::invalid_argument("store URL: hosts: must be at least one for zookeeper://");
-    redis::check_url_login(url);
+    net::check_url_login(url);
     ZookeeperConfig config;
     config.username = url.user.value_or("");
     config.password = url.password.value_or("");
@@ -25,7 +25,7 @@ ZookeeperConfig zookeeper_config_from(Url const& url)
     config.chroot = url.path == "/" ? std::string() : url.path;
     for (auto const& [name, value] : url.options) {
         std::string const field = "option " + name;
-        auto const duration = [&] { return redis::duration_from(field, value); };
+        auto const duration = [&] { return net::duration_from(field, value); };
         if (name == "tick")
             config.tick = duration();
         else if (name == "shortest_ttl")

@@ -29,6 +29,10 @@ void try_url(std::string const& text, std::string_view secret)
             static_cast<void>(tenure::redis_sentinel_config_from(url));
         else if (url.scheme.ends_with("+cluster"))
             static_cast<void>(tenure::redis_cluster_config_from(url));
+        else if (url.scheme.starts_with("etcd"))
+            static_cast<void>(tenure::etcd_config_from(url));
+        else if (url.scheme == "zookeeper")
+            static_cast<void>(tenure::zookeeper_config_from(url));
         else if (url.scheme != "memory")
             static_cast<void>(tenure::redis_config_from(url));
     } catch (std::invalid_argument const& error) {
