@@ -6,8 +6,11 @@
 #include <boost/asio/error.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <stop_token>
+#include <string>
 
 namespace tenure::test
 {
@@ -240,6 +243,28 @@ TEST_CASE("a failed renewal puts the lease at risk, and the work goes on")
     test.backend->answer(test.backend->renewals, renewed(test));
     test.runtime->run_ready();
     CHECK(test.lease.state() == LeaseState::held);
+}
+
+TEST_CASE("leases that were renewed together are renewed together again, however long the ttl")
+{
+    ScriptedStore test;
+    std::array<Attempt<Lease>, 2> attempts;
+    for (std::size_t number = 0; number < attempts.size(); ++number) {
+        Lock const lock(*test.store, {.key = "k" + std::to_string(number), .ttl = 30s});
+        attempts[number].start(lock);
+        test.runtime->run_ready();
+        test.backend->answer(test.backend->claims, test.grant(30s));
+        test.runtime->run_ready();
+    }
+    for (int round = 0; round < 20; ++round) {
+        for (int step = 0; step < 1000 && test.backend->renewals.empty(); ++step)
+            test.runtime->run_for(10ms);
+        // jitter moves them by up to a second, the keeper waits for others a tenth of that
+        REQUIRE(test.backend->renewals.size() == attempts.size());
+        while (!test.backend->renewals.empty())
+            test.backend->answer(test.backend->renewals, Renewed{30s, test.runtime->now()});
+        test.runtime->run_ready();
+    }
 }
 
 TEST_CASE("one lease whose renewal fails does not touch another")
