@@ -98,6 +98,16 @@ bool Ledger::disturbed(pid_t process, std::uint32_t cell, std::int64_t from, std
     return false;
 }
 
+std::int64_t Ledger::last_of_a_process() const
+{
+    std::lock_guard const lock{mutex_};
+    std::int64_t last = 0;
+    for (auto const& fault : faults_)
+        if (fault.process)
+            last = std::max(last, fault.from);
+    return last;
+}
+
 std::string Ledger::around(std::int64_t from, std::int64_t to) const
 {
     std::lock_guard const lock{mutex_};

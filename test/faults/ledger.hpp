@@ -75,6 +75,9 @@ public:
     /** Whether a fault that may keep the process from renewing the cell's lease touches the interval. */
     [[nodiscard]] bool disturbed(pid_t process, std::uint32_t cell, std::int64_t from, std::int64_t to) const;
 
+    /** When the last of the faults began that one process suffers; 0 if none did. */
+    [[nodiscard]] std::int64_t last_of_a_process() const;
+
     /** Which faults touch the interval, and when, counted from its end; for a person. */
     [[nodiscard]] std::string around(std::int64_t from, std::int64_t to) const;
 

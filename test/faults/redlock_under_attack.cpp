@@ -151,6 +151,18 @@ RedlockUnderAttack::Nodes RedlockUnderAttack::some(Random& random, std::size_t c
     return chosen;
 }
 
+Disturbance RedlockUnderAttack::undivided(Disturbance disturbance) const
+{
+    auto const settle = arena_.ttl * 11 / 10;
+    disturbance.strike = [settle, strike = std::move(disturbance.strike)](Attack& attack) {
+        auto const from = attack.ledger.last_of_a_process() + std::chrono::nanoseconds{settle}.count();
+        while (test::boottime_ns() < from)
+            attack.wait(10ms);
+        return strike(attack);
+    };
+    return disturbance;
+}
+
 void RedlockUnderAttack::recover(Attack& attack) const
 {
     attack.wait(arena_.ttl * 13 / 10);
@@ -254,17 +266,15 @@ std::vector<Disturbance> RedlockUnderAttack::disturbances()
         {"5 of 5 servers stopped briefly", 1, [this](Attack& attack) { return stop(attack, servers, true); }},
     };
     for (std::size_t count = 1; count < majority; ++count) {
-        all.push_back(
-            {number_of(count) + "stopped", 3, [this, count](Attack& attack) { return stop(attack, count, false); }});
-        all.push_back({number_of(count) + "restarted with data", 2, [this, count](Attack& attack) {
-                           return restart(attack, count, true);
-                       }});
-        all.push_back({number_of(count) + "restarted without data", 2, [this, count](Attack& attack) {
-                           return restart(attack, count, false);
-                       }});
+        auto const add = [&](std::string const& what, unsigned often, std::function<bool(Attack&)> strike) {
+            all.push_back(undivided({number_of(count) + what, often, std::move(strike)}));
+        };
+        add("stopped", 3, [this, count](Attack& attack) { return stop(attack, count, false); });
+        add("restarted with data", 2, [this, count](Attack& attack) { return restart(attack, count, true); });
+        add("restarted without data", 2, [this, count](Attack& attack) { return restart(attack, count, false); });
     }
     for (std::size_t kind = 0; kind < nodes_.front()->network.disturbances().size(); ++kind)
-        all.push_back(on_network(kind));
+        all.push_back(undivided(on_network(kind)));
     return all;
 }
 
