@@ -83,7 +83,7 @@ private:
         for (auto const& entry : reply->found)
             if ((state_->lease != nullptr && entry.lease == state_->lease->id) || entry.value == request_.owner)
                 if (auto const index = index_of(*request_.range, entry.key); index && entry.lease != 0) {
-                    found_own(entry, *index);
+                    found_own(entry, *index, reply->header);
                     return;
                 }
         if (reply->more && !reply->found.empty())
@@ -94,17 +94,18 @@ private:
             take_lease();
     }
 
-    void found_own(KeyValue const& entry, std::uint32_t index)
+    void found_own(KeyValue const& entry, std::uint32_t index, Header const& header)
     {
         auto lease = state_->lease != nullptr && state_->lease->id == entry.lease ? state_->lease
                                                                                   : node_->leases->known(entry.lease);
         if (lease == nullptr) {
-            // of an attempt that is not known any more: its lease was young then, and made for this ttl
+            // of an attempt that is not known any more: no more than half of its ttl had gone by then
             lease = std::make_shared<Lease>();
             lease->id = entry.lease;
             lease->seconds = lease->granted = whole_seconds(request_.ttl);
-            lease->since = *request_.earliest_attempt - Clock::duration(request_.ttl) / 16;
+            lease->since = *request_.earliest_attempt - std::chrono::seconds(lease->granted) * 9 / 16;
         }
+        lease->prove(header);
         if (lease->revoked)
             fail(Unknown{errc::store_unavailable, node_->where() + ": the claim is being given back"});
         else
@@ -263,6 +264,7 @@ private:
             fail(nonsense(node_->where(), request_.range->key(index)));
             return;
         }
+        lease_->prove(reply->header);
         if (reply->succeeded) {
             if (stopped() || lease_->revoked)
                 fail(Unknown{errc::store_unavailable, node_->where() + ": another attempt has begun"});

@@ -18,7 +18,16 @@ using namespace std::chrono_literals;
 
 /// of its ttl: so old a spare lease may be for another claim, which has that much less of it
 constexpr std::int64_t youth = 20;
+/// of its ttl: so old a spare lease may become before it is given up
+constexpr std::int64_t patience = 2;
 constexpr auto revoke_limit = 5s;
+
+Leases::Taken failed(Outcome&& outcome, Client const& client)
+{
+    return std::visit(
+        [](auto&& other) -> Leases::Taken { return std::forward<decltype(other)>(other); },
+        failure<std::variant<Refused, NotSent, Unknown>>(std::move(outcome), client.where(), "lease"));
+}
 
 } // namespace
 
@@ -51,7 +60,17 @@ void Leases::close() noexcept
 
 bool Leases::is_young(Lease const& lease) const
 {
-    return client_->runtime().now() - lease.since < Clock::duration(std::chrono::seconds(lease.granted)) / youth;
+    return age(lease) < Clock::duration(std::chrono::seconds(lease.granted)) / youth;
+}
+
+bool Leases::is_spare(Lease const& lease) const
+{
+    return age(lease) < Clock::duration(std::chrono::seconds(lease.granted)) / patience;
+}
+
+Clock::duration Leases::age(Lease const& lease) const
+{
+    return client_->runtime().now() - lease.since;
 }
 
 void Leases::take(std::chrono::milliseconds ttl, Instant not_after, asio::any_completion_handler<void(Taken)> handler)
@@ -64,9 +83,38 @@ void Leases::take(std::chrono::milliseconds ttl, Instant not_after, asio::any_co
             std::move(handler)(Taken(std::move(lease)));
             return;
         }
+        if (is_spare(*lease)) {
+            refresh(std::move(lease), ttl, not_after, std::move(handler));
+            return;
+        }
         discard(lease);
     }
     grant(ttl, not_after, std::move(handler));
+}
+
+/** Much cheaper than a new one: no server writes anything down. */
+void Leases::refresh(LeasePtr lease, std::chrono::milliseconds ttl, Instant not_after, TakenHandler handler)
+{
+    Call call;
+    call.path = "lease/keepalive";
+    call.body = lease_body(lease->id);
+    call.not_after = not_after;
+    client_->call(
+        std::move(call), [self = shared_from_this(), lease = std::move(lease), ttl, not_after,
+                          handler = std::move(handler)](Outcome outcome) mutable {
+            auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
+            if (reply && reply->ttl > 0) {
+                lease->granted = reply->ttl;
+                lease->renewed = {outcome.since, reply->header.raft_term};
+                std::move(handler)(Taken(std::move(lease)));
+                return;
+            }
+            self->discard(lease);
+            if (outcome.delivery == Delivery::answered)
+                self->take(ttl, not_after, std::move(handler)); // there is one fewer now
+            else
+                std::move(handler)(failed(std::move(outcome), *self->client_));
+        });
 }
 
 void Leases::grant(std::chrono::milliseconds ttl, Instant not_after, asio::any_completion_handler<void(Taken)> handler)
@@ -84,10 +132,7 @@ void Leases::grant(std::chrono::milliseconds ttl, Instant not_after, asio::any_c
             if (!outcome.good()) {
                 if (outcome.delivery == Delivery::unknown)
                     self->discard(lease);
-                std::move(handler)(std::visit(
-                    [](auto&& other) -> Taken { return std::forward<decltype(other)>(other); },
-                    failure<std::variant<Refused, NotSent, Unknown>>(
-                        std::move(outcome), self->client_->where(), "lease")));
+                std::move(handler)(failed(std::move(outcome), *self->client_));
                 return;
             }
             auto const reply = parse_lease(outcome.body);
@@ -110,11 +155,11 @@ void Leases::give_back(LeasePtr lease)
 {
     if (lease->revoked || client_->closed())
         return;
-    if (!is_young(*lease)) {
+    if (!is_spare(*lease)) {
         discard(lease);
         return;
     }
-    arm(lease->since + Clock::duration(std::chrono::seconds(lease->granted)) / youth);
+    arm(lease->since + Clock::duration(std::chrono::seconds(lease->granted)) / patience);
     spares_[lease->seconds].push_back(std::move(lease));
 }
 
@@ -133,11 +178,11 @@ void Leases::sweep()
     auto next = Instant::max();
     for (auto& [seconds, spares] : spares_)
         std::erase_if(spares, [&](LeasePtr const& lease) {
-            if (!is_young(*lease)) {
+            if (!is_spare(*lease)) {
                 discard(lease);
                 return true;
             }
-            next = std::min(next, lease->since + Clock::duration(std::chrono::seconds(lease->granted)) / youth);
+            next = std::min(next, lease->since + Clock::duration(std::chrono::seconds(lease->granted)) / patience);
             return false;
         });
     if (next != Instant::max())

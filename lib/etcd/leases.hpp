@@ -8,10 +8,12 @@
 
 #include <boost/asio/any_completion_handler.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -28,6 +30,21 @@ struct Lease {
     Instant since{};
     /// it was asked to be revoked, so what bears it is not to be relied on
     bool revoked = false;
+    /// Of a keep-alive that whoever took itself for the leader has answered: before it was written, and the term of who
+    /// answered. It counts once a majority is known to have followed that one afterwards.
+    struct Unproven {
+        Instant since{};
+        std::uint64_t raft_term = 0;
+    };
+    std::optional<Unproven> renewed = {};
+
+    /** A later answer, to something that a majority took part in. */
+    void prove(Header const& answer)
+    {
+        if (renewed && renewed->raft_term == answer.raft_term)
+            since = std::max(since, renewed->since);
+        renewed.reset();
+    }
 };
 using LeasePtr = std::shared_ptr<Lease>;
 
@@ -48,8 +65,8 @@ struct Holding {
 [[nodiscard]] std::chrono::milliseconds
 usable_ttl(std::chrono::milliseconds asked, std::int64_t granted_seconds) noexcept;
 
-/** Makes leases, one for each claim. One whose claim was released, and that is still young, serves the next claim;
- * others are revoked. */
+/** Makes leases, one for each claim. One whose claim was released serves the next claim: as it is while it is young,
+ * and after a keep-alive up to half its ttl; then it is revoked. */
 class Leases : public std::enable_shared_from_this<Leases>
 {
 public:
@@ -60,7 +77,8 @@ public:
     Leases(Leases const&) = delete;
     Leases& operator=(Leases const&) = delete;
 
-    /** A lease that no key bears, and no request under way can bind one to it. The handler may be called inside. */
+    /** A lease that no key bears, and no request under way can bind one to it. Whoever binds a key to it proves it with
+     * the answer. The handler may be called inside. */
     void take(std::chrono::milliseconds ttl, Instant not_after, asio::any_completion_handler<void(Taken)> handler);
 
     /** A new one in any case. */
@@ -81,7 +99,13 @@ public:
     void close() noexcept;
 
 private:
+    using TakenHandler = asio::any_completion_handler<void(Taken)>;
+    [[nodiscard]] Clock::duration age(Lease const& lease) const;
+    /** What a claim may take. */
     [[nodiscard]] bool is_young(Lease const& lease) const;
+    /** What is kept for one. */
+    [[nodiscard]] bool is_spare(Lease const& lease) const;
+    void refresh(LeasePtr lease, std::chrono::milliseconds ttl, Instant not_after, TakenHandler handler);
     void arm(Instant when);
     void sweep();
 

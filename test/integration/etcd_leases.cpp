@@ -73,7 +73,7 @@ TEST_CASE("a lease on etcd is held for longer than its ttl, and leaves neither k
         CHECK(running.store().statistics().renewals_failed == 0);
         CHECK(RunningStore::release(slot) == ReleaseOutcome::released);
         CHECK_FALSE(entry_of(server, pool.range()->key(0)));
-        // its lease is revoked as soon as it is too old to serve another claim
+        // its lease is revoked when no claim has taken it for half its ttl
         CHECK(eventually([&] { return leases_on(server) == 0; }, 5s));
     }
 }
@@ -83,7 +83,7 @@ TEST_CASE("leases do not pile up on the server while claims come and go", "[etcd
     require_etcd();
     EtcdServer const server;
     RunningStore running{server.url()};
-    auto const lock = running.lock("busy", 20s);
+    auto const lock = running.lock("busy", 8s);
     std::size_t most = 0;
     for (int i = 0; i < 100; ++i) {
         auto lease = RunningStore::acquire(lock);
@@ -92,7 +92,7 @@ TEST_CASE("leases do not pile up on the server while claims come and go", "[etcd
             most = std::max(most, leases_on(server));
     }
     CHECK(most <= 3);
-    CHECK(eventually([&] { return leases_on(server) == 0; }, 5s));
+    CHECK(eventually([&] { return leases_on(server) == 0; }, 10s));
 }
 
 TEST_CASE("whoever loses its lease on etcd, or its key, is told at the next renewal", "[etcd]")
