@@ -23,45 +23,60 @@ constexpr std::size_t first_child(std::size_t place) noexcept
 
 void KeeperAgenda::put(std::size_t place, Entry entry) noexcept
 {
-    entry.record->agenda_place = place;
-    heap_[place] = std::move(entry);
+    members_[entry.member].place = place;
+    heap_[place] = entry;
 }
 
 void KeeperAgenda::settle(std::size_t place, Entry entry) noexcept
 {
     for (; place > 0 && entry.when < heap_[parent(place)].when; place = parent(place))
-        put(place, std::move(heap_[parent(place)]));
+        put(place, heap_[parent(place)]);
     for (auto child = first_child(place); child < heap_.size(); child = first_child(place)) {
         if (child + 1 < heap_.size() && heap_[child + 1].when < heap_[child].when)
             ++child;
         if (entry.when <= heap_[child].when)
             break;
-        put(place, std::move(heap_[child]));
+        put(place, heap_[child]);
         place = child;
     }
-    put(place, std::move(entry));
+    put(place, entry);
 }
 
 void KeeperAgenda::add(LeaseRecordPtr record, Instant when)
 {
+    auto const member = static_cast<Member>(members_.size());
     heap_.emplace_back();
-    settle(heap_.size() - 1, {when, std::move(record)});
+    try {
+        members_.push_back({record, 0});
+    } catch (...) {
+        heap_.pop_back();
+        throw;
+    }
+    record->agenda_member = member;
+    settle(heap_.size() - 1, {when, member});
 }
 
 void KeeperAgenda::move(LeaseRecord& record, Instant when) noexcept
 {
-    auto const place = record.agenda_place;
-    settle(place, {when, std::move(heap_[place].record)});
+    settle(members_[record.agenda_member].place, {when, record.agenda_member});
 }
 
 LeaseRecordPtr KeeperAgenda::remove(LeaseRecord& record) noexcept
 {
-    auto const place = record.agenda_place;
-    auto removed = std::move(heap_[place].record);
-    auto last = std::move(heap_.back());
+    auto const member = record.agenda_member;
+    auto const place = members_[member].place;
+    auto const last = heap_.back();
     heap_.pop_back();
     if (place < heap_.size())
-        settle(place, std::move(last));
+        settle(place, last);
+    auto removed = std::move(members_[member].record);
+    if (member + 1 < members_.size()) {
+        // the last one takes the number over
+        members_[member] = std::move(members_.back());
+        members_[member].record->agenda_member = member;
+        heap_[members_[member].place].member = member;
+    }
+    members_.pop_back();
     return removed;
 }
 
@@ -76,7 +91,7 @@ std::vector<LeaseRecordPtr> KeeperAgenda::due_by(Instant when) const
     consider(0);
     // breadth first: what is below a later one is later still
     for (std::size_t next = 0; next < places.size(); ++next) {
-        due.push_back(heap_[places[next]].record);
+        due.push_back(members_[heap_[places[next]].member].record);
         consider(first_child(places[next]));
         consider(first_child(places[next]) + 1);
     }
@@ -86,9 +101,9 @@ std::vector<LeaseRecordPtr> KeeperAgenda::due_by(Instant when) const
 std::vector<LeaseRecordPtr> KeeperAgenda::all() const
 {
     std::vector<LeaseRecordPtr> all;
-    all.reserve(heap_.size());
-    for (auto const& entry : heap_)
-        all.push_back(entry.record);
+    all.reserve(members_.size());
+    for (auto const& member : members_)
+        all.push_back(member.record);
     return all;
 }
 

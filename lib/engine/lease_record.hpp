@@ -70,8 +70,8 @@ public:
     void tell_risk_waiters(error_code error);
 
     LeaseMachine machine;
-    /// where it is in the keeper's agenda
-    std::size_t agenda_place = 0;
+    /// its number in the keeper's agenda
+    std::uint32_t agenda_member = 0;
     /// true while the keeper has it; then it is in its agenda
     bool kept = false;
     /// the loss was counted and logged
