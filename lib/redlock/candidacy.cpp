@@ -192,10 +192,16 @@ void Candidacy::finish(ClaimReply const& reply)
         candidates_->note_contended(request_.range->key(0), runtime().now() + contention_memory);
     candidates_->remove(candidate_);
     runtime().cancel(std::exchange(timer_, 0));
-    if (auto const claims = std::exchange(claims_, {}).lock())
-        claims->remove(*this);
+    if (!succeeded_ || votes_.complete())
+        leave();
     for (auto& handler : std::exchange(handlers_, {}))
         std::move(handler)(reply);
+}
+
+void Candidacy::leave()
+{
+    if (auto const claims = std::exchange(claims_, {}).lock())
+        claims->remove(*this);
 }
 
 } // namespace tenure::redlock

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,12 +22,13 @@ namespace tenure::redlock
 {
 
 class Claims;
+class SplitVote;
 
 /** One claim under way on all nodes: chooses a key, asks for it everywhere, and gives back what is no majority. See
  *  `Claims::claim`.
  *
- *  Held by `Claims` until it has answered and by the questions that nodes have not answered; timers do not hold it, for
- *  a runtime that is gone never rings them. */
+ *  Held by `Claims` until it has answered, and all nodes have that it was granted without, and by the questions that
+ *  nodes have not answered; timers do not hold it, for a runtime that is gone never rings them. */
 class Candidacy : public std::enable_shared_from_this<Candidacy>
 {
 public:
@@ -86,8 +88,13 @@ private:
     void succeed(std::uint64_t token);
     /** A majority is had; what losers give back is asked for, and waited for a moment. */
     void take_the_rest();
+    /** The same for a node that told of another holder when the lease was handed out already. */
+    void take_late(std::size_t node);
+    void take(std::vector<std::size_t> missing, std::function<void()> over);
     void hand_out();
     void finish(ClaimReply const& reply);
+    /** Has answered, and of a lease that it has granted all that could be missing is known. */
+    void leave();
 
     QuorumPtr quorum_;
     std::shared_ptr<Candidates> candidates_;
@@ -121,6 +128,8 @@ private:
     /// a majority has granted
     bool succeeded_ = false;
     Granted granted_{};
+    /// what the granted lease lacks
+    std::weak_ptr<SplitVote> rest_;
     /// the lease is being released, or the store is closed
     bool stopped_ = false;
     /// a majority granted, but did not agree on a token

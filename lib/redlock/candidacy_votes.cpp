@@ -60,13 +60,20 @@ void Candidacy::voted(std::size_t node, std::uint64_t round, ClaimReply reply)
             judge();
         return;
     }
-    if (!std::holds_alternative<Granted>(reply))
+    bool const granted = std::holds_alternative<Granted>(reply);
+    if (round != round_ || !succeeded_) {
+        if (granted)
+            give_back(node, false);
         return;
-    // a grant that comes after the others sufficed belongs to the lease; any other is given back
-    if (round != round_ || !succeeded_)
-        give_back(node, false);
-    else if (agreement_)
+    }
+    // a grant that comes after the others sufficed belongs to the lease
+    if (granted && agreement_)
         tell_token(node);
+    else if (std::holds_alternative<Busy>(reply))
+        take_late(node);
+    votes_.cast(node, std::move(reply));
+    if (phase_ == Phase::over && votes_.complete())
+        leave();
 }
 
 void Candidacy::judge()
@@ -192,32 +199,48 @@ void Candidacy::hand_out()
 
 void Candidacy::take_the_rest()
 {
-    auto const claims = claims_.lock();
-    if (!claims) {
-        finish(granted_);
-        return;
-    }
     phase_ = Phase::completing;
     auto const longest = std::min<std::chrono::milliseconds>(longest_completion, request_.ttl / 10);
     arm(std::min(until_, runtime().now() + longest));
+    std::vector<std::size_t> missing;
+    for (std::size_t node = 0; node < votes_.size(); ++node)
+        if (votes_.get<Busy>(node))
+            missing.push_back(node);
+    take(std::move(missing), [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            self->hand_out();
+    });
+}
+
+void Candidacy::take_late(std::size_t node)
+{
+    if (stopped_)
+        return;
+    if (auto const rest = rest_.lock())
+        rest->add(node);
+    else
+        take({node}, [] {});
+}
+
+void Candidacy::take(std::vector<std::size_t> missing, std::function<void()> over)
+{
+    auto const claims = claims_.lock();
+    if (!claims) {
+        over();
+        return;
+    }
     ClaimRequest claim;
     claim.range = key_;
     claim.owner = request_.owner;
     claim.ttl = request_.ttl;
     claim.not_after = granted_.since + granted_.ttl;
     claim.fencing = false;
-    std::vector<std::size_t> missing;
-    for (std::size_t node = 0; node < votes_.size(); ++node)
-        if (votes_.get<Busy>(node))
-            missing.push_back(node);
-    auto split_vote = std::make_shared<SplitVote>(
-        quorum_, claims_, std::move(claim), granted_.fencing_token, std::move(missing), [weak = weak_from_this()] {
-            if (auto const self = weak.lock())
-                self->hand_out();
-        });
-    split_vote->start();
+    auto rest = std::make_shared<SplitVote>(
+        quorum_, claims_, std::move(claim), granted_.fencing_token, std::move(missing), std::move(over));
+    rest_ = rest;
+    rest->start();
     // before the caller knows of its lease, and may release it
-    claims->add(std::move(split_vote));
+    claims->add(std::move(rest));
 }
 
 } // namespace tenure::redlock

@@ -18,8 +18,11 @@ Claims::Claims(QuorumPtr quorum)
 void Claims::claim(ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
     auto const found = under_way_.find(request.owner);
-    if (found != under_way_.end() && found->second->join(handler))
-        return;
+    if (found != under_way_.end()) {
+        if (found->second->join(handler))
+            return;
+        found->second->stop();
+    }
     auto const candidacy =
         std::make_shared<Candidacy>(quorum_, candidates_, weak_from_this(), std::move(request), std::move(handler));
     under_way_.insert_or_assign(candidacy->owner(), candidacy);

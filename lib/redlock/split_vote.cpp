@@ -16,9 +16,9 @@ namespace
 
 using namespace std::chrono_literals;
 
-/// when and how often those nodes are asked again that a loser held
+/// when and how often those nodes are asked again that a loser held: for half a second
 constexpr auto first_time = 2ms;
-constexpr unsigned most_times = 6;
+constexpr unsigned most_times = 8;
 
 } // namespace
 
@@ -32,6 +32,14 @@ SplitVote::SplitVote(
     , missing_(std::move(missing))
     , over_(std::move(over))
 {
+}
+
+void SplitVote::add(std::size_t node)
+{
+    missing_.push_back(node);
+    times_ = 0;
+    if (timer_ == 0)
+        wait();
 }
 
 void SplitVote::stop() noexcept

@@ -37,6 +37,9 @@ public:
 
     void start() { wait(); }
 
+    /** Another node on which others hold it, as was told late. */
+    void add(std::size_t node);
+
     /** The lease is being released, or the store is closed: takes nothing more, and waits for nothing. */
     void stop() noexcept;
 

@@ -259,7 +259,7 @@ TEST_CASE("who wins a split vote takes the rest too, once the losers have given 
         quorum.runtime->run_for(48ms);
         (void)claiming.as<Granted>();
         quorum.runtime->run_for(1min);
-        CHECK(quorum[0].claims.size() == 5);
+        CHECK(quorum[0].claims.size() == 7);
     }
     SECTION("had there: that is what the grant waits for")
     {
@@ -282,6 +282,69 @@ TEST_CASE("who wins a split vote takes the rest too, once the losers have given 
         CHECK(quorum[0].releases.size() == 2);
         quorum.runtime->run_for(1min);
         CHECK(quorum[0].claims.empty());
+    }
+}
+
+TEST_CASE("a node that tells of another holder when the lease is handed out already is asked again too", "[redlock]")
+{
+    ScriptedQuorum quorum(5);
+    Claiming const claiming(quorum);
+    auto const now = quorum.runtime->now();
+    for (std::size_t const node : {0U, 1U, 2U})
+        ScriptedNode::answer(quorum[node].claims, granted(now));
+    (void)claiming.as<Granted>();
+    auto const release = [&] {
+        auto claim = std::make_shared<Claim>();
+        claim->range = named_key("lock");
+        claim->owner = "owner";
+        ReleaseRequest request;
+        request.claim = claim;
+        request.not_after = now + 2s;
+        quorum.backend->release(request, [](ReleaseReply const&) {});
+    };
+    SECTION("each of them, and no other")
+    {
+        ScriptedNode::answer(quorum[3].claims, Busy{});
+        quorum.runtime->run_for(2ms);
+        REQUIRE(quorum[3].claims.size() == 1);
+        CHECK(quorum[3].claims.front().first.owner == "owner");
+        ScriptedNode::answer(quorum[4].claims, Busy{});
+        quorum.runtime->run_for(6ms);
+        CHECK(quorum[4].claims.size() >= 1);
+        while (!quorum[4].claims.empty())
+            ScriptedNode::answer(quorum[4].claims, granted(now));
+        while (!quorum[3].claims.empty())
+            ScriptedNode::answer(quorum[3].claims, granted(now));
+        quorum.runtime->run_for(1min);
+        CHECK(quorum[3].claims.empty());
+        CHECK(quorum[4].claims.empty());
+        CHECK(quorum[0].claims.empty());
+    }
+    SECTION("not after the release")
+    {
+        release();
+        ScriptedNode::answer(quorum[3].claims, Busy{});
+        quorum.runtime->run_for(1min);
+        CHECK(quorum[3].claims.empty());
+    }
+    SECTION("no more after the release")
+    {
+        ScriptedNode::answer(quorum[3].claims, Busy{});
+        quorum.runtime->run_for(2ms);
+        release();
+        auto const given_back = quorum[3].releases.size();
+        ScriptedNode::answer(quorum[3].claims, granted(now));
+        CHECK(quorum[3].releases.size() == given_back + 1);
+        quorum.runtime->run_for(1min);
+        CHECK(quorum[3].claims.empty());
+    }
+    SECTION("not once the store is closed")
+    {
+        quorum.backend->shutdown();
+        ScriptedNode::answer(quorum[3].claims, Busy{});
+        quorum.runtime->run_for(1min);
+        CHECK(quorum[3].claims.empty());
+        CHECK(quorum.runtime->timers() == 0);
     }
 }
 
