@@ -3,12 +3,11 @@
 // destroyed, the context is stopped, a handler throws, the process forks. Sanitizers watch; this program checks that
 // nothing hangs, that nothing stays alive that nobody owns, that no slot has two holders, and that every key is free
 // once its users have gone.
-//   tenure_teardown [--rounds N] [--seed S] [--store memory|redis|redlock]
+//   tenure_teardown [--rounds N] [--seed S] [--store memory|redis|redlock|etcd|zookeeper]
 // One round has the seed that the program prints when something is wrong: --rounds 1 --seed S plays the like of it
 // again, as far as threads do the same twice.
 #include "round.hpp"
-
-#include "harness/redis_server.hpp"
+#include "servers.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -298,30 +297,16 @@ int main_program(std::vector<std::string> const& arguments)
             store = arguments[i + 1];
         else
             throw std::invalid_argument(
-                "usage: tenure_teardown [--rounds N] [--seed S] [--store memory|redis|redlock]");
+                "usage: tenure_teardown [--rounds N] [--seed S] [--store memory|redis|redlock|etcd|zookeeper]");
     }
     ::signal(SIGALRM, &hangs);
     try {
-        if (store == "memory") {
-            play_all(rounds, seed, "memory://teardown");
-            return 0;
-        }
-        if (test::redis_server_program().empty()) {
-            std::cerr << "no redis-server on this machine\n";
+        auto const stage = set_stage(store);
+        if (!stage) {
+            std::cerr << "no servers for " << store << " on this machine\n";
             return 4;
         }
-        if (store == "redlock") {
-            std::array<test::RedisServer, 3> const servers;
-            std::string url = "redlock://";
-            for (auto const& server : servers)
-                url += (url.back() == '/' ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(server.port());
-            play_all(rounds, seed, url);
-            return 0;
-        }
-        if (store != "redis")
-            throw std::invalid_argument("there is no store " + store);
-        test::RedisServer const server;
-        play_all(rounds, seed, server.url());
+        play_all(rounds, seed, stage->url);
         return 0;
     } catch (std::exception const& error) {
         std::cerr << "seed " << seed_of_round << ": " << error.what() << "\n";
