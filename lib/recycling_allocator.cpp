@@ -23,11 +23,17 @@ namespace
 constexpr std::size_t step = 64;
 constexpr std::size_t classes = 12;
 #ifdef TENURE_RECYCLES_NOTHING
-constexpr std::size_t most_kept = 0;
+constexpr std::size_t most_bytes_kept = 0;
 #else
-/// of a class: as many as are usually under way at a time
-constexpr std::size_t most_kept = 64;
+/// of a class: what hundreds of renewals that leave together need
+constexpr std::size_t most_bytes_kept = std::size_t{64} * 1024;
 #endif
+
+/** How many blocks of a class are kept. */
+constexpr std::size_t most_kept(std::size_t number) noexcept
+{
+    return most_bytes_kept / ((number + 1) * step);
+}
 
 struct Block {
     Block* next;
@@ -80,7 +86,7 @@ void* take_block(std::size_t size)
 void give_block(void* block, std::size_t size) noexcept
 {
     auto const number = class_of(size);
-    if (number >= classes || cache.over || cache.kept[number].count >= most_kept) {
+    if (number >= classes || cache.over || cache.kept[number].count >= most_kept(number)) {
         ::operator delete(block);
         return;
     }
