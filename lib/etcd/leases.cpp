@@ -54,7 +54,7 @@ bool Leases::is_young(Lease const& lease) const
     return client_->runtime().now() - lease.since < Clock::duration(std::chrono::seconds(lease.granted)) / youth;
 }
 
-void Leases::take(std::chrono::milliseconds ttl, Instant not_after, asio::any_completion_handler<void(Taken)> handler)
+void Leases::take(std::chrono::milliseconds ttl, Instant not_after, OneShot<void(Taken&&)> handler)
 {
     auto& spares = spares_[whole_seconds(ttl)];
     while (!spares.empty()) {
@@ -69,7 +69,7 @@ void Leases::take(std::chrono::milliseconds ttl, Instant not_after, asio::any_co
     grant(ttl, not_after, std::move(handler));
 }
 
-void Leases::grant(std::chrono::milliseconds ttl, Instant not_after, asio::any_completion_handler<void(Taken)> handler)
+void Leases::grant(std::chrono::milliseconds ttl, Instant not_after, OneShot<void(Taken&&)> handler)
 {
     auto lease = std::make_shared<Lease>();
     // chosen here, so that one whose grant is not answered can be revoked
@@ -151,7 +151,7 @@ void Leases::discard(LeasePtr const& lease)
     revoke(lease, client_->runtime().now() + revoke_limit, [](WithdrawReply const&) {});
 }
 
-void Leases::revoke(LeasePtr const& lease, Instant not_after, asio::any_completion_handler<void(WithdrawReply)> handler)
+void Leases::revoke(LeasePtr const& lease, Instant not_after, ReplyHandler<WithdrawReply> handler)
 {
     lease->revoked = true;
     Call call;

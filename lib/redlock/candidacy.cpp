@@ -195,7 +195,7 @@ void Candidacy::finish(ClaimReply const& reply)
     if (auto const claims = std::exchange(claims_, {}).lock())
         claims->remove(*this);
     for (auto& handler : std::exchange(handlers_, {}))
-        std::move(handler)(reply);
+        std::move(handler)(ClaimReply(reply));
 }
 
 } // namespace tenure::redlock
