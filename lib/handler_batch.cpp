@@ -47,13 +47,22 @@ bool HandlerBatch::take(Task& handler)
 
 void HandlerBatch::post(asio::any_io_executor const& executor, Task handler)
 {
-    // as a function that is no handler: Asio would ask a handler for an executor of its own, and allocate the answer
-    asio::post(executor, [handler = std::move(handler)]() mutable { std::move(handler)(); });
+    asio::post(executor, std::move(handler));
 }
 
 bool HandlerBatch::calls_the_only_one() noexcept
 {
     return innermost != nullptr && innermost->phase_ == Phase::calling;
+}
+
+bool HandlerBatch::is_run_by(asio::any_io_executor const& executor) noexcept
+{
+    return innermost != nullptr && innermost->runtime_.executor() == executor;
+}
+
+bool detail::runs_here(asio::any_io_executor const& executor) noexcept
+{
+    return HandlerBatch::is_run_by(executor);
 }
 
 void HandlerBatch::run()

@@ -35,6 +35,9 @@ public:
     /** Ends the collection, and calls the handler if there is just one. */
     void run();
 
+    /** This thread is in a batch, so it runs something for the executor of the batch's runtime. */
+    [[nodiscard]] static bool is_run_by(asio::any_io_executor const& executor) noexcept;
+
 private:
     enum class Phase { collecting, calling, over };
 

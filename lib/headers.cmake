@@ -9,6 +9,7 @@ set(TENURE_PUBLIC_HEADERS
     connect.hpp
     detail/handler_executor.hpp
     detail/pool_run.hpp
+    detail/recycling_allocator.hpp
     detail/strand_target.hpp
     detail/user_handler.hpp
     errc.hpp
@@ -19,6 +20,7 @@ set(TENURE_PUBLIC_HEADERS
     lock.hpp
     log.hpp
     memory_store.hpp
+    one_shot.hpp
     options.hpp
     redis_cluster_config.hpp
     redis_cluster_store.hpp

@@ -20,12 +20,10 @@ void hand_over(
     engine::LeaseRecordPtr record, std::shared_ptr<engine::Handle> handle,
     std::shared_ptr<engine::Call<ReleaseOutcome>> call)
 {
-    auto const& core = handle->core();
-    auto const& strand = core->runtime()->strand();
-    auto task = [record = std::move(record), handle = std::move(handle), call = std::move(call)]() mutable {
-        handle->core()->release(record, std::move(call));
-    };
-    asio::dispatch(strand, std::move(task));
+    // what is handed over may be all that keeps it
+    auto const runtime = handle->core()->runtime();
+    runtime->strand().execute([record = std::move(record), handle = std::move(handle),
+                               call = std::move(call)]() mutable { handle->core()->release(record, std::move(call)); });
 }
 
 void release_in_background(engine::LeaseRecordPtr record) noexcept
@@ -146,14 +144,20 @@ CancellationToken Lease::token() const noexcept
 
 Lease::executor_type Lease::get_executor() const noexcept
 {
-    return record_ ? record_->runtime().executor() : executor_type();
+    return executor_of(record_);
+}
+
+asio::any_io_executor const& Lease::executor_of(RecordPtr const& record) noexcept
+{
+    static executor_type const none;
+    return record ? record->runtime().executor() : none;
 }
 
 void Lease::start_release(RecordPtr record, ReleaseHandler handler)
 {
     auto const& runtime = record->shared_runtime();
     if (record->forked()) {
-        engine::PendingHandler<void(error_code, ReleaseOutcome)>(std::move(handler), runtime->executor())
+        engine::PendingHandler<void(error_code, ReleaseOutcome)>(std::move(handler))
             .post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
         return;
     }
@@ -171,7 +175,7 @@ void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHan
 {
     auto const& runtime = record->shared_runtime();
     auto const refuse = [&](error_code error) {
-        engine::PendingHandler<void(error_code)>(std::move(handler), runtime->executor()).post(error);
+        engine::PendingHandler<void(error_code)>(std::move(handler)).post(error);
     };
     if (record->forked())
         return refuse(make_error_code(errc::forked));

@@ -17,7 +17,12 @@ Lock::Lock(Store store, LockConfig config)
 
 Lock::executor_type Lock::get_executor() const noexcept
 {
-    return contest_->handle()->core()->runtime()->executor();
+    return executor_of(contest_);
+}
+
+asio::any_io_executor const& Lock::executor_of(ContestPtr const& contest) noexcept
+{
+    return contest->handle()->core()->runtime()->executor();
 }
 
 std::string const& Lock::key() const noexcept

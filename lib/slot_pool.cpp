@@ -26,7 +26,12 @@ SlotPool::SlotPool(Store store, SlotPoolConfig config)
 
 SlotPool::executor_type SlotPool::get_executor() const noexcept
 {
-    return contest_->handle()->core()->runtime()->executor();
+    return executor_of(contest_);
+}
+
+asio::any_io_executor const& SlotPool::executor_of(ContestPtr const& contest) noexcept
+{
+    return contest->handle()->core()->runtime()->executor();
 }
 
 std::string const& SlotPool::prefix() const noexcept

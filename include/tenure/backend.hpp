@@ -3,8 +3,8 @@
 
 #include <tenure/clock.hpp>
 #include <tenure/key_range.hpp>
+#include <tenure/one_shot.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <atomic>
@@ -20,7 +20,6 @@
 namespace tenure
 {
 
-namespace asio = boost::asio;
 using boost::system::error_code;
 
 /** One key held by one owner, as the store granted it. Shared by the lease and by requests under way. */
@@ -203,8 +202,9 @@ public:
     virtual ~Watch() = default;
 };
 
+/** Takes the reply to one request; called once. */
 template <class Reply>
-using ReplyHandler = asio::any_completion_handler<void(Reply)>;
+using ReplyHandler = OneShot<void(Reply&&)>;
 
 /** What the author of a store implements: the one seam between engine and stores.
  *

@@ -113,7 +113,7 @@ public:
     auto async_release(CompletionToken&& token = {})
     {
         return asio::async_initiate<CompletionToken, void(error_code, ReleaseOutcome)>(
-            InitiateRelease{record_, get_executor()}, token);
+            InitiateRelease{{record_}}, token);
     }
 
     /** Renews now, and from then on, with the given ttl (0: as before). With `Renewal::manual` this is the only renewal
@@ -130,8 +130,7 @@ public:
     template <class CompletionToken = asio::deferred_t>
     auto async_renew(std::chrono::milliseconds ttl, CompletionToken&& token = {})
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateRenew{record_, get_executor()}, token, ttl);
+        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateRenew{{record_}}, token, ttl);
     }
     template <class CompletionToken = asio::deferred_t>
         requires(!std::is_convertible_v<CompletionToken, std::chrono::milliseconds>)
@@ -150,8 +149,7 @@ public:
     template <class CompletionToken = asio::deferred_t>
     auto async_wait_at_risk(CompletionToken&& token = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateWaitAtRisk{record_, get_executor()}, token);
+        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWaitAtRisk{{record_}}, token);
     }
 
 private:
@@ -161,32 +159,33 @@ private:
 
     struct Initiate {
         RecordPtr record;
-        asio::any_io_executor executor;
         using executor_type = asio::any_io_executor;
-        [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
+        [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(record); }
     };
     struct InitiateRelease : Initiate {
         template <class Handler>
         void operator()(Handler&& handler) const
         {
-            start_release(this->record, {std::forward<Handler>(handler), this->executor});
+            start_release(this->record, {std::forward<Handler>(handler), executor_of(this->record)});
         }
     };
     struct InitiateRenew : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds ttl) const
         {
-            start_renew(this->record, ttl, {std::forward<Handler>(handler), this->executor});
+            start_renew(this->record, ttl, {std::forward<Handler>(handler), executor_of(this->record)});
         }
     };
     struct InitiateWaitAtRisk : Initiate {
         template <class Handler>
         void operator()(Handler&& handler) const
         {
-            start_wait_at_risk(this->record, {std::forward<Handler>(handler), this->executor});
+            start_wait_at_risk(this->record, {std::forward<Handler>(handler), executor_of(this->record)});
         }
     };
 
+    /** Asked for when it is needed: an executor costs a call each time it is moved. */
+    [[nodiscard]] static asio::any_io_executor const& executor_of(RecordPtr const& record) noexcept;
     static void start_release(RecordPtr record, ReleaseHandler handler);
     static void start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHandler handler);
     static void start_wait_at_risk(RecordPtr record, WaitHandler handler);

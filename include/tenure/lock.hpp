@@ -66,7 +66,7 @@ public:
     auto async_acquire(AcquireOptions const& options = {}, CompletionToken&& token = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, Lease)>(
-            InitiateAcquire{contest_, get_executor(), false}, token, options);
+            InitiateAcquire{contest_, false}, token, options);
     }
     template <class CompletionToken>
         requires(!std::is_convertible_v<CompletionToken, AcquireOptions const&>)
@@ -86,7 +86,7 @@ public:
     auto async_try_acquire(CompletionToken&& token = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, Lease)>(
-            InitiateAcquire{contest_, get_executor(), true}, token, AcquireOptions{std::chrono::milliseconds{0}});
+            InitiateAcquire{contest_, true}, token, AcquireOptions{std::chrono::milliseconds{0}});
     }
 
 private:
@@ -95,16 +95,17 @@ private:
 
     struct InitiateAcquire {
         ContestPtr contest;
-        asio::any_io_executor executor;
         bool only_try;
         using executor_type = asio::any_io_executor;
-        [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
+        [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(contest); }
         template <class Handler>
         void operator()(Handler&& handler, AcquireOptions const& options) const
         {
-            start_acquire(contest, options, only_try, {std::forward<Handler>(handler), executor});
+            start_acquire(contest, options, only_try, {std::forward<Handler>(handler), executor_of(contest)});
         }
     };
+    /** Asked for when it is needed: an executor costs a call each time it is moved. */
+    [[nodiscard]] static asio::any_io_executor const& executor_of(ContestPtr const& contest) noexcept;
     static void
     start_acquire(ContestPtr const& contest, AcquireOptions const& options, bool only_try, AcquireHandler handler);
 

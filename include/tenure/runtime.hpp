@@ -4,8 +4,8 @@
 #include <tenure/clock.hpp>
 #include <tenure/detail/strand_target.hpp>
 #include <tenure/log.hpp>
+#include <tenure/one_shot.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/strand.hpp>
 
@@ -18,7 +18,7 @@ namespace tenure
 namespace asio = boost::asio;
 
 /** Work that runs later, once; move-only. */
-using Task = asio::any_completion_handler<void()>;
+using Task = OneShot<void()>;
 
 using Strand = asio::strand<detail::StrandTarget>;
 

@@ -20,6 +20,8 @@
 namespace tenure
 {
 
+namespace asio = boost::asio;
+
 class Runtime;
 
 namespace engine

@@ -6,12 +6,13 @@
 #include "mutation.hpp"
 #include "store_answer.hpp"
 
-#include <recycling_allocator.hpp>
+#include <tenure/detail/recycling_allocator.hpp>
 
 #include <tenure/errc.hpp>
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace tenure::engine
@@ -32,11 +33,23 @@ Instant deadline_after(Instant now, milliseconds wait)
     return wait >= std::chrono::floor<milliseconds>(Instant::max() - now) ? Instant::max() : now + wait;
 }
 
+/// two digits for each byte
+constexpr auto hex_digits = [] {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::array<std::array<char, 2>, 256> bytes{};
+    for (std::size_t byte = 0; byte < bytes.size(); ++byte)
+        bytes[byte] = {digits[byte >> 4U], digits[byte & 0xfU]};
+    return bytes;
+}();
+
 void append_hex(std::string& text, std::uint64_t number)
 {
     std::array<char, 16> digits{};
-    for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, number >>= 4U)
-        *digit = "0123456789abcdef"[number & 0xfU];
+    for (auto at = digits.size(); at > 0; number >>= 8U) {
+        auto const& [high, low] = hex_digits[number & 0xffU];
+        digits[--at] = low;
+        digits[--at] = high;
+    }
     text.append(digits.data(), digits.size());
 }
 
@@ -56,14 +69,15 @@ Acquisition::Acquisition(
 
 void Acquisition::start(std::shared_ptr<Acquisition> self)
 {
-    auto& runtime = *self->core_->runtime();
+    // what is handed over may be all that keeps it
+    auto const runtime = self->core_->runtime();
     auto slot = std::visit([](auto const& handler) { return handler.slot(); }, *self->handler_);
     if (slot.is_connected())
-        slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type) {
-            if (auto alive = weak.lock())
+        slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type type) {
+            if (auto alive = weak.lock(); alive && asks_for_an_end(type))
                 alive->core_->runtime()->post([alive] { alive->cancel(); });
         });
-    asio::dispatch(runtime.strand(), [self = std::move(self)] { self->begin(); });
+    runtime->strand().execute([self = std::move(self)] { self->begin(); });
 }
 
 void Acquisition::begin()
@@ -148,11 +162,14 @@ std::string Acquisition::make_owner()
 void Acquisition::ask()
 {
     auto const now = core_->runtime()->now();
-    if (owner_.empty())
-        owner_ = make_owner();
+    if (!claim_) {
+        claim_ = make_recycled<Claim>();
+        claim_->range = contest_->range();
+        claim_->owner = make_owner();
+    }
     ClaimRequest request;
     request.range = contest_->range();
-    request.owner = owner_;
+    request.owner = claim_->owner;
     request.ttl = terms_.ttl;
     request.not_after = write_by_;
     request.fencing = terms_.fencing;
@@ -165,15 +182,15 @@ void Acquisition::ask()
     // until the answer is there, this attempt's outcome is not known either
     if (!earliest_attempt_)
         earliest_attempt_ = now;
-    core_->backend().claim(std::move(request), [self = shared_from_this(), owner = owner_](ClaimReply const& reply) {
-        self->answered(owner, reply);
+    core_->backend().claim(std::move(request), [self = shared_from_this(), claim = claim_](ClaimReply const& reply) {
+        self->answered(claim, reply);
     });
 }
 
-void Acquisition::answered(std::string const& owner, ClaimReply const& reply)
+void Acquisition::answered(std::shared_ptr<Claim> const& claim, ClaimReply const& reply)
 {
-    if (!handler_ || owner != owner_) {
-        answered_too_late(owner, reply);
+    if (!handler_ || claim != claim_) {
+        answered_too_late(*claim, reply);
         return;
     }
     auto const now = core_->runtime()->now();
@@ -181,14 +198,14 @@ void Acquisition::answered(std::string const& owner, ClaimReply const& reply)
     unknown_ = unknown_ || std::holds_alternative<Unknown>(reply);
     if (core_->backend().single_use_owners() && !std::holds_alternative<Granted>(reply)) {
         if (unknown_)
-            core_->withdraw(contest_->range(), owner_, terms_.ttl, terms_.wake_ups);
+            core_->withdraw(contest_->range(), claim_->owner, terms_.ttl, terms_.wake_ups);
         spend_owner();
     }
     if (auto const* grant = std::get_if<Granted>(&reply)) {
-        granted(owner, *grant);
+        granted(*grant);
     } else if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply)) {
         core_->journal().trouble(unconfirmed->error, unconfirmed->detail);
-        of_no_use(owner, unconfirmed->grant, unconfirmed->error, unconfirmed->fatal);
+        of_no_use(*claim, unconfirmed->grant, unconfirmed->error, unconfirmed->fatal);
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
         busy(*held);
     } else if (auto const failure = failure_of(reply)) {
@@ -203,28 +220,28 @@ void Acquisition::answered(std::string const& owner, ClaimReply const& reply)
         earliest_attempt_.reset();
 }
 
-void Acquisition::answered_too_late(std::string const& owner, ClaimReply const& reply)
+void Acquisition::answered_too_late(Claim const& claim, ClaimReply const& reply)
 {
     if (mutated(Mutant::cancelled_claim_forgotten))
         return;
     auto const lease = lease_.lock();
-    bool const held = lease && !lease->released() && owner == owner_;
+    bool const held = lease && !lease->released() && &claim == claim_.get();
     auto const* grant = std::get_if<Granted>(&reply);
     if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply))
         grant = &unconfirmed->grant;
     if (grant != nullptr) {
         // it took the key of the lease anew, after the lease was released, or a second key
         if (!held || granted_index_ != grant->index)
-            give_back(owner, *grant);
+            give_back(claim, *grant);
     } else if (std::holds_alternative<Unknown>(reply) && !held) {
-        core_->withdraw(contest_->range(), owner, terms_.ttl, terms_.wake_ups);
+        core_->withdraw(contest_->range(), claim.owner, terms_.ttl, terms_.wake_ups);
     } else if (std::holds_alternative<Unknown>(reply)) {
         // to withdraw it now would take the lease along
         lease->second_key = true;
     }
 }
 
-void Acquisition::granted(std::string const& owner, Granted const& grant)
+void Acquisition::granted(Granted const& grant)
 {
     auto const now = core_->runtime()->now();
     auto const usable_until = valid_until(grant.since, grant.ttl) - std::min(terms_.notice, grant.ttl / 3);
@@ -235,18 +252,14 @@ void Acquisition::granted(std::string const& owner, Granted const& grant)
                 std::to_string(std::chrono::round<milliseconds>(now - grant.since).count()) +
                 " ms after the request, and the ttl is " + std::to_string(grant.ttl.count()) +
                 " ms: nothing of it was left; the key was given back. Use a longer ttl or a nearer store");
-        of_no_use(owner, grant, make_error_code(errc::ttl_too_short), false);
+        of_no_use(*claim_, grant, make_error_code(errc::ttl_too_short), false);
         return;
     }
     granted_index_ = grant.index;
-    auto claim = make_recycled<Claim>();
-    claim->range = contest_->range();
-    claim->index = mutated(Mutant::slot_shifted) ? grant.index + 1 : grant.index;
-    claim->owner = owner;
-    claim->fencing_token = grant.fencing_token;
-    claim->handle = grant.handle;
-    auto record =
-        make_recycled<LeaseRecord>(contest_->handle(), core_->runtime(), std::move(claim), terms_, grant, now);
+    claim_->index = mutated(Mutant::slot_shifted) ? grant.index + 1 : grant.index;
+    claim_->fencing_token = grant.fencing_token;
+    claim_->handle = grant.handle;
+    auto record = make_recycled<LeaseRecord>(contest_->handle(), core_->runtime(), claim_, terms_, grant, now);
     lease_ = record;
     record->second_key = unknown_;
     if (machine_->asking_more() || unknown_)
@@ -257,9 +270,9 @@ void Acquisition::granted(std::string const& owner, Granted const& grant)
     call_handler({}, std::move(record));
 }
 
-void Acquisition::of_no_use(std::string const& owner, Granted const& grant, error_code error, bool fatal)
+void Acquisition::of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal)
 {
-    give_back(owner, grant);
+    give_back(claim, grant);
     // this owner is spent: the release under way must not hit a later grant
     spend_owner();
     carry_out(machine_->given_back(error, fatal, core_->runtime()->now(), core_->runtime()->random()));
@@ -268,7 +281,7 @@ void Acquisition::of_no_use(std::string const& owner, Granted const& grant, erro
 void Acquisition::spend_owner()
 {
     if (!mutated(Mutant::spent_owner_used_again))
-        owner_.clear();
+        claim_.reset();
     earliest_attempt_.reset();
     unknown_ = false;
 }
@@ -319,7 +332,7 @@ void Acquisition::finish(error_code error)
                        std::to_string(std::chrono::round<milliseconds>(core_->runtime()->now() - started_).count()) +
                        " ms");
     if (asked && unknown_ && !mutated(Mutant::unknown_claim_forgotten))
-        core_->withdraw(contest_->range(), owner_, terms_.ttl, terms_.wake_ups);
+        core_->withdraw(contest_->range(), claim_->owner, terms_.ttl, terms_.wake_ups);
     if (asked)
         end();
     if (only_try_ && error == errc::timed_out)
@@ -353,14 +366,15 @@ void Acquisition::call_handler(error_code error, LeaseRecordPtr record)
         *handler);
 }
 
-void Acquisition::give_back(std::string const& owner, Granted const& grant)
+void Acquisition::give_back(Claim const& claim, Granted const& grant)
 {
-    auto claim = make_recycled<Claim>();
-    claim->range = contest_->range();
-    claim->index = grant.index;
-    claim->owner = owner;
-    claim->handle = grant.handle;
-    core_->give_back(std::move(claim), grant.ttl, terms_.wake_ups);
+    // a claim of its own: the owner's may be that of a lease on another key
+    auto unwanted = make_recycled<Claim>();
+    unwanted->range = contest_->range();
+    unwanted->index = grant.index;
+    unwanted->owner = claim.owner;
+    unwanted->handle = grant.handle;
+    core_->give_back(std::move(unwanted), grant.ttl, terms_.wake_ups);
 }
 
 void Acquisition::abandon()

@@ -57,18 +57,19 @@ private:
     void carry_out(AcquireMachine::Step const& step);
     void look_at(Instant when);
     void ask();
-    void answered(std::string const& owner, ClaimReply const& reply);
-    void answered_too_late(std::string const& owner, ClaimReply const& reply);
-    void granted(std::string const& owner, Granted const& grant);
+    /** `claim` is that of the owner that asked. */
+    void answered(std::shared_ptr<Claim> const& claim, ClaimReply const& reply);
+    void answered_too_late(Claim const& claim, ClaimReply const& reply);
+    void granted(Granted const& grant);
     /** The grant is given back, and another owner tries again. */
-    void of_no_use(std::string const& owner, Granted const& grant, error_code error, bool fatal);
+    void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal);
     /** What gives its claims back is under way: the next claim is another owner's. */
     void spend_owner();
     void busy(Busy const& reply);
     void finish(error_code error);
     void end();
     void call_handler(error_code error, LeaseRecordPtr record);
-    void give_back(std::string const& owner, Granted const& grant);
+    void give_back(Claim const& claim, Granted const& grant);
     [[nodiscard]] std::string make_owner();
 
     std::shared_ptr<Contest> contest_;
@@ -78,8 +79,9 @@ private:
     bool only_try_;
     std::optional<Handler> handler_;
     std::optional<AcquireMachine> machine_;
-    /// present owner; a new one after anything was given back, so that no late release can hit a later grant
-    std::string owner_;
+    /// of the present owner, and that of the lease once it is granted; a new one after anything was given back, so that
+    /// no late release can hit a later grant
+    std::shared_ptr<Claim> claim_;
     /// the first claim under this owner whose outcome is not known for sure
     std::optional<Instant> earliest_attempt_;
     /// a claim under this owner ended without an answer, and may still take effect

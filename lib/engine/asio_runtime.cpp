@@ -36,11 +36,7 @@ public:
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return executor_; }
     [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }
 
-    // as a function that is no handler: Asio would ask a handler for an executor of its own, and allocate the answer
-    void post(Task task) override
-    {
-        asio::post(strand_, [task = std::move(task)]() mutable { std::move(task)(); });
-    }
+    void post(Task task) override { asio::post(strand_, std::move(task)); }
 
     TimerId call_at(Instant when, Task task) override
     {

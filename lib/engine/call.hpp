@@ -3,7 +3,7 @@
 
 #include "pending_handler.hpp"
 
-#include <recycling_allocator.hpp>
+#include <tenure/detail/recycling_allocator.hpp>
 
 #include <tenure/runtime.hpp>
 
@@ -22,7 +22,7 @@ using boost::system::error_code;
 /** One asynchronous call of a user that waits for an answer: completed once, by the answer or by the user's
  * cancellation, whichever the strand sees first. What was asked for goes on without it. */
 template <class... Results>
-class Call : public std::enable_shared_from_this<Call<Results...>>
+class Call
 {
 public:
     using Handler = detail::UserHandler<void(error_code, Results...)>;
@@ -30,18 +30,18 @@ public:
     /** On the thread of the initiating call, which is the only one that may touch the handler's cancellation slot. */
     [[nodiscard]] static std::shared_ptr<Call> start(Handler handler, std::shared_ptr<Runtime> const& runtime)
     {
-        auto call = make_recycled<Call>(std::move(handler), *runtime);
+        auto call = make_recycled<Call>(std::move(handler));
         if (auto slot = call->handler_->slot(); slot.is_connected())
-            slot.assign([weak = std::weak_ptr(call), runtime = std::weak_ptr(runtime)](asio::cancellation_type) {
+            slot.assign([weak = std::weak_ptr(call), runtime = std::weak_ptr(runtime)](asio::cancellation_type type) {
                 auto const strand = runtime.lock();
-                if (auto alive = weak.lock(); alive && strand)
+                if (auto alive = weak.lock(); alive && strand && asks_for_an_end(type))
                     strand->post([alive] { alive->complete(asio::error::operation_aborted, Results{}...); });
             });
         return call;
     }
 
-    Call(Handler handler, Runtime const& runtime)
-        : handler_(std::in_place, std::move(handler), runtime.executor())
+    explicit Call(Handler handler)
+        : handler_(std::in_place, std::move(handler))
     {
     }
 

@@ -5,7 +5,7 @@
 #include "mutation.hpp"
 #include "store_answer.hpp"
 
-#include <recycling_allocator.hpp>
+#include <tenure/detail/recycling_allocator.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -33,13 +33,14 @@ Compensation::Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Bac
 {
 }
 
-void Compensation::release(ClaimPtr claim, bool wake_ups, Instant lapses_at, Done done)
+void Compensation::release(ClaimPtr claim, Reason reason, bool wake_ups, Instant lapses_at, CallPtr call)
 {
     auto item = make_recycled<Item>();
     item->claim = std::move(claim);
     item->wake_ups = wake_ups;
     item->give_up_at = lapses_at;
-    item->done = std::move(done);
+    item->reason = reason;
+    item->call = std::move(call);
     begin(item);
 }
 
@@ -67,9 +68,9 @@ void Compensation::ask(ItemPtr const& item)
         finish(item, ReleaseOutcome::unconfirmed);
         return;
     }
-    if (now >= item->tell_at && item->done) {
+    if (now >= item->tell_at) {
         item->tell_at = Instant::max();
-        item->done(ReleaseOutcome::unconfirmed);
+        tell(*item, ReleaseOutcome::unconfirmed);
     }
     auto const waited = std::min(item->asked, most_doublings);
     ++item->asked;
@@ -143,10 +144,17 @@ void Compensation::finish(ItemPtr const& item, ReleaseOutcome outcome)
         journal_.log(
             LogLevel::warning, "giving back " + (item->claim ? item->claim->key() : item->range->describe()) +
                                    " was never confirmed; it lapses by its ttl");
-    if (auto const done = std::exchange(item->done, nullptr))
-        done(outcome);
+    tell(*item, outcome);
     if (items_.empty() && on_idle_)
         on_idle_();
+}
+
+void Compensation::tell(Item const& item, ReleaseOutcome outcome)
+{
+    if (item.claim && on_outcome_)
+        on_outcome_(*item.claim, item.reason, outcome);
+    if (item.call)
+        item.call->complete({}, outcome);
 }
 
 void Compensation::reachable()
@@ -175,8 +183,7 @@ void Compensation::close()
     for (auto const& item : all) {
         item->finished = true;
         runtime_->cancel(std::exchange(item->timer, 0));
-        if (auto const done = std::exchange(item->done, nullptr))
-            done(ReleaseOutcome::unconfirmed);
+        tell(*item, ReleaseOutcome::unconfirmed);
     }
 }
 

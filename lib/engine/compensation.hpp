@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "call.hpp"
 #include "recycling_list.hpp"
 
 #include <tenure/backend.hpp>
@@ -23,15 +24,19 @@ class Journal;
 class Compensation : public std::enable_shared_from_this<Compensation>
 {
 public:
-    using Done = std::function<void(ReleaseOutcome)>;
+    using CallPtr = std::shared_ptr<Call<ReleaseOutcome>>;
+    /** Why a key is given back. */
+    enum class Reason { lease_over, unwanted_grant };
+    /** Told of each key that was to be freed what became of it; `unconfirmed` also where the answer takes long. */
+    using Listener = std::function<void(Claim const& claim, Reason reason, ReleaseOutcome outcome)>;
 
     Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Journal& journal);
 
     /** Frees one key that bears our owner.
      *  @param lapses_at  by then the key has lapsed by itself, and there is nothing more to do
-     *  @param done  called with the outcome; before that with `unconfirmed` if the answer takes long, or never comes.
-     * May be empty */
-    void release(ClaimPtr claim, bool wake_ups, Instant lapses_at, Done done);
+     *  @param call  of who waits for the outcome; ends with `unconfirmed` if the answer takes long, or never comes.
+     * May be null */
+    void release(ClaimPtr claim, Reason reason, bool wake_ups, Instant lapses_at, CallPtr call);
 
     /** Frees whichever keys of the range bear the owner. */
     void withdraw(KeyRangePtr range, std::string owner, bool wake_ups, Instant lapses_at);
@@ -41,6 +46,8 @@ public:
 
     /** Nobody uses the store any more: nothing is tried beyond this instant. */
     void hurry(Instant give_up_at);
+
+    void on_outcome(Listener listener) { on_outcome_ = std::move(listener); }
 
     /** Called when the last item is done. */
     void on_idle(std::function<void()> handler) { on_idle_ = std::move(handler); }
@@ -61,7 +68,8 @@ private:
         Instant give_up_at{};
         /// by then who waits is told that it takes long
         Instant tell_at{};
-        Done done;
+        CallPtr call;
+        Reason reason = Reason::lease_over;
         Runtime::TimerId timer = 0;
         /// requests without an answer
         unsigned asked = 0;
@@ -78,6 +86,7 @@ private:
     void ask(ItemPtr const& item);
     void retry_at(ItemPtr const& item, Instant when);
     void finish(ItemPtr const& item, ReleaseOutcome outcome);
+    void tell(Item const& item, ReleaseOutcome outcome);
     template <class Reply>
     void answered(ItemPtr const& item, Reply const& reply);
 
@@ -85,6 +94,7 @@ private:
     std::shared_ptr<Backend> backend_;
     Journal& journal_;
     RecyclingList<ItemPtr> items_;
+    Listener on_outcome_;
     std::function<void()> on_idle_;
 };
 

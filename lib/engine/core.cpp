@@ -42,6 +42,10 @@ void Core::start()
         if (auto self = weak.lock())
             self->close_if_idle();
     });
+    compensation_->on_outcome([weak](Claim const& claim, Compensation::Reason reason, ReleaseOutcome outcome) {
+        if (auto self = weak.lock())
+            self->given_back(claim, reason, outcome);
+    });
     asio::dispatch(runtime_->strand(), [self = shared_from_this(), weak] {
         if (!self->closed_)
             self->backend_->on_reachable([weak] {
@@ -86,20 +90,21 @@ void Core::release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOut
         return;
     }
     compensation_->release(
-        record->claim_ptr(), record->wake_ups(), now + record->machine.longest_ttl(),
-        [weak = weak_from_this(), range = record->claim().range, call = std::move(call)](ReleaseOutcome outcome) {
-            if (auto self = weak.lock()) {
-                if (outcome == ReleaseOutcome::released) {
-                    add_one(self->counters_.released);
-                    self->gates_.hint(*range);
-                } else if (outcome == ReleaseOutcome::was_lost) {
-                    add_one(self->counters_.released_too_late);
-                }
-            }
-            if (call)
-                call->complete({}, outcome);
-        });
+        record->claim_ptr(), Compensation::Reason::lease_over, record->wake_ups(), now + record->machine.longest_ttl(),
+        std::move(call));
     withdraw_second_key(*record);
+}
+
+void Core::given_back(Claim const& claim, Compensation::Reason reason, ReleaseOutcome outcome)
+{
+    if (reason == Compensation::Reason::lease_over) {
+        if (outcome == ReleaseOutcome::released)
+            add_one(counters_.released);
+        else if (outcome == ReleaseOutcome::was_lost)
+            add_one(counters_.released_too_late);
+    }
+    if (outcome == ReleaseOutcome::released)
+        gates_.hint(*claim.range);
 }
 
 void Core::withdraw_second_key(LeaseRecord const& record)
@@ -114,11 +119,7 @@ void Core::give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups)
     add_one(counters_.given_back);
     if (!closed_)
         compensation_->release(
-            claim, wake_ups, runtime_->now() + ttl,
-            [weak = weak_from_this(), range = claim->range](ReleaseOutcome outcome) {
-                if (auto self = weak.lock(); self && outcome == ReleaseOutcome::released)
-                    self->gates_.hint(*range);
-            });
+            std::move(claim), Compensation::Reason::unwanted_grant, wake_ups, runtime_->now() + ttl, nullptr);
 }
 
 void Core::withdraw(KeyRangePtr range, std::string owner, milliseconds ttl, bool wake_ups)

@@ -66,6 +66,8 @@ public:
 
 private:
     void close_if_idle();
+    /** What became of a key that was to be freed. */
+    void given_back(Claim const& claim, Compensation::Reason reason, ReleaseOutcome outcome);
     /** Where the acquisition of a released lease may have left a second key behind. */
     void withdraw_second_key(LeaseRecord const& record);
 

@@ -6,11 +6,7 @@
 #include "mutation.hpp"
 #include "store_answer.hpp"
 
-#include <recycling_allocator.hpp>
-
 #include <tenure/errc.hpp>
-
-#include <boost/asio/bind_allocator.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -170,11 +166,10 @@ void Keeper::send_renewal(LeaseRecordPtr const& record, LeaseMachine::AttemptId 
     request.claim = record->claim_ptr();
     request.ttl = record->machine.ttl();
     request.not_after = record->machine.fires_at();
-    auto handler = [weak = weak_from_this(), record, attempt](RenewReply const& reply) {
+    backend_->renew(std::move(request), [weak = weak_from_this(), record, attempt](RenewReply const& reply) {
         if (auto self = weak.lock())
             self->answered(record, attempt, reply);
-    };
-    backend_->renew(std::move(request), asio::bind_allocator(RecyclingAllocator<void>(), std::move(handler)));
+    });
 }
 
 void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt, RenewReply const& reply)

@@ -102,7 +102,7 @@ void LeaseRecord::tell_risk_waiters(error_code error)
 
 void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, detail::UserHandler<void(error_code)> handler)
 {
-    Waiters::Handler pending(std::move(handler), record->runtime_->executor());
+    Waiters::Handler pending(std::move(handler));
     auto slot = pending.slot();
     std::unique_lock lock(record->mutex_);
     auto const state = record->state();
@@ -116,9 +116,9 @@ void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, detail::UserHandler
     }
     auto const id = record->risk_waiters_.add(std::move(pending));
     if (slot.is_connected())
-        slot.assign([weak = std::weak_ptr(record), id](asio::cancellation_type) {
+        slot.assign([weak = std::weak_ptr(record), id](asio::cancellation_type type) {
             auto const alive = weak.lock();
-            if (!alive)
+            if (!alive || !asks_for_an_end(type))
                 return;
             std::unique_lock cancelling(alive->mutex_);
             auto waiting = alive->risk_waiters_.take(id);

@@ -4,7 +4,7 @@
 #include "acquisition.hpp"
 #include "contest.hpp"
 
-#include <recycling_allocator.hpp>
+#include <tenure/detail/recycling_allocator.hpp>
 
 #include <boost/system/errc.hpp>
 
@@ -21,7 +21,7 @@ void start_acquisition(
     detail::UserHandler<void(error_code, Holding)> handler)
 {
     auto const& core = contest->handle()->core();
-    PendingHandler<void(error_code, Holding)> pending(std::move(handler), core->runtime()->executor());
+    PendingHandler<void(error_code, Holding)> pending(std::move(handler));
     if (!core->same_process()) {
         std::move(pending).post(make_error_code(errc::forked), Holding());
         return;

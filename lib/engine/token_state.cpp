@@ -111,7 +111,7 @@ std::stop_token TokenState::stop_token()
 
 void TokenState::wait(std::shared_ptr<TokenState> const& state, detail::UserHandler<void(error_code)> handler)
 {
-    Waiters::Handler pending(std::move(handler), state->executor());
+    Waiters::Handler pending(std::move(handler));
     auto slot = pending.slot();
     (void)state->cancelled(); // fires it if it is late
     std::unique_lock lock(state->mutex_);
@@ -124,9 +124,9 @@ void TokenState::wait(std::shared_ptr<TokenState> const& state, detail::UserHand
     auto const id = state->waiters_.add(std::move(pending));
     // assigned under the lock: once it is released the handler may run, and its slot may be used for something else
     if (slot.is_connected())
-        slot.assign([weak = std::weak_ptr(state), id](asio::cancellation_type) {
+        slot.assign([weak = std::weak_ptr(state), id](asio::cancellation_type type) {
             auto const alive = weak.lock();
-            if (!alive)
+            if (!alive || !asks_for_an_end(type))
                 return;
             std::unique_lock cancelling(alive->mutex_);
             auto waiting = alive->waiters_.take(id);

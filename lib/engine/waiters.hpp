@@ -41,7 +41,7 @@ public:
 
     [[nodiscard]] std::vector<std::pair<Id, Handler>> take_all() noexcept { return std::exchange(waiting_, {}); }
 
-    static void post_all(std::vector<std::pair<Id, Handler>> handlers, error_code error)
+    static void post_all(std::vector<std::pair<Id, Handler>>&& handlers, error_code error)
     {
         for (auto& [id, handler] : handlers)
             std::move(handler).post(error);

@@ -3,8 +3,7 @@
 
 #include <tenure/backend.hpp>
 #include <tenure/clock.hpp>
-
-#include <boost/asio/any_completion_handler.hpp>
+#include <tenure/one_shot.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -39,7 +38,7 @@ struct Outcome {
 
     [[nodiscard]] bool good() const noexcept { return delivery == Delivery::answered && status == 200; }
 };
-using OutcomeHandler = asio::any_completion_handler<void(Outcome)>;
+using OutcomeHandler = OneShot<void(Outcome&&)>;
 
 /** A request to the gateway. */
 struct Call {

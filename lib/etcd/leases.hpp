@@ -6,8 +6,6 @@
 
 #include <tenure/backend.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -79,10 +77,10 @@ public:
 
     /** A lease that no key bears, and no request under way can bind one to it. Whoever binds a key to it proves it with
      * the answer. The handler may be called inside. */
-    void take(std::chrono::milliseconds ttl, Instant not_after, asio::any_completion_handler<void(Taken)> handler);
+    void take(std::chrono::milliseconds ttl, Instant not_after, OneShot<void(Taken&&)> handler);
 
     /** A new one in any case. */
-    void grant(std::chrono::milliseconds ttl, Instant not_after, asio::any_completion_handler<void(Taken)> handler);
+    void grant(std::chrono::milliseconds ttl, Instant not_after, OneShot<void(Taken&&)> handler);
 
     /** It is surely as `take` promises again. */
     void give_back(LeasePtr lease);
@@ -91,7 +89,7 @@ public:
     void discard(LeasePtr const& lease);
 
     /** The same, and tells. That there is no such lease is success. */
-    void revoke(LeasePtr const& lease, Instant not_after, asio::any_completion_handler<void(WithdrawReply)> handler);
+    void revoke(LeasePtr const& lease, Instant not_after, ReplyHandler<WithdrawReply> handler);
 
     /** A lease that was made here and is still in use; null if there is none. */
     [[nodiscard]] LeasePtr known(LeaseId id) const;
@@ -99,7 +97,7 @@ public:
     void close() noexcept;
 
 private:
-    using TakenHandler = asio::any_completion_handler<void(Taken)>;
+    using TakenHandler = OneShot<void(Taken&&)>;
     [[nodiscard]] Clock::duration age(Lease const& lease) const;
     /** What a claim may take. */
     [[nodiscard]] bool is_young(Lease const& lease) const;

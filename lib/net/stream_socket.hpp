@@ -106,8 +106,8 @@ private:
             return [runtime = derived().runtime(),
                     handler = std::move(handler)](error_code error, std::size_t size) mutable {
                 HandlerBatch batch(*runtime);
-                asio::dispatch(
-                    runtime->strand(), [handler = std::move(handler), error, size]() mutable { handler(error, size); });
+                runtime->strand().execute(
+                    [handler = std::move(handler), error, size]() mutable { handler(error, size); });
                 batch.run();
             };
         else

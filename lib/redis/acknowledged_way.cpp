@@ -20,7 +20,7 @@ AcknowledgedWay::AcknowledgedWay(
     route_->expect_delay(wanted.acknowledged_within);
 }
 
-void AcknowledgedWay::execute(resp::Command command, Instant not_after, OutcomeHandler handler)
+void AcknowledgedWay::execute(resp::Command&& command, Instant not_after, OutcomeHandler handler)
 {
     if (gathering_ == nullptr)
         gathering_ = std::make_shared<Group>();

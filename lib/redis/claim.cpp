@@ -10,7 +10,7 @@
 #include "scripts.hpp"
 #include "server_error.hpp"
 
-#include <recycling_allocator.hpp>
+#include <tenure/detail/recycling_allocator.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -103,12 +103,12 @@ private:
             call.with_run_id = true;
         }
         call.not_after = request_.not_after;
-        run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome outcome) {
+        run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome&& outcome) {
             self->answered(std::move(outcome));
         });
     }
 
-    void answered(Outcome outcome)
+    void answered(Outcome&& outcome)
     {
         if (only_survey_ && (outcome.delivery != Delivery::answered || outcome.reply.is_error())) {
             finish(Busy{});
@@ -194,13 +194,13 @@ private:
 
 // A first attempt cannot find a claim of its own owner, which is new: so no GET, which Redis 6 refuses and which brings
 // whatever somebody else wrote there. Later attempts take the script, which extends what it finds.
-void claim_named_key(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+void claim_named_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
     resp::Command command("SET", request.range->key(0), request.owner, "NX", "PX", node->lifetime(request.ttl).count());
     auto const not_after = request.not_after;
     node->route()->execute(
         std::move(command), not_after,
-        [node, request = std::move(request), handler = std::move(handler)](Outcome outcome) mutable {
+        [node, request = std::move(request), handler = std::move(handler)](Outcome&& outcome) mutable {
             if (outcome.delivery != Delivery::answered)
                 std::move(handler)(undelivered<ClaimReply>(std::move(outcome)));
             else if (outcome.reply.is_ok())
@@ -217,7 +217,7 @@ void claim_named_key(NodePtr const& node, ClaimRequest request, ReplyHandler<Cla
 
 } // namespace
 
-void claim(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+void claim(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
     node->route()->note_ttl(request.ttl);
     bool const is_plain = !request.fencing && !request.earliest_attempt && !node->delays_after_failover();

@@ -11,6 +11,6 @@ namespace tenure::redis
 /** Claims the first free key of the range: one command for a named key without fencing, else one script call for each
  * page of the range until one is free. An owner whose earlier attempt is unanswered is looked for in the whole range
  * first. */
-void claim(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler);
+void claim(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
 
 } // namespace tenure::redis

@@ -5,7 +5,7 @@
 #include "claim_reply.hpp"
 #include "key_names.hpp"
 
-#include <recycling_allocator.hpp>
+#include <tenure/detail/recycling_allocator.hpp>
 
 #include <algorithm>
 #include <array>

@@ -39,7 +39,7 @@ public:
 
     ~StreamConnection() override;
 
-    void execute(resp::Command command, Instant not_after, OutcomeHandler handler) override
+    void execute(resp::Command&& command, Instant not_after, OutcomeHandler handler) override
     {
         if (!machine_.is_open())
             machine_.open(runtime_->now());

@@ -5,8 +5,8 @@
 #include "resp/value.hpp"
 
 #include <tenure/clock.hpp>
+#include <tenure/one_shot.hpp>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <chrono>
@@ -20,7 +20,6 @@
 namespace tenure::redis
 {
 
-namespace asio = boost::asio;
 using boost::system::error_code;
 
 /** How a request ended. What a lease must know of every request is exactly this. */
@@ -60,7 +59,7 @@ struct Outcome {
     /// answered: set by AcknowledgedWay; null: nothing is missing, or nobody asked
     std::shared_ptr<Shortfall const> shortfall = nullptr;
 };
-using OutcomeHandler = asio::any_completion_handler<void(Outcome)>;
+using OutcomeHandler = OneShot<void(Outcome&&)>;
 
 /** Told by the handshake: what kind of server this is. */
 struct ServerInfo {
@@ -96,7 +95,7 @@ public:
     virtual ~Connection() = default;
 
     /** Sends a command. The handler is called on the strand, exactly once, never inside this call. */
-    virtual void execute(resp::Command command, Instant not_after, OutcomeHandler handler) = 0;
+    virtual void execute(resp::Command&& command, Instant not_after, OutcomeHandler handler) = 0;
 
     /** True if a command given now would be written at once. */
     [[nodiscard]] virtual bool ready() const noexcept = 0;

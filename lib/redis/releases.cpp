@@ -96,12 +96,12 @@ void Releases::send_script(Pending pending, bool by_text)
                                    : resp::Command(name, body, 1, claim->key(), claim->owner, channel);
     node_->route()->execute(
         std::move(command), until,
-        [self = shared_from_this(), pending = std::move(pending), by_text](Outcome outcome) mutable {
+        [self = shared_from_this(), pending = std::move(pending), by_text](Outcome&& outcome) mutable {
             --self->under_way_;
             if (!by_text && is_unknown_script(outcome))
                 self->send_script(std::move(pending), true);
             else
-                self->answered({&pending, 1}, std::move(outcome));
+                self->answered({&pending, 1}, outcome);
         });
 }
 
@@ -129,13 +129,13 @@ void Releases::send_script(Batch batch)
     call.keys = std::move(keys);
     run_script(
         node_->route(), std::move(call),
-        [self = shared_from_this(), batch = std::move(batch)](Outcome outcome) mutable {
+        [self = shared_from_this(), batch = std::move(batch)](Outcome&& outcome) mutable {
             --self->under_way_;
-            self->answered(batch, std::move(outcome));
+            self->answered(batch, outcome);
         });
 }
 
-void Releases::answered(std::span<Pending> batch, Outcome outcome)
+void Releases::answered(std::span<Pending> batch, Outcome const& outcome)
 {
     if (outcome.delivery != Delivery::answered) {
         for (auto& pending : batch)
@@ -190,7 +190,7 @@ void Releases::send_natively(Pending pending)
     auto const not_after = pending.request.not_after;
     node_->route()->execute(
         std::move(command), not_after,
-        [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
+        [self = shared_from_this(), pending = std::move(pending)](Outcome&& outcome) mutable {
             --self->under_way_;
             auto& [request, handler] = pending;
             if (outcome.delivery != Delivery::answered) {

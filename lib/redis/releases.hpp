@@ -43,7 +43,7 @@ private:
     /// `by_text`: the server does not know the script by its name
     void send_script(Pending pending, bool by_text);
     void send_script(Batch batch);
-    void answered(std::span<Pending> batch, Outcome outcome);
+    void answered(std::span<Pending> batch, Outcome const& outcome);
     void retry_alone(Pending pending, Refused reason);
 
     NodePtr node_;

@@ -37,7 +37,7 @@ Route::~Route()
     close();
 }
 
-void Route::execute(resp::Command command, Instant not_after, OutcomeHandler handler)
+void Route::execute(resp::Command&& command, Instant not_after, OutcomeHandler handler)
 {
     if (closed_) {
         runtime_->post([handler = std::move(handler)]() mutable {

@@ -48,7 +48,7 @@ public:
     ~Route() override;
 
     /** Sends a command over the connection that works. */
-    void execute(resp::Command command, Instant not_after, OutcomeHandler handler) override;
+    void execute(resp::Command&& command, Instant not_after, OutcomeHandler handler) override;
 
     [[nodiscard]] bool ready() override;
     [[nodiscard]] std::string last_error() const override;

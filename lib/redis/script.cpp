@@ -49,7 +49,7 @@ bool is_unknown_script(Outcome const& outcome)
 void run_script(std::shared_ptr<Way> const& way, ScriptCall call, OutcomeHandler handler)
 {
     auto shared = std::make_shared<ScriptCall const>(std::move(call));
-    run_script_once(*way, *shared, false, [way, shared, handler = std::move(handler)](Outcome outcome) mutable {
+    run_script_once(*way, *shared, false, [way, shared, handler = std::move(handler)](Outcome&& outcome) mutable {
         if (is_unknown_script(outcome) && !mutated(Mutant::script_not_sent_again))
             run_script_once(*way, *shared, true, std::move(handler));
         else

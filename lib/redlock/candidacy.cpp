@@ -195,7 +195,7 @@ void Candidacy::finish(ClaimReply const& reply)
     if (!succeeded_ || votes_.complete())
         leave();
     for (auto& handler : std::exchange(handlers_, {}))
-        std::move(handler)(reply);
+        std::move(handler)(ClaimReply(reply));
 }
 
 void Candidacy::leave()

@@ -39,7 +39,7 @@ public:
     }
 
     // -- Connection --
-    void execute(redis::resp::Command command, Instant not_after, redis::OutcomeHandler handler) override
+    void execute(redis::resp::Command&& command, Instant not_after, redis::OutcomeHandler handler) override
     {
         if (command.wants_run_id())
             command.set_run_id(info.run_id);

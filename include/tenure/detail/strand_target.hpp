@@ -7,6 +7,7 @@
 #include <boost/asio/require.hpp>
 
 #include <concepts>
+#include <type_traits>
 #include <utility>
 
 namespace tenure::detail
@@ -14,9 +15,13 @@ namespace tenure::detail
 
 namespace asio = boost::asio;
 
+/** True within a handler that this executor runs on this thread, as far as the library knows: what is dispatched to it
+ * there may be called at once. */
+[[nodiscard]] bool runs_here(asio::any_io_executor const& executor) noexcept;
+
 /** An `any_io_executor` below a strand. Asio's strand asks what lies below it for properties each time it is entered,
  * and each answer of a type-erased executor is a copy with an allocation or two; this one knows what a strand needs,
- * and passes on what is to be run. */
+ * and passes on what is to be run, or runs it where the executor would. */
 class StrandTarget
 {
 public:
@@ -30,7 +35,12 @@ public:
     template <class Function>
     void execute(Function&& function) const
     {
-        executor_.execute(std::forward<Function>(function));
+        if (never_blocks_ || !runs_here(executor_)) {
+            executor_.execute(std::forward<Function>(function));
+            return;
+        }
+        std::decay_t<Function> here(std::forward<Function>(function));
+        here();
     }
 
     [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const

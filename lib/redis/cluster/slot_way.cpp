@@ -176,7 +176,7 @@ SlotWay::SlotWay(std::shared_ptr<Cluster> cluster, HashSlot slot, Migration migr
 {
 }
 
-void SlotWay::execute(resp::Command command, Instant not_after, OutcomeHandler handler)
+void SlotWay::execute(resp::Command&& command, Instant not_after, OutcomeHandler handler)
 {
     std::make_shared<Request>(shared_from_this(), std::move(command), not_after, std::move(handler))->go();
 }

@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <algorithm>
+#include <tenure/detail/recycling_allocator.hpp>
+
 #include <array>
 #include <charconv>
 #include <concepts>
@@ -22,40 +23,26 @@ concept IntegerArgument = std::integral<T> && !std::same_as<T, bool> && !std::sa
 class EncodedArguments
 {
 public:
-    EncodedArguments& add(std::string_view argument)
-    {
-        // $<length>\r\n<bytes>\r\n
-        std::array<char, 24> head{'$'};
-        auto const size = argument.size();
-        char* end = head.data() + 1;
-        if (size < 10)
-            *end++ = static_cast<char>('0' + size);
-        else
-            end = std::to_chars(end, head.data() + head.size() - 2, size).ptr;
-        *end++ = '\r';
-        *end++ = '\n';
-        auto const head_size = static_cast<std::size_t>(end - head.data());
-        ++count_;
-        if (size + head_size + 2 > small) {
-            bytes_.append(head.data(), head_size).append(argument).append("\r\n", 2);
-            return *this;
-        }
-        // in one piece: an append costs more than the bytes of a short argument
-        std::array<char, small> whole;
-        std::ranges::copy(head, whole.begin());
-        std::ranges::copy(argument, whole.begin() + static_cast<std::ptrdiff_t>(head_size));
-        whole[head_size + size] = '\r';
-        whole[head_size + size + 1] = '\n';
-        bytes_.append(whole.data(), head_size + size + 2);
-        return *this;
-    }
+    EncodedArguments& add(std::string_view argument) { return add_all(argument); }
 
     template <IntegerArgument T>
     EncodedArguments& add(T number)
     {
-        std::array<char, 24> digits{};
-        auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-        return add(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
+        return add_all(number);
+    }
+
+    /** Several in one go, which costs one growth: an append for each costs more than the bytes of short arguments. */
+    template <class... Arguments>
+    EncodedArguments& add_all(Arguments const&... arguments)
+    {
+        auto const before = bytes_.size();
+        bytes_.resize(before + (most_bytes(arguments) + ... + 0));
+        char* const begin = bytes_.data() + before;
+        char* end = begin;
+        ((end = put(end, arguments)), ...);
+        bytes_.resize(before + static_cast<std::size_t>(end - begin));
+        count_ += sizeof...(arguments);
+        return *this;
     }
 
     EncodedArguments& add(EncodedArguments const& more)
@@ -71,10 +58,48 @@ public:
 
 private:
     friend class Command;
-    /// most arguments and what surrounds them: keys, owners, options
-    static constexpr std::size_t small = 96;
 
-    std::string bytes_;
+    static constexpr std::size_t most_digits = 20;
+
+    /** An argument is `$<length>\r\n<bytes>\r\n`. */
+    static constexpr std::size_t most_bytes(std::string_view argument) noexcept
+    {
+        return argument.size() + most_digits + 5;
+    }
+    template <IntegerArgument T>
+    static constexpr std::size_t most_bytes(T) noexcept
+    {
+        return 2 * most_digits + 5;
+    }
+
+    /** @returns the end of what it wrote */
+    static char* put(char* to, std::string_view argument) noexcept
+    {
+        auto const size = argument.size();
+        *to++ = '$';
+        if (size < 10)
+            *to++ = static_cast<char>('0' + size);
+        else
+            to = std::to_chars(to, to + most_digits, size).ptr;
+        to = put_line_end(to);
+        return put_line_end(to + argument.copy(to, size));
+    }
+    template <IntegerArgument T>
+    static char* put(char* to, T number) noexcept
+    {
+        std::array<char, most_digits> digits{};
+        auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+        return put(to, std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
+    }
+    static char* put_line_end(char* to) noexcept
+    {
+        *to++ = '\r';
+        *to++ = '\n';
+        return to;
+    }
+
+    /// in blocks that are used again: a command lives for as long as its request
+    std::basic_string<char, std::char_traits<char>, RecyclingAllocator<char>> bytes_;
     std::size_t count_ = 0;
 };
 
@@ -101,10 +126,7 @@ public:
     explicit Command(std::string_view name, Arguments const&... arguments)
         : answer_(answer_to(name))
     {
-        // one growth for all of them
-        arguments_.reserve((encoded_at_most(name) + ... + encoded_at_most(arguments)));
-        arguments_.add(name);
-        (arguments_.add(arguments), ...);
+        arguments_.add_all(name, arguments...);
     }
 
     Command(Command&&) noexcept = default;
@@ -185,7 +207,7 @@ public:
         digits[0] = '\r';
         digits[1] = '\n';
         out.append(head.data(), static_cast<std::size_t>(digits + 2 - head.data()));
-        out.append(arguments_.bytes_);
+        out.append(arguments_.bytes());
     }
 
     /** The encoded command, for tests and simulated servers. */
@@ -213,16 +235,6 @@ private:
         , run_id_at_(run_id_at)
         , answer_(answer)
     {
-    }
-
-    static constexpr std::size_t encoded_at_most(std::string_view argument) noexcept
-    {
-        return argument.size() + (argument.size() < 100 ? 7 : 24);
-    }
-    template <IntegerArgument T>
-    static constexpr std::size_t encoded_at_most(T) noexcept
-    {
-        return 27;
     }
 
     static constexpr std::size_t digits_of(std::size_t number) noexcept

@@ -51,7 +51,8 @@ void Parser::keep_rest()
         }
         return;
     }
-    kept_.assign(fed_.substr(position_));
+    if (position_ < fed_.size())
+        kept_.assign(fed_.substr(position_));
     fed_ = {};
     position_ = 0;
 }
@@ -86,10 +87,8 @@ Parser::Status Parser::next(Value& value, std::size_t limit)
     if (error_ != nullptr)
         return Status::malformed;
     for (;;) {
-        Value element;
-        // most replies are no lists: they are read into their place
         bool const is_whole = depth_ == 0;
-        switch (read_one(is_whole ? value : element, limit)) {
+        switch (read_one(value, limit)) {
         case Step::incomplete:
             keep_rest();
             return Status::incomplete;
@@ -98,7 +97,8 @@ Parser::Status Parser::next(Value& value, std::size_t limit)
         case Step::pushed:
             break;
         case Step::value:
-            if (is_whole || add_element(std::move(element), value)) {
+            // most replies are no lists: they have been read into their place
+            if (is_whole || add_element(std::move(value), value)) {
                 used_ = 0;
                 return Status::complete;
             }

@@ -1,0 +1,87 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/detail/recycling_allocator.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace tenure
+{
+
+template <class Signature>
+class OneShot;
+
+/** A function that is called once, or never; move-only. What it holds ends with the call.
+ *
+ *  For handlers within the library, which need nothing of what Asio associates with a completion handler: arguments are
+ *  handed through as the signature says, so that one taken by reference is never moved on its way.
+ */
+template <class... Arguments>
+class OneShot<void(Arguments...)>
+{
+public:
+    /** What is called; for objects that wait to be called as they are. */
+    class Target
+    {
+    public:
+        Target() = default;
+        Target(Target const&) = delete;
+        Target& operator=(Target const&) = delete;
+        virtual ~Target() = default;
+        virtual void call(Arguments... arguments) = 0;
+
+        static void* operator new(std::size_t size) { return detail::take_block(size); }
+        static void operator delete(void* block, std::size_t size) noexcept { detail::give_block(block, size); }
+    };
+
+    OneShot() noexcept = default;
+    OneShot(std::nullptr_t) noexcept {}
+    explicit OneShot(std::unique_ptr<Target> target) noexcept
+        : target_(std::move(target))
+    {
+    }
+    template <class Function>
+        requires(
+            !std::same_as<std::decay_t<Function>, OneShot> && std::invocable<std::decay_t<Function>&, Arguments...>)
+    OneShot(Function&& function)
+        : target_(new Holder<std::decay_t<Function>>(std::forward<Function>(function)))
+    {
+    }
+
+    [[nodiscard]] explicit operator bool() const noexcept { return target_ != nullptr; }
+
+    /** Empty afterwards, also where the function throws. @throws std::bad_function_call if it is empty */
+    void operator()(Arguments... arguments)
+    {
+        if (!target_)
+            throw std::bad_function_call();
+        auto const target = std::move(target_);
+        target->call(std::forward<Arguments>(arguments)...);
+    }
+
+private:
+    template <class Function>
+    class Holder final : public Target
+    {
+    public:
+        template <class Source>
+        explicit Holder(Source&& source)
+            : function_(std::forward<Source>(source))
+        {
+        }
+        void call(Arguments... arguments) override { function_(std::forward<Arguments>(arguments)...); }
+
+    private:
+        static_assert(alignof(Function) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+        Function function_;
+    };
+
+    std::unique_ptr<Target> target_;
+};
+
+} // namespace tenure
