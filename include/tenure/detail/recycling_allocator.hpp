@@ -21,7 +21,7 @@ void give_block(void* block, std::size_t size) noexcept;
 
 /** Keeps freed blocks for the next objects of their size on this thread. With many leases under way at a time the
  * general allocator's own cache, of seven blocks of a size, overflows on each burst of replies: a pair of acquire and
- * release then costs a tenth more instructions. It keeps at most half a megabyte for each thread, and nothing where a
+ * release then costs a tenth more instructions. It keeps at most 768 KiB for each thread, and nothing where a
  * sanitizer looks for the use of freed memory. */
 template <class T>
 class RecyclingAllocator
