@@ -172,10 +172,17 @@ void ZookeeperEnsemble::wait_until_whole()
             server->wait_until_serving();
 }
 
+std::string missing_zookeeper()
+{
+    return find_program("java").empty() || !std::filesystem::exists(jar)
+               ? "no ZooKeeper (" + std::string(jar) + ") or no java in PATH"
+               : std::string();
+}
+
 void require_zookeeper()
 {
-    if (find_program("java").empty() || !std::filesystem::exists(jar))
-        SKIP("no ZooKeeper (" << jar << ") or no java in PATH");
+    if (auto const missing = missing_zookeeper(); !missing.empty())
+        SKIP(missing);
 }
 
 } // namespace tenure::test

@@ -85,6 +85,7 @@ public:
     [[nodiscard]] std::string url() const;
     [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
     [[nodiscard]] ZookeeperServer& server(std::size_t index) { return *servers_.at(index); }
+    [[nodiscard]] ZookeeperServer const& server(std::size_t index) const { return *servers_.at(index); }
     /** The living server that says that it leads; unset if none does. */
     [[nodiscard]] std::optional<std::size_t> leader() const;
     /** @throws std::runtime_error if not all living servers serve within a minute */
@@ -93,6 +94,9 @@ public:
 private:
     std::vector<std::unique_ptr<ZookeeperServer>> servers_;
 };
+
+/** Why no server can be started on this machine; empty if one can. */
+[[nodiscard]] std::string missing_zookeeper();
 
 /** Skips the running test when this machine has no ZooKeeper or no Java. */
 void require_zookeeper();
