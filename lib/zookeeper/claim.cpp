@@ -127,7 +127,7 @@ private:
             [self = shared_from_this(), holding, taken = std::move(taken_by_another)](Answer const& answer) {
                 self->ensemble_->ledger().end_creating(*holding);
                 if (answer.code == ZOK)
-                    self->granted(*holding, answer);
+                    self->granted(holding, answer);
                 else if (answer.code == ZNODEEXISTS)
                     self->look_at_holder(holding, taken);
                 else if (answer.code == ZNONODE)
@@ -153,7 +153,7 @@ private:
         session_->ask(
             {Question::Kind::get, holding->path}, [self = shared_from_this(), holding, taken](Answer const& read) {
                 if (read.code == ZOK && holding->owned(read))
-                    self->granted(*holding, read);
+                    self->granted(holding, read);
                 else if (read.code == ZNONODE && ++self->surprises_ <= surprises_allowed)
                     self->create(holding, taken);
                 else if (read.code == ZOK || read.code == ZNONODE || read.code == ZNOAUTH) {
@@ -169,23 +169,36 @@ private:
             });
     }
 
-    void granted(Holding& holding, Answer const& answer)
+    void granted(HoldingPtr holding, Answer const& answer)
     {
-        if (holding.state == Holding::State::gone) {
-            // the session expired before the answer was handed on
-            reply(Unknown{errc::store_unavailable, ensemble_->name() + ": " + holding.path + ": the session expired"});
-            return;
+        // The claim may have been asked for twice, and both have met one node. It is held once, or the one that is not
+        // renewed would let it lapse.
+        auto& ledger = ensemble_->ledger();
+        if (auto other = ledger.holder_of(request_.owner, holding->path, answer.node.czxid);
+            other != nullptr && other != holding) {
+            ledger.remove(*holding);
+            holding = std::move(other);
         }
-        holding.state = Holding::State::held;
-        holding.czxid = answer.node.czxid;
-        holding.session_id = session_->id();
+        if (holding->state == Holding::State::gone) {
+            if (answer.node.ephemeral_owner != session_->id()) {
+                // the session expired before the answer was handed on
+                reply(Unknown{
+                    errc::store_unavailable, ensemble_->name() + ": " + holding->path + ": the session expired"});
+                return;
+            }
+            // the other one gave it up for taken, before this one made it
+            holding = ledger.add(session_, request_.range, holding->index, holding->path, request_.owner);
+        }
+        holding->state = Holding::State::held;
+        holding->czxid = answer.node.czxid;
+        holding->session_id = session_->id();
         Granted granted;
-        granted.index = holding.index;
+        granted.index = holding->index;
         granted.fencing_token = request_.fencing ? static_cast<std::uint64_t>(answer.node.czxid) : 0;
         granted.ttl = session_->timeout();
         granted.since = session_->proven();
-        granted.handle = holding.shared_from_this();
-        ensemble_->ledger().extend(holding, granted.since + granted.ttl);
+        granted.handle = holding;
+        ledger.extend(*holding, granted.since + granted.ttl);
         reply(std::move(granted));
     }
 

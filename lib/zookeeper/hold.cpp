@@ -75,8 +75,9 @@ private:
     void look()
     {
         auto const judge = [self = shared_from_this()](Answer const& read) { self->judge(read); };
-        // a creation whose outcome is not known may have come to this server late
-        if (holding_->czxid == 0)
+        // A creation or a removal whose outcome is not known may have come to this server late: behind a write on the
+        // connection of now there is none to come any more, and whoever has the key after it is seen.
+        if (holding_->czxid == 0 || holding_->removal_unknown)
             holding_->session->read_after_write(
                 holding_->path, [self = shared_from_this(), judge](Answer const& write, Answer const& read) {
                     judge(is_answered(write.code) ? read : write);
@@ -108,18 +109,17 @@ private:
             done(NotSent{});
             return;
         }
-        holding_->session->ask(
-            {Question::Kind::remove, holding_->path, {}, read.node.version},
+        ensemble_->ledger().delete_node(
+            holding_, read.node.version,
             [self = shared_from_this()](Answer const& removed) {
                 if (removed.code == ZBADVERSION)
                     self->look(); // evicted in this moment
-                else if (removed.code == ZOK || removed.code == ZNONODE) {
-                    self->ensemble_->ledger().remove(*self->holding_);
+                else if (removed.code == ZOK || removed.code == ZNONODE)
                     self->done(removed.code == ZOK ? Removal(Released{}) : Removal(NotOwner{}));
-                } else {
+                else
                     self->done(removal_of(self->failure(removed)));
-                }
-            });
+            },
+            [self = shared_from_this()] { self->start(); });
     }
 
     [[nodiscard]] Failure failure(Answer const& answer) const

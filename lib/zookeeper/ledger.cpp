@@ -81,6 +81,30 @@ void Ledger::extend(Holding& holding, Instant deadline)
     holding.deadline = std::max(holding.deadline, deadline);
 }
 
+void Ledger::delete_node(
+    HoldingPtr const& holding, std::int32_t version, AnswerHandler handler, std::function<void()> again)
+{
+    auto& of_path = deleting_[holding->path];
+    if (auto const under_way = of_path.lock()) {
+        under_way->push_back(std::move(again));
+        return;
+    }
+    auto const waiting = std::make_shared<std::vector<std::function<void()>>>();
+    of_path = waiting;
+    holding->session->ask(
+        {Question::Kind::remove, holding->path, {}, version},
+        [self = shared_from_this(), holding, waiting, handler = std::move(handler)](Answer const& removed) {
+            self->deleting_.erase(holding->path);
+            if (!is_answered(removed.code))
+                holding->removal_unknown = true;
+            if (removed.code == ZOK || removed.code == ZNONODE)
+                self->remove(*holding);
+            handler(removed);
+            for (auto const& again : std::exchange(*waiting, {}))
+                again();
+        });
+}
+
 void Ledger::session_over(std::int64_t session_id)
 {
     if (session_id == 0)
@@ -93,6 +117,16 @@ void Ledger::session_over(std::int64_t session_id)
         holding.use = nullptr;
         return true;
     });
+}
+
+HoldingPtr Ledger::holder_of(std::string const& owner, std::string const& path, std::int64_t czxid) const
+{
+    auto const [first, last] = by_owner_.equal_range(owner);
+    for (auto entry = first; entry != last; ++entry)
+        if (auto const& holding = entry->second;
+            holding->state == Holding::State::held && holding->path == path && holding->czxid == czxid)
+            return holding;
+    return nullptr;
 }
 
 std::vector<HoldingPtr> Ledger::of(std::string const& owner, KeyRange const& range) const
@@ -117,6 +151,7 @@ void Ledger::close() noexcept
     runtime_->cancel(std::exchange(timer_, 0));
     by_owner_.clear();
     creating_.clear();
+    deleting_.clear();
 }
 
 void Ledger::arm(Instant when)
@@ -161,17 +196,17 @@ void Ledger::let_lapse(HoldingPtr const& holding)
         holding->path, [self = shared_from_this(), holding](Answer const& write, Answer const& read) {
             if (holding->state == Holding::State::gone || !is_answered(write.code) || !is_answered(read.code))
                 return;
-            if (read.code == ZNONODE || (read.code == ZOK && !holding->made(read))) {
+            if (read.code != ZOK && read.code != ZNONODE)
+                return;
+            // a claim that was asked for twice may have left two of them for one node: the other one goes on
+            auto const other =
+                read.code == ZOK ? self->holder_of(holding->owner, holding->path, read.node.czxid) : nullptr;
+            if (read.code == ZNONODE || !holding->made(read) || (other != nullptr && other != holding)) {
                 self->remove(*holding);
                 return;
             }
-            if (read.code != ZOK)
-                return;
-            holding->session->ask(
-                {Question::Kind::remove, holding->path, {}, read.node.version}, [self, holding](Answer const& removed) {
-                    if (removed.code == ZOK || removed.code == ZNONODE)
-                        self->remove(*holding);
-                });
+            // what fails, or comes in the way of another removal, is tried again
+            self->delete_node(holding, read.node.version, [](Answer const&) {}, [] {});
         });
 }
 

@@ -8,6 +8,7 @@
 #include <tenure/runtime.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -17,7 +18,7 @@ namespace tenure::zookeeper
 {
 
 /** A node that this process made, or may have made, for one of its owners. A claim's handle. */
-struct Holding : std::enable_shared_from_this<Holding> {
+struct Holding {
     enum class State {
         /// its creation is under way, or nobody knows what became of it
         asked,
@@ -37,6 +38,8 @@ struct Holding : std::enable_shared_from_this<Holding> {
     State state = State::asked;
     /// creation is under way just now
     bool under_way = false;
+    /// its removal was asked for, and nobody knows what came of it
+    bool removal_unknown = false;
     /// of the node; 0 while nobody knows
     std::int64_t czxid = 0;
     /// when it lapses unless it is renewed
@@ -66,11 +69,19 @@ public:
     add(SessionPtr session, KeyRangePtr range, std::uint32_t index, std::string path, std::string owner);
     /** It is gone. */
     void remove(Holding& holding);
+    /** Deletes its node in the version that was read, and notes that it is gone.
+     *
+     * The node of whoever takes the key next has the same version. So there is one such request for a node at a time:
+     * who comes while one is under way has read what is no longer true, and is called back by `again` to begin anew. */
+    void
+    delete_node(HoldingPtr const& holding, std::int32_t version, AnswerHandler handler, std::function<void()> again);
     /** It was granted or renewed: until when it stands. */
     void extend(Holding& holding, Instant deadline);
     /** All nodes of the session are gone. */
     void session_over(std::int64_t session_id);
 
+    /** Who has this very node; null if nobody of this process has. */
+    [[nodiscard]] HoldingPtr holder_of(std::string const& owner, std::string const& path, std::int64_t czxid) const;
     /** What bears the owner in the range. */
     [[nodiscard]] std::vector<HoldingPtr> of(std::string const& owner, KeyRange const& range) const;
     /** Somebody in this process is creating the node right now. */
@@ -90,6 +101,8 @@ private:
     std::shared_ptr<Runtime> runtime_;
     std::unordered_multimap<std::string, HoldingPtr> by_owner_;
     std::unordered_map<std::string, int> creating_;
+    /// who waits for the end of a deletion that is under way, by path; the request for it owns the list
+    std::unordered_map<std::string, std::weak_ptr<std::vector<std::function<void()>>>> deleting_;
     Runtime::TimerId timer_ = 0;
     Instant armed_for_ = Instant::max();
     bool closed_ = false;

@@ -2,7 +2,7 @@
 #include "etcd_under_attack.hpp"
 
 #include "fleet.hpp"
-#include "redis_stranger.hpp"
+#include "stranger.hpp"
 
 #include "harness/auditor.hpp"
 #include "harness/eventually.hpp"

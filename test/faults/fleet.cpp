@@ -148,6 +148,27 @@ void Fleet::robbed(Holding const& victim)
     robberies_.push_back(robbery);
 }
 
+bool Fleet::while_stopped(pid_t pid, std::function<void()> const& deed)
+{
+    auto* const worker = worker_of(pid);
+    if (worker == nullptr || worker->pause)
+        return false;
+    struct Stop {
+        explicit Stop(ChildProcess& stopped)
+            : process(stopped)
+        {
+            process.pause();
+        }
+        Stop(Stop const&) = delete;
+        Stop& operator=(Stop const&) = delete;
+        ~Stop() { process.resume(); }
+        ChildProcess& process;
+    };
+    Stop const stop{worker->process};
+    deed();
+    return true;
+}
+
 Fleet::Worker* Fleet::worker_of(pid_t pid)
 {
     for (auto& worker : workers_)

@@ -11,6 +11,9 @@ namespace tenure::faults
 namespace
 {
 
+/// slots, and locks: stores are asked for all of them in one step (etcd allows 128 operations in a transaction)
+constexpr std::uint32_t most_keys = 50;
+
 template <class Number>
 Number number(std::string_view option, std::string_view text, Number least, Number most)
 {
@@ -46,6 +49,12 @@ Options read_options(int count, char const* const* arguments)
             options.mutant = value();
         else if (option == "--workers")
             options.workers = number<std::size_t>(option, value(), 2, 100);
+        else if (option == "--slots")
+            options.slots = number<std::uint32_t>(option, value(), 1, most_keys);
+        else if (option == "--locks")
+            options.locks = number<std::uint32_t>(option, value(), 0, most_keys);
+        else if (option == "--only")
+            options.only = value();
         else if (option == "--expect-violation")
             options.expect_violation = true;
         else if (option == "--help" || option == "-h")
@@ -59,13 +68,16 @@ Options read_options(int count, char const* const* arguments)
 char const* usage() noexcept
 {
     return "tenure_faults [--minutes N] [--store SCHEME] [--seed S] [--mutant NAME] [--workers N] "
-           "[--expect-violation]\n"
+           "[--slots N] [--locks N] [--only TEXT] [--expect-violation]\n"
            "Real servers and worker processes under one fault after the other (docs/testing.md).\n"
            "  --minutes N         how long faults are made, default 2.5\n"
            "  --store SCHEME      what is attacked, see below; default redis\n"
            "  --seed S            decides which faults come and when, default 1\n"
            "  --mutant NAME       workers run with this bug planted (lib/engine/mutation.hpp)\n"
            "  --workers N         how many worker processes, default 10\n"
+           "  --slots N           size of the pool that they share, 1 to 50, default 5\n"
+           "  --locks N           how many locks they contend for besides, 0 to 50, default 3\n"
+           "  --only TEXT         only faults whose names contain this\n"
            "  --expect-violation  stop at the first violation, and fail without one\n"
            "Exit status: 0 without violations, 1 with, 2 for a wrong option, 4 if the store's servers are not "
            "installed.\n";

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "arena.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +19,11 @@ struct Options {
     /// a bug that is planted in the workers' library
     std::string mutant = "none";
     std::size_t workers = 10;
+    /// what they contend for
+    std::uint32_t slots = Arena{}.slots;
+    std::uint32_t locks = Arena{}.locks;
+    /// makes only faults whose names contain this
+    std::string only;
     /// ends at the first violation, and succeeds only with one
     bool expect_violation = false;
     bool help = false;

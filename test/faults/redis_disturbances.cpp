@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "redis_stranger.hpp"
 #include "redis_under_attack.hpp"
+#include "stranger.hpp"
 
 #include "fleet.hpp"
 

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "redis_look.hpp"
 
-#include "redis_stranger.hpp"
+#include "stranger.hpp"
 
 #include "harness/auditor.hpp"
 

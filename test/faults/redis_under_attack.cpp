@@ -2,7 +2,7 @@
 #include "redis_under_attack.hpp"
 
 #include "redis_look.hpp"
-#include "redis_stranger.hpp"
+#include "stranger.hpp"
 
 #include "harness/auditor.hpp"
 

@@ -66,10 +66,11 @@ void print(std::ostream& out, Report const& report)
     out << "  " << report.fleet.long_pauses << " holders stopped beyond the ttl; " << report.fleet.kills
         << " workers killed, their keys held again at worst " << milliseconds(report.fleet.slowest_return)
         << " ms later\n";
+    out << "  " << report.figures.looks << " looks at the store, which found what a live holder believed "
+        << report.figures.live << " times\n";
     if (report.figures.compared != 0)
-        out << "  " << report.figures.looks << " looks at the store; valid_until was at least "
-            << milliseconds(report.figures.least_margin) << " ms before the store's expiry in "
-            << report.figures.compared << " comparisons\n";
+        out << "  valid_until was at least " << milliseconds(report.figures.least_margin)
+            << " ms before the store's expiry in " << report.figures.compared << " comparisons\n";
     out << "  a key was held for nobody for " << milliseconds(report.figures.longest_orphan)
         << " ms at most; all were free " << milliseconds(report.clean_after) << " ms after the last worker had ended\n"
         << "  register: " << report.writes.accepted << " writes accepted, " << report.writes.rejected << " rejected, "

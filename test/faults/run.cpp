@@ -49,7 +49,7 @@ class Scene
 {
 public:
     Scene(Options const& options, Scheme const& scheme)
-        : arena_{.ttl = scheme.ttl}
+        : arena_{.slots = options.slots, .locks = options.locks, .ttl = scheme.ttl}
         , store_(scheme.open(arena_))
         , auditor_(test::Auditor::create(directory_.file("audit"), arena_.cells()))
         , register_(
@@ -75,6 +75,9 @@ public:
         auto all = store_->disturbances();
         for (auto const& more : fleet_.disturbances())
             all.push_back(more);
+        std::erase_if(all, [&](Disturbance const& one) { return one.name.find(options.only) == std::string::npos; });
+        if (all.empty())
+            throw std::invalid_argument("--only " + options.only + ": no fault of this store has such a name");
         Nemesis{
             std::move(all), attack,
             [&] { return !options.expect_violation || (ledger_.breach_count() == 0 && !heard_complaint()); }}

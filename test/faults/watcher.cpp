@@ -103,6 +103,7 @@ void Watcher::compare(
         // several servers are not looked at in one step: one that has left may be half released
         if (!stayed)
             return;
+        ++figures_.live;
         if (!key.expiry_known)
             return;
         ++figures_.compared;

@@ -24,7 +24,9 @@ class Watcher
 public:
     struct Figures {
         std::uint64_t looks = 0;
-        /// looks at a key that was held by a live holder
+        /// looks at a key that had a live holder, and was its
+        std::uint64_t live = 0;
+        /// those of them that were told when the store would free it
         std::uint64_t compared = 0;
         /// the least time seen from `valid_until` to the store's expiry
         std::int64_t least_margin = std::numeric_limits<std::int64_t>::max();

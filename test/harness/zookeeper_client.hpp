@@ -11,6 +11,8 @@
 namespace tenure::test
 {
 
+enum class ZookeeperOperation : std::int32_t;
+
 /** What a node holds, and the parts of its stat that tests look at. */
 struct ZookeeperNode {
     std::string data;
@@ -24,18 +26,35 @@ struct ZookeeperNode {
 class ZookeeperClient
 {
 public:
-    /** @param login  `user:password` of the scheme digest; empty: none */
-    explicit ZookeeperClient(std::uint16_t port, std::string const& login = {});
+    /** @param login  `user:password` of the scheme digest; empty: none
+     *  @param limit  for each answer; a client that got none in time is of no use any more */
+    explicit ZookeeperClient(
+        std::uint16_t port, std::string const& login = {}, std::chrono::milliseconds limit = std::chrono::seconds{10});
     ZookeeperClient(ZookeeperClient const&) = delete;
     ZookeeperClient& operator=(ZookeeperClient const&) = delete;
     ~ZookeeperClient();
 
+    /** Takes another client's session over: from now on writes over that one's connection are refused, if it leads to
+     * another server. What makes that possible without being told its password is that servers derive a session's
+     * password from its number.
+     *  @param timeout  that the session has */
+    static ZookeeperClient in_session(std::uint16_t port, std::int64_t session, std::chrono::milliseconds timeout);
+    /** Ends the session, and with it its nodes. The destructor does so too, and says nothing where it fails. */
+    void close();
+
     /** False: it exists already, or its parent does not. */
     bool create(std::string const& path, std::string const& data, bool ephemeral);
-    /** False: there is none. */
-    bool remove(std::string const& path);
-    bool set(std::string const& path, std::string const& data);
+    /** False: there is none, or its version is another. @param version  -1: any */
+    bool remove(std::string const& path, std::int32_t version = -1);
+    bool set(std::string const& path, std::string const& data, std::int32_t version = -1);
+    /** In one step a node of this session stands where another one stood; its own version is 1, which that of a node
+     * that nobody has written to is not. False: there is none, or its version is another. */
+    bool replace(std::string const& path, std::string const& data, std::int32_t version);
     [[nodiscard]] std::optional<ZookeeperNode> get(std::string const& path);
+    /** The nodes as they are now, not as a server that was cut off or left behind knows them: a write of `mark`, which
+     * a majority has to accept, goes first over the same connection. One round trip. */
+    [[nodiscard]] std::vector<std::optional<ZookeeperNode>>
+    get_after_write(std::string const& mark, std::vector<std::string> const& paths);
     [[nodiscard]] std::vector<std::string> children(std::string const& path);
     /** Creates a node that stays, and those above it. */
     void create_all(std::string const& path);
@@ -44,17 +63,40 @@ public:
     [[nodiscard]] std::int64_t session() const noexcept { return session_; }
 
 private:
+    struct Hello {
+        std::int64_t session = 0;
+        std::chrono::milliseconds timeout{};
+        /// 16 bytes
+        std::string password;
+    };
     struct Reply {
         std::int32_t code = 0;
         std::string body;
     };
-    Reply call(std::int32_t operation, std::string const& body);
-    Reply call_as(std::int32_t number, std::int32_t operation, std::string const& body);
+    /** A connection, closed with the object. */
+    struct Socket {
+        explicit Socket(int opened) noexcept
+            : descriptor(opened)
+        {
+        }
+        Socket(Socket const&) = delete;
+        Socket& operator=(Socket const&) = delete;
+        ~Socket();
+        int descriptor;
+    };
+
+    ZookeeperClient(std::uint16_t port, Hello const& hello, std::chrono::milliseconds limit);
+    Reply call(ZookeeperOperation operation, std::string const& body);
+    Reply call_as(std::int32_t number, ZookeeperOperation operation, std::string const& body);
+    /** Sends what was framed already; the answers to the numbers from `first` on, in order. */
+    [[nodiscard]] std::vector<Reply> exchange(std::string const& frames, std::int32_t first, std::size_t count);
     [[nodiscard]] std::string read_frame();
 
-    int socket_ = -1;
+    Socket socket_;
     std::int64_t session_ = 0;
     std::int32_t last_number_ = 0;
+    /// false: closed, or an answer is missing
+    bool usable_ = true;
 };
 
 /** What a server answers to a word like `srvr`; empty if nobody answers. */

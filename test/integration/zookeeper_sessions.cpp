@@ -19,6 +19,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace tenure;
 using namespace tenure::test;
@@ -48,13 +49,15 @@ struct Line {
         return zookeeper::make_backend(std::move(runtime), config);
     }};
 
-    [[nodiscard]] ClaimReply claim(KeyRangePtr const& range, std::string const& who)
+    [[nodiscard]] ClaimReply
+    claim(KeyRangePtr const& range, std::string const& who, std::chrono::milliseconds lasting = ttl)
     {
-        return client.claim({range, who, ttl, client.now() + 10s, true, std::nullopt});
+        return client.claim({range, who, lasting, client.now() + 10s, true, std::nullopt});
     }
-    [[nodiscard]] ClaimPtr take(KeyRangePtr const& range, std::string const& who)
+    [[nodiscard]] ClaimPtr
+    take(KeyRangePtr const& range, std::string const& who, std::chrono::milliseconds lasting = ttl)
     {
-        auto const granted = expect<Granted>(claim(range, who));
+        auto const granted = expect<Granted>(claim(range, who, lasting));
         auto claim = std::make_shared<Claim>();
         claim->range = range;
         claim->owner = who;
@@ -166,6 +169,101 @@ TEST_CASE("a node that somebody deletes or replaces is a loss that the token tel
     CHECK(person.get("/replaced/lock").value().data == "a thief\n");
     // and it is the process that made the node which removes it, when the old validity is over
     CHECK(eventually([&] { return !person.get("/replaced/lock"); }, 6s));
+}
+
+// The node of whoever takes the key after the first deletion has the same version as the one that was read.
+TEST_CASE("releases of one lease that were asked for more than once delete one node", "[zookeeper]")
+{
+    Line line;
+    ZookeeperClient person{server().port()};
+    auto const range = named_key("twice:" + std::string(400, 'x'));
+    auto const path = "/" + range->prefix + "/lock";
+    auto const claim = line.take(range, owner(1), 6s);
+    auto const passed = [&] { return line.proxy.passed(Direction::requests); };
+    auto const held = [&] { return line.proxy.received(Direction::requests) - passed(); };
+    // both have read the node before either deletes it
+    line.proxy.set(Direction::replies, {.kind = Fault::Kind::hold});
+    auto const before = passed();
+    std::vector<ReleaseReply> replies;
+    line.client.on_strand([&] {
+        for (int i = 0; i < 2; ++i)
+            line.client.backend().release({claim, line.client.now() + 10s, true}, [&replies](ReleaseReply reply) {
+                replies.push_back(std::move(reply));
+            });
+    });
+    line.client.run_until([&] { return passed() - before > 2 * path.size(); });
+    line.proxy.set(Direction::requests, {.kind = Fault::Kind::hold});
+    line.proxy.set(Direction::replies, {});
+    line.client.run_until([&] { return held() > path.size(); });
+    line.client.run_for(100ms);
+    CHECK(held() < 2 * path.size());
+    line.proxy.heal();
+    line.client.run_until([&] { return replies.size() == 2; });
+    expect<Released>(replies[0]);
+    expect<NotOwner>(replies[1]);
+    CHECK_FALSE(person.get(path));
+}
+
+TEST_CASE(
+    "a claim that was asked for more than once is one lease, and does not lapse while it is renewed", "[zookeeper]")
+{
+    constexpr auto lasting = 6s;
+    Line line;
+    ZookeeperClient person{server().port()};
+    auto const range = named_key("asked-again:" + std::string(400, 'x'));
+    auto const path = "/" + range->prefix + "/lock";
+    person.create_all("/" + range->prefix);
+    REQUIRE(person.create(path, std::string(400, 'y'), true));
+    auto const passed = [&] { return line.proxy.passed(Direction::requests); };
+    auto const kept = [&](Direction direction) {
+        return line.proxy.received(direction) - line.proxy.passed(direction);
+    };
+    auto const only = [&](Direction direction) {
+        line.proxy.set(
+            direction == Direction::requests ? Direction::replies : Direction::requests, {.kind = Fault::Kind::hold});
+        line.proxy.set(direction, {});
+    };
+    // the session is there
+    expect<Busy>(line.claim(range, owner(2), lasting));
+    std::vector<ClaimReply> replies;
+    only(Direction::requests);
+    auto const before = passed();
+    line.client.on_strand([&] {
+        for (int i = 0; i < 3; ++i) {
+            ClaimRequest request{range, owner(1), lasting, line.client.now() + 10s, true, std::nullopt};
+            if (i > 0)
+                request.earliest_attempt = line.client.now();
+            line.client.backend().claim(
+                std::move(request), [&replies](ClaimReply reply) { replies.push_back(std::move(reply)); });
+        }
+    });
+    // all three find that somebody has it, and see who that is
+    line.client.run_until([&] { return passed() - before > 3 * path.size(); });
+    only(Direction::replies);
+    line.client.run_until([&] { return kept(Direction::requests) > 3 * path.size(); });
+    only(Direction::requests);
+    line.client.run_until([&] { return kept(Direction::replies) > std::size_t{3} * 400; });
+    only(Direction::replies);
+    // two of them try again, and now it is free
+    line.client.run_until([&] { return kept(Direction::requests) > 2 * path.size(); });
+    REQUIRE(person.remove(path));
+    line.proxy.heal();
+    line.client.run_until([&] { return replies.size() == 3; });
+    auto const first = expect<Granted>(replies[1]);
+    auto const second = expect<Granted>(replies[2]);
+    CHECK(first.fencing_token == second.fencing_token);
+    auto claim = std::make_shared<Claim>();
+    claim->range = range;
+    claim->owner = owner(1);
+    claim->handle = second.handle;
+    for (auto const end = line.client.now() + lasting + 1s; line.client.now() < end;) {
+        expect<Renewed>(line.client.renew(claim, lasting));
+        line.client.run_for(200ms);
+    }
+    claim->handle = first.handle;
+    expect<Renewed>(line.client.renew(claim, lasting));
+    expect<Released>(line.client.release(claim));
+    CHECK_FALSE(person.get(path));
 }
 
 TEST_CASE("leases of different ttls are in sessions of their own, and those of one ttl share theirs", "[zookeeper]")

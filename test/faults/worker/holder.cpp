@@ -107,7 +107,7 @@ asio::awaitable<Lease> Holder::acquire(std::uint32_t& cell)
     }
     error_code error;
     Lease lease;
-    if (random_.below(8) < 5) {
+    if (place_.arena.locks == 0 || random_.below(8) < 5) {
         auto result = co_await place_.pool->async_acquire(
             options, asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable)));
         error = std::get<0>(result);
@@ -136,7 +136,8 @@ void Holder::enter(Hold& hold)
         hold.cell = std::min(hold.cell, arena.cells() - 1);
     }
     hold.polls = random_.one_in(2);
-    auto const time = random_.one_in(12) ? random_.between(500ms, 3500ms) : random_.between(0ms, 160ms);
+    auto const time =
+        random_.one_in(12) ? random_.between(arena.ttl / 3, arena.ttl * 7 / 3) : random_.between(0ms, 160ms);
     listen(hold);
     hold.entered = boottime_ns();
     // A grant that comes too late is none: the library gives it back.
