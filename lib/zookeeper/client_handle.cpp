@@ -91,8 +91,13 @@ struct ClientHandle::Calls {
     {
         using Kind = SessionEvent::Kind;
         auto& self = *static_cast<ClientHandle*>(context);
-        if (type == ZOO_CHILD_EVENT || type == ZOO_DELETED_EVENT)
-            self.happened_.emplace_back(SessionEvent{Kind::children_changed, path == nullptr ? "" : path});
+        auto const node = [path] { return std::string(path == nullptr ? "" : path); };
+        if (type == ZOO_CHILD_EVENT)
+            self.happened_.emplace_back(SessionEvent{Kind::children_changed, node()});
+        else if (type == ZOO_DELETED_EVENT)
+            self.happened_.emplace_back(SessionEvent{Kind::node_deleted, node()});
+        else if (type == ZOO_CREATED_EVENT || type == ZOO_CHANGED_EVENT)
+            self.happened_.emplace_back(SessionEvent{Kind::node_changed, node()});
         else if (type != ZOO_SESSION_EVENT)
             return;
         else if (state == ZOO_CONNECTED_STATE)
@@ -224,6 +229,8 @@ int ClientHandle::submit(Pending& pending)
         return create(ZOO_PERSISTENT);
     case Kind::get:
         return ::zoo_aget(handle_, path, 0, &Calls::on_data, &pending);
+    case Kind::exists:
+        return ::zoo_aexists(handle_, path, question.watch ? 1 : 0, &Calls::on_stat, &pending);
     case Kind::children:
         return ::zoo_aget_children(handle_, path, question.watch ? 1 : 0, &Calls::on_children, &pending);
     case Kind::set:

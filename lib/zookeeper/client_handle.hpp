@@ -20,9 +20,18 @@ namespace tenure::zookeeper
 
 /** What happened to the session of a handle. */
 struct SessionEvent {
-    enum class Kind { connected, disconnected, expired, authentication_failed, children_changed };
+    enum class Kind {
+        connected,
+        disconnected,
+        expired,
+        authentication_failed,
+        /// of a watch, which has told all that it tells
+        children_changed,
+        node_changed,
+        node_deleted
+    };
     Kind kind;
-    /// whose children changed
+    /// of the node, for what a watch tells
     std::string path = {};
 };
 
