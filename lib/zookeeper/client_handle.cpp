@@ -6,6 +6,8 @@
 #include <zookeeper/zookeeper.h>
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -202,6 +204,8 @@ void ClientHandle::ask(Question question, AnswerHandler handler)
     auto& asked = *(pending_[id] = std::move(pending));
     Call const call(this);
     bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+    if (was_connected)
+        cork(true);
     int const code = was_connected ? submit(asked) : ZINVALIDSTATE;
     if (code != ZOK && pending_.contains(id))
         finish(id, {code});
@@ -259,6 +263,7 @@ void ClientHandle::finish(std::uint64_t id, Answer answer)
 ClientHandle::Interest ClientHandle::interest()
 {
     Call const call(this);
+    cork(false);
     Interest interest;
     int events = 0;
     timeval limit{};
@@ -300,6 +305,15 @@ bool ClientHandle::has_socket() const noexcept
 {
     int const state = ::zoo_state(handle_);
     return descriptor_ >= 0 && state > 0 && state != ZOO_NOTCONNECTED_STATE;
+}
+
+void ClientHandle::cork(bool on) noexcept
+{
+    // It writes each length and each request by itself, and each would be a packet that wakes the server.
+    if (std::exchange(corked_, on) == on || !has_socket())
+        return;
+    int const value = on ? 1 : 0;
+    ::setsockopt(descriptor_, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
 }
 
 void ClientHandle::cut() noexcept

@@ -79,6 +79,7 @@ public:
     /** Drops the connection; what was not answered is forgotten. The session stays until its timeout. */
     ~ClientHandle();
 
+    /** What is asked leaves with the next call of `interest`, all in one piece. */
     void ask(Question question, AnswerHandler handler);
     [[nodiscard]] Interest interest();
     void process(bool readable, bool writable);
@@ -113,6 +114,7 @@ private:
     /** Replaces the C client's socket, if it has one, by one that leads nowhere. */
     void cut() noexcept;
     [[nodiscard]] bool has_socket() const noexcept;
+    void cork(bool on) noexcept;
     void finish(std::uint64_t id, Answer answer);
     void heard(std::string_view line);
 
@@ -120,6 +122,7 @@ private:
     _zhandle* handle_ = nullptr;
     /// the C client's socket, as it was named last
     int descriptor_ = -1;
+    bool corked_ = false;
     /// the C client closed its socket while sending, and still keeps what was asked over it
     bool sending_failed_ = false;
     /// by number, so the oldest is first
