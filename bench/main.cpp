@@ -19,7 +19,7 @@ struct Part {
     std::string_view name;
     void (*measure)(bench::Setting const&);
 };
-constexpr std::array<Part, 10> parts{{
+constexpr std::array<Part, 11> parts{{
     {"floor", bench::measure_floor},
     {"pairs", bench::measure_pairs},
     {"latency", bench::measure_latency},
@@ -28,6 +28,7 @@ constexpr std::array<Part, 10> parts{{
     {"redlock_latency", bench::measure_redlock_latency},
     {"redlock_throughput", bench::measure_redlock_throughput},
     {"etcd", bench::measure_etcd},
+    {"zookeeper", bench::measure_zookeeper},
     {"compile_time", bench::measure_compile_time},
     {"renewals", bench::measure_renewals},
 }};
@@ -38,7 +39,7 @@ Measures tenure against a raw socket client on a redis-server of its own, and pr
 
   --quick               3 short rounds: minutes become seconds, and medians less sure
   --only PART           only this part; may be repeated. Parts: floor pairs latency first_free handover
-                        redlock_latency redlock_throughput etcd compile_time renewals
+                        redlock_latency redlock_throughput etcd zookeeper compile_time renewals
   --rounds N            interleaved rounds of each figure (7)
   --renewal-seconds S   length of one run of the renewals (60)
   --server PROGRAM      the server to start (redis-server)

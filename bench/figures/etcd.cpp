@@ -1,15 +1,15 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "figures/figures.hpp"
+#include "figures/compared.hpp"
 
-#include "harness/child.hpp"
 #include "harness/etcd_process.hpp"
 #include "library/workloads.hpp"
 #include "raw/etcd.hpp"
 
 #include <cstdio>
-#include <functional>
+#include <memory>
+#include <stdexcept>
 #include <string>
-#include <utility>
+#include <string_view>
 
 namespace bench
 {
@@ -20,6 +20,39 @@ namespace
 /// as EtcdConfig has it
 constexpr unsigned connections = 32;
 constexpr unsigned keys = 64;
+
+class EtcdObserver final : public Observer
+{
+public:
+    explicit EtcdObserver(std::uint16_t port)
+        : port_(port)
+    {
+    }
+
+    /** Transactions: neither the renewal of leases nor a look at these numbers is one. */
+    long long requests_of_others() override
+    {
+        auto const metrics = raw::etcd_metrics(port_);
+        watchers_ = number(metrics, "\netcd_debugging_mvcc_watcher_total ");
+        return number(
+            metrics, "\ngrpc_server_started_total{grpc_method=\"Txn\",grpc_service=\"etcdserverpb.KV\","
+                     "grpc_type=\"unary\"} ");
+    }
+    [[nodiscard]] bool listened() const override { return watchers_ > 0; }
+
+private:
+    [[nodiscard]] static long long number(std::string const& metrics, std::string_view name)
+    {
+        auto const position = metrics.find(name);
+        if (position == std::string::npos)
+            throw std::runtime_error("etcd has no metric" + std::string(name));
+        // large ones are written with an exponent
+        return static_cast<long long>(std::stod(metrics.substr(position + name.size(), 32)));
+    }
+
+    std::uint16_t port_;
+    long long watchers_ = 0;
+};
 
 } // namespace
 
@@ -35,9 +68,6 @@ void measure_etcd(Setting const& setting)
     // each write waits for a disk: short runs say little
     auto const seconds = 2 * setting.extent.pair_seconds;
     auto const pairs = setting.extent.pairs / 20;
-    auto const split = [](std::string name, std::function<Measurement()> work) {
-        return Candidate{std::move(name), [work = std::move(work)] { return in_child(Place::split, work); }};
-    };
     auto const many = interleave(
         setting.extent.rounds,
         {split("raw", [=] { return raw::etcd_pairs(port, keys, connections, seconds); }),
@@ -55,6 +85,10 @@ void measure_etcd(Setting const& setting)
         setting.report.medians("etcd, p50 of a pair", series, "us");
     // in pairs per second, as the other one
     setting.report.figure("etcd_pairs_1", one[0].median() / one[1].median(), Goal::at_least, 0.85);
+    compare_handovers(
+        setting, {"etcd", "etcd_handover", [=](int control) { raw::etcd_hold(port, control); },
+                  [=](int control) { raw::etcd_wait(port, control); }, url,
+                  [=] { return std::make_unique<EtcdObserver>(port); }});
 }
 
 } // namespace bench

@@ -46,8 +46,10 @@ void measure_first_free(Setting const& setting);
 void measure_redlock_latency(Setting const& setting);
 /** Pairs per second over three independent servers, 64 in flight on 64 keys. */
 void measure_redlock_throughput(Setting const& setting);
-/** Pairs on an etcd of its own, 64 in flight and one after another; nothing where there is no etcd. */
+/** Pairs on an etcd of its own, 64 in flight and one after another, and hand-overs; nothing where there is no etcd. */
 void measure_etcd(Setting const& setting);
+/** The same on a ZooKeeper; nothing where there is none, or the library was built without it. */
+void measure_zookeeper(Setting const& setting);
 /** From release to acquire in another process. */
 void measure_handover(Setting const& setting);
 /** What 1,000 leases of 3 s cost their holder. */

@@ -19,6 +19,8 @@ struct Question {
         create_persistent,
         /// data and stat
         get,
+        /// stat; what happens next to the node, or that there is one, as an event if `watch` is set
+        exists,
         /// names of the children, and the next change of them as an event if `watch` is set
         children,
         set,

@@ -6,6 +6,8 @@
 #include <zookeeper/zookeeper.h>
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -91,8 +93,13 @@ struct ClientHandle::Calls {
     {
         using Kind = SessionEvent::Kind;
         auto& self = *static_cast<ClientHandle*>(context);
-        if (type == ZOO_CHILD_EVENT || type == ZOO_DELETED_EVENT)
-            self.happened_.emplace_back(SessionEvent{Kind::children_changed, path == nullptr ? "" : path});
+        auto const node = [path] { return std::string(path == nullptr ? "" : path); };
+        if (type == ZOO_CHILD_EVENT)
+            self.happened_.emplace_back(SessionEvent{Kind::children_changed, node()});
+        else if (type == ZOO_DELETED_EVENT)
+            self.happened_.emplace_back(SessionEvent{Kind::node_deleted, node()});
+        else if (type == ZOO_CREATED_EVENT || type == ZOO_CHANGED_EVENT)
+            self.happened_.emplace_back(SessionEvent{Kind::node_changed, node()});
         else if (type != ZOO_SESSION_EVENT)
             return;
         else if (state == ZOO_CONNECTED_STATE)
@@ -197,6 +204,8 @@ void ClientHandle::ask(Question question, AnswerHandler handler)
     auto& asked = *(pending_[id] = std::move(pending));
     Call const call(this);
     bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+    if (was_connected)
+        cork(true);
     int const code = was_connected ? submit(asked) : ZINVALIDSTATE;
     if (code != ZOK && pending_.contains(id))
         finish(id, {code});
@@ -224,6 +233,8 @@ int ClientHandle::submit(Pending& pending)
         return create(ZOO_PERSISTENT);
     case Kind::get:
         return ::zoo_aget(handle_, path, 0, &Calls::on_data, &pending);
+    case Kind::exists:
+        return ::zoo_aexists(handle_, path, question.watch ? 1 : 0, &Calls::on_stat, &pending);
     case Kind::children:
         return ::zoo_aget_children(handle_, path, question.watch ? 1 : 0, &Calls::on_children, &pending);
     case Kind::set:
@@ -252,6 +263,7 @@ void ClientHandle::finish(std::uint64_t id, Answer answer)
 ClientHandle::Interest ClientHandle::interest()
 {
     Call const call(this);
+    cork(false);
     Interest interest;
     int events = 0;
     timeval limit{};
@@ -293,6 +305,15 @@ bool ClientHandle::has_socket() const noexcept
 {
     int const state = ::zoo_state(handle_);
     return descriptor_ >= 0 && state > 0 && state != ZOO_NOTCONNECTED_STATE;
+}
+
+void ClientHandle::cork(bool on) noexcept
+{
+    // It writes each length and each request by itself, and each would be a packet that wakes the server.
+    if (std::exchange(corked_, on) == on || !has_socket())
+        return;
+    int const value = on ? 1 : 0;
+    ::setsockopt(descriptor_, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
 }
 
 void ClientHandle::cut() noexcept

@@ -20,9 +20,18 @@ namespace tenure::zookeeper
 
 /** What happened to the session of a handle. */
 struct SessionEvent {
-    enum class Kind { connected, disconnected, expired, authentication_failed, children_changed };
+    enum class Kind {
+        connected,
+        disconnected,
+        expired,
+        authentication_failed,
+        /// of a watch, which has told all that it tells
+        children_changed,
+        node_changed,
+        node_deleted
+    };
     Kind kind;
-    /// whose children changed
+    /// of the node, for what a watch tells
     std::string path = {};
 };
 
@@ -70,6 +79,7 @@ public:
     /** Drops the connection; what was not answered is forgotten. The session stays until its timeout. */
     ~ClientHandle();
 
+    /** What is asked leaves with the next call of `interest`, all in one piece. */
     void ask(Question question, AnswerHandler handler);
     [[nodiscard]] Interest interest();
     void process(bool readable, bool writable);
@@ -104,6 +114,7 @@ private:
     /** Replaces the C client's socket, if it has one, by one that leads nowhere. */
     void cut() noexcept;
     [[nodiscard]] bool has_socket() const noexcept;
+    void cork(bool on) noexcept;
     void finish(std::uint64_t id, Answer answer);
     void heard(std::string_view line);
 
@@ -111,6 +122,7 @@ private:
     _zhandle* handle_ = nullptr;
     /// the C client's socket, as it was named last
     int descriptor_ = -1;
+    bool corked_ = false;
     /// the C client closed its socket while sending, and still keeps what was asked over it
     bool sending_failed_ = false;
     /// by number, so the oldest is first

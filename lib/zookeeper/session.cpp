@@ -211,8 +211,10 @@ void Session::on_session_event(SessionEvent const& event)
              true});
         break;
     case Kind::children_changed:
-        if (children_changed_)
-            children_changed_(event.path);
+    case Kind::node_changed:
+    case Kind::node_deleted:
+        if (node_event_)
+            node_event_(event);
         break;
     }
 }
@@ -261,7 +263,8 @@ void Session::fail_readings()
 
 void Session::note(Question::Kind kind, Answer const& answer)
 {
-    bool const writes = kind != Question::Kind::get && kind != Question::Kind::children && kind != Question::Kind::sync;
+    using Kind = Question::Kind;
+    bool const writes = kind != Kind::get && kind != Kind::exists && kind != Kind::children && kind != Kind::sync;
     if (writes && online_ && is_answered(answer.code) && answer.sent >= client_->connection_begun())
         life_.wrote(answer.sent, answer.answered);
     if (ends_session(answer.code) && client_ != nullptr)

@@ -73,11 +73,8 @@ public:
     [[nodiscard]] std::int64_t id() const { return id_; }
     /** From when the timeout surely counts. */
     [[nodiscard]] Instant proven() const noexcept { return life_.proven(); }
-    /** Children of which node have changed; of `Question::watch` only. */
-    void on_children_changed(std::function<void(std::string const&)> handler)
-    {
-        children_changed_ = std::move(handler);
-    }
+    /** What watches tell; of `Question::watch` only. */
+    void on_node_event(std::function<void(SessionEvent const&)> handler) { node_event_ = std::move(handler); }
 
     /** @param end_session  tell the server, so that all nodes of the session go */
     void close(bool end_session) noexcept;
@@ -115,7 +112,7 @@ private:
     std::shared_ptr<ZookeeperConfig const> config_;
     Settings settings_;
     ChangeHandler on_change_;
-    std::function<void(std::string const&)> children_changed_;
+    std::function<void(SessionEvent const&)> node_event_;
     /// null: not open
     std::shared_ptr<Client> client_;
     std::shared_ptr<HostSearch> search_;

@@ -13,9 +13,9 @@ namespace tenure::zookeeper
 class Watches::Subscription final : public Watch
 {
 public:
-    Subscription(std::weak_ptr<Watches> watches, std::string parent, std::uint64_t id)
+    Subscription(std::weak_ptr<Watches> watches, std::string path, std::uint64_t id)
         : watches_(std::move(watches))
-        , parent_(std::move(parent))
+        , path_(std::move(path))
         , id_(id)
     {
     }
@@ -24,12 +24,12 @@ public:
     ~Subscription() override
     {
         if (auto const watches = watches_.lock())
-            watches->unsubscribe(parent_, id_);
+            watches->unsubscribe(path_, id_);
     }
 
 private:
     std::weak_ptr<Watches> watches_;
-    std::string parent_;
+    std::string path_;
     std::uint64_t id_;
 };
 
@@ -42,21 +42,23 @@ void Watches::listen()
         if (auto const self = weak.lock())
             self->connection(change);
     });
-    session_->on_children_changed([weak = weak_from_this()](std::string const& parent) {
+    session_->on_node_event([weak = weak_from_this()](SessionEvent const& event) {
         if (auto const self = weak.lock())
-            self->changed(parent);
+            self->told(event);
     });
 }
 
 std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, std::function<void(WatchEvent)> handler)
 {
     listen();
-    auto const path = ensemble_->nodes(*range).parent();
+    auto const nodes = ensemble_->nodes(*range);
+    auto const path = range->count == 1 ? nodes.path(0) : nodes.parent();
     auto const id = ++last_id_;
-    auto& parent = parents_[path];
-    if (parent.use == nullptr)
-        parent.use = session_->use();
-    parent.subscribers.emplace(
+    auto& watched = watched_[path];
+    watched.is_parent = range->count > 1;
+    if (watched.use == nullptr)
+        watched.use = session_->use();
+    watched.subscribers.emplace(
         id, Subscriber{std::move(range), std::make_shared<std::function<void(WatchEvent)>>(std::move(handler))});
     ensemble_->runtime().post([self = shared_from_this(), path] {
         if (self->closed_)
@@ -69,31 +71,45 @@ std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, std::function<void(Watc
     return std::make_unique<Subscription>(weak_from_this(), path, id);
 }
 
-void Watches::unsubscribe(std::string const& parent, std::uint64_t id)
+void Watches::unsubscribe(std::string const& path, std::uint64_t id)
 {
     // the server's watch stays until it tells something, which nobody hears any more
-    if (auto const found = parents_.find(parent); found != parents_.end()) {
+    if (auto const found = watched_.find(path); found != watched_.end()) {
         found->second.subscribers.erase(id);
         if (found->second.subscribers.empty())
-            parents_.erase(found);
+            watched_.erase(found);
     }
 }
 
-void Watches::changed(std::string const& parent)
+void Watches::changed(std::string const& path)
 {
-    auto const found = parents_.find(parent);
-    if (found == parents_.end())
+    auto const found = watched_.find(path);
+    if (found == watched_.end())
         return;
     if (found->second.arming)
         found->second.again = true;
     else
-        arm(parent);
+        arm(path);
+}
+
+void Watches::told(SessionEvent const& event)
+{
+    auto const found = watched_.find(event.path);
+    if (found == watched_.end())
+        return;
+    // the answer of the watch that is set next would tell it, too, a round trip later
+    if (!found->second.is_parent && event.kind == SessionEvent::Kind::node_deleted)
+        tell(event.path, [](Subscriber& subscriber) {
+            if (subscriber.in_force)
+                (*subscriber.handler)(WatchEvent::hint);
+        });
+    changed(event.path);
 }
 
 void Watches::connection(Session::Change change)
 {
     std::vector<std::string> paths;
-    for (auto const& [path, parent] : parents_)
+    for (auto const& [path, watched] : watched_)
         paths.push_back(path);
     for (auto const& path : paths)
         if (change == Session::Change::connected)
@@ -105,50 +121,64 @@ void Watches::connection(Session::Change change)
             });
 }
 
-void Watches::arm(std::string const& parent)
+void Watches::arm(std::string const& path)
 {
-    auto& armed = parents_.at(parent);
-    armed.arming = true;
-    armed.again = false;
+    auto& watched = watched_.at(path);
+    watched.arming = true;
+    watched.again = false;
+    if (watched.is_parent)
+        arm_parent(path);
+    else
+        session_->ask(
+            {Question::Kind::exists, path, {}, -1, true},
+            [self = shared_from_this(), path](Answer const& answer) { self->armed(path, answer); });
+}
+
+void Watches::arm_parent(std::string const& path)
+{
     session_->ask(
-        {Question::Kind::children, parent, {}, -1, true}, [self = shared_from_this(), parent](Answer const& answer) {
+        {Question::Kind::children, path, {}, -1, true}, [self = shared_from_this(), path](Answer const& answer) {
             if (answer.code != ZNONODE) {
-                self->armed(parent, answer);
+                self->armed(path, answer);
                 return;
             }
             // there is nothing to watch before the first key is taken, or after the server removed an empty parent
-            self->ensemble_->make_parent(self->session_, parent, [self, parent](Answer const& made) {
-                auto const found = self->parents_.find(parent);
-                if (found == self->parents_.end())
+            self->ensemble_->make_parent(self->session_, path, [self, path](Answer const& made) {
+                auto const found = self->watched_.find(path);
+                if (found == self->watched_.end())
                     return;
                 if (made.code == ZOK || made.code == ZNODEEXISTS)
-                    self->arm(parent);
+                    self->arm(path);
                 else
-                    self->armed(parent, made);
+                    self->armed(path, made);
             });
         });
 }
 
-void Watches::armed(std::string const& parent, Answer const& answer)
+void Watches::armed(std::string const& path, Answer const& answer)
 {
-    auto const found = parents_.find(parent);
-    if (found == parents_.end())
+    auto const found = watched_.find(path);
+    if (found == watched_.end())
         return;
     found->second.arming = false;
     if (found->second.again && session_->connected()) {
-        arm(parent);
+        arm(path);
         return;
     }
-    if (answer.code != ZOK) {
+    bool const in_force = answer.code == ZOK || (answer.code == ZNONODE && !found->second.is_parent);
+    if (!in_force) {
         // without a connection it is set again as soon as there is one
         if (is_answered(answer.code))
-            tell(parent, [](Subscriber& subscriber) { (*subscriber.handler)(WatchEvent::unavailable); });
+            tell(path, [](Subscriber& subscriber) { (*subscriber.handler)(WatchEvent::unavailable); });
         return;
     }
-    tell(parent, [&](Subscriber& subscriber) {
-        auto const nodes = ensemble_->nodes(*subscriber.range);
-        auto const held = static_cast<std::uint32_t>(std::ranges::count_if(
-            answer.children, [&](std::string const& name) { return nodes.index_of(name).has_value(); }));
+    tell(path, [&, is_parent = found->second.is_parent](Subscriber& subscriber) {
+        std::uint32_t held = answer.code == ZOK ? 1 : 0;
+        if (is_parent) {
+            auto const nodes = ensemble_->nodes(*subscriber.range);
+            held = static_cast<std::uint32_t>(std::ranges::count_if(
+                answer.children, [&](std::string const& name) { return nodes.index_of(name).has_value(); }));
+        }
         if (!std::exchange(subscriber.in_force, true))
             (*subscriber.handler)(WatchEvent::in_force);
         else if (held < subscriber.range->count)
@@ -156,17 +186,17 @@ void Watches::armed(std::string const& parent, Answer const& answer)
     });
 }
 
-void Watches::tell(std::string const& parent, std::function<void(Subscriber&)> const& what)
+void Watches::tell(std::string const& path, std::function<void(Subscriber&)> const& what)
 {
     // whoever is told may end any watch, and begin others
     std::vector<std::uint64_t> ids;
     auto const self = shared_from_this();
-    if (auto const found = parents_.find(parent); found != parents_.end())
+    if (auto const found = watched_.find(path); found != watched_.end())
         for (auto const& [id, subscriber] : found->second.subscribers)
             ids.push_back(id);
     for (auto const id : ids) {
-        auto const found = parents_.find(parent);
-        if (found == parents_.end())
+        auto const found = watched_.find(path);
+        if (found == watched_.end())
             return;
         auto const subscriber = found->second.subscribers.find(id);
         if (subscriber == found->second.subscribers.end())
@@ -179,7 +209,7 @@ void Watches::tell(std::string const& parent, std::function<void(Subscriber&)> c
 void Watches::close() noexcept
 {
     closed_ = true;
-    parents_.clear();
+    watched_.clear();
 }
 
 } // namespace tenure::zookeeper

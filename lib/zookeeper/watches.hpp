@@ -13,8 +13,11 @@
 namespace tenure::zookeeper
 {
 
-/** One watch of the server for each parent of ranges that somebody waits for. A change of its children is passed on as
- * a hint only to those in whose range a key is free by then: most changes are that somebody took one. */
+/** What somebody waits for, told by watches of the server.
+ *
+ *  Of a range with one key its node is watched: that it was deleted is passed on as a hint at once. Of other ranges the
+ * parent's children are watched, and a change is passed on only to those in whose range a key is free by then, because
+ * most changes are that somebody took one. */
 class Watches : public std::enable_shared_from_this<Watches>
 {
 public:
@@ -33,26 +36,30 @@ private:
         std::shared_ptr<std::function<void(WatchEvent)>> handler;
         bool in_force = false;
     };
-    struct Parent {
+    /** A node that is watched: that of a key, or the parent of many. */
+    struct Watched {
+        bool is_parent = false;
         std::map<std::uint64_t, Subscriber> subscribers;
         Session::Use use;
         /// the server's watch is being set
         bool arming = false;
-        /// the children changed once more meanwhile
+        /// something changed once more meanwhile
         bool again = false;
     };
 
     void listen();
-    void unsubscribe(std::string const& parent, std::uint64_t id);
-    void changed(std::string const& parent);
+    void unsubscribe(std::string const& path, std::uint64_t id);
+    void told(SessionEvent const& event);
+    void changed(std::string const& path);
     void connection(Session::Change change);
-    void arm(std::string const& parent);
-    void armed(std::string const& parent, Answer const& answer);
-    void tell(std::string const& parent, std::function<void(Subscriber&)> const& what);
+    void arm(std::string const& path);
+    void arm_parent(std::string const& path);
+    void armed(std::string const& path, Answer const& answer);
+    void tell(std::string const& path, std::function<void(Subscriber&)> const& what);
 
     EnsemblePtr ensemble_;
     SessionPtr session_;
-    std::map<std::string, Parent> parents_;
+    std::map<std::string, Watched> watched_;
     std::uint64_t last_id_ = 0;
     bool closed_ = false;
 };

@@ -1,0 +1,69 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "raw/socket.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bench::raw
+{
+
+/** Requests as they go over the wire. Their number comes back with the reply, and may be the same again and again. */
+[[nodiscard]] std::string zookeeper_create(std::int32_t number, std::string_view path, bool ephemeral);
+[[nodiscard]] std::string zookeeper_delete(std::int32_t number, std::string_view path, std::int32_t version);
+[[nodiscard]] std::string zookeeper_get(std::int32_t number, std::string_view path, bool watch);
+
+/** A reply, or the event of a watch. */
+struct ZookeeperReply {
+    /// an event has this number
+    static constexpr std::int32_t event = -1;
+    /// codes
+    static constexpr std::int32_t no_node = -101;
+    static constexpr std::int32_t node_exists = -110;
+
+    std::int32_t number = 0;
+    /// 0: done
+    std::int32_t code = 0;
+};
+
+/** A session of 40 s over one connection, which it ends with itself. It sends no pings: whoever uses it asks more often
+ * than that. */
+class ZookeeperWire
+{
+public:
+    /** @throws std::runtime_error, std::system_error if it gets no session */
+    explicit ZookeeperWire(std::uint16_t port);
+    ZookeeperWire(ZookeeperWire const&) = delete;
+    ZookeeperWire& operator=(ZookeeperWire const&) = delete;
+    ~ZookeeperWire();
+
+    void send(std::string_view requests) const { socket_.send(requests); }
+
+    /** Waits for some bytes. */
+    void receive();
+
+    /** Takes a reply that has arrived whole; false if there is none. */
+    [[nodiscard]] bool take(ZookeeperReply& reply);
+
+    /** Waits for the next reply or event. */
+    [[nodiscard]] ZookeeperReply next();
+
+    /** One request; its reply. What is an event is dropped. @returns its code */
+    std::int32_t ask(std::string_view request);
+
+private:
+    /** The body of the next frame that has arrived whole; null if there is none. */
+    [[nodiscard]] char const* take_frame();
+
+    Socket socket_;
+    std::vector<char> buffer_;
+    /// what was read and not yet taken
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+};
+
+} // namespace bench::raw
