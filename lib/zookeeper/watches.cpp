@@ -4,11 +4,20 @@
 #include <zookeeper/zookeeper.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
 namespace tenure::zookeeper
 {
+
+namespace
+{
+
+/// between a hint and the next watch of the node
+constexpr std::chrono::milliseconds moment{1};
+
+} // namespace
 
 class Watches::Subscription final : public Watch
 {
@@ -97,13 +106,20 @@ void Watches::told(SessionEvent const& event)
     auto const found = watched_.find(event.path);
     if (found == watched_.end())
         return;
-    // the answer of the watch that is set next would tell it, too, a round trip later
-    if (!found->second.is_parent && event.kind == SessionEvent::Kind::node_deleted)
-        tell(event.path, [](Subscriber& subscriber) {
-            if (subscriber.in_force)
-                (*subscriber.handler)(WatchEvent::hint);
-        });
-    changed(event.path);
+    if (found->second.is_parent || event.kind != SessionEvent::Kind::node_deleted) {
+        changed(event.path);
+        return;
+    }
+    // Who is told tries at once, and mostly gets the key and needs no watch any more. What happens before the next
+    // watch is set is seen by the answer to that.
+    ensemble_->runtime().call_at(ensemble_->runtime().now() + moment, [weak = weak_from_this(), path = event.path] {
+        if (auto const self = weak.lock(); self != nullptr && !self->closed_ && self->session_->connected())
+            self->changed(path);
+    });
+    tell(event.path, [](Subscriber& subscriber) {
+        if (subscriber.in_force)
+            (*subscriber.handler)(WatchEvent::hint);
+    });
 }
 
 void Watches::connection(Session::Change change)
