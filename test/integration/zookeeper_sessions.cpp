@@ -280,8 +280,9 @@ TEST_CASE("leases of different ttls are in sessions of their own, and those of o
 
 TEST_CASE("a waiter takes over as soon as a key is released, also after its parent was removed", "[zookeeper]")
 {
+    FaultProxy proxy{server().port()};
     RunningStore store{server().url()};
-    RunningStore other{server().url()};
+    RunningStore other{through(proxy)};
     ZookeeperClient person{server().port()};
     auto lease = RunningStore::acquire(store.lock("handover", 10s));
     auto const waiter = other.lock("handover", 10s);
@@ -293,7 +294,10 @@ TEST_CASE("a waiter takes over as soon as a key is released, also after its pare
     }
     SECTION("by somebody who removed it all")
     {
+        // else the waiter would be back before the parent is gone
+        proxy.set(Direction::requests, {Fault::Kind::hold});
         remove_tree(person, "/handover");
+        proxy.heal();
     }
     REQUIRE(waiting.wait_for(2s) == std::future_status::ready);
     auto [error, taken] = waiting.get();
