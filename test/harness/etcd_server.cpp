@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -44,7 +45,7 @@ EtcdServer::EtcdServer()
 }
 
 EtcdServer::EtcdServer(EtcdServerOptions options)
-    : EtcdServer(std::move(options), "m0")
+    : EtcdServer(std::move(options), "m0", ServerPlace{})
 {
     // Between the look for a free port and the server's own bind somebody else may take it.
     for (int attempt = 0; attempt < 20; ++attempt) {
@@ -61,9 +62,10 @@ EtcdServer::EtcdServer(EtcdServerOptions options)
     throw std::runtime_error("etcd did not start:\n" + log());
 }
 
-EtcdServer::EtcdServer(EtcdServerOptions options, std::string name)
+EtcdServer::EtcdServer(EtcdServerOptions options, std::string name, ServerPlace place)
     : options_(std::move(options))
     , name_(std::move(name))
+    , place_(std::move(place))
 {
 }
 
@@ -75,7 +77,7 @@ void EtcdServer::choose_ports()
 
 std::string EtcdServer::peer_url() const
 {
-    return "http://127.0.0.1:" + std::to_string(peer_port_);
+    return "http://" + place_.peer_address + ":" + std::to_string(peer_port_);
 }
 
 std::string EtcdServer::url() const
@@ -85,13 +87,14 @@ std::string EtcdServer::url() const
 
 void EtcdServer::launch()
 {
-    auto const client_url = (options_.tls ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(port_);
+    std::string const scheme = options_.tls ? "https://" : "http://";
+    auto const port = ":" + std::to_string(port_);
     std::vector<std::string> arguments{
         "etcd",
         "--name=" + name_,
         "--data-dir=" + directory_.file("data"),
-        "--listen-client-urls=" + client_url,
-        "--advertise-client-urls=" + client_url,
+        "--listen-client-urls=" + scheme + place_.client_interface() + port,
+        "--advertise-client-urls=" + scheme + place_.client_address + port,
         "--listen-peer-urls=" + peer_url(),
         "--initial-advertise-peer-urls=" + peer_url(),
         "--initial-cluster=" + members_};
@@ -104,6 +107,7 @@ void EtcdServer::launch()
         }
     }
     arguments.insert(arguments.end(), options_.arguments.begin(), options_.arguments.end());
+    InNetwork const inside{place_.network.get()};
     process_.emplace(Command{std::move(arguments), {}, directory_.file("etcd.log")});
 }
 
@@ -145,11 +149,33 @@ std::string EtcdServer::log() const
     return read_file(directory_.file("etcd.log"));
 }
 
-EtcdCluster::EtcdCluster(std::size_t members, EtcdServerOptions options)
+std::pair<std::string, std::string> EtcdServer::itself_and_leader() const
+{
+    InNetwork const inside{place_.network.get()};
+    std::string status;
+    try {
+        status = etcd_post(port_, "maintenance/status", "{}", std::chrono::seconds{1});
+    } catch (std::runtime_error const&) {
+        return {};
+    }
+    auto const number = [&status](std::string const& name) {
+        auto const at = status.find("\"" + name + "\":\"");
+        auto const begin = at + name.size() + 4;
+        return at == std::string::npos ? std::string() : status.substr(begin, status.find('"', begin) - begin);
+    };
+    return {number("member_id"), number("leader")};
+}
+
+EtcdCluster::EtcdCluster(std::size_t members, EtcdServerOptions const& options)
+    : EtcdCluster(std::vector<ServerPlace>(members), options)
+{
+}
+
+EtcdCluster::EtcdCluster(std::vector<ServerPlace> const& places, EtcdServerOptions const& options)
 {
     std::string list;
-    for (std::size_t i = 0; i < members; ++i) {
-        auto server = std::unique_ptr<EtcdServer>(new EtcdServer(options, "m" + std::to_string(i)));
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        auto server = std::unique_ptr<EtcdServer>(new EtcdServer(options, "m" + std::to_string(i), places[i]));
         server->choose_ports();
         list += (i == 0 ? "" : ",") + server->name_ + "=" + server->peer_url();
         servers_.push_back(std::move(server));
@@ -167,7 +193,7 @@ std::string EtcdCluster::url() const
 {
     std::string text = servers_.front()->options_.tls ? "etcds://" : "etcd://";
     for (std::size_t i = 0; i < servers_.size(); ++i)
-        text += (i == 0 ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(servers_[i]->port());
+        text += (i == 0 ? "" : ",") + servers_[i]->place_.client_address + ":" + std::to_string(servers_[i]->port());
     return text;
 }
 
@@ -197,6 +223,21 @@ std::size_t EtcdCluster::leader()
     return found;
 }
 
+std::optional<std::size_t> EtcdCluster::agreed_leader(std::optional<std::size_t> besides) const
+{
+    std::optional<std::size_t> found;
+    std::set<std::string> leaders;
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+        if (i == besides)
+            continue;
+        auto const [itself, leader] = servers_[i]->itself_and_leader();
+        leaders.insert(leader);
+        if (!itself.empty() && itself == leader)
+            found = i;
+    }
+    return leaders.size() == 1 ? found : std::nullopt;
+}
+
 std::string etcdctl(std::uint16_t port, std::vector<std::string> const& arguments, std::string const& user)
 {
     ScratchDirectory directory;
@@ -210,6 +251,21 @@ std::string etcdctl(std::uint16_t port, std::vector<std::string> const& argument
     ChildProcess process{command};
     auto const status = process.wait_for(std::chrono::seconds{20});
     return status && status->code == 0 ? read_file(command.output) : std::string();
+}
+
+std::string etcd_version()
+{
+    ScratchDirectory const directory;
+    Command const command{{"etcd", "--version"}, {}, directory.file("output")};
+    ChildProcess process{command};
+    static_cast<void>(process.wait_for(std::chrono::seconds{20}));
+    std::string const before = "etcd Version: ";
+    auto const text = read_file(command.output);
+    auto const at = text.find(before);
+    if (at == std::string::npos)
+        return {};
+    auto const begin = at + before.size();
+    return text.substr(begin, text.find('\n', begin) - begin);
 }
 
 void require_etcd()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/child_process.hpp"
+#include "harness/network_namespaces.hpp"
 #include "harness/scratch_directory.hpp"
 
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tenure::test
@@ -26,8 +28,8 @@ struct EtcdServerOptions {
     std::string tls_client_ca = {};
 };
 
-/** One member of a cluster: a real etcd on free loopback ports, with its data in a directory of its own. Both end with
- * the object. */
+/** One member of a cluster: a real etcd on free ports, of the loopback interface unless it has a place of its own, with
+ * its data in a directory of its own. Both end with the object. */
 class EtcdServer
 {
 public:
@@ -60,15 +62,18 @@ private:
     friend class EtcdCluster;
 
     /** Of a cluster; ports chosen, nothing started. */
-    EtcdServer(EtcdServerOptions options, std::string name);
+    EtcdServer(EtcdServerOptions options, std::string name, ServerPlace place);
     void choose_ports();
     [[nodiscard]] std::string peer_url() const;
     void launch();
     /** False if it ended before it was ready. */
     [[nodiscard]] bool wait_ready(std::size_t already_logged);
+    /** The IDs of itself and of whom it takes for the leader; empty where it says none. */
+    [[nodiscard]] std::pair<std::string, std::string> itself_and_leader() const;
 
     EtcdServerOptions options_;
     std::string name_;
+    ServerPlace place_;
     /// name=peer URL of all members
     std::string members_;
     /// outlives the process
@@ -83,15 +88,20 @@ private:
 class EtcdCluster
 {
 public:
-    explicit EtcdCluster(std::size_t members = 3, EtcdServerOptions options = {});
+    explicit EtcdCluster(std::size_t members = 3, EtcdServerOptions const& options = {});
+    /** A member in each place. */
+    explicit EtcdCluster(std::vector<ServerPlace> const& places, EtcdServerOptions const& options = {});
 
     [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
     [[nodiscard]] EtcdServer& server(std::size_t index) { return *servers_.at(index); }
-    /** `etcd://127.0.0.1:PORT,127.0.0.1:PORT,...` */
+    /** `etcd://HOST:PORT,HOST:PORT,...` */
     [[nodiscard]] std::string url() const;
     /** Index of the member that leads, as the others that run see it. @throws std::runtime_error if none does within
      * ten seconds */
     [[nodiscard]] std::size_t leader();
+    /** Index of the member that all others, and itself, take for the leader, whatever `besides` says; unset if they do
+     * not agree. */
+    [[nodiscard]] std::optional<std::size_t> agreed_leader(std::optional<std::size_t> besides = std::nullopt) const;
 
 private:
     std::vector<std::unique_ptr<EtcdServer>> servers_;
@@ -106,6 +116,9 @@ etcdctl(std::uint16_t port, std::vector<std::string> const& arguments, std::stri
 [[nodiscard]] std::string etcd_post(
     std::uint16_t port, std::string const& path, std::string const& body,
     std::chrono::milliseconds limit = std::chrono::seconds{10});
+
+/** The version of the etcd that tests start, as it says it: `3.4.23`; empty if there is none. */
+[[nodiscard]] std::string etcd_version();
 
 /** Skips the running test when this machine has no etcd. */
 void require_etcd();

@@ -52,6 +52,7 @@ ZookeeperServer::ZookeeperServer(ZookeeperOptions options)
 
 ZookeeperServer::ZookeeperServer(ZookeeperOptions options, std::vector<Member> const& members, std::size_t number)
     : options_(std::move(options))
+    , place_(members.at(number).place)
     , port_(members.at(number).client_port)
 {
     write_configuration(members, number);
@@ -59,11 +60,12 @@ ZookeeperServer::ZookeeperServer(ZookeeperOptions options, std::vector<Member> c
 
 std::string ZookeeperServer::url() const
 {
-    return "zookeeper://127.0.0.1:" + std::to_string(port_) + url_options(options_);
+    return "zookeeper://" + place_.client_address + ":" + std::to_string(port_) + url_options(options_);
 }
 
 std::string ZookeeperServer::mode() const
 {
+    InNetwork const inside{place_.network.get()};
     auto const answer = zookeeper_word(port_, "srvr");
     auto const begin = answer.find("Mode: ");
     if (begin == std::string::npos)
@@ -89,6 +91,7 @@ void ZookeeperServer::start()
         {"-cp", std::string(jar) + ":" + logging, "org.apache.zookeeper.server.quorum.QuorumPeerMain"});
     command.arguments.push_back(directory_.file("zoo.cfg"));
     command.output = directory_.file("output.log");
+    InNetwork const inside{place_.network.get()};
     process_.emplace(command);
 }
 
@@ -116,12 +119,12 @@ void ZookeeperServer::write_configuration(std::vector<Member> const& members, st
     file << "tickTime=" << options_.tick.count() << "\ninitLimit=100\nsyncLimit=" << options_.sync_ticks
          << "\nminSessionTimeout=" << options_.shortest_session.count()
          << "\nmaxSessionTimeout=" << options_.longest_session.count() << "\ndataDir=" << data
-         << "\nclientPort=" << port_
-         << "\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\nmaxClientCnxns=0\n"
+         << "\nclientPort=" << port_ << "\nclientPortAddress=" << place_.client_interface()
+         << "\nadmin.enableServer=false\n4lw.commands.whitelist=*\nmaxClientCnxns=0\n"
          << "standaloneEnabled=true\n";
     for (std::size_t i = 0; i < members.size(); ++i)
-        file << "server." << i + 1 << "=127.0.0.1:" << members[i].follower_port << ":" << members[i].election_port
-             << "\n";
+        file << "server." << i + 1 << "=" << members[i].place.peer_address << ":" << members[i].follower_port << ":"
+             << members[i].election_port << "\n";
     for (auto const& line : options_.config)
         file << line << "\n";
     if (!file.flush())
@@ -131,17 +134,22 @@ void ZookeeperServer::write_configuration(std::vector<Member> const& members, st
 }
 
 ZookeeperEnsemble::ZookeeperEnsemble(std::size_t size, ZookeeperOptions const& options)
+    : ZookeeperEnsemble(std::vector<ServerPlace>(size), options)
 {
-    std::vector<ZookeeperServer::Member> members(size);
+}
+
+ZookeeperEnsemble::ZookeeperEnsemble(std::vector<ServerPlace> const& places, ZookeeperOptions const& options)
+{
+    std::vector<ZookeeperServer::Member> members;
     std::set<std::uint16_t> taken;
     auto const port = [&taken] {
         for (;;)
             if (auto const found = free_port(); taken.insert(found).second)
                 return found;
     };
-    for (auto& member : members)
-        member = {port(), port(), port()};
-    for (std::size_t i = 0; i < size; ++i)
+    for (auto const& place : places)
+        members.push_back({port(), port(), port(), place});
+    for (std::size_t i = 0; i < members.size(); ++i)
         servers_.push_back(std::make_unique<ZookeeperServer>(options, members, i));
     for (auto const& server : servers_)
         server->start();
@@ -152,7 +160,8 @@ std::string ZookeeperEnsemble::url() const
 {
     std::string text;
     for (auto const& server : servers_)
-        text += (text.empty() ? "zookeeper://127.0.0.1:" : ",127.0.0.1:") + std::to_string(server->port());
+        text += (text.empty() ? "zookeeper://" : ",") + server->place_.client_address + ":" +
+                std::to_string(server->port());
     auto const of_one = servers_.front()->url();
     return text + of_one.substr(of_one.find('?'));
 }
@@ -163,6 +172,21 @@ std::optional<std::size_t> ZookeeperEnsemble::leader() const
         if (servers_[i]->alive() && servers_[i]->mode() == "leader")
             return i;
     return std::nullopt;
+}
+
+std::optional<std::size_t> ZookeeperEnsemble::agreed_leader(std::optional<std::size_t> besides) const
+{
+    std::optional<std::size_t> found;
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+        if (i == besides)
+            continue;
+        auto const mode = servers_[i]->mode();
+        if (mode == "leader" && !found)
+            found = i;
+        else if (mode != "follower")
+            return std::nullopt;
+    }
+    return found;
 }
 
 void ZookeeperEnsemble::wait_until_whole()

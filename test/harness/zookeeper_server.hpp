@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/child_process.hpp"
+#include "harness/network_namespaces.hpp"
 #include "harness/scratch_directory.hpp"
 
 #include <chrono>
@@ -27,8 +28,8 @@ struct ZookeeperOptions {
     std::vector<std::string> java = {};
 };
 
-/** A real ZooKeeper server, alone or a member of an ensemble, on free loopback ports, with a directory of its own. Both
- * end with the object. */
+/** A real ZooKeeper server, alone or a member of an ensemble, on free ports, of the loopback interface unless it has a
+ * place of its own, with a directory of its own. Both end with the object. */
 class ZookeeperServer
 {
 public:
@@ -36,6 +37,7 @@ public:
         std::uint16_t client_port = 0;
         std::uint16_t follower_port = 0;
         std::uint16_t election_port = 0;
+        ServerPlace place = {};
     };
 
     explicit ZookeeperServer(ZookeeperOptions options = {});
@@ -48,7 +50,7 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] pid_t pid() const noexcept { return process_->pid(); }
     [[nodiscard]] bool alive() const noexcept { return process_.has_value(); }
-    /** `zookeeper://127.0.0.1:PORT?tick=...`, with the ttl limits that it has. */
+    /** `zookeeper://HOST:PORT?tick=...`, with the ttl limits that it has. */
     [[nodiscard]] std::string url() const;
 
     /** "standalone", "leader", "follower"; empty while it serves nobody. */
@@ -65,9 +67,12 @@ public:
     [[nodiscard]] std::string log() const;
 
 private:
+    friend class ZookeeperEnsemble;
+
     void write_configuration(std::vector<Member> const& members, std::size_t number) const;
 
     ZookeeperOptions options_;
+    ServerPlace place_;
     /// outlives the process
     ScratchDirectory directory_{ScratchDirectory::Place::memory};
     std::uint16_t port_ = 0;
@@ -80,14 +85,18 @@ class ZookeeperEnsemble
 {
 public:
     explicit ZookeeperEnsemble(std::size_t size = 3, ZookeeperOptions const& options = {});
+    /** A server in each place. */
+    explicit ZookeeperEnsemble(std::vector<ServerPlace> const& places, ZookeeperOptions const& options = {});
 
-    /** `zookeeper://127.0.0.1:PORT,...?tick=...` */
+    /** `zookeeper://HOST:PORT,...?tick=...` */
     [[nodiscard]] std::string url() const;
     [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
     [[nodiscard]] ZookeeperServer& server(std::size_t index) { return *servers_.at(index); }
     [[nodiscard]] ZookeeperServer const& server(std::size_t index) const { return *servers_.at(index); }
     /** The living server that says that it leads; unset if none does. */
     [[nodiscard]] std::optional<std::size_t> leader() const;
+    /** The server that leads while all others follow, whatever `besides` says; unset if it is not so. */
+    [[nodiscard]] std::optional<std::size_t> agreed_leader(std::optional<std::size_t> besides = std::nullopt) const;
     /** @throws std::runtime_error if not all living servers serve within a minute */
     void wait_until_whole();
 

@@ -1,0 +1,103 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::test
+{
+
+/** A network of its own on this machine: what is in it sees only its interfaces, and nobody else does.
+ *
+ *  It has no name, so two tests never meet; and the kernel keeps it only as long as this object, a process or a socket
+ *  in it is there, so nothing of it is left however the test ends.
+ */
+class NetworkNamespace
+{
+public:
+    /** A new one, with nothing in it but a loopback interface. @throws std::system_error without the right to make it
+     */
+    NetworkNamespace();
+    NetworkNamespace(NetworkNamespace const&) = delete;
+    NetworkNamespace& operator=(NetworkNamespace const&) = delete;
+    ~NetworkNamespace();
+
+    /** Runs commands of `ip`, one each, in it. @throws std::runtime_error with what `ip` says */
+    void configure(std::vector<std::string> const& commands) const;
+    /** A file that names it as long as this object lives: `netns PATH` in a command moves an interface there. */
+    [[nodiscard]] std::string path() const;
+
+private:
+    friend class InNetwork;
+    int descriptor_ = -1;
+};
+
+/** The thread that makes this is in the network until this is destroyed, and so is for good whatever it starts
+ * meanwhile: threads, processes, sockets. */
+class InNetwork
+{
+public:
+    /** Null: the thread stays where it is. */
+    explicit InNetwork(NetworkNamespace const* network);
+    explicit InNetwork(NetworkNamespace const& network)
+        : InNetwork(&network)
+    {
+    }
+    InNetwork(InNetwork const&) = delete;
+    InNetwork& operator=(InNetwork const&) = delete;
+    ~InNetwork();
+
+private:
+    /// where the thread was before; -1: it stayed
+    int before_ = -1;
+};
+
+/** Where a server runs, and the addresses under which others reach it. */
+struct ServerPlace {
+    /// null: where the test is
+    std::shared_ptr<NetworkNamespace const> network = nullptr;
+    std::string peer_address = "127.0.0.1";
+    std::string client_address = "127.0.0.1";
+
+    /** What a server listens on for its clients: also on its own loopback interface, where the test asks it while its
+     * links are cut. */
+    [[nodiscard]] std::string client_interface() const { return network ? "0.0.0.0" : client_address; }
+};
+
+/** Places for the members of a cluster, and for their clients. Each member has two links: to a network of all members,
+ * and to one with the clients.
+ *
+ *  A link that is cut is silent: what is sent is lost, connections stay open, nobody is told.
+ */
+class MemberNetworks
+{
+public:
+    enum class Link { peers, clients };
+
+    explicit MemberNetworks(std::size_t members);
+
+    [[nodiscard]] std::vector<ServerPlace> const& places() const noexcept { return places_; }
+    /** Where clients must be. */
+    [[nodiscard]] NetworkNamespace const& clients() const noexcept { return switch_; }
+
+    void cut(std::size_t member, Link link) const { set(member, link, "down"); }
+    void mend(std::size_t member, Link link) const { set(member, link, "up"); }
+    /** No connection between members waits for TCP to try again what was lost. It tries ever more rarely while a link
+     * is cut, so that a connection may be silent for as long again after it is mended. */
+    [[nodiscard]] bool settled() const;
+
+private:
+    void set(std::size_t member, Link link, std::string const& state) const;
+
+    /// has a bridge for each of the two networks, and the near ends of all links; clients are on their bridge itself
+    NetworkNamespace switch_;
+    std::vector<ServerPlace> places_;
+};
+
+/** Skips the running test, and says why, where this process may not make network namespaces, the kernel has no bridges,
+ * or the machine has no `ip`. */
+void require_network_namespaces();
+
+} // namespace tenure::test
