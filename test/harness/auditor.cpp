@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -52,6 +53,12 @@ Holding snapshot(SharedHolding const& shared)
 {
     return {shared.cell,        shared.pid,  shared.process_started, shared.fencing_token, shared.entered,
             shared.valid_until, shared.left, shared.confirmed};
+}
+
+/** Its validity was over before it entered: it relied on nothing. */
+bool came_too_late(Holding const& holding)
+{
+    return holding.valid_until != 0 && holding.valid_until <= holding.entered && holding.confirmed <= holding.entered;
 }
 
 std::uint64_t process_start(pid_t pid)
@@ -236,10 +243,7 @@ std::vector<Violation> Auditor::violations() const
 
     // The log can prove only what has an end of its own: of a process that was killed nobody wrote down when it died.
     auto log = holdings();
-    std::erase_if(log, [](Holding const& holding) {
-        return holding.valid_until != 0 && holding.valid_until <= holding.entered &&
-               holding.confirmed <= holding.entered;
-    });
+    std::erase_if(log, came_too_late);
     std::stable_sort(log.begin(), log.end(), [](Holding const& a, Holding const& b) {
         return std::pair{a.cell, a.entered} < std::pair{b.cell, b.entered};
     });
@@ -254,6 +258,21 @@ std::vector<Violation> Auditor::violations() const
                 break;
         }
     return result;
+}
+
+std::size_t Auditor::tokens_out_of_order() const
+{
+    auto log = holdings();
+    std::erase_if(log, came_too_late);
+    std::ranges::stable_sort(log, {}, &Holding::entered);
+    std::map<std::uint32_t, std::uint64_t> greatest;
+    std::size_t count = 0;
+    for (auto const& holding : log) {
+        auto& before = greatest[holding.cell];
+        count += holding.fencing_token <= before ? 1U : 0U;
+        before = std::max(before, holding.fencing_token);
+    }
+    return count;
 }
 
 bool Auditor::live(std::uint32_t entry_plus_one, std::int64_t now) const noexcept

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -78,6 +79,8 @@ public:
     [[nodiscard]] std::vector<Holding> holdings() const;
     /** What was caught at the entry, and what a comparison of all intervals finds. */
     [[nodiscard]] std::vector<Violation> violations() const;
+    /** How many entered a cell with a fencing token that is not greater than all before it there (S10). */
+    [[nodiscard]] std::size_t tokens_out_of_order() const;
 
 private:
     struct Memory;

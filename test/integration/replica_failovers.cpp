@@ -24,7 +24,6 @@
 #include <cstdlib>
 #include <future>
 #include <limits>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -228,19 +227,6 @@ struct Result {
     std::vector<std::int64_t> pauses_ms;
 };
 
-std::size_t out_of_order(std::vector<Holding> holdings)
-{
-    std::ranges::stable_sort(holdings, {}, &Holding::entered);
-    std::map<std::uint32_t, std::uint64_t> last;
-    std::size_t count = 0;
-    for (auto const& holding : holdings) {
-        if (holding.fencing_token <= last[holding.cell])
-            ++count;
-        last[holding.cell] = std::max(last[holding.cell], holding.fencing_token);
-    }
-    return count;
-}
-
 /** How many leases of the contended pool are valid, by what their holders know, and unknown to the new master. */
 std::size_t missed_by(RedisServer const& master, Load const& load)
 {
@@ -353,7 +339,7 @@ Result run(Case const& measured)
         overlapped.emplace(violation.earlier.cell, violation.earlier.entered);
     }
     result.held_twice = overlapped.size();
-    result.tokens_out_of_order = out_of_order(load.audit.holdings());
+    result.tokens_out_of_order = load.audit.tokens_out_of_order();
     result.grants = load.grants;
     result.held_lost = load.held_lost;
     result.held_expired = load.held_expired;

@@ -97,6 +97,26 @@ TEST_CASE("the log alone shows an overlap that nobody saw when entering", "[harn
     CHECK(auditor.violations().size() == 1);
 }
 
+TEST_CASE("a fencing token that is not greater than all before it in its cell is out of order", "[harness]")
+{
+    ScratchDirectory directory;
+    auto auditor = Auditor::create(directory.file("audit"), 2);
+    auto const hold = [&](std::uint32_t cell, std::uint64_t token) {
+        auditor.leave(auditor.enter(cell, after(10s), token));
+    };
+    hold(0, 7);
+    hold(1, 5);
+    hold(0, 9);
+    CHECK(auditor.tokens_out_of_order() == 0);
+    // it was over before it came
+    auditor.leave(auditor.enter(0, after(-1ms), 8));
+    CHECK(auditor.tokens_out_of_order() == 0);
+    hold(0, 9);
+    CHECK(auditor.tokens_out_of_order() == 1);
+    hold(0, 8);
+    CHECK(auditor.tokens_out_of_order() == 2);
+}
+
 TEST_CASE("a holder that was told too late that it still holds the key is a violation", "[harness]")
 {
     ScratchDirectory directory;
