@@ -4,8 +4,8 @@
 #include "leases.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <utility>
 
 namespace tenure::etcd
 {
@@ -26,14 +26,22 @@ Finding version(Facts const& facts)
     std::string const advice = "leases need etcd 3.4 or newer";
     if (facts.version.empty())
         return {Severity::unverified, "version", "not told", advice};
-    unsigned major = 0;
-    unsigned minor = 0;
+    std::array<unsigned, 3> number{};
     auto const* const end = facts.version.data() + facts.version.size();
-    auto const dot = std::from_chars(facts.version.data(), end, major).ptr;
-    if (dot != end)
-        std::from_chars(dot + 1, end, minor);
-    if (std::pair(major, minor) < std::pair(3U, 4U))
+    auto const* at = facts.version.data();
+    for (auto& part : number) {
+        at = std::from_chars(at, end, part).ptr;
+        if (at == end)
+            break;
+        ++at;
+    }
+    if (number < std::array{3U, 4U, 0U})
         return {Severity::error, "version", "etcd " + facts.version, advice + ": upgrade the server"};
+    if (number < std::array{3U, 4U, 31U} || (number[1] == 5 && number < std::array{3U, 5U, 13U}))
+        return {
+            Severity::warning, "version", "etcd " + facts.version,
+            "a leader that stood still for longer than a ttl ends leases when it goes on, although they were renewed "
+            "at its successor, and two may hold a key: upgrade the servers to 3.4.31, 3.5.13 or newer"};
     return {Severity::ok, "version", "etcd " + facts.version, ""};
 }
 

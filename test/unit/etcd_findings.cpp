@@ -62,6 +62,14 @@ TEST_CASE("what is wrong with a cluster is told with what to do", "[etcd][doctor
     };
     facts.version = "3.3.25";
     expect("version", Severity::error, "upgrade");
+    for (char const* const version : {"3.4.23", "3.4.30", "3.5.0", "3.5.12", "3.4"}) {
+        facts.version = version;
+        expect("version", Severity::warning, "3.4.31, 3.5.13");
+    }
+    for (char const* const version : {"3.4.31", "3.5.13", "3.6.0", "3.10.1", "4.0.0-rc.1"}) {
+        facts.version = version;
+        expect("version", Severity::ok, "");
+    }
     facts.version.clear();
     expect("version", Severity::unverified, "3.4");
     facts.round_trips = {1ms, 300ms};
