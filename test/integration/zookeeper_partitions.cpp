@@ -1,0 +1,23 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Three ZooKeeper servers whose leader is killed, stopped and cut off under 50 leases. TENURE_PARTITION_MINUTES sets
+// for how long; without it each fault comes once, since ctest ends a test after three minutes.
+#include "harness/zookeeper_server.hpp"
+#include "integration/consensus_partitions.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+
+using namespace tenure::test;
+using namespace std::chrono_literals;
+
+TEST_CASE(
+    "leases on ZooKeeper are kept in a partition that has a majority, and end in time in one that has none",
+    "[zookeeper][partitions]")
+{
+    require_zookeeper();
+    require_network_namespaces();
+    // a follower gives the leader up after two seconds of silence
+    MembersOf<ZookeeperEnsemble> members{ZookeeperOptions{.tick = 400ms, .shortest_session = 800ms, .sync_ticks = 5}};
+    survive_partitions(members, {.ttl = 12s});
+}
