@@ -29,36 +29,35 @@ constexpr std::size_t most_bytes_kept = 0;
 constexpr std::size_t most_bytes_kept = std::size_t{64} * 1024;
 #endif
 
-/** How many blocks of a class are kept. */
-constexpr std::size_t most_kept(std::size_t number) noexcept
-{
-    return most_bytes_kept / ((number + 1) * step);
-}
-
 struct Block {
     Block* next;
 };
 
 struct Class {
     Block* first = nullptr;
-    std::size_t count = 0;
+    /// how many more blocks are kept
+    std::size_t room = 0;
 };
 
 /** What one thread keeps. Other objects of the thread may end later than this one and still free: then it keeps
  * nothing. */
 struct Cache {
     std::array<Class, classes> kept{};
-    bool over = false;
 
-    constexpr Cache() = default;
+    constexpr Cache()
+    {
+        for (std::size_t number = 0; number < classes; ++number)
+            kept[number].room = most_bytes_kept / ((number + 1) * step);
+    }
     Cache(Cache const&) = delete;
     Cache& operator=(Cache const&) = delete;
     ~Cache()
     {
-        over = true;
-        for (auto& list : kept)
+        for (auto& list : kept) {
+            list.room = 0;
             while (list.first != nullptr)
                 ::operator delete(std::exchange(list.first, list.first->next));
+        }
     }
 };
 
@@ -79,20 +78,20 @@ void* take_block(std::size_t size)
     auto& list = cache.kept[number];
     if (list.first == nullptr)
         return ::operator new((number + 1) * step);
-    --list.count;
+    ++list.room;
     return std::exchange(list.first, list.first->next);
 }
 
 void give_block(void* block, std::size_t size) noexcept
 {
     auto const number = class_of(size);
-    if (number >= classes || cache.over || cache.kept[number].count >= most_kept(number)) {
+    if (number >= classes || cache.kept[number].room == 0) {
         ::operator delete(block);
         return;
     }
     auto& list = cache.kept[number];
     list.first = ::new (block) Block{list.first};
-    ++list.count;
+    --list.room;
 }
 
 } // namespace tenure::detail

@@ -137,7 +137,7 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
         forget(*record);
         return;
     }
-    bool const was_at_risk = record->state() == LeaseState::at_risk;
+    bool const was_at_risk = record->shows_risk();
     if (!record->publish() && !mutated(Mutant::renewal_after_release)) {
         record->machine.end();
         lose(record, record->token().reason());

@@ -87,8 +87,12 @@ bool LeaseRecord::publish()
         return false;
     valid_until_.store(until, std::memory_order_release);
     ttl_.store(machine.granted_ttl().count(), std::memory_order_release);
-    if (risk != at_risk_.exchange(risk, std::memory_order_acq_rel) && risk)
-        tell_risk_waiters({});
+    // written here only
+    if (risk != shows_risk()) {
+        at_risk_.store(risk, std::memory_order_release);
+        if (risk)
+            tell_risk_waiters({});
+    }
     return true;
 }
 

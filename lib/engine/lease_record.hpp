@@ -66,6 +66,8 @@ public:
 
     /** Shows what the machine knows to the holder. False if the token has fired meanwhile. */
     bool publish();
+    /** What was shown last. */
+    [[nodiscard]] bool shows_risk() const noexcept { return at_risk_.load(std::memory_order_relaxed); }
     /** Wakes who waits for trouble. */
     void tell_risk_waiters(error_code error);
 

@@ -3,6 +3,7 @@
 
 #include "resp/command.hpp"
 #include "resp/value.hpp"
+#include "server_version.hpp"
 
 #include <tenure/clock.hpp>
 #include <tenure/one_shot.hpp>
@@ -65,7 +66,7 @@ using OutcomeHandler = OneShot<void(Outcome&&)>;
 struct ServerInfo {
     /// "redis", "valkey" ...
     std::string server;
-    std::string version;
+    ServerVersion version;
     /// "standalone", "sentinel", "cluster"
     std::string mode;
     /// "master", "replica"

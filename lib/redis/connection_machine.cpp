@@ -295,7 +295,7 @@ void ConnectionMachine::become_ready(Instant now)
     logged_failure_.clear();
     auto const& server = handshake_.server();
     std::string what =
-        server.server.empty() ? "a server that does not tell its version" : server.server + " " + server.version;
+        server.server.empty() ? "a server that does not tell its version" : server.server + " " + server.version.text();
     if (!server.mode.empty())
         what += ", " + server.mode + " " + server.role;
     if (!address_.empty())

@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "findings.hpp"
 
-#include "server_version.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -44,7 +42,7 @@ std::string minimal_acl(ServerInfo const& server)
     return std::string("resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat +pttl "
                        "+incr +time ") +
            (cluster ? "+cluster|shards +asking " : "") + "~PREFIX* ~{PREFIX*}:fence, and for wake-ups " +
-           (cluster && has_sharded_channels(server) ? "+spublish +ssubscribe" : "+publish +subscribe") +
+           (cluster && server.version.has_sharded_channels() ? "+spublish +ssubscribe" : "+publish +subscribe") +
            " &{PREFIX*}:free";
 }
 
@@ -77,7 +75,7 @@ std::string milliseconds(std::chrono::nanoseconds duration)
 Finding version(Facts const& facts)
 {
     auto name = facts.server.server;
-    auto text = facts.server.version;
+    auto text = facts.server.version.text();
     if (text.empty())
         text = lookup(facts.info, "redis_version").value_or("");
     if (text.empty())
@@ -293,7 +291,7 @@ Finding permissions(Facts const& facts)
 bool CommandToCheck::concerns(ServerInfo const& server) const noexcept
 {
     bool const cluster = server.mode == "cluster";
-    bool const sharded = cluster && has_sharded_channels(server);
+    bool const sharded = cluster && server.version.has_sharded_channels();
     switch (asked) {
     case Asked::unsharded:
         return !sharded;

@@ -2,7 +2,6 @@
 #include "node.hpp"
 
 #include "server_error.hpp"
-#include "server_version.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -32,7 +31,7 @@ std::string Node::where() const
 
 bool Node::announces_in_shard() const noexcept
 {
-    return audience_ == Audience::shard && has_sharded_channels(route_->server());
+    return audience_ == Audience::shard && route_->server().version.has_sharded_channels();
 }
 
 Refused Node::refuse(resp::Value const& error, std::string_view what)
@@ -76,9 +75,9 @@ Node::NativeDelete Node::native_delete() const noexcept
     auto const& server = route_->server();
     if (native_refused_in_ != 0 && native_refused_in_ == route_->generation())
         return NativeDelete::none;
-    if (server.server == "valkey" && at_least(server, 9, 0))
+    if (server.server == "valkey" && server.version.at_least(9, 0))
         return NativeDelete::delifeq;
-    if (server.server == "redis" && at_least(server, 8, 4))
+    if (server.server == "redis" && server.version.at_least(8, 4))
         return NativeDelete::delex;
     return NativeDelete::none;
 }
@@ -88,8 +87,8 @@ bool Node::has_set_ifeq() const noexcept
     auto const& server = route_->server();
     if (native_refused_in_ != 0 && native_refused_in_ == route_->generation())
         return false;
-    return (server.server == "valkey" && at_least(server, 8, 1)) ||
-           (server.server == "redis" && at_least(server, 8, 4));
+    return (server.server == "valkey" && server.version.at_least(8, 1)) ||
+           (server.server == "redis" && server.version.at_least(8, 4));
 }
 
 Unknown nonsense(Node& node, std::string_view what)

@@ -7,20 +7,13 @@
 namespace tenure::redis
 {
 
-bool at_least(ServerInfo const& server, int major, int minor) noexcept
+void ServerVersion::read(std::string_view text)
 {
-    int its_major = 0;
-    int its_minor = 0;
-    char const* const end = server.version.data() + server.version.size();
-    auto const [dot, error] = std::from_chars(server.version.data(), end, its_major);
+    text_ = text;
+    char const* const end = text_.data() + text_.size();
+    auto const [dot, error] = std::from_chars(text_.data(), end, major_);
     if (error == std::errc{} && dot != end && *dot == '.')
-        std::from_chars(dot + 1, end, its_minor);
-    return its_major > major || (its_major == major && its_minor >= minor);
-}
-
-bool has_sharded_channels(ServerInfo const& server) noexcept
-{
-    return at_least(server, 7, 0);
+        std::from_chars(dot + 1, end, minor_);
 }
 
 } // namespace tenure::redis

@@ -3,7 +3,6 @@
 
 #include "mutation.hpp"
 #include "server_error.hpp"
-#include "server_version.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -199,7 +198,7 @@ void Subscriber::pushed(resp::Value const& push)
 
 bool Subscriber::in_shards() const
 {
-    return moved_ && connection_ != nullptr && has_sharded_channels(connection_->server());
+    return moved_ && connection_ != nullptr && connection_->server().version.has_sharded_channels();
 }
 
 void Subscriber::moved_away(std::string const& name, resp::Value const& said)

@@ -37,9 +37,9 @@ struct Setting {
     FakeConnections connections{runtime, {}};
     std::shared_ptr<Backend> backend;
 
-    explicit Setting(redis::Precautions precautions, std::string version = "7.0.15")
+    explicit Setting(redis::Precautions precautions, std::string const& version = "7.0.15")
     {
-        connections.info.version = std::move(version);
+        connections.info.version = version;
         connections.info.run_id = run_id;
         backend = redis::make_backend(
             runtime, connections.factory(), {.name = "redis://fake:6379/0", .precautions = precautions});

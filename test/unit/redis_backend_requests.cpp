@@ -34,10 +34,10 @@ struct Setting {
         redis::make_backend(runtime, connections.factory(), {.name = "redis://fake:6379/0"});
 
     Setting() = default;
-    explicit Setting(std::string server, std::string version)
+    explicit Setting(std::string server, std::string const& version)
     {
         connections.info.server = std::move(server);
-        connections.info.version = std::move(version);
+        connections.info.version = version;
     }
     ~Setting()
     {

@@ -229,7 +229,7 @@ TEST_CASE("each handshake is reported and begins a generation", "[redis][route]"
     setting.send();
     setting.runtime->run_ready();
     CHECK(reachable == 1);
-    CHECK(setting.route->server().version == "7.0.15");
+    CHECK(setting.route->server().version.text() == "7.0.15");
     auto const generation = setting.route->generation();
     setting.connection(0).become(ConnectionState::backing_off);
     setting.connection(0).become(ConnectionState::ready);

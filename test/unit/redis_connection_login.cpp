@@ -50,7 +50,7 @@ TEST_CASE("a connection says HELLO, and requests leave only after the answer")
 
     auto const& server = test.connection->server();
     CHECK(server.server == "redis");
-    CHECK(server.version == "7.0.15");
+    CHECK(server.version.text() == "7.0.15");
     CHECK(server.mode == "standalone");
     CHECK(server.role == "master");
     CHECK(server.protocol == 3);

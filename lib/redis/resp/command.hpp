@@ -35,12 +35,15 @@ public:
     template <class... Arguments>
     EncodedArguments& add_all(Arguments const&... arguments)
     {
-        auto const before = bytes_.size();
-        bytes_.resize(before + (most_bytes(arguments) + ... + 0));
-        char* const begin = bytes_.data() + before;
-        char* end = begin;
-        ((end = put(end, arguments)), ...);
-        bytes_.resize(before + static_cast<std::size_t>(end - begin));
+        auto const most = (most_bytes(arguments) + ... + 0);
+        std::array<char, most_on_stack> small;
+        if (most <= small.size()) {
+            bytes_.append(small.data(), put_all(small.data(), arguments...));
+        } else {
+            auto const before = bytes_.size();
+            bytes_.resize(before + most); // which writes zeros first
+            bytes_.resize(before + put_all(bytes_.data() + before, arguments...));
+        }
         count_ += sizeof...(arguments);
         return *this;
     }
@@ -60,6 +63,7 @@ private:
     friend class Command;
 
     static constexpr std::size_t most_digits = 20;
+    static constexpr std::size_t most_on_stack = 512;
 
     /** An argument is `$<length>\r\n<bytes>\r\n`. */
     static constexpr std::size_t most_bytes(std::string_view argument) noexcept
@@ -70,6 +74,15 @@ private:
     static constexpr std::size_t most_bytes(T) noexcept
     {
         return 2 * most_digits + 5;
+    }
+
+    /** @returns how many bytes it wrote */
+    template <class... Arguments>
+    static std::size_t put_all(char* const begin, Arguments const&... arguments) noexcept
+    {
+        char* end = begin;
+        ((end = put(end, arguments)), ...);
+        return static_cast<std::size_t>(end - begin);
     }
 
     /** @returns the end of what it wrote */
