@@ -212,9 +212,7 @@ void renew(EnsemblePtr const& ensemble, RenewRequest request, ReplyHandler<Renew
         return;
     }
     if (!holding->session->connected()) {
-        post(
-            *ensemble, std::move(handler),
-            RenewReply(NotSent{errc::store_unavailable, ensemble->name() + ": not connected", false}));
+        post(*ensemble, std::move(handler), RenewReply(holding->session->why_not_connected()));
         return;
     }
     auto const wanted = [ensemble, claim = request.claim, not_after = request.not_after] {

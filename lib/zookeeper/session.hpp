@@ -55,6 +55,8 @@ public:
     void when_connected(Instant not_after, ConnectedHandler handler);
     [[nodiscard]] bool connected() const noexcept { return client_ != nullptr && client_->connected(); }
 
+    [[nodiscard]] NotSent why_not_connected() const;
+
     /** Asks now. While not connected the answer is ZINVALIDSTATE. */
     void ask(Question question, AnswerHandler handler);
     /** Reads a node after everything that was written before now, by anybody. */
@@ -104,7 +106,6 @@ private:
     void arm_regular_write();
     void idle_check();
     [[nodiscard]] bool wanted() const noexcept;
-    [[nodiscard]] NotSent why_not_connected() const;
     [[nodiscard]] Clock::duration period() const;
     [[nodiscard]] std::string const& root() const;
 

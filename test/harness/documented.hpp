@@ -17,7 +17,8 @@ namespace tenure::test
 {
     text = std::regex_replace(text, std::regex{R"((127\.0\.0\.1|localhost):[0-9]+)"}, "$1:PORT");
     text = std::regex_replace(
-        text, std::regex{R"((redis(\+sentinel)?|etcd)://[^ ]*( at [^ ]*)?: (held|wanted): )"}, "SERVER: KEY: ");
+        text, std::regex{R"((redis(\+sentinel)?|etcd|zookeeper)://[^ ]*( at [^ ]*)?: (held|wanted): )"},
+        "SERVER: KEY: ");
     text = std::regex_replace(text, std::regex{R"([0-9]+ ms)"}, "N ms");
     text = std::regex_replace(text, std::regex{"x{60,}"}, "xxx");
     return std::regex_replace(text, std::regex{R"(/tmp/tenure-test-[^/]*)"}, "DIRECTORY");

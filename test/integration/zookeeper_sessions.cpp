@@ -364,19 +364,6 @@ TEST_CASE("nodes of a login belong to it alone; another one is told what is miss
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
 }
 
-TEST_CASE("a server that nobody can reach is told by name, and with the system's words", "[zookeeper]")
-{
-    require_zookeeper();
-    RunningStore store{"zookeeper://127.0.0.1:1/app"};
-    CHECK(RunningStore::acquire_error(store.lock("key", 5s), {.wait = 1s}) == errc::store_unavailable);
-    CHECK_THAT(
-        store.store().diagnostics().last_detail,
-        ContainsSubstring("zookeeper://127.0.0.1:1/app: not connected: ") && ContainsSubstring("refused"));
-    RunningStore nameless{"zookeeper://no-such-host.invalid/app"};
-    CHECK(RunningStore::acquire_error(nameless.lock("key", 5s), {.wait = 1s}) == errc::store_unavailable);
-    CHECK_THAT(nameless.store().diagnostics().last_detail, ContainsSubstring("cannot resolve no-such-host.invalid"));
-}
-
 TEST_CASE("the doctor sees limits, tick and permissions of ZooKeeper", "[zookeeper]")
 {
     RunningStore store{server().url()};
