@@ -90,10 +90,14 @@ private:
     {
         auto const size = argument.size();
         *to++ = '$';
-        if (size < 10)
+        if (size < 10) {
             *to++ = static_cast<char>('0' + size);
-        else
+        } else if (size < 100) {
+            *to++ = static_cast<char>('0' + size / 10);
+            *to++ = static_cast<char>('0' + size % 10);
+        } else {
             to = std::to_chars(to, to + most_digits, size).ptr;
+        }
         to = put_line_end(to);
         return put_line_end(to + argument.copy(to, size));
     }
