@@ -24,8 +24,8 @@ constexpr std::chrono::seconds longest_for_a_replica{3};
 constexpr std::size_t info_reply_bytes = std::size_t{256} * 1024;
 
 // One setting at a time: Redis 6 takes no more.
-constexpr std::array<std::string_view, 6> settings{"appendonly", "appendfsync",      "save",
-                                                   "maxmemory",  "maxmemory-policy", "min-replicas-to-write"};
+constexpr std::array<std::string_view, 6> settings_asked{"appendonly", "appendfsync",      "save",
+                                                         "maxmemory",  "maxmemory-policy", "min-replicas-to-write"};
 
 class Examination : public std::enable_shared_from_this<Examination>
 {
@@ -84,7 +84,7 @@ private:
             if (connect_to_)
                 ask_replicas();
         });
-        for (auto const name : settings)
+        for (auto const name : settings_asked)
             ask_one(resp::Command("CONFIG", "GET", name), [this, name](resp::Value const& reply) {
                 if (auto const pair = reply.elements(); pair.size() == 2 && pair[1].is_string())
                     facts_.settings.emplace(name, pair[1].as_string());
