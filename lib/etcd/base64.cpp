@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "base64.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,18 +15,24 @@ constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno
 
 } // namespace
 
+void add_base64(std::string& text, std::string_view bytes)
+{
+    auto const begin = text.size();
+    text.resize(begin + (bytes.size() + 2) / 3 * 4);
+    auto* out = text.data() + begin;
+    for (; !bytes.empty(); bytes.remove_prefix(std::min<std::size_t>(3, bytes.size()))) {
+        std::uint32_t bits = 0;
+        for (std::size_t k = 0; k < 3; ++k)
+            bits = bits << 8U | (k < bytes.size() ? static_cast<unsigned char>(bytes[k]) : 0U);
+        for (std::size_t k = 0; k < 4; ++k)
+            *out++ = k <= bytes.size() ? alphabet[bits >> (18 - 6 * k) & 0x3fU] : '=';
+    }
+}
+
 std::string to_base64(std::string_view bytes)
 {
     std::string text;
-    text.reserve((bytes.size() + 2) / 3 * 4);
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        auto const part = bytes.substr(i, 3);
-        std::uint32_t bits = 0;
-        for (std::size_t k = 0; k < 3; ++k)
-            bits = bits << 8U | (k < part.size() ? static_cast<unsigned char>(part[k]) : 0U);
-        for (std::size_t k = 0; k < 4; ++k)
-            text.push_back(k <= part.size() ? alphabet[bits >> (18 - 6 * k) & 0x3fU] : '=');
-    }
+    add_base64(text, bytes);
     return text;
 }
 

@@ -10,6 +10,8 @@ namespace tenure::etcd
 
 /** As the gateway writes bytes: the standard alphabet, with padding. */
 [[nodiscard]] std::string to_base64(std::string_view bytes);
+/** The same, behind the text. */
+void add_base64(std::string& text, std::string_view bytes);
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 } // namespace tenure::etcd

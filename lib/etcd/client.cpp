@@ -242,11 +242,12 @@ void Client::open_one()
 
 void Client::dispatch(Connection& connection, Pending pending)
 {
-    // named: what the handler holds is moved from before the call's arguments are read otherwise
-    auto const call = pending.call;
+    // what the handler holds is moved from before the other argument is read otherwise
+    auto request = connection.request_text(pending.call, token_);
+    auto const reply_bytes = pending.call.reply_bytes;
     connection.start(
-        call, token_,
-        [weak = weak_from_this(), link = connection.weak_from_this(), turn = turns_, sent_token = token_,
+        std::move(request), reply_bytes,
+        [weak = weak_from_this(), turn = turns_, sent_token = token_,
          pending = std::move(pending)](Outcome outcome) mutable {
             auto const self = weak.lock();
             if (!self) {
@@ -382,7 +383,7 @@ void Client::authenticate(Connection& connection)
     Call call;
     call.path = "auth/authenticate";
     call.body = authenticate_body(config_.username, config_.password);
-    connection.start(call, {}, [weak = weak_from_this()](Outcome outcome) {
+    connection.start(connection.request_text(call, {}), call.reply_bytes, [weak = weak_from_this()](Outcome outcome) {
         if (auto const self = weak.lock())
             self->authenticated(std::move(outcome));
     });

@@ -16,20 +16,21 @@ namespace
 /// a line of a stream, and a reply
 constexpr std::size_t longest_line = std::size_t{1024} * 1024;
 
-std::string request_text(Call const& call, std::string_view host, std::string_view token)
+} // namespace
+
+std::string Connection::request_text(Call const& call, std::string_view token) const
 {
     std::string text;
-    text.reserve(256 + call.body.size());
-    text.append("POST /v3/").append(call.path).append(" HTTP/1.1\r\nHost: ").append(host);
-    text.append("\r\nContent-Type: application/json\r\nGrpc-Metadata-hasleader: true\r\nContent-Length: ");
+    text.reserve(160 + host_.size() + token.size() + call.body.size());
+    text.append("POST /v3/").append(call.path).append(" HTTP/1.1\r\nHost: ").append(host_);
+    // no Content-Type: the gateway takes JSON for granted, and would hand it on to etcd as a header of the request
+    text.append("\r\nGrpc-Metadata-hasleader: true\r\nContent-Length: ");
     text.append(std::to_string(call.body.size()));
     if (!token.empty())
         text.append("\r\nAuthorization: ").append(token);
     text.append("\r\n\r\n").append(call.body);
     return text;
 }
-
-} // namespace
 
 StreamFactory socket_streams()
 {
@@ -52,18 +53,18 @@ void Connection::open(Instant deadline, Events events)
     stream_->connect(*this, deadline);
 }
 
-void Connection::start(Call const& call, std::string_view token, OutcomeHandler handler)
+void Connection::start(std::string request, std::size_t reply_bytes, OutcomeHandler handler)
 {
-    reader_.emplace(call.reply_bytes);
+    reader_.emplace(reply_bytes);
     handler_ = std::move(handler);
-    write(call, token);
+    write(std::move(request));
 }
 
 void Connection::start_stream(Call const& call, std::string_view token, std::function<void(std::string_view)> line)
 {
     reader_.emplace(longest_line, true);
     line_ = std::move(line);
-    write(call, token);
+    write(request_text(call, token));
 }
 
 void Connection::close() noexcept
@@ -124,11 +125,10 @@ void Connection::on_written(net::StreamError const& error, std::size_t written, 
 
 // -- the exchange --
 
-void Connection::write(Call const& call, std::string_view token)
+void Connection::write(std::string text)
 {
     state_ = State::busy;
     since_ = runtime_->now();
-    auto text = request_text(call, host_, token);
     unwritten_ = text.size();
     auto const sent = stream_->write_now(text);
     unwritten_ -= sent;

@@ -42,9 +42,13 @@ public:
 
     void open(Instant deadline, Events events);
 
+    /** The call as HTTP. */
+    [[nodiscard]] std::string request_text(Call const& call, std::string_view token) const;
+
     /** Writes a request; only while idle. Its handler is called once, and the connection is idle again or closed by
-     * then. */
-    void start(Call const& call, std::string_view token, OutcomeHandler handler);
+     * then.
+     * @param reply_bytes  a longer body is no reply */
+    void start(std::string request, std::size_t reply_bytes, OutcomeHandler handler);
 
     /** Writes a request whose reply is a stream of lines; only while idle. `line` gets each, and the connection is lost
      * when the stream ends. */
@@ -67,7 +71,7 @@ private:
     void on_read(net::StreamError const& error, std::string_view bytes) override;
     void on_written(net::StreamError const& error, std::size_t written, std::string buffer) override;
 
-    void write(Call const& call, std::string_view token);
+    void write(std::string text);
     void received(std::string_view bytes);
     void take_lines();
     void answer();

@@ -3,9 +3,11 @@
 
 #include "base64.hpp"
 
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
+#include <array>
 #include <charconv>
 #include <system_error>
 
@@ -19,16 +21,42 @@ namespace json = boost::json;
 
 constexpr std::size_t deepest = 16;
 
-std::optional<json::value> read(std::string_view text)
+/** A reply as a tree, whose nodes lie in one block as far as it goes. */
+class Tree
 {
-    json::parse_options options;
-    options.max_depth = deepest;
-    boost::system::error_code error;
-    auto value = json::parse(text, error, {}, options);
-    if (error || !value.is_object())
-        return std::nullopt;
-    return value;
-}
+public:
+    explicit Tree(std::string_view text)
+    {
+        json::parse_options options;
+        options.max_depth = deepest;
+        boost::system::error_code error;
+        value_ = json::parse(text, error, &nodes_, options);
+        if (!error)
+            object_ = value_.if_object();
+    }
+    Tree(Tree const&) = delete;
+    Tree& operator=(Tree const&) = delete;
+
+    /** Unset: it is no object. */
+    [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
+    [[nodiscard]] json::object const& operator*() const noexcept { return *object_; }
+    [[nodiscard]] json::object const* operator->() const noexcept { return object_; }
+
+    /** What a streaming method answers lies in "result". */
+    void enter_result() noexcept
+    {
+        if (object_ == nullptr)
+            return;
+        if (auto const* const result = object_->if_contains("result"))
+            object_ = result->if_object();
+    }
+
+private:
+    std::array<unsigned char, 4096> block_;
+    json::monotonic_resource nodes_{block_.data(), block_.size()};
+    json::value value_ = json::value(json::storage_ptr(&nodes_));
+    json::object const* object_ = nullptr;
+};
 
 /// 0 where it is left out, as protocol buffers have it
 template <class Number>
@@ -108,40 +136,25 @@ bool range(json::object const& object, RangeReply& result)
     return true;
 }
 
-/// What a streaming method answers lies in "result".
-std::optional<json::value> read_streamed(std::string_view body)
-{
-    auto value = read(body);
-    if (!value)
-        return std::nullopt;
-    auto const* const result = value->get_object().if_contains("result");
-    if (result == nullptr)
-        return value;
-    if (!result->is_object())
-        return std::nullopt;
-    auto inner = *result;
-    return inner;
-}
-
 } // namespace
 
 std::optional<RangeReply> parse_range(std::string_view body)
 {
-    auto const value = read(body);
+    Tree const tree(body);
     RangeReply reply;
-    if (!value || !header(value->get_object(), reply.header) || !range(value->get_object(), reply))
+    if (!tree || !header(*tree, reply.header) || !range(*tree, reply))
         return std::nullopt;
     return reply;
 }
 
 std::optional<TransactionReply> parse_transaction(std::string_view body)
 {
-    auto const value = read(body);
+    Tree const tree(body);
     TransactionReply reply;
-    if (!value || !header(value->get_object(), reply.header))
+    if (!tree || !header(*tree, reply.header))
         return std::nullopt;
-    reply.succeeded = flag(value->get_object(), "succeeded");
-    auto const* const responses = list(value->get_object(), "responses");
+    reply.succeeded = flag(*tree, "succeeded");
+    auto const* const responses = list(*tree, "responses");
     if (responses == nullptr)
         return reply;
     for (auto const& response : *responses) {
@@ -158,19 +171,20 @@ std::optional<TransactionReply> parse_transaction(std::string_view body)
 
 std::optional<LeaseReply> parse_lease(std::string_view body)
 {
-    auto const value = read_streamed(body);
+    Tree tree(body);
+    tree.enter_result();
     LeaseReply reply;
-    if (!value || !header(value->get_object(), reply.header) || !number(value->get_object(), "TTL", reply.ttl))
+    if (!tree || !header(*tree, reply.header) || !number(*tree, "TTL", reply.ttl))
         return std::nullopt;
     return reply;
 }
 
 std::optional<std::string> parse_token(std::string_view body)
 {
-    auto const value = read(body);
-    if (!value)
+    Tree const tree(body);
+    if (!tree)
         return std::nullopt;
-    auto token = text(value->get_object(), "token");
+    auto token = text(*tree, "token");
     // it becomes a line of a header
     if (token.empty() || token.find_first_of("\r\n") != std::string::npos)
         return std::nullopt;
@@ -179,10 +193,11 @@ std::optional<std::string> parse_token(std::string_view body)
 
 std::optional<WatchReply> parse_watch(std::string_view line)
 {
-    auto const value = read_streamed(line);
-    if (!value)
+    Tree tree(line);
+    tree.enter_result();
+    if (!tree)
         return std::nullopt;
-    auto const& object = value->get_object();
+    auto const& object = *tree;
     WatchReply reply;
     if (object.contains("error")) {
         reply.failed = true;
@@ -201,19 +216,19 @@ std::optional<WatchReply> parse_watch(std::string_view line)
 
 std::optional<StatusReply> parse_status(std::string_view body)
 {
-    auto const value = read(body);
+    Tree const tree(body);
     StatusReply reply;
-    if (!value || !header(value->get_object(), reply.header) || !number(value->get_object(), "leader", reply.leader) ||
-        !number(value->get_object(), "dbSize", reply.db_size))
+    if (!tree || !header(*tree, reply.header) || !number(*tree, "leader", reply.leader) ||
+        !number(*tree, "dbSize", reply.db_size))
         return std::nullopt;
-    reply.version = text(value->get_object(), "version");
+    reply.version = text(*tree, "version");
     return reply;
 }
 
 std::optional<std::size_t> parse_members(std::string_view body)
 {
-    auto const value = read(body);
-    auto const* const members = value ? list(value->get_object(), "members") : nullptr;
+    Tree const tree(body);
+    auto const* const members = tree ? list(*tree, "members") : nullptr;
     if (members == nullptr)
         return std::nullopt;
     return members->size();
@@ -221,11 +236,11 @@ std::optional<std::size_t> parse_members(std::string_view body)
 
 std::optional<std::vector<std::string>> parse_alarms(std::string_view body)
 {
-    auto const value = read(body);
-    if (!value)
+    Tree const tree(body);
+    if (!tree)
         return std::nullopt;
     std::vector<std::string> names;
-    if (auto const* const alarms = list(value->get_object(), "alarms"))
+    if (auto const* const alarms = list(*tree, "alarms"))
         for (auto const& alarm : *alarms)
             if (alarm.is_object())
                 names.push_back(text(alarm.get_object(), "alarm"));

@@ -25,7 +25,7 @@ struct Keys {
 };
 
 struct RangeOptions {
-    /// 0: no limit
+    /// of several keys; 0: no limit
     std::size_t limit = 0;
     bool keys_only = false;
 };
@@ -38,7 +38,9 @@ class Transaction
 {
 public:
     Transaction& if_created_at(std::string_view key, std::uint64_t revision);
-    Transaction& if_absent(std::string_view key) { return if_created_at(key, 0); }
+    /** Its last change: whoever put it since, to whatever value, ends that. */
+    Transaction& if_modified_at(std::string_view key, std::uint64_t revision);
+    Transaction& if_absent(std::string_view key);
     Transaction& if_value(std::string_view key, std::string_view value);
 
     Transaction& then_put(std::string_view key, std::string_view value, LeaseId lease);

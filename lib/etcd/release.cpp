@@ -26,6 +26,19 @@ void lease_is_free(Node& node, Claim const& claim)
         node.leases->discard(successor);
 }
 
+/** The revision of its last change says both that the key is the one that was claimed and that nobody wrote to it, as
+ * who evicts does. It is not known while the key may have been bound to another lease. */
+Transaction if_still_held(Claim const& claim, std::string const& key)
+{
+    Transaction transaction;
+    auto const* const holding = static_cast<Holding const*>(claim.handle.get());
+    if (holding != nullptr && holding->successors.empty())
+        return transaction.if_modified_at(key, holding->modified);
+    if (holding != nullptr)
+        transaction.if_created_at(key, holding->created);
+    return transaction.if_value(key, claim.owner);
+}
+
 ReleaseReply read_reply(Node& node, Claim const& claim, Outcome&& outcome)
 {
     if (!outcome.good())
@@ -45,13 +58,9 @@ void release(NodePtr const& node, ReleaseRequest request, ReplyHandler<ReleaseRe
 {
     auto const& claim = *request.claim;
     auto const key = claim.key();
-    Transaction transaction;
-    if (claim.handle != nullptr)
-        transaction.if_created_at(key, static_cast<Holding*>(claim.handle.get())->created);
-    transaction.if_value(key, claim.owner).then_delete(key);
     Call call;
     call.path = "kv/txn";
-    call.body = transaction.body();
+    call.body = if_still_held(claim, key).then_delete(key).body();
     call.not_after = request.not_after;
     node->client->call(
         std::move(call), [node, held = request.claim, handler = std::move(handler)](Outcome outcome) mutable {

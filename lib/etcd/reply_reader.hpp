@@ -37,7 +37,7 @@ public:
     [[nodiscard]] std::string take_body();
 
 private:
-    struct Parser;
+    class Parser;
 
     [[nodiscard]] State fail(std::string why);
 

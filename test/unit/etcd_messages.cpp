@@ -34,6 +34,29 @@ TEST_CASE("bytes go to base64 and back, and what is no base64 is refused", "[etc
     CHECK_FALSE(from_base64("===="));
 }
 
+TEST_CASE("a transaction says nothing that is a default", "[etcd]")
+{
+    // base64: k, v, a, b
+    CHECK(
+        Transaction().if_absent("k").then_put("k", "v", 7).else_read({"k", {}}, {65, true}).body() ==
+        R"({"compare":[{"key":"aw=="}],"success":[{"request_put":{"key":"aw==","value":"dg==","lease":"7"}}],)"
+        R"("failure":[{"request_range":{"key":"aw==","keys_only":true}}]})");
+    CHECK(
+        Transaction().if_modified_at("k", 12).then_delete("k").body() ==
+        R"({"compare":[{"key":"aw==","target":"MOD","mod_revision":"12"}],)"
+        R"("success":[{"request_delete_range":{"key":"aw=="}}]})");
+    CHECK(
+        Transaction().if_created_at("k", 11).if_value("k", "v").then_put("k", "v", 0).body() ==
+        R"({"compare":[{"key":"aw==","target":"CREATE","create_revision":"11"},)"
+        R"({"key":"aw==","target":"VALUE","value":"dg=="}],)"
+        R"("success":[{"request_put":{"key":"aw==","value":"dg=="}}]})");
+    CHECK(
+        Transaction().then_read({"a", "b"}, {100, true}).then_read({"k", {}}, {}).body() ==
+        R"({"success":[{"request_range":{"key":"YQ==","range_end":"Yg==","limit":"100","keys_only":true}},)"
+        R"({"request_range":{"key":"aw=="}}]})");
+    CHECK(Transaction().body() == "{}");
+}
+
 TEST_CASE("a pool's keys are told from others that lie between them", "[etcd]")
 {
     auto const pool = numbered_keys("pool:", 12);

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What becomes of a server's lease when its claim is released: from when it counts for the next claim, and when it is
+// What a release asks, and what becomes of the server's lease: from when it counts for the next claim, and when it is
 // given up. In virtual time, with a gateway that the test plays.
 #include "fake_runtime.hpp"
 #include "fake_stream.hpp"
@@ -57,14 +57,19 @@ public:
         return std::get<Granted>(std::move(reply));
     }
 
+    [[nodiscard]] ClaimPtr held(Granted const& grant) const
+    {
+        auto claim = std::make_shared<Claim>();
+        claim->range = range_;
+        claim->owner = "me/1";
+        claim->handle = grant.handle;
+        return claim;
+    }
+
     void release(Granted const& grant)
     {
-        auto held = std::make_shared<Claim>();
-        held->range = range_;
-        held->owner = "me/1";
-        held->handle = grant.handle;
         auto const reply = answer_of<ReleaseReply>(
-            [&](auto handler) { backend->release({std::move(held), runtime->now() + 5s}, std::move(handler)); });
+            [&](auto handler) { backend->release({held(grant), runtime->now() + 5s}, std::move(handler)); });
         REQUIRE(std::holds_alternative<Released>(reply));
     }
 
@@ -92,6 +97,9 @@ public:
     int term_of_transactions = 2;
     /// a keep-alive finds no lease
     bool forgotten = false;
+    /// transactions are carried out, and nobody hears of it
+    bool mute = false;
+    std::string last_transaction;
 
 private:
     template <class Reply, class Ask>
@@ -118,6 +126,8 @@ private:
             runtime->run_ready();
             if (auto const request = stream->take_received(); !request.empty()) {
                 auto const body = answer(request);
+                if (mute && asked_.back() == "kv/txn")
+                    continue;
                 stream->send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
             }
         }
@@ -136,6 +146,7 @@ private:
             return R"({"result":{)" + header(term_of_keep_alives) + (forgotten ? "" : R"(,"TTL":"20")") + "}}";
         if (path == "lease/grant")
             return "{" + header(2) + R"(,"TTL":"20"})";
+        last_transaction = request.substr(request.find("\r\n\r\n") + 4);
         return "{" + header(term_of_transactions) + R"(,"succeeded":true})";
     }
 
@@ -219,4 +230,35 @@ TEST_CASE("a spare lease that nobody takes is revoked at half its ttl", "[etcd]"
     // and surely not used again
     static_cast<void>(gateway.claim());
     CHECK(gateway.take("lease/grant") == 2);
+}
+
+TEST_CASE("a release compares the key's last change, unless it may have moved to another lease", "[etcd]")
+{
+    Gateway gateway;
+    auto const grant = gateway.claim();
+    SECTION("the last change is known")
+    {
+        gateway.release(grant);
+        CHECK(
+            gateway.last_transaction == R"({"compare":[{"key":"bG9jaw==","target":"MOD","mod_revision":"7"}],)"
+                                        R"("success":[{"request_delete_range":{"key":"bG9jaw=="}}]})");
+    }
+    SECTION("nobody knows whether a renewal has moved it")
+    {
+        gateway.mute = true;
+        gateway.backend->renew({gateway.held(grant), 60s, gateway.runtime->now() + 5s}, [](RenewReply const& reply) {
+            CHECK_FALSE(std::holds_alternative<Renewed>(reply));
+        });
+        gateway.run_for(10ms);
+        REQUIRE(gateway.last_transaction.find("request_put") != std::string::npos);
+        gateway.mute = false;
+        gateway.release(grant);
+        CHECK(
+            gateway.last_transaction == R"({"compare":[{"key":"bG9jaw==","target":"CREATE","create_revision":"7"},)"
+                                        R"({"key":"bG9jaw==","target":"VALUE","value":"bWUvMQ=="}],)"
+                                        R"("success":[{"request_delete_range":{"key":"bG9jaw=="}}]})");
+        // whatever the key was bound to is of no use to anybody
+        gateway.run_for(10ms);
+        CHECK(gateway.take("lease/revoke") == 2);
+    }
 }
