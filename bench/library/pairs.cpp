@@ -7,6 +7,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -22,9 +24,16 @@ namespace
 
 constexpr std::chrono::milliseconds ttl{10'000};
 
+/** A run ends in the middle of its pairs, and the next one, which is a process of its own, must not meet their keys: a
+ * store keeps them until their ttl is over. */
+std::string of_this_run(std::string const& name)
+{
+    return "bench:" + name + ":" + std::to_string(::getpid()) + ":";
+}
+
 tenure::Lock make_lock(tenure::Store const& store, unsigned number, Features features)
 {
-    return {store, tenure::LockConfig{"bench:lock:" + std::to_string(number), ttl, lease_options(features)}};
+    return {store, tenure::LockConfig{of_this_run("lock") + std::to_string(number), ttl, lease_options(features)}};
 }
 
 /** What all coroutines of a run share. */
@@ -95,7 +104,7 @@ Measurement pool_pairs(std::string const& url, unsigned size, double seconds, Fe
     Measurement result;
     Count count;
     run_session(url, [&](tenure::Store store) {
-        tenure::SlotPool const pool{store, {"bench:slot:", size, ttl, lease_options(features)}};
+        tenure::SlotPool const pool{store, {of_this_run("slot"), size, ttl, lease_options(features)}};
         for (unsigned number = 0; number < size; ++number)
             start(store.get_executor(), pool, count);
         return measure(count, seconds, result);
