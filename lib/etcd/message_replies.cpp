@@ -36,6 +36,7 @@ public:
     }
     Tree(Tree const&) = delete;
     Tree& operator=(Tree const&) = delete;
+    ~Tree() = default;
 
     /** Unset: it is no object. */
     [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }

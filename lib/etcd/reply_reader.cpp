@@ -23,7 +23,7 @@ namespace http = boost::beast::http;
 
 constexpr std::uint32_t header_limit = 16 * 1024;
 /// of a body; no more than that is made ready for what is only announced
-constexpr std::uint64_t usual_length = 4 * 1024;
+constexpr std::uint64_t usual_length = 4096;
 
 } // namespace
 
