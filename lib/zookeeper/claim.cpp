@@ -36,6 +36,11 @@ public:
 
     void start()
     {
+        if (session_->connected()) {
+            // nothing below answers at once
+            begin();
+            return;
+        }
         session_->when_connected(request_.not_after, [self = shared_from_this()](NotSent const* why) {
             if (why != nullptr)
                 self->reply(*why);
@@ -117,7 +122,7 @@ private:
         if (ensemble_->runtime().now() > request_.not_after) {
             if (!request_.earliest_attempt)
                 ensemble_->ledger().remove(*holding);
-            reply(NotSent{});
+            ensemble_->runtime().post([self = shared_from_this()] { self->reply(NotSent{}); });
             return;
         }
         auto const value = encode({request_.owner, session_->timeout()});

@@ -80,7 +80,9 @@ void Client::pump()
     look_at_silence(now);
     auto const interest = handle_.interest();
     if (!interest.over) {
-        if (interest.identity != identity_)
+        // Asio tells of a descriptor that it was asked about once with each wait from then on: it is nearly always
+        // writable, and each time costs a turn of the loop.
+        if (interest.identity != identity_ || (told_of_writing_ && !interest.write))
             adopt(interest);
         wait_for(interest);
         set_timer(now, interest);
@@ -92,11 +94,13 @@ void Client::adopt(ClientHandle::Interest const& interest)
 {
     error_code ignored;
     descriptor_.close(ignored);
+    ++adoption_;
     identity_ = 0;
-    reading_ = writing_ = false;
+    reading_ = writing_ = told_of_writing_ = false;
     if (interest.descriptor < 0)
         return;
-    begun_ = heard_ = runtime_->now();
+    if (std::exchange(begun_identity_, interest.identity) != interest.identity)
+        begun_ = heard_ = runtime_->now();
     int const duplicate = ::fcntl(interest.descriptor, F_DUPFD_CLOEXEC, 0);
     error_code error;
     if (duplicate >= 0)
@@ -113,27 +117,40 @@ void Client::wait_for(ClientHandle::Interest const& interest)
 {
     if (identity_ == 0)
         return;
-    auto const wait = [this](asio::posix::stream_descriptor::wait_type what, bool readable) {
-        descriptor_.async_wait(
-            what, asio::bind_executor(
-                      runtime_->strand(), [self = shared_from_this(), identity = identity_,
-                                           readable](error_code error) { self->ready(identity, readable, error); }));
-    };
     if (!std::exchange(reading_, true))
-        wait(asio::posix::stream_descriptor::wait_read, true);
-    if (interest.write && !std::exchange(writing_, true))
-        wait(asio::posix::stream_descriptor::wait_write, false);
+        wait(true);
+    if (interest.write && !std::exchange(writing_, true)) {
+        told_of_writing_ = true;
+        wait(false);
+    }
 }
 
-void Client::ready(std::uint64_t identity, bool readable, error_code error)
+void Client::wait(bool readable)
 {
-    if (closed_ || identity != identity_ || error)
+    using Descriptor = asio::posix::stream_descriptor;
+    descriptor_.async_wait(
+        readable ? Descriptor::wait_read : Descriptor::wait_write,
+        asio::bind_executor(
+            runtime_->strand(), [self = shared_from_this(), adoption = adoption_, readable](error_code error) {
+                self->ready(adoption, readable, error);
+            }));
+}
+
+void Client::ready(std::uint64_t adoption, bool readable, error_code error)
+{
+    if (closed_ || adoption != adoption_ || error)
         return;
     (readable ? reading_ : writing_) = false;
     if (readable)
         heard_ = runtime_->now();
-    handle_.process(readable, !readable);
-    pump();
+    if (!handle_.process(readable, !readable)) {
+        pump();
+        return;
+    }
+    // The timer is set already, and what was heard moves it only away.
+    reading_ = true;
+    wait(true);
+    deliver();
 }
 
 void Client::look_at_silence(Instant now)
@@ -161,8 +178,14 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
     } else if (handle_.oldest_unanswered() != Instant::max()) {
         wait = std::min<Clock::duration>(wait, std::max(handle_.oldest_unanswered(), heard_) + patience_ - now);
     }
+    // One that rings earlier sets the next one; it is found to be early far less often than this is called. But the pause
+    // between two rounds of the servers ends with the next call of the C client.
+    auto const due = now + std::max<Clock::duration>(wait, 1ms);
+    if (timer_ != 0 && identity_ != 0 && timer_due_ <= due)
+        return;
     runtime_->cancel(timer_);
-    timer_ = runtime_->call_at(now + std::max<Clock::duration>(wait, 1ms), [weak = weak_from_this()] {
+    timer_due_ = due;
+    timer_ = runtime_->call_at(due, [weak = weak_from_this()] {
         if (auto const self = weak.lock()) {
             self->timer_ = 0;
             self->pump();

@@ -73,7 +73,8 @@ private:
     void pump();
     void adopt(ClientHandle::Interest const& interest);
     void wait_for(ClientHandle::Interest const& interest);
-    void ready(std::uint64_t identity, bool readable, error_code error);
+    void wait(bool readable);
+    void ready(std::uint64_t adoption, bool readable, error_code error);
     void look_at_silence(Instant now);
     void set_timer(Instant now, ClientHandle::Interest const& interest);
     void deliver();
@@ -89,14 +90,22 @@ private:
     asio::posix::stream_descriptor descriptor_;
     /// of the handle's connection, 0: none
     std::uint64_t identity_ = 0;
+    /// counts the duplicates, so that what was waited for on one before is told from what is waited for now
+    std::uint64_t adoption_ = 0;
     bool reading_ = false;
     bool writing_ = false;
+    /// the duplicate was waited for to become writable
+    bool told_of_writing_ = false;
     bool pump_posted_ = false;
     bool closed_ = false;
+    /// of the connection that began then
+    std::uint64_t begun_identity_ = 0;
     Instant begun_{};
     /// when something last came from the server
     Instant heard_{};
     Runtime::TimerId timer_ = 0;
+    /// when it rings
+    Instant timer_due_ = Instant::max();
 };
 
 } // namespace tenure::zookeeper

@@ -205,7 +205,7 @@ void ClientHandle::ask(Question question, AnswerHandler handler)
     Call const call(this);
     bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
     if (was_connected)
-        cork(true);
+        cork();
     int const code = was_connected ? submit(asked) : ZINVALIDSTATE;
     if (code != ZOK && pending_.contains(id))
         finish(id, {code});
@@ -263,7 +263,8 @@ void ClientHandle::finish(std::uint64_t id, Answer answer)
 ClientHandle::Interest ClientHandle::interest()
 {
     Call const call(this);
-    cork(false);
+    // a connection is made in the course of several calls: one that is there before a call and after it is the same
+    bool const was_connected = identity_ != 0 && !sending_failed_ && ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
     Interest interest;
     int events = 0;
     timeval limit{};
@@ -278,27 +279,41 @@ ClientHandle::Interest ClientHandle::interest()
     int const code = ::zookeeper_interest(handle_, &descriptor, &events, &limit);
     interest.over = code == ZINVALIDSTATE;
     interest.timeout = std::chrono::seconds(limit.tv_sec) + std::chrono::microseconds(limit.tv_usec);
+    bool const same = was_connected && descriptor == descriptor_ && ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
     descriptor_ = descriptor;
     if (!has_socket()) {
         descriptor_ = -1;
+        identity_ = 0;
         return interest;
     }
-    struct stat status{};
-    if (::fstat(descriptor_, &status) == 0)
-        interest.identity = status.st_ino;
+    if (!same)
+        if (auto const identity = identity_of_socket(); identity != std::exchange(identity_, identity))
+            corked_ = false;
+    // its pings are written by the call above
+    flush();
     interest.descriptor = descriptor_;
+    interest.identity = identity_;
     interest.write = (events & ZOOKEEPER_WRITE) != 0;
     return interest;
 }
 
-void ClientHandle::process(bool readable, bool writable)
+bool ClientHandle::process(bool readable, bool writable)
 {
     Call const call(this);
+    bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
     int const events = (readable ? ZOOKEEPER_READ : 0) | (writable ? ZOOKEEPER_WRITE : 0);
     int code = ::zookeeper_process(handle_, events);
-    // it reads one answer at a time
-    for (int i = 1; readable && code == ZOK && i < answers_per_turn; ++i)
+    // It reads one answer at a time. When none is awaited any more there is hardly anything to come, and waiting for it
+    // costs no more than looking for it.
+    for (int i = 1; readable && code == ZOK && i < answers_per_turn && !pending_.empty(); ++i)
         code = ::zookeeper_process(handle_, ZOOKEEPER_READ);
+    return was_connected && !writable && ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+}
+
+std::uint64_t ClientHandle::identity_of_socket() const noexcept
+{
+    struct stat status{};
+    return ::fstat(descriptor_, &status) == 0 ? status.st_ino : 0;
 }
 
 bool ClientHandle::has_socket() const noexcept
@@ -307,13 +322,22 @@ bool ClientHandle::has_socket() const noexcept
     return descriptor_ >= 0 && state > 0 && state != ZOO_NOTCONNECTED_STATE;
 }
 
-void ClientHandle::cork(bool on) noexcept
+void ClientHandle::cork() noexcept
 {
     // It writes each length and each request by itself, and each would be a packet that wakes the server.
-    if (std::exchange(corked_, on) == on || !has_socket())
+    if (corked_ || !has_socket())
         return;
-    int const value = on ? 1 : 0;
-    ::setsockopt(descriptor_, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+    int const on = 1;
+    corked_ = ::setsockopt(descriptor_, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0;
+}
+
+void ClientHandle::flush() noexcept
+{
+    if (!corked_)
+        return;
+    // sends what is there, and leaves the cork where it is (see tcp(7))
+    int const on = 1;
+    ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 void ClientHandle::cut() noexcept
@@ -327,6 +351,8 @@ void ClientHandle::cut() noexcept
     }
     ::zookeeper_process(handle_, ZOOKEEPER_READ);
     descriptor_ = -1;
+    identity_ = 0;
+    corked_ = false;
 }
 
 void ClientHandle::drop_connection()

@@ -82,7 +82,8 @@ public:
     /** What is asked leaves with the next call of `interest`, all in one piece. */
     void ask(Question question, AnswerHandler handler);
     [[nodiscard]] Interest interest();
-    void process(bool readable, bool writable);
+    /** False: `interest` is to be called, since the connection is new, or lost, or what was asked has not left yet. */
+    bool process(bool readable, bool writable);
 
     /** Ends the connection, as if the server had done so; another server is tried next. */
     void drop_connection();
@@ -114,7 +115,10 @@ private:
     /** Replaces the C client's socket, if it has one, by one that leads nowhere. */
     void cut() noexcept;
     [[nodiscard]] bool has_socket() const noexcept;
-    void cork(bool on) noexcept;
+    [[nodiscard]] std::uint64_t identity_of_socket() const noexcept;
+    /** Makes its socket keep what is written until it is flushed. */
+    void cork() noexcept;
+    void flush() noexcept;
     void finish(std::uint64_t id, Answer answer);
     void heard(std::string_view line);
 
@@ -122,6 +126,9 @@ private:
     _zhandle* handle_ = nullptr;
     /// the C client's socket, as it was named last
     int descriptor_ = -1;
+    /// of the connection that `descriptor_` belongs to, 0: none
+    std::uint64_t identity_ = 0;
+    /// this connection's socket keeps what is written until it is flushed
     bool corked_ = false;
     /// the C client closed its socket while sending, and still keeps what was asked over it
     bool sending_failed_ = false;

@@ -61,6 +61,11 @@ public:
 
     void start()
     {
+        if (holding_->state != Holding::State::gone && holding_->session->connected() &&
+            ensemble_->runtime().now() <= not_after_) {
+            look(); // which never answers at once
+            return;
+        }
         holding_->session->when_connected(not_after_, [self = shared_from_this()](NotSent const* why) {
             if (self->holding_->state == Holding::State::gone)
                 self->done(NotOwner{});
