@@ -5,16 +5,21 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tenure::zookeeper
 {
 
+/// of a node that was claimed and not changed since: it was written to once, which a node that was only created is not
+constexpr std::int32_t claimed_version = 1;
+
 /** What is asked of the server. */
 struct Question {
     enum class Kind {
-        create_ephemeral,
+        /// creates an ephemeral node, writes its data, and writes to its generation, in one step
+        claim,
         create_container,
         create_persistent,
         /// data and stat
@@ -36,6 +41,10 @@ struct Question {
     /// of `set` and `remove`; -1: any
     std::int32_t version = -1;
     bool watch = false;
+    /// of `claim`, where it must be given, and of `set` and `remove`: the generation of the node at `path`
+    std::string generation = {};
+    /// of `set` and `remove`: they fail unless the generation still has this version. Unset: it is not looked at
+    std::optional<std::int32_t> generation_version = {};
 };
 
 /** What the stat of a node tells that matters to leases. */
@@ -56,6 +65,10 @@ struct Answer {
     NodeStat node = {};
     std::string data = {};
     std::vector<std::string> children = {};
+    /// what failed was the part that concerns the generation, and nothing was done
+    bool of_generation = false;
+    /// of a claim that succeeded: the version of its generation, unless it is one that means any
+    std::optional<std::int32_t> generation_version = {};
 };
 
 using AnswerHandler = std::function<void(Answer const&)>;

@@ -108,13 +108,20 @@ private:
 
     void try_key(std::uint32_t index)
     {
-        auto holding = ensemble_->ledger().add(session_, request_.range, index, nodes_.path(index), request_.owner);
+        auto holding = add(index);
         create(std::move(holding), [self = shared_from_this()] {
             if (self->request_.range->count == 1)
                 self->busy(self->foreign_);
             else
                 self->try_next();
         });
+    }
+
+    [[nodiscard]] HoldingPtr add(std::uint32_t index)
+    {
+        return ensemble_->ledger().add(
+            session_, request_.range, index, nodes_.path(index), ensemble_->generation(*request_.range, index),
+            request_.owner);
     }
 
     void create(HoldingPtr holding, std::function<void()> taken_by_another)
@@ -128,7 +135,7 @@ private:
         auto const value = encode({request_.owner, session_->timeout()});
         ensemble_->ledger().begin_creating(*holding);
         session_->ask(
-            {Question::Kind::create_ephemeral, holding->path, value},
+            {Question::Kind::claim, holding->path, value, 0, false, holding->generation},
             [self = shared_from_this(), holding, taken = std::move(taken_by_another)](Answer const& answer) {
                 self->ensemble_->ledger().end_creating(*holding);
                 if (answer.code == ZOK)
@@ -136,21 +143,24 @@ private:
                 else if (answer.code == ZNODEEXISTS)
                     self->look_at_holder(holding, taken);
                 else if (answer.code == ZNONODE)
-                    self->make_parent(holding, taken);
+                    self->make_what_is_missing(holding, answer.of_generation, taken);
                 else
                     self->create_failed(*holding, answer);
             });
     }
 
-    void make_parent(HoldingPtr const& holding, std::function<void()> const& taken)
+    void make_what_is_missing(HoldingPtr const& holding, bool generation, std::function<void()> const& taken)
     {
-        ensemble_->make_parent(
-            session_, nodes_.parent(), [self = shared_from_this(), holding, taken](Answer const& answer) {
-                if ((answer.code == ZOK || answer.code == ZNODEEXISTS) && ++self->surprises_ <= surprises_allowed)
-                    self->create(holding, taken);
-                else
-                    self->create_failed(*holding, answer);
-            });
+        auto made = [self = shared_from_this(), holding, taken](Answer const& answer) {
+            if ((answer.code == ZOK || answer.code == ZNODEEXISTS) && ++self->surprises_ <= surprises_allowed)
+                self->create(holding, taken);
+            else
+                self->create_failed(*holding, answer);
+        };
+        if (generation)
+            ensemble_->make_generation(session_, holding->generation, std::move(made));
+        else
+            ensemble_->make_parent(session_, nodes_.parent(), std::move(made));
     }
 
     void look_at_holder(HoldingPtr const& holding, std::function<void()> const& taken)
@@ -192,9 +202,12 @@ private:
                 return;
             }
             // the other one gave it up for taken, before this one made it
-            holding = ledger.add(session_, request_.range, holding->index, holding->path, request_.owner);
+            holding = add(holding->index);
         }
         holding->state = Holding::State::held;
+        // what was read of a node says nothing about its generation
+        if (answer.generation_version || holding->czxid != answer.node.czxid)
+            holding->generation_version = answer.generation_version;
         holding->czxid = answer.node.czxid;
         holding->session_id = session_->id();
         Granted granted;
@@ -209,7 +222,7 @@ private:
 
     void create_failed(Holding& holding, Answer const& answer)
     {
-        auto failure = ensemble_->failure(answer, request_.range->key(holding.index));
+        auto failure = ensemble_->failure(answer, *request_.range, holding.index);
         // an attempt of before may have left a node, whatever came of this one
         if (!std::holds_alternative<Unknown>(failure) && !request_.earliest_attempt)
             ensemble_->ledger().remove(holding);

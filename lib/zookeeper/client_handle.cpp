@@ -26,6 +26,8 @@ namespace
 
 /// one turn hands on at most so many answers before others get theirs
 constexpr int answers_per_turn = 256;
+/// as a condition
+constexpr std::int32_t any_version = -1;
 
 std::mutex& library_mutex()
 {
@@ -49,8 +51,15 @@ struct ClientHandle::Pending {
     Question question;
     AnswerHandler handler;
     Instant sent;
-    zoo_op_t operation{};
-    zoo_op_result_t result{};
+    // of a transaction; its parts, in order
+    std::array<zoo_op_t, 3> operations{};
+    std::array<zoo_op_result_t, 3> results{};
+    std::size_t parts = 0;
+    /// which of them concerns the generation
+    std::size_t generation_part = 0;
+    // of a claim
+    Stat node{};
+    Stat generation{};
 };
 
 /** What the C client calls. All of it runs inside of a call into the C client. */
@@ -85,6 +94,30 @@ struct ClientHandle::Calls {
         Answer answer{code};
         if (code == ZOK && names != nullptr)
             answer.children.assign(names->data, names->data + names->count);
+        finish(data, std::move(answer));
+    }
+    /** Which part it was that failed; none of them: there was no answer to the parts. */
+    static std::size_t failed_part(Pending const& pending)
+    {
+        // parts before the one that failed would have succeeded, and those behind it were not tried
+        auto const& results = pending.results;
+        std::size_t failed = 0;
+        while (failed < pending.parts && results[failed].err == ZOK)
+            ++failed;
+        bool const answered =
+            failed + 1 >= pending.parts || results[failed + 1].err == static_cast<int>(ZRUNTIMEINCONSISTENCY);
+        return answered ? failed : pending.parts;
+    }
+    static void on_transaction(int code, void const* data)
+    {
+        auto const& pending = *static_cast<Pending const*>(data);
+        Answer answer{code};
+        answer.of_generation = code != ZOK && failed_part(pending) == pending.generation_part;
+        if (code == ZOK && pending.question.kind == Question::Kind::claim) {
+            answer.node = read(pending.node);
+            if (pending.generation.version != any_version)
+                answer.generation_version = pending.generation.version;
+        }
         finish(data, std::move(answer));
     }
     static void on_login(int, void const*) {}
@@ -224,9 +257,16 @@ int ClientHandle::submit(Pending& pending)
     auto const create = [&](int mode) {
         return ::zoo_acreate2(handle_, path, data, size, acl, mode, &Calls::on_created, &pending);
     };
+    auto const check_generation = [&] {
+        pending.generation_part = 0;
+        ::zoo_check_op_init(&pending.operations[0], question.generation.c_str(), *question.generation_version);
+    };
+    auto const transact = [&](int parts) {
+        pending.parts = static_cast<std::size_t>(parts);
+        return ::zoo_amulti(
+            handle_, parts, pending.operations.data(), pending.results.data(), &Calls::on_transaction, &pending);
+    };
     switch (question.kind) {
-    case Kind::create_ephemeral:
-        return create(ZOO_EPHEMERAL);
     case Kind::create_container:
         return create(ZOO_CONTAINER);
     case Kind::create_persistent:
@@ -237,13 +277,29 @@ int ClientHandle::submit(Pending& pending)
         return ::zoo_aexists(handle_, path, question.watch ? 1 : 0, &Calls::on_stat, &pending);
     case Kind::children:
         return ::zoo_aget_children(handle_, path, question.watch ? 1 : 0, &Calls::on_children, &pending);
+    case Kind::claim:
+        pending.generation_part = 2;
+        ::zoo_create_op_init(&pending.operations[0], path, "", 0, acl, ZOO_EPHEMERAL, nullptr, 0);
+        ::zoo_set_op_init(&pending.operations[1], path, data, size, claimed_version - 1, &pending.node);
+        ::zoo_set_op_init(&pending.operations[2], question.generation.c_str(), "", 0, any_version, &pending.generation);
+        return transact(3);
     case Kind::set:
+        if (question.generation_version) {
+            check_generation();
+            ::zoo_set_op_init(&pending.operations[1], path, data, size, question.version, nullptr);
+            return transact(2);
+        }
         return ::zoo_aset(handle_, path, data, size, question.version, &Calls::on_stat, &pending);
     case Kind::remove:
+        if (question.generation_version) {
+            check_generation();
+            ::zoo_delete_op_init(&pending.operations[1], path, question.version);
+            return transact(2);
+        }
         return ::zoo_adelete(handle_, path, question.version, &Calls::on_void, &pending);
     case Kind::check:
-        ::zoo_check_op_init(&pending.operation, path, -1);
-        return ::zoo_amulti(handle_, 1, &pending.operation, &pending.result, &Calls::on_void, &pending);
+        ::zoo_check_op_init(&pending.operations[0], path, any_version);
+        return ::zoo_amulti(handle_, 1, pending.operations.data(), pending.results.data(), &Calls::on_void, &pending);
     case Kind::sync:
         return ::zoo_async(handle_, path, &Calls::on_synced, &pending);
     }

@@ -66,23 +66,28 @@ void Ensemble::changed(Session& session, Session::Change change)
         reachable_();
 }
 
-void Ensemble::make_parent(SessionPtr const& session, std::string const& parent, AnswerHandler handler)
+void Ensemble::make_generation(SessionPtr const& session, std::string const& path, AnswerHandler handler)
 {
-    session->ask(
-        {Question::Kind::create_container, parent},
-        [self = shared_from_this(), session, parent, handler = std::move(handler)](Answer const& answer) {
-            auto ancestors = std::make_shared<std::vector<std::string>>(ancestors_of(parent));
-            if (answer.code != ZNONODE || ancestors->empty())
-                handler(answer);
-            else
-                self->make_ancestor(
-                    session, std::move(ancestors), 0, [self, session, parent, handler](Answer const& made) {
-                        if (made.code == ZOK || made.code == ZNODEEXISTS)
-                            session->ask({Question::Kind::create_container, parent}, handler);
-                        else
-                            handler(made);
-                    });
-        });
+    make(session, {Question::Kind::create_persistent, path}, [handler = std::move(handler)](Answer made) {
+        made.of_generation = made.code != ZOK && made.code != ZNODEEXISTS;
+        handler(made);
+    });
+}
+
+void Ensemble::make(SessionPtr const& session, Question const& node, AnswerHandler handler)
+{
+    session->ask(node, [self = shared_from_this(), session, node, handler = std::move(handler)](Answer const& answer) {
+        auto ancestors = std::make_shared<std::vector<std::string>>(ancestors_of(node.path));
+        if (answer.code != ZNONODE || ancestors->empty())
+            handler(answer);
+        else
+            self->make_ancestor(session, std::move(ancestors), 0, [session, node, handler](Answer const& made) {
+                if (made.code == ZOK || made.code == ZNODEEXISTS)
+                    session->ask(node, handler);
+                else
+                    handler(made);
+            });
+    });
 }
 
 void Ensemble::make_ancestor(

@@ -33,6 +33,11 @@ public:
     [[nodiscard]] Ledger& ledger() const noexcept { return *ledger_; }
     [[nodiscard]] RangeNodes nodes(KeyRange const& range) const { return {config_->chroot, range}; }
 
+    [[nodiscard]] std::string generation(KeyRange const& range, std::uint32_t index) const
+    {
+        return generation_path(config_->chroot, config_->username, range.key(index));
+    }
+
     /** The session that holds leases of this ttl. */
     [[nodiscard]] SessionPtr holding(std::chrono::milliseconds ttl);
     /** The session that looks, watches and evicts, and holds nothing. */
@@ -45,8 +50,20 @@ public:
         return failure_of(answer, name_, what, config_->username);
     }
 
+    /** What is told of an answer that a key got. */
+    [[nodiscard]] Failure failure(Answer const& answer, KeyRange const& range, std::uint32_t index) const
+    {
+        auto const key = range.key(index);
+        return failure(answer, answer.of_generation ? key + ": its generation, " + generation(range, index) : key);
+    }
+
     /** Makes the parent of a range, and the chroot above it. The answer is that of the parent, or of what failed. */
-    void make_parent(SessionPtr const& session, std::string const& parent, AnswerHandler handler);
+    void make_parent(SessionPtr const& session, std::string const& parent, AnswerHandler handler)
+    {
+        make(session, {Question::Kind::create_container, parent}, std::move(handler));
+    }
+    /** The same of a generation. */
+    void make_generation(SessionPtr const& session, std::string const& path, AnswerHandler handler);
 
     /** A session became connected, or was lost with all it held: who waits for the store may try again. */
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
@@ -58,6 +75,7 @@ public:
 private:
     [[nodiscard]] SessionPtr make(Session::Settings settings);
     void changed(Session& session, Session::Change change);
+    void make(SessionPtr const& session, Question const& node, AnswerHandler handler);
     void make_ancestor(
         SessionPtr const& session, std::shared_ptr<std::vector<std::string>> ancestors, std::size_t next,
         AnswerHandler handler);

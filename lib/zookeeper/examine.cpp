@@ -80,7 +80,20 @@ private:
         ensemble_->make_parent(
             session_, nodes.parent(), [self = shared_from_this(), path = nodes.path(0)](Answer const& answer) {
                 if (answer.code == ZOK || answer.code == ZNODEEXISTS)
-                    self->try_create(path);
+                    self->make_generation(path);
+                else
+                    self->tried(answer);
+            });
+    }
+
+    void make_generation(std::string const& path)
+    {
+        // the key of each doctor is another one; its generation need not be
+        auto const generation = ensemble_->generation({"tenure-doctor", 0, 1, false}, 0);
+        ensemble_->make_generation(
+            session_, generation, [self = shared_from_this(), path, generation](Answer const& answer) {
+                if (answer.code == ZOK || answer.code == ZNODEEXISTS)
+                    self->try_claim(path, generation);
                 else
                     self->tried(answer);
             });
@@ -100,10 +113,11 @@ private:
             });
     }
 
-    void try_create(std::string const& path)
+    void try_claim(std::string const& path, std::string const& generation)
     {
         session_->ask(
-            {Question::Kind::create_ephemeral, path}, [self = shared_from_this(), path](Answer const& created) {
+            {Question::Kind::claim, path, {}, 0, false, generation},
+            [self = shared_from_this(), path](Answer const& created) {
                 if (created.code != ZOK) {
                     self->tried(created);
                     return;
@@ -118,7 +132,10 @@ private:
         if (answer.code != ZOK)
             std::visit(
                 [this](auto const& failure) { facts_.refused = failure.detail; },
-                ensemble_->failure(answer, "a node of the doctor's own"));
+                ensemble_->failure(
+                    answer, answer.of_generation
+                                ? "the generation " + ensemble_->generation({"tenure-doctor", 0, 1, false}, 0)
+                                : "a node of the doctor's own"));
         close_one();
     }
 

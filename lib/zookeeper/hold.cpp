@@ -44,6 +44,10 @@ void post(Ensemble const& ensemble, ReplyHandler<Reply> handler, Reply reply)
         [handler = std::move(handler), reply = std::move(reply)]() mutable { std::move(handler)(std::move(reply)); });
 }
 
+/// Other keys of a generation that are claimed at least once in each round trip would keep a lease from ever being
+/// released. After so many times a removal looks at the node alone.
+constexpr int generations_missed_at_most = 8;
+
 /** What became of one node that was to be removed. */
 using Removal = std::variant<Released, NotOwner, Refused, NotSent, Unknown>;
 using RemovalHandler = std::function<void(Removal)>;
@@ -63,7 +67,7 @@ public:
     {
         if (holding_->state != Holding::State::gone && holding_->session->connected() &&
             ensemble_->runtime().now() <= not_after_) {
-            look(); // which never answers at once
+            begin(); // which never answers at once
             return;
         }
         holding_->session->when_connected(not_after_, [self = shared_from_this()](NotSent const* why) {
@@ -72,53 +76,63 @@ public:
             else if (why != nullptr)
                 self->done(*why);
             else
-                self->look();
+                self->begin();
         });
     }
 
 private:
-    void look()
+    void begin()
     {
-        auto const judge = [self = shared_from_this()](Answer const& read) { self->judge(read); };
-        // A creation or a removal whose outcome is not known may have come to this server late: behind a write on the
-        // connection of now there is none to come any more, and whoever has the key after it is seen.
-        if (holding_->czxid == 0 || holding_->removal_unknown)
-            holding_->session->read_after_write(
-                holding_->path, [self = shared_from_this(), judge](Answer const& write, Answer const& read) {
-                    judge(is_answered(write.code) ? read : write);
-                });
+        // While the generation is that of the claim nobody who keeps to the protocol has claimed the key since; and
+        // what somebody else created there has another version, unless it was written to exactly once.
+        if (holding_->state == Holding::State::held && holding_->generation_version && !holding_->removal_unknown &&
+            !look_first_)
+            remove({holding_->generation_version, claimed_version});
         else
-            holding_->session->ask({Question::Kind::get, holding_->path}, judge);
+            look();
     }
 
-    void judge(Answer const& read)
+    void look()
     {
-        if (holding_->state == Holding::State::gone || read.code == ZNONODE) {
+        look_first_ = true;
+        // A creation or a removal whose outcome is not known may have come to this server late: behind a write on the
+        // connection of now there is none to come any more, and whoever has the key after it is seen.
+        look_at(
+            holding_->session, holding_->path, holding_->generation, holding_->czxid == 0 || holding_->removal_unknown,
+            [self = shared_from_this()](Sighting const& seen) { self->judge(seen); });
+    }
+
+    void judge(Sighting const& seen)
+    {
+        auto const* const failed = seen.failure();
+        if (holding_->state == Holding::State::gone || (failed == nullptr && seen.node.code == ZNONODE)) {
             ensemble_->ledger().remove(*holding_);
             done(NotOwner{});
-        } else if (read.code != ZOK) {
-            done(removal_of(not_written(failure(read))));
-        } else if (holding_->owned(read)) {
-            remove(read);
+        } else if (failed != nullptr) {
+            done(removal_of(not_written(failure(*failed))));
+        } else if (holding_->owned(seen.node)) {
+            bool const in_vain = generations_missed_ >= generations_missed_at_most;
+            remove({in_vain ? std::nullopt : seen.generation_version(), seen.node.node.version});
         } else {
             // an evicted one is still to be removed, when the time of whoever held it is over
-            if (!holding_->made(read))
+            if (!holding_->made(seen.node))
                 ensemble_->ledger().remove(*holding_);
             done(NotOwner{});
         }
     }
 
-    void remove(Answer const& read)
+    void remove(Ledger::Condition const& condition)
     {
         if (ensemble_->runtime().now() > not_after_) {
             done(NotSent{});
             return;
         }
         ensemble_->ledger().delete_node(
-            holding_, read.node.version,
+            holding_, condition,
             [self = shared_from_this()](Answer const& removed) {
-                if (removed.code == ZBADVERSION)
-                    self->look(); // evicted in this moment
+                self->generations_missed_ += removed.of_generation ? 1 : 0;
+                if (removed.code == ZBADVERSION || (removed.code == ZNONODE && removed.of_generation))
+                    self->look(); // another key of this generation was claimed, or this one evicted in this moment
                 else if (removed.code == ZOK || removed.code == ZNONODE)
                     self->done(removed.code == ZOK ? Removal(Released{}) : Removal(NotOwner{}));
                 else
@@ -129,7 +143,7 @@ private:
 
     [[nodiscard]] Failure failure(Answer const& answer) const
     {
-        return ensemble_->failure(answer, holding_->range->key(holding_->index));
+        return ensemble_->failure(answer, *holding_->range, holding_->index);
     }
     [[nodiscard]] static Removal removal_of(Failure failure)
     {
@@ -142,6 +156,9 @@ private:
     HoldingPtr holding_;
     Instant not_after_;
     RemovalHandler handler_;
+    /// what is known since the claim is no longer so
+    bool look_first_ = false;
+    int generations_missed_ = 0;
 };
 
 /** All nodes of one owner, one after another; the first failure is what is told, after all were tried. */

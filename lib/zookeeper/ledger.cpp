@@ -34,7 +34,45 @@ bool Holding::owned(Answer const& read) const
            decode(read.data).owner == owner;
 }
 
-HoldingPtr Ledger::add(SessionPtr session, KeyRangePtr range, std::uint32_t index, std::string path, std::string owner)
+Answer const* Sighting::failure() const
+{
+    if (!is_answered(write.code))
+        return &write;
+    if (node.code != ZOK && node.code != ZNONODE)
+        return &node;
+    // who sees no node needs no generation; and without one nobody of this library has claimed the key
+    if (node.code == ZOK && generation.code != ZOK && generation.code != ZNONODE)
+        return &generation;
+    return nullptr;
+}
+
+std::optional<std::int32_t> Sighting::generation_version() const
+{
+    // -1 would mean any; the next claim ends that
+    return generation.code != ZOK || generation.node.version == -1 ? std::nullopt
+                                                                   : std::optional(generation.node.version);
+}
+
+void look_at(
+    SessionPtr const& session, std::string const& path, std::string const& generation, bool after_write,
+    SightingHandler handler)
+{
+    auto const seen = std::make_shared<Sighting>();
+    if (after_write)
+        session->write([seen](Answer const& answer) { seen->write = answer; });
+    session->ask({Question::Kind::get, generation}, [seen](Answer const& answer) {
+        seen->generation = answer;
+        seen->generation.of_generation = answer.code != ZOK;
+    });
+    session->ask({Question::Kind::get, path}, [seen, handler = std::move(handler)](Answer const& answer) {
+        seen->node = answer;
+        handler(*seen);
+    });
+}
+
+HoldingPtr Ledger::add(
+    SessionPtr session, KeyRangePtr range, std::uint32_t index, std::string path, std::string generation,
+    std::string owner)
 {
     auto holding = std::make_shared<Holding>();
     holding->use = session->use();
@@ -44,6 +82,7 @@ HoldingPtr Ledger::add(SessionPtr session, KeyRangePtr range, std::uint32_t inde
     holding->range = std::move(range);
     holding->index = index;
     holding->path = std::move(path);
+    holding->generation = std::move(generation);
     holding->owner = owner;
     by_owner_.emplace(std::move(owner), holding);
     arm(holding->deadline);
@@ -82,7 +121,7 @@ void Ledger::extend(Holding& holding, Instant deadline)
 }
 
 void Ledger::delete_node(
-    HoldingPtr const& holding, std::int32_t version, AnswerHandler handler, std::function<void()> again)
+    HoldingPtr const& holding, Condition const& condition, AnswerHandler handler, std::function<void()> again)
 {
     auto& of_path = deleting_[holding->path];
     if (auto const under_way = of_path.lock()) {
@@ -92,12 +131,18 @@ void Ledger::delete_node(
     auto const waiting = std::make_shared<std::vector<std::function<void()>>>();
     of_path = waiting;
     holding->session->ask(
-        {Question::Kind::remove, holding->path, {}, version},
+        {Question::Kind::remove,
+         holding->path,
+         {},
+         condition.version,
+         false,
+         holding->generation,
+         condition.generation_version},
         [self = shared_from_this(), holding, waiting, handler = std::move(handler)](Answer const& removed) {
             self->deleting_.erase(holding->path);
             if (!is_answered(removed.code))
                 holding->removal_unknown = true;
-            if (removed.code == ZOK || removed.code == ZNONODE)
+            if (removed.code == ZOK || (removed.code == ZNONODE && !removed.of_generation))
                 self->remove(*holding);
             handler(removed);
             for (auto const& again : std::exchange(*waiting, {}))
@@ -192,12 +237,12 @@ void Ledger::let_lapse(HoldingPtr const& holding)
     if (!holding->session->connected() || holding->under_way)
         return;
     // after a write, because what was asked over another connection may have come to this server late
-    holding->session->read_after_write(
-        holding->path, [self = shared_from_this(), holding](Answer const& write, Answer const& read) {
-            if (holding->state == Holding::State::gone || !is_answered(write.code) || !is_answered(read.code))
+    look_at(
+        holding->session, holding->path, holding->generation, true,
+        [self = shared_from_this(), holding](Sighting const& seen) {
+            if (holding->state == Holding::State::gone || seen.failure() != nullptr)
                 return;
-            if (read.code != ZOK && read.code != ZNONODE)
-                return;
+            auto const& read = seen.node;
             // a claim that was asked for twice may have left two of them for one node: the other one goes on
             auto const other =
                 read.code == ZOK ? self->holder_of(holding->owner, holding->path, read.node.czxid) : nullptr;
@@ -206,7 +251,7 @@ void Ledger::let_lapse(HoldingPtr const& holding)
                 return;
             }
             // what fails, or comes in the way of another removal, is tried again
-            self->delete_node(holding, read.node.version, [](Answer const&) {}, [] {});
+            self->delete_node(holding, {seen.generation_version(), read.node.version}, [](Answer const&) {}, [] {});
         });
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,6 +43,11 @@ struct Holding {
     bool removal_unknown = false;
     /// of the node; 0 while nobody knows
     std::int64_t czxid = 0;
+    /// the node that everybody who claims the key writes to
+    std::string generation;
+    /// of the generation, from the transaction that created the node: while it is this, nobody else has claimed the
+    /// key. Unset: nobody knows
+    std::optional<std::int32_t> generation_version;
     /// when it lapses unless it is renewed
     Instant deadline{};
 
@@ -51,6 +57,26 @@ struct Holding {
     [[nodiscard]] bool owned(Answer const& read) const;
 };
 using HoldingPtr = std::shared_ptr<Holding>;
+
+/** What was read of a node, and of its generation before it: if that is unchanged later, nobody has claimed the key
+ * since. */
+struct Sighting {
+    /// of the write that it was read after, if one was asked for
+    Answer write{};
+    Answer generation{};
+    Answer node{};
+
+    /** Why it says nothing about the node; null: it does. */
+    [[nodiscard]] Answer const* failure() const;
+    /** What a change is to be conditioned on; unset: there is no generation, or its version cannot be a condition. */
+    [[nodiscard]] std::optional<std::int32_t> generation_version() const;
+};
+using SightingHandler = std::function<void(Sighting const&)>;
+
+/** Reads a node and its generation. @param after_write  behind a write on the connection of now */
+void look_at(
+    SessionPtr const& session, std::string const& path, std::string const& generation, bool after_write,
+    SightingHandler handler);
 
 /** All nodes of this process, by owner. Nodes live as long as their session, and that lives as long as the process
  *  talks to a server; so it is the ledger that removes a node when nobody has renewed it for its ttl. */
@@ -66,15 +92,23 @@ public:
     ~Ledger() = default;
 
     [[nodiscard]] HoldingPtr
-    add(SessionPtr session, KeyRangePtr range, std::uint32_t index, std::string path, std::string owner);
+    add(SessionPtr session, KeyRangePtr range, std::uint32_t index, std::string path, std::string generation,
+        std::string owner);
     /** It is gone. */
     void remove(Holding& holding);
-    /** Deletes its node in the version that was read, and notes that it is gone.
+    /** What a node must be for its removal. */
+    struct Condition {
+        /// unset: whichever it is
+        std::optional<std::int32_t> generation_version;
+        std::int32_t version = 0;
+    };
+    /** Deletes its node, and notes that it is gone.
      *
-     * The node of whoever takes the key next has the same version. So there is one such request for a node at a time:
-     * who comes while one is under way has read what is no longer true, and is called back by `again` to begin anew. */
-    void
-    delete_node(HoldingPtr const& holding, std::int32_t version, AnswerHandler handler, std::function<void()> again);
+     * The node of whoever takes the key next has the same version, and a condition without a generation cannot tell it
+     * from this one. So there is one such request for a node at a time: who comes while one is under way knows what is
+     * no longer true, and is called back by `again` to begin anew. */
+    void delete_node(
+        HoldingPtr const& holding, Condition const& condition, AnswerHandler handler, std::function<void()> again);
     /** It was granted or renewed: until when it stands. */
     void extend(Holding& holding, Instant deadline);
     /** All nodes of the session are gone. */

@@ -121,6 +121,7 @@ public:
         , request_(std::move(request))
         , handler_(std::move(handler))
         , path_(ensemble_->nodes(*request_.range).path(request_.index))
+        , generation_(ensemble_->generation(*request_.range, request_.index))
         , session_(ensemble_->looking())
         , use_(session_->use())
     {
@@ -140,29 +141,32 @@ private:
     void look()
     {
         session_->ask({Question::Kind::sync, path_}, [](Answer const&) {});
-        session_->ask({Question::Kind::get, path_}, [self = shared_from_this()](Answer const& read) {
-            if (read.code == ZNONODE)
+        look_at(session_, path_, generation_, false, [self = shared_from_this()](Sighting const& seen) {
+            if (auto const* const failed = seen.failure(); failed != nullptr)
+                self->fail(*failed);
+            else if (seen.node.code == ZNONODE)
                 self->reply(NotOwner{});
-            else if (read.code != ZOK)
-                self->fail(read);
             else
-                self->replace(read);
+                self->replace(seen);
         });
     }
 
-    void replace(Answer const& read)
+    void replace(Sighting const& seen)
     {
-        auto value = decode(read.data);
+        auto value = decode(seen.node.data);
         if (value.owner != request_.owner) {
             reply(NotOwner{});
             return;
         }
         value.owner = "evicted/" + request_.evicted_by;
         session_->ask(
-            {Question::Kind::set, path_, encode(value), read.node.version},
+            {Question::Kind::set, path_, encode(value), seen.node.node.version, false, generation_,
+             seen.generation_version()},
             [self = shared_from_this(), ttl = value.ttl](Answer const& answer) {
                 if (answer.code == ZOK)
                     self->reply(Evicted{ttl});
+                else if (answer.of_generation && (answer.code == ZBADVERSION || answer.code == ZNONODE))
+                    self->look_again();
                 else if (answer.code == ZBADVERSION || answer.code == ZNONODE)
                     self->reply(NotOwner{});
                 else
@@ -170,9 +174,18 @@ private:
             });
     }
 
+    /** Somebody has claimed a key of the same generation, maybe this one. */
+    void look_again()
+    {
+        if (ensemble_->runtime().now() > request_.not_after)
+            reply(NotSent{});
+        else
+            look();
+    }
+
     void fail(Answer const& answer)
     {
-        reply(reply_of<EvictReply>(ensemble_->failure(answer, request_.range->key(request_.index))));
+        reply(reply_of<EvictReply>(ensemble_->failure(answer, *request_.range, request_.index)));
     }
 
     void reply(EvictReply answer)
@@ -185,6 +198,7 @@ private:
     EvictRequest request_;
     ReplyHandler<EvictReply> handler_;
     std::string path_;
+    std::string generation_;
     SessionPtr session_;
     Session::Use use_;
 };

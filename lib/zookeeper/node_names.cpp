@@ -13,6 +13,18 @@ namespace
 /// the child of a key that does not end with digits
 constexpr std::string_view plain_child = "lock";
 
+/// generations of a user; docs/zookeeper-protocol.md promises their number and the hash
+constexpr std::uint64_t generations = 4096;
+
+/** FNV-1a of 64 bits: other programs have to come to the same. */
+[[nodiscard]] std::uint64_t hash(std::string_view text) noexcept
+{
+    std::uint64_t value = 0xcbf29ce484222325U;
+    for (char const c : text)
+        value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    return value;
+}
+
 [[nodiscard]] bool is_digit(char c) noexcept
 {
     return c >= '0' && c <= '9';
@@ -43,6 +55,14 @@ std::string escaped(std::string_view text)
     if (name == "." || name == ".." || name == "zookeeper")
         name = percent(name.front()) + name.substr(1);
     return name;
+}
+
+std::string generation_path(std::string const& chroot, std::string_view user, std::string_view key)
+{
+    auto path = chroot + "/%g";
+    if (!user.empty())
+        path += ":" + escaped(user);
+    return path + "/" + std::to_string(hash(key) % generations);
 }
 
 std::vector<std::string> ancestors_of(std::string_view path)

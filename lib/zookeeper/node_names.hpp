@@ -41,6 +41,10 @@ private:
 /** A part of a key as a name that ZooKeeper takes: all but printable ASCII without '/' and '%' stands as `%XX`. */
 [[nodiscard]] std::string escaped(std::string_view text);
 
+/** The generation of a key: one of a fixed number of nodes, each for the keys of one hash value, that every claim
+ * writes to. Users have nodes of their own. No node of a key is called so. @param user  empty: without a login */
+[[nodiscard]] std::string generation_path(std::string const& chroot, std::string_view user, std::string_view key);
+
 /** Nodes that must be there before `path` can be: `/a`, `/a/b` for `/a/b/c`. */
 [[nodiscard]] std::vector<std::string> ancestors_of(std::string_view path);
 

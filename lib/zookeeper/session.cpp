@@ -286,14 +286,6 @@ void Session::ask(Question question, AnswerHandler handler)
         });
 }
 
-void Session::read_after_write(std::string const& path, ProofHandler handler)
-{
-    auto const write = std::make_shared<Answer>();
-    ask({Question::Kind::check, root()}, [write](Answer const& answer) { *write = answer; });
-    ask({Question::Kind::get, path},
-        [write, handler = std::move(handler)](Answer const& read) { handler(*write, read); });
-}
-
 void Session::read_with_next_write(std::string path, std::function<bool()> wanted, ProofHandler handler)
 {
     last_used_ = runtime_->now();
@@ -335,7 +327,7 @@ void Session::write_regularly()
     last_regular_write_ = runtime_->now();
     auto const used = last_used_;
     auto const write = std::make_shared<Answer>();
-    ask({Question::Kind::check, root()}, [self = shared_from_this(), write](Answer const& answer) {
+    this->write([self = shared_from_this(), write](Answer const& answer) {
         *write = answer;
         self->writing_ = false;
         if (self->connected())

@@ -59,10 +59,11 @@ public:
 
     /** Asks now. While not connected the answer is ZINVALIDSTATE. */
     void ask(Question question, AnswerHandler handler);
-    /** Reads a node after everything that was written before now, by anybody. */
-    void read_after_write(std::string const& path, ProofHandler handler);
-    /** The same with the next of the regular writes: now, unless the last one was too short a while ago. `wanted` is
-     * looked at right before it leaves; false: both answers are ZINVALIDSTATE. */
+    /** A write that changes nothing: what is read behind it was there after all that was written before now, by
+     * anybody. */
+    void write(AnswerHandler handler) { ask({Question::Kind::check, root()}, std::move(handler)); }
+    /** Reads a node behind the next of the regular writes: now, unless the last one was too short a while ago. `wanted`
+     * is looked at right before it leaves; false: both answers are ZINVALIDSTATE. */
     void read_with_next_write(std::string path, std::function<bool()> wanted, ProofHandler handler);
 
     /** Whatever uses it holds one of these; nobody does: it closes after a while. */

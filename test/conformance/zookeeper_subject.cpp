@@ -60,7 +60,6 @@ public:
         return zookeeper::make_backend(std::move(runtime), config);
     }
     [[nodiscard]] bool claims_in_one_step() const override { return false; }
-    [[nodiscard]] bool releases_in_one_step() const override { return false; }
     void lose_replies() override { proxy_.set(Direction::replies, {Fault::Kind::drop}); }
     void heal() override
     {

@@ -224,7 +224,6 @@ bool ZookeeperClient::replace(std::string const& path, std::string const& data, 
     auto const reply = call(
         Operation::transaction, zookeeper_part(Operation::remove, zookeeper_remove(path, version)) +
                                     zookeeper_part(Operation::create, zookeeper_create(path, data, true)) +
-                                    zookeeper_part(Operation::set, zookeeper_set(path, data, 0)) +
                                     zookeeper_part(Operation::end_of_transaction));
     if (reply.code != ok)
         return found(reply.code, "replace " + path);

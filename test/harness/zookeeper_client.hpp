@@ -47,8 +47,8 @@ public:
     /** False: there is none, or its version is another. @param version  -1: any */
     bool remove(std::string const& path, std::int32_t version = -1);
     bool set(std::string const& path, std::string const& data, std::int32_t version = -1);
-    /** In one step a node of this session stands where another one stood; its own version is 1, which that of a node
-     * that nobody has written to is not. False: there is none, or its version is another. */
+    /** In one step a node of this session stands where another one stood; its own version is 0, which that of a node
+     * that the library has claimed is not. False: there is none, or its version is another. */
     bool replace(std::string const& path, std::string const& data, std::int32_t version);
     [[nodiscard]] std::optional<ZookeeperNode> get(std::string const& path);
     /** The nodes as they are now, not as a server that was cut off or left behind knows them: a write of `mark`, which

@@ -127,6 +127,17 @@ TEST_CASE("children that are no keys of the range are told from those that are",
     CHECK(nodes.index_of("14") == 2U);
 }
 
+// Other programs compute the same: what is here must not change.
+TEST_CASE("the generation of a key follows from the key alone, and is no key's node", "[zookeeper][names]")
+{
+    CHECK(generation_path("", "", "nightly") == "/%g/3978");
+    CHECK(generation_path("/app", "", "thread_id_lock:3") == "/app/%g/1380");
+    CHECK(generation_path("/app", "worker", "42") == "/app/%g:worker/547");
+    CHECK(generation_path("/app", "a/b", "a/b c%") == "/app/%g:a%2Fb/1967");
+    for (auto const& key : {"%g", "%g/", "%g:worker", "%", "%g/3978"})
+        CHECK_FALSE(RangeNodes("", {key, 0, 1, false}).parent().starts_with("/%g"));
+}
+
 TEST_CASE("what must exist before a node can", "[zookeeper][names]")
 {
     CHECK(ancestors_of("/a/b/c") == std::vector<std::string>{"/a", "/a/b"});
