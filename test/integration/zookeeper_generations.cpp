@@ -99,17 +99,19 @@ struct Release {
         : line(of)
     {
         line.client.on_strand([&] {
-            line.client.backend().release(
-                {claim, line.client.now() + 10s, true}, [this](ReleaseReply answer) { reply = std::move(answer); });
+            line.client.backend().release({claim, line.client.now() + 10s, true}, [reply = reply](ReleaseReply answer) {
+                *reply = std::move(answer);
+            });
         });
     }
-    [[nodiscard]] ReleaseReply wait()
+    [[nodiscard]] ReleaseReply wait() const
     {
-        line.client.run_until([this] { return reply.has_value(); });
-        return *reply;
+        line.client.run_until([this] { return reply->has_value(); });
+        return **reply;
     }
     Line& line;
-    std::optional<ReleaseReply> reply;
+    /// shared with a handler that may come later than the end of a test that failed
+    std::shared_ptr<std::optional<ReleaseReply>> reply = std::make_shared<std::optional<ReleaseReply>>();
 };
 
 } // namespace
@@ -124,7 +126,7 @@ TEST_CASE("a release is one request: it needs no answer to take effect", "[zooke
     line.hold(Direction::replies);
     Release release{line, claim};
     line.client.run_until([&] { return !person.get(path_of(range)); });
-    CHECK_FALSE(release.reply);
+    CHECK_FALSE(*release.reply);
     line.proxy.heal();
     expect<Released>(release.wait());
 }
@@ -233,26 +235,26 @@ TEST_CASE("a node that changed hands while somebody evicted its owner is not mar
     ZookeeperClient person{server().port()};
     auto const range = long_key("evicted-too-late");
     auto const claim = line.take(range, owner(1));
-    std::optional<EvictReply> reply;
+    auto const reply = std::make_shared<std::optional<EvictReply>>();
     line.hold(Direction::replies);
     auto const answered = line.proxy.received(Direction::replies);
     line.client.on_strand([&] {
-        line.client.backend().evict({range, 0, owner(1), "somebody", line.client.now() + 10s}, [&](EvictReply answer) {
-            reply = std::move(answer);
-        });
+        line.client.backend().evict(
+            {range, 0, owner(1), "somebody", line.client.now() + 10s},
+            [reply](EvictReply answer) { *reply = std::move(answer); });
     });
     // the session that looks is a new one
     line.client.run_for(100ms);
     line.pass(Direction::replies);
     line.client.run_until([&] { return line.proxy.passed(Direction::replies) > answered; });
     line.proxy.set_when(Direction::replies, owner(1), Direction::replies, {.kind = Fault::Kind::hold});
-    line.client.run_until([&] { return line.kept(Direction::replies) > 0 || reply; });
-    REQUIRE_FALSE(reply);
+    line.client.run_until([&] { return line.kept(Direction::replies) > 0 || *reply; });
+    REQUIRE_FALSE(*reply);
     REQUIRE(person.remove(path_of(range)));
     auto const second = other.take(range, owner(2));
     line.proxy.heal();
-    line.client.run_until([&] { return reply.has_value(); });
-    expect<NotOwner>(*reply);
+    line.client.run_until([&] { return reply->has_value(); });
+    expect<NotOwner>(**reply);
     CHECK_THAT(person.get(path_of(range)).value().data, ContainsSubstring(owner(2)));
     expect<Renewed>(other.client.renew(second, ttl));
     expect<Evicted>(other.client.evict(range, 0, owner(2)));
