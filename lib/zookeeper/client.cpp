@@ -178,8 +178,8 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
     } else if (handle_.oldest_unanswered() != Instant::max()) {
         wait = std::min<Clock::duration>(wait, std::max(handle_.oldest_unanswered(), heard_) + patience_ - now);
     }
-    // One that rings earlier sets the next one; it is found to be early far less often than this is called. But the pause
-    // between two rounds of the servers ends with the next call of the C client.
+    // One that rings earlier sets the next one; it is found to be early far less often than this is called. But the
+    // pause between two rounds of the servers ends with the next call of the C client.
     auto const due = now + std::max<Clock::duration>(wait, 1ms);
     if (timer_ != 0 && identity_ != 0 && timer_due_ <= due)
         return;

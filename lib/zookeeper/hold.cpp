@@ -124,7 +124,8 @@ private:
     void remove(Ledger::Condition const& condition)
     {
         if (ensemble_->runtime().now() > not_after_) {
-            done(NotSent{});
+            // never inside of the call that asks for the removal
+            ensemble_->runtime().post([self = shared_from_this()] { self->done(NotSent{}); });
             return;
         }
         ensemble_->ledger().delete_node(
