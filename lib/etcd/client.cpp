@@ -6,8 +6,6 @@
 
 #include <tenure/errc.hpp>
 
-#include <boost/asio/error.hpp>
-
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -199,7 +197,8 @@ void Client::open_more()
 std::shared_ptr<Connection> Client::make_connection()
 {
     auto const& endpoint = config_.endpoints[endpoint_];
-    return std::make_shared<Connection>(runtime_, streams_(runtime_, config_, endpoint), name_of(endpoint_));
+    return std::make_shared<Connection>(
+        runtime_, streams_(runtime_, config_, endpoint), name_of(endpoint_), config_.tls.enabled);
 }
 
 Instant Client::connect_deadline() const
@@ -317,9 +316,6 @@ void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
 {
     reached_ = false;
     auto text = config_.endpoints.size() == 1 ? error.text() : name_of(endpoint) + ": " + error.text();
-    // a server that speaks TLS there closes such a connection without a word
-    if (error.code == asio::error::eof && !config_.tls.enabled)
-        text += " before it answered anything; if it speaks TLS, use etcds://";
     trouble_ = {error.fatal ? error.code : make_error_code(errc::store_unavailable), std::move(text), error.fatal};
     ++failed_in_a_row_;
     fatal_in_a_row_ = error.fatal ? fatal_in_a_row_ + 1 : 0;

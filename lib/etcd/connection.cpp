@@ -4,6 +4,8 @@
 #include <net/stream_kinds.hpp>
 #include <tenure/errc.hpp>
 
+#include <boost/asio/error.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -40,10 +42,12 @@ StreamFactory socket_streams()
     };
 }
 
-Connection::Connection(std::shared_ptr<Runtime> runtime, std::shared_ptr<net::Stream> stream, std::string host)
+Connection::Connection(
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<net::Stream> stream, std::string host, bool encrypted)
     : runtime_(std::move(runtime))
     , stream_(std::move(stream))
     , host_(std::move(host))
+    , encrypted_(encrypted)
 {
 }
 
@@ -107,7 +111,7 @@ void Connection::on_read(net::StreamError const& error, std::string_view bytes)
     else if (reader_ && handler_ && reader_->end() == ReplyReader::State::complete)
         answer();
     else
-        fail(error);
+        fail(in_words(error));
     if (stream_ != nullptr)
         stream_->read();
 }
@@ -226,6 +230,17 @@ void Connection::drop() noexcept
     events_ = {};
     if (auto const stream = std::exchange(stream_, nullptr))
         stream->close();
+}
+
+net::StreamError Connection::in_words(net::StreamError error) const
+{
+    if (proven_ || error.code != asio::error::eof)
+        return error;
+    error.detail = error.text() + " before it answered anything";
+    // a server that speaks TLS there closes such a connection without a word
+    if (!encrypted_)
+        error.detail += "; if it speaks TLS, use etcds://";
+    return error;
 }
 
 Outcome Connection::unanswered(net::StreamError const& why) const

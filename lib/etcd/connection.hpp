@@ -38,7 +38,8 @@ public:
         std::function<void(net::StreamError const&)> lost;
     };
 
-    Connection(std::shared_ptr<Runtime> runtime, std::shared_ptr<net::Stream> stream, std::string host);
+    /** @param encrypted  the stream speaks TLS */
+    Connection(std::shared_ptr<Runtime> runtime, std::shared_ptr<net::Stream> stream, std::string host, bool encrypted);
 
     void open(Instant deadline, Events events);
 
@@ -77,6 +78,8 @@ private:
     void answer();
     void fail(net::StreamError const& error);
     void drop() noexcept;
+    /** The end of a connection that has told nothing. */
+    [[nodiscard]] net::StreamError in_words(net::StreamError error) const;
     [[nodiscard]] Outcome unanswered(net::StreamError const& why) const;
 
     std::shared_ptr<Runtime> runtime_;
@@ -84,6 +87,7 @@ private:
     std::shared_ptr<net::Stream> stream_;
     /// for the Host header: host:port
     std::string host_;
+    bool encrypted_;
     Events events_;
     State state_ = State::connecting;
     bool proven_ = false;

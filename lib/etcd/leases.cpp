@@ -17,7 +17,7 @@ namespace
 using namespace std::chrono_literals;
 
 /// of its ttl: so old a spare lease may be for another claim, which has that much less of it
-constexpr std::int64_t youth = 10;
+constexpr std::int64_t youth = 20;
 /// of its ttl: so old a spare lease may become before it is given up
 constexpr std::int64_t patience = 2;
 constexpr auto revoke_limit = 5s;

@@ -47,8 +47,8 @@ public:
     std::chrono::milliseconds short_ttl() const override { return std::chrono::seconds{2}; }
     std::chrono::milliseconds expiry_slack() const override { return std::chrono::milliseconds{1500}; }
 
-    // a spare lease of the server may be a tenth of its ttl old
-    std::chrono::milliseconds head_start() const override { return std::chrono::milliseconds{3000}; }
+    // a spare lease of the server may be a twentieth of its ttl old
+    std::chrono::milliseconds head_start() const override { return std::chrono::milliseconds{1500}; }
 
     void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
     {
