@@ -242,6 +242,10 @@ void ClientHandle::ask(Question question, AnswerHandler handler)
     int const code = was_connected ? submit(asked) : ZINVALIDSTATE;
     if (code != ZOK && pending_.contains(id))
         finish(id, {code});
+    unflushed_ = true;
+    // who asks one thing after another waits for each
+    if (pending_.size() == 1)
+        flush();
     if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
         sending_failed_ = true;
 }
@@ -345,8 +349,9 @@ ClientHandle::Interest ClientHandle::interest()
     if (!same)
         if (auto const identity = identity_of_socket(); identity != std::exchange(identity_, identity))
             corked_ = false;
-    // its pings are written by the call above
-    flush();
+    // pings, which it sends while no answer is awaited, are written by the call above
+    if (unflushed_ || pending_.empty())
+        flush();
     interest.descriptor = descriptor_;
     interest.identity = identity_;
     interest.write = (events & ZOOKEEPER_WRITE) != 0;
@@ -357,6 +362,7 @@ bool ClientHandle::process(bool readable, bool writable)
 {
     Call const call(this);
     bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+    unflushed_ = unflushed_ || writable;
     int const events = (readable ? ZOOKEEPER_READ : 0) | (writable ? ZOOKEEPER_WRITE : 0);
     int code = ::zookeeper_process(handle_, events);
     // It reads one answer at a time. When none is awaited any more there is hardly anything to come, and waiting for it
@@ -389,6 +395,7 @@ void ClientHandle::cork() noexcept
 
 void ClientHandle::flush() noexcept
 {
+    unflushed_ = false;
     if (!corked_)
         return;
     // sends what is there, and leaves the cork where it is (see tcp(7))

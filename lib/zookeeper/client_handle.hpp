@@ -79,7 +79,8 @@ public:
     /** Drops the connection; what was not answered is forgotten. The session stays until its timeout. */
     ~ClientHandle();
 
-    /** What is asked leaves with the next call of `interest`, all in one piece. */
+    /** What is asked leaves with the next call of `interest`, all in one piece; but at once while no answer is awaited.
+     */
     void ask(Question question, AnswerHandler handler);
     [[nodiscard]] Interest interest();
     /** False: `interest` is to be called, since the connection is new, or lost, or what was asked has not left yet. */
@@ -130,6 +131,8 @@ private:
     std::uint64_t identity_ = 0;
     /// this connection's socket keeps what is written until it is flushed
     bool corked_ = false;
+    /// and may keep something now
+    bool unflushed_ = false;
     /// the C client closed its socket while sending, and still keeps what was asked over it
     bool sending_failed_ = false;
     /// by number, so the oldest is first
