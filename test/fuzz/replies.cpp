@@ -121,7 +121,7 @@ public:
             return;
         case redis::Handshake::Progress::done:
             demand(!value.is_error() || handshake_.server().protocol == 2);
-            demand(is_harmless(handshake_.server().server) && is_harmless(handshake_.server().version));
+            demand(is_harmless(handshake_.server().server) && is_harmless(handshake_.server().version.text()));
             demand(handshake_.server().run_id.empty() || handshake_.server().run_id.size() == 40);
             demand(is_harmless(handshake_.server().run_id));
             break;

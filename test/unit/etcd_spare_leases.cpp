@@ -43,7 +43,11 @@ public:
     }
     Gateway(Gateway const&) = delete;
     Gateway& operator=(Gateway const&) = delete;
-    ~Gateway() { backend->shutdown(); }
+    ~Gateway()
+    {
+        backend->shutdown();
+        runtime->run_ready(); // what was under way is told
+    }
 
     Granted claim()
     {
