@@ -133,6 +133,29 @@ Measurement zookeeper_pair_latency(std::uint16_t port, unsigned pairs)
     return {median(std::move(times))};
 }
 
+Measurement zookeeper_transaction_latency(std::uint16_t port, unsigned pairs)
+{
+    ZookeeperWire wire(port);
+    make_parent(wire);
+    auto const path = std::string(parent) + "/1";
+    auto const generation = std::string(parent) + "/generation";
+    // one of this session, which has never been written to
+    check(wire.ask(zookeeper_create(1, generation, true)));
+    auto const claim = zookeeper_claim(1, path, generation);
+    std::vector<double> times;
+    auto const warm_up = pairs / 10;
+    for (unsigned i = 0; i < warm_up + pairs; ++i) {
+        auto const begin = Steady::now();
+        check(wire.ask(claim));
+        check(wire.ask(zookeeper_release(1, path, generation, static_cast<std::int32_t>(i + 1))));
+        if (i >= warm_up)
+            times.push_back(microseconds_since(begin));
+    }
+    // Had a release failed, so would all claims behind it, and the generation would have an older version.
+    check(wire.ask(zookeeper_delete(1, generation, static_cast<std::int32_t>(warm_up + pairs))));
+    return {median(std::move(times))};
+}
+
 void zookeeper_hold(std::uint16_t port, int descriptor)
 {
     Control const control(descriptor);

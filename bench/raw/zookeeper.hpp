@@ -24,6 +24,9 @@ namespace bench::raw
 /** One pair after another. @returns p50 of a pair in microseconds */
 [[nodiscard]] Measurement zookeeper_pair_latency(std::uint16_t port, unsigned pairs);
 
+/** The same by the transactions of the library. */
+[[nodiscard]] Measurement zookeeper_transaction_latency(std::uint16_t port, unsigned pairs);
+
 /** The two ends of a hand-over; see harness/control.hpp for what passes through `control`. The waiter watches the
  * holder's node, and creates its own when it hears that this is gone. */
 void zookeeper_hold(std::uint16_t port, int control);

@@ -16,6 +16,9 @@ namespace
 constexpr std::int32_t op_create = 1;
 constexpr std::int32_t op_delete = 2;
 constexpr std::int32_t op_get = 4;
+constexpr std::int32_t op_set = 5;
+constexpr std::int32_t op_check = 13;
+constexpr std::int32_t op_multi = 14;
 constexpr std::int32_t op_close = -11;
 constexpr std::int32_t session_ms = 40'000;
 /// as long as what the library writes there
@@ -66,27 +69,77 @@ std::string hello()
     return frame(body);
 }
 
-} // namespace
-
-std::string zookeeper_create(std::int32_t number, std::string_view path, bool ephemeral)
+void put_create(std::string& body, std::string_view path, std::string_view data, bool ephemeral)
 {
-    auto body = head(number, op_create);
     put(body, path);
-    put(body, value);
+    put(body, data);
     // everybody may do everything
     put(body, 1);
     put(body, 31);
     put(body, std::string_view("world"));
     put(body, std::string_view("anyone"));
     put(body, ephemeral ? 1 : 0);
+}
+
+void put_set(std::string& body, std::string_view path, std::string_view data, std::int32_t version)
+{
+    put(body, path);
+    put(body, data);
+    put(body, version);
+}
+
+void put_versioned(std::string& body, std::string_view path, std::int32_t version)
+{
+    put(body, path);
+    put(body, version);
+}
+
+/** Stands before each part of a transaction, and once behind the last. */
+void put_part(std::string& body, std::int32_t operation)
+{
+    put(body, operation);
+    body.push_back(operation == -1 ? '\1' : '\0');
+    put(body, -1);
+}
+
+} // namespace
+
+std::string zookeeper_create(std::int32_t number, std::string_view path, bool ephemeral)
+{
+    auto body = head(number, op_create);
+    put_create(body, path, value, ephemeral);
+    return frame(body);
+}
+
+std::string zookeeper_claim(std::int32_t number, std::string_view path, std::string_view generation)
+{
+    auto body = head(number, op_multi);
+    put_part(body, op_create);
+    put_create(body, path, "", true);
+    put_part(body, op_set);
+    put_set(body, path, value, 0);
+    put_part(body, op_set);
+    put_set(body, generation, "", -1);
+    put_part(body, -1);
+    return frame(body);
+}
+
+std::string zookeeper_release(
+    std::int32_t number, std::string_view path, std::string_view generation, std::int32_t generation_version)
+{
+    auto body = head(number, op_multi);
+    put_part(body, op_check);
+    put_versioned(body, generation, generation_version);
+    put_part(body, op_delete);
+    put_versioned(body, path, 1);
+    put_part(body, -1);
     return frame(body);
 }
 
 std::string zookeeper_delete(std::int32_t number, std::string_view path, std::int32_t version)
 {
     auto body = head(number, op_delete);
-    put(body, path);
-    put(body, version);
+    put_versioned(body, path, version);
     return frame(body);
 }
 
