@@ -148,7 +148,7 @@ void PartitionLoad::renewed(std::chrono::nanoseconds margin)
     observed_.least_margin = std::min(observed_.least_margin, margin);
 }
 
-void PartitionLoad::fired(Slot const& slot, std::int64_t told)
+void PartitionLoad::fired(Slot const& slot, std::int64_t told, std::int64_t began)
 {
     std::lock_guard const lock{mutex_};
     if (told == 0) {
@@ -160,7 +160,8 @@ void PartitionLoad::fired(Slot const& slot, std::int64_t told)
         return;
     }
     ++observed_.expired;
-    std::chrono::nanoseconds const late{told - nanoseconds(slot.fires_at())};
+    // the answer to a claim may take longer than the time until its token is due
+    std::chrono::nanoseconds const late{told - std::max(nanoseconds(slot.fires_at()), began)};
     std::chrono::nanoseconds const left{nanoseconds(slot.valid_until()) - told};
     observed_.latest_firing = std::max(observed_.latest_firing, late);
     observed_.least_left = std::min(observed_.least_left, left);
@@ -170,6 +171,7 @@ void PartitionLoad::fired(Slot const& slot, std::int64_t told)
 
 asio::awaitable<void> PartitionLoad::hold(Slot& slot, std::uint32_t cell, std::chrono::milliseconds time)
 {
+    auto const began = boottime_ns();
     auto until = nanoseconds(slot.valid_until());
     auto const entry = audit_.enter(cell, until, slot.fencing_token());
     // told as work is that waits for its token; 0: not yet
@@ -193,7 +195,7 @@ asio::awaitable<void> PartitionLoad::hold(Slot& slot, std::uint32_t cell, std::c
         co_return;
     for (auto const limit = Clock::now() + 2s; *told == 0 && Clock::now() < limit;)
         co_await pause_for(1ms);
-    fired(slot, *told);
+    fired(slot, *told, began);
 }
 
 asio::awaitable<void> PartitionLoad::keep(Pool pool)

@@ -76,7 +76,7 @@ private:
     asio::awaitable<void> hold(Slot& slot, std::uint32_t cell, std::chrono::milliseconds time);
     void granted();
     void renewed(std::chrono::nanoseconds margin);
-    void fired(Slot const& slot, std::int64_t told);
+    void fired(Slot const& slot, std::int64_t told, std::int64_t began);
 
     ScratchDirectory directory_{ScratchDirectory::Place::memory};
     Auditor audit_;
