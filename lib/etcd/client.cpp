@@ -22,6 +22,9 @@ using namespace std::chrono_literals;
 constexpr auto longest_wait = 10s;
 constexpr auto longest_patience = 1s;
 constexpr auto shortest_patience = 100ms;
+/// when all endpoints have sent us away
+constexpr auto longest_pause = 1s;
+constexpr auto shortest_pause = 100ms;
 
 } // namespace
 
@@ -255,6 +258,8 @@ void Client::dispatch(Connection& connection, Pending pending)
             }
             if (outcome.delivery == Delivery::unknown)
                 outcome.detail = self->where() + ": no reply: " + outcome.detail;
+            if (outcome.good())
+                self->turned_in_a_row_ = 0;
             if (outcome.delivery == Delivery::answered && outcome.status != 200) {
                 auto const error = classify(outcome.status, outcome.body);
                 if (error.wants_token && !self->config_.username.empty() && !self->closed_) {
@@ -267,7 +272,7 @@ void Client::dispatch(Connection& connection, Pending pending)
                     }
                 }
                 if (error.turn)
-                    self->turn_away(turn, true);
+                    self->turned_away(turn);
                 if (error.error == errc::store_unavailable && error.executed == GatewayError::Executed::no) {
                     outcome.delivery = Delivery::not_sent;
                     outcome.error = error.error;
@@ -329,6 +334,18 @@ void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
     if (runtime_->logs(LogLevel::warning))
         runtime_->log(LogLevel::warning, name_ + ": " + trouble_.text());
     turn_away(turns_, true);
+}
+
+void Client::turned_away(std::uint64_t from)
+{
+    // Without a leader every member answers so at once, and whoever waits asks again as soon as there is another
+    // connection.
+    if (from == turns_ && ++turned_in_a_row_ % config_.endpoints.size() == 0) {
+        auto const longest =
+            shortest_ttl_ > 0ms ? std::max<Clock::duration>(shortest_pause, shortest_ttl_ / 12) : longest_pause;
+        open_after_ = runtime_->now() + std::min<Clock::duration>(backoff_.after_failure(), longest);
+    }
+    turn_away(from, true);
 }
 
 void Client::turn_away(std::uint64_t from, bool keep_busy)

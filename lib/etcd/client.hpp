@@ -88,6 +88,8 @@ private:
     void forget(Connection const* connection);
     void connect_failed(std::size_t endpoint, net::StreamError const& error);
     void turn_away(std::uint64_t from, bool keep_busy);
+    /** By an answer, of a connection that works. */
+    void turned_away(std::uint64_t from);
     void look_for_silence();
     void authenticate(Connection& connection);
     void authenticated(Outcome outcome);
@@ -113,6 +115,8 @@ private:
     Instant open_after_{};
     /// endpoints in a row that could not be reached
     std::size_t failed_in_a_row_ = 0;
+    /// answers that sent us to another endpoint since one that did not
+    std::size_t turned_in_a_row_ = 0;
     std::size_t fatal_in_a_row_ = 0;
     /// why no connection could be made, or logging in failed; clear once one works
     net::StreamError trouble_;
