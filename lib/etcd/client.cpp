@@ -258,8 +258,8 @@ void Client::dispatch(Connection& connection, Pending pending)
             }
             if (outcome.delivery == Delivery::unknown)
                 outcome.detail = self->where() + ": no reply: " + outcome.detail;
-            if (outcome.good())
-                self->turned_in_a_row_ = 0;
+            if (outcome.good() && std::exchange(self->turned_in_a_row_, 0) != 0)
+                self->backoff_.worked();
             if (outcome.delivery == Delivery::answered && outcome.status != 200) {
                 auto const error = classify(outcome.status, outcome.body);
                 if (error.wants_token && !self->config_.username.empty() && !self->closed_) {

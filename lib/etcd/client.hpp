@@ -115,7 +115,7 @@ private:
     Instant open_after_{};
     /// endpoints in a row that could not be reached
     std::size_t failed_in_a_row_ = 0;
-    /// answers that sent us to another endpoint since one that did not
+    /// answers that sent us to another endpoint since a good one
     std::size_t turned_in_a_row_ = 0;
     std::size_t fatal_in_a_row_ = 0;
     /// why no connection could be made, or logging in failed; clear once one works

@@ -29,6 +29,9 @@ public:
         return step / 2 + part_of(step / 2);
     }
 
+    /** It works: the next failure is the first one again. */
+    void worked() noexcept { failures_ = 0; }
+
     /** A connection that worked was lost: the server is probably there, so a lease should not wait long. */
     [[nodiscard]] std::chrono::nanoseconds after_loss()
     {

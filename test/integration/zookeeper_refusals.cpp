@@ -86,7 +86,8 @@ TEST_CASE(
     CHECK(RunningStore::release(lasting) == ReleaseOutcome::released);
 }
 
-TEST_CASE("a ZooKeeper session that expires is a loss, told in the log with the key and what to do", "[zookeeper]")
+TEST_CASE(
+    "a ZooKeeper server that stands still costs the lease, told in the log with the key and what to do", "[zookeeper]")
 {
     require_zookeeper();
     ZookeeperServer server;

@@ -114,6 +114,12 @@ TEST_CASE("members without a leader are asked in turn, and after all of them com
     etcd.led = true;
     etcd.run_for(1500ms);
     CHECK(etcd.granted > 0);
+    // and the next time begins with short pauses again
+    etcd.led = false;
+    etcd.connections = 0;
+    etcd.ask();
+    etcd.run_for(500ms);
+    CHECK(etcd.connections >= 6);
 }
 
 TEST_CASE("a single member without a leader is not asked again and again", "[etcd]")
