@@ -3,6 +3,7 @@
 
 #include <tenure/runtime.hpp>
 
+#include <utility>
 #include <vector>
 
 namespace tenure
@@ -34,6 +35,15 @@ public:
 
     /** Ends the collection, and calls the handler if there is just one. */
     void run();
+
+    /** Runs the work on the strand, and in a batch if that is here and now. */
+    template <class Work>
+    static void run_on_strand(Runtime const& runtime, Work&& work)
+    {
+        HandlerBatch batch(runtime);
+        runtime.strand().execute(std::forward<Work>(work));
+        batch.run();
+    }
 
     /** This thread is in a batch, so it runs something for the executor of the batch's runtime. */
     [[nodiscard]] static bool is_run_by(asio::any_io_executor const& executor) noexcept;

@@ -86,9 +86,9 @@ void measure_zookeeper(Setting const& setting)
     setting.report.figure("zookeeper_pairs_64", many[1].median() / many[0].median(), Goal::at_least, 0.85);
     auto const one = interleave(
         setting.extent.rounds,
-        {split("raw", [=] { return raw::zookeeper_pair_latency(port, pairs); }),
+        {split("raw transactions", [=] { return raw::zookeeper_transaction_latency(port, pairs); }),
          split("lock", [=] { return library::pair_latency(url, pairs, {true, false}); }),
-         split("raw, the library's transactions", [=] { return raw::zookeeper_transaction_latency(port, pairs); })});
+         split("raw, no more than create and delete", [=] { return raw::zookeeper_pair_latency(port, pairs); })});
     for (auto const& series : one)
         setting.report.medians("ZooKeeper, p50 of a pair", series, "us");
     // in pairs per second, as the other one

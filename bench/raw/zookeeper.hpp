@@ -21,11 +21,12 @@ namespace bench::raw
  *  @returns pairs per second, microseconds of client CPU per pair */
 [[nodiscard]] Measurement zookeeper_pairs(std::uint16_t port, unsigned keys, double seconds);
 
-/** One pair after another. @returns p50 of a pair in microseconds */
-[[nodiscard]] Measurement zookeeper_pair_latency(std::uint16_t port, unsigned pairs);
-
-/** The same by the transactions of the library. */
+/** One pair after another, by the library's claim and release, which are transactions.
+ *  @returns p50 of a pair in microseconds */
 [[nodiscard]] Measurement zookeeper_transaction_latency(std::uint16_t port, unsigned pairs);
+
+/** The same by a creation and a deletion, which would not do for a lease: see docs/zookeeper-protocol.md. */
+[[nodiscard]] Measurement zookeeper_pair_latency(std::uint16_t port, unsigned pairs);
 
 /** The two ends of a hand-over; see harness/control.hpp for what passes through `control`. The waiter watches the
  * holder's node, and creates its own when it hears that this is gone. */

@@ -105,10 +105,8 @@ private:
         if constexpr (Derived::is_plain)
             return [runtime = derived().runtime(),
                     handler = std::move(handler)](error_code error, std::size_t size) mutable {
-                HandlerBatch batch(*runtime);
-                runtime->strand().execute(
-                    [handler = std::move(handler), error, size]() mutable { handler(error, size); });
-                batch.run();
+                HandlerBatch::run_on_strand(
+                    *runtime, [handler = std::move(handler), error, size]() mutable { handler(error, size); });
             };
         else
             return asio::bind_executor(derived().runtime()->strand(), std::move(handler));

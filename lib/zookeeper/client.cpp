@@ -1,9 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "client.hpp"
 
+#include <handler_batch.hpp>
+
 #include <zookeeper/zookeeper.h>
 
-#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/post.hpp>
 
 #include <fcntl.h>
 
@@ -65,11 +67,15 @@ void Client::close(bool end_session) noexcept
 
 void Client::pump_soon()
 {
-    if (!std::exchange(pump_posted_, true))
-        runtime_->post([self = shared_from_this()] {
+    if (std::exchange(pump_posted_, true))
+        return;
+    // not to the strand: what a user's handler asks for before it runs would have to wait for it
+    asio::post(runtime_->executor(), [self = shared_from_this()] {
+        HandlerBatch::run_on_strand(*self->runtime_, [self] {
             self->pump_posted_ = false;
             self->pump();
         });
+    });
 }
 
 void Client::pump()
@@ -130,10 +136,10 @@ void Client::wait(bool readable)
     using Descriptor = asio::posix::stream_descriptor;
     descriptor_.async_wait(
         readable ? Descriptor::wait_read : Descriptor::wait_write,
-        asio::bind_executor(
-            runtime_->strand(), [self = shared_from_this(), adoption = adoption_, readable](error_code error) {
-                self->ready(adoption, readable, error);
-            }));
+        [self = shared_from_this(), adoption = adoption_, readable](error_code error) {
+            HandlerBatch::run_on_strand(
+                *self->runtime_, [self, adoption, readable, error] { self->ready(adoption, readable, error); });
+        });
 }
 
 void Client::ready(std::uint64_t adoption, bool readable, error_code error)
@@ -143,13 +149,9 @@ void Client::ready(std::uint64_t adoption, bool readable, error_code error)
     (readable ? reading_ : writing_) = false;
     if (readable)
         heard_ = runtime_->now();
-    if (!handle_.process(readable, !readable)) {
-        pump();
-        return;
-    }
-    // The timer is set already, and what was heard moves it only away.
-    reading_ = true;
-    wait(true);
+    handle_.process(readable, !readable);
+    // whoever waits for an answer gets it first, and what they ask for next leaves before the pump runs
+    pump_soon();
     deliver();
 }
 

@@ -358,10 +358,9 @@ ClientHandle::Interest ClientHandle::interest()
     return interest;
 }
 
-bool ClientHandle::process(bool readable, bool writable)
+void ClientHandle::process(bool readable, bool writable)
 {
     Call const call(this);
-    bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
     unflushed_ = unflushed_ || writable;
     int const events = (readable ? ZOOKEEPER_READ : 0) | (writable ? ZOOKEEPER_WRITE : 0);
     int code = ::zookeeper_process(handle_, events);
@@ -369,7 +368,6 @@ bool ClientHandle::process(bool readable, bool writable)
     // costs no more than looking for it.
     for (int i = 1; readable && code == ZOK && i < answers_per_turn && !pending_.empty(); ++i)
         code = ::zookeeper_process(handle_, ZOOKEEPER_READ);
-    return was_connected && !writable && ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
 }
 
 std::uint64_t ClientHandle::identity_of_socket() const noexcept

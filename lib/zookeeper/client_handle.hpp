@@ -83,8 +83,8 @@ public:
      */
     void ask(Question question, AnswerHandler handler);
     [[nodiscard]] Interest interest();
-    /** False: `interest` is to be called, since the connection is new, or lost, or what was asked has not left yet. */
-    bool process(bool readable, bool writable);
+    /** To be followed by `interest`, in the end. */
+    void process(bool readable, bool writable);
 
     /** Ends the connection, as if the server had done so; another server is tried next. */
     void drop_connection();
