@@ -237,15 +237,13 @@ void ClientHandle::ask(Question question, AnswerHandler handler)
     auto& asked = *(pending_[id] = std::move(pending));
     Call const call(this);
     bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+    bool const is_alone = pending_.size() == 1;
     if (was_connected)
-        cork();
+        set_cork(!is_alone);
     int const code = was_connected ? submit(asked) : ZINVALIDSTATE;
     if (code != ZOK && pending_.contains(id))
         finish(id, {code});
-    unflushed_ = true;
-    // who asks one thing after another waits for each
-    if (pending_.size() == 1)
-        flush();
+    unflushed_ = corked_;
     if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
         sending_failed_ = true;
 }
@@ -382,13 +380,15 @@ bool ClientHandle::has_socket() const noexcept
     return descriptor_ >= 0 && state > 0 && state != ZOO_NOTCONNECTED_STATE;
 }
 
-void ClientHandle::cork() noexcept
+void ClientHandle::set_cork(bool wanted) noexcept
 {
-    // It writes each length and each request by itself, and each would be a packet that wakes the server.
-    if (corked_ || !has_socket())
+    // It writes each length and each request by itself, and each is a packet that wakes the server. That costs much
+    // where there are many. A lone request comes sooner so: the server wakes while the rest is being written.
+    if (corked_ == wanted || !has_socket())
         return;
-    int const on = 1;
-    corked_ = ::setsockopt(descriptor_, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0;
+    int const on = wanted ? 1 : 0;
+    if (::setsockopt(descriptor_, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0)
+        corked_ = wanted;
 }
 
 void ClientHandle::flush() noexcept

@@ -118,7 +118,7 @@ private:
     [[nodiscard]] bool has_socket() const noexcept;
     [[nodiscard]] std::uint64_t identity_of_socket() const noexcept;
     /** Makes its socket keep what is written until it is flushed. */
-    void cork() noexcept;
+    void set_cork(bool wanted) noexcept;
     void flush() noexcept;
     void finish(std::uint64_t id, Answer answer);
     void heard(std::string_view line);
