@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tenure/clock.hpp>
+#include <tenure/one_shot.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,6 +71,6 @@ struct Answer {
     std::optional<std::int32_t> generation_version = {};
 };
 
-using AnswerHandler = std::function<void(Answer const&)>;
+using AnswerHandler = OneShot<void(Answer const&)>;
 
 } // namespace tenure::zookeeper

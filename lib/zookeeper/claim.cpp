@@ -28,7 +28,7 @@ public:
         : ensemble_(std::move(ensemble))
         , request_(std::move(request))
         , handler_(std::move(handler))
-        , nodes_(ensemble_->nodes(*request_.range))
+        , nodes_(ensemble_->nodes(request_.range))
         , session_(ensemble_->holding(request_.ttl))
         , use_(session_->use())
     {
@@ -54,6 +54,7 @@ private:
     {
         if (request_.earliest_attempt) {
             // what this process may have created for the owner is all that anybody may have
+            looks_at_earlier_ = true;
             earlier_ = ensemble_->ledger().of(request_.owner, *request_.range);
             look_at_earlier();
         } else {
@@ -68,12 +69,13 @@ private:
         while (!earlier_.empty() && earlier_.back()->state == Holding::State::gone)
             earlier_.pop_back();
         if (earlier_.empty()) {
+            looks_at_earlier_ = false;
             look_for_free();
             return;
         }
         auto holding = earlier_.back();
         earlier_.pop_back();
-        create(std::move(holding), [self = shared_from_this()] { self->look_at_earlier(); });
+        create(std::move(holding));
     }
 
     void look_for_free()
@@ -82,15 +84,15 @@ private:
             try_key(0);
             return;
         }
-        session_->ask({Question::Kind::sync, nodes_.parent()}, [](Answer const&) {});
-        session_->ask({Question::Kind::children, nodes_.parent()}, [self = shared_from_this()](Answer const& answer) {
+        session_->ask({Question::Kind::sync, nodes_->parent()}, [](Answer const&) {});
+        session_->ask({Question::Kind::children, nodes_->parent()}, [self = shared_from_this()](Answer const& answer) {
             self->taken_.assign(self->request_.range->count, false);
             if (answer.code != ZOK && answer.code != ZNONODE) {
                 self->fail(answer, self->request_.range->describe());
                 return;
             }
             for (auto const& name : answer.children)
-                if (auto const index = self->nodes_.index_of(name))
+                if (auto const index = self->nodes_->index_of(name))
                     self->taken_[*index] = true;
             self->try_next();
         });
@@ -99,32 +101,33 @@ private:
     void try_next()
     {
         for (; next_ < request_.range->count; ++next_)
-            if (!taken_[next_] && !ensemble_->ledger().creating(nodes_.path(next_))) {
+            if (!taken_[next_] && !ensemble_->ledger().creating(nodes_->path(next_))) {
                 try_key(next_++);
                 return;
             }
         look_at_busy(0);
     }
 
-    void try_key(std::uint32_t index)
+    void try_key(std::uint32_t index) { create(add(index)); }
+
+    void taken_by_another()
     {
-        auto holding = add(index);
-        create(std::move(holding), [self = shared_from_this()] {
-            if (self->request_.range->count == 1)
-                self->busy(self->foreign_);
-            else
-                self->try_next();
-        });
+        if (looks_at_earlier_)
+            look_at_earlier();
+        else if (request_.range->count == 1)
+            busy(foreign_);
+        else
+            try_next();
     }
 
     [[nodiscard]] HoldingPtr add(std::uint32_t index)
     {
         return ensemble_->ledger().add(
-            session_, request_.range, index, nodes_.path(index), ensemble_->generation(*request_.range, index),
+            session_, request_.range, index, nodes_->path(index), ensemble_->generation(*request_.range, index),
             request_.owner);
     }
 
-    void create(HoldingPtr holding, std::function<void()> taken_by_another)
+    void create(HoldingPtr holding)
     {
         if (ensemble_->runtime().now() > request_.not_after) {
             if (!request_.earliest_attempt)
@@ -136,52 +139,51 @@ private:
         ensemble_->ledger().begin_creating(*holding);
         session_->ask(
             {Question::Kind::claim, holding->path, value, 0, false, holding->generation},
-            [self = shared_from_this(), holding, taken = std::move(taken_by_another)](Answer const& answer) {
+            [self = shared_from_this(), holding](Answer const& answer) {
                 self->ensemble_->ledger().end_creating(*holding);
                 if (answer.code == ZOK)
                     self->granted(holding, answer);
                 else if (answer.code == ZNODEEXISTS)
-                    self->look_at_holder(holding, taken);
+                    self->look_at_holder(holding);
                 else if (answer.code == ZNONODE)
-                    self->make_what_is_missing(holding, answer.of_generation, taken);
+                    self->make_what_is_missing(holding, answer.of_generation);
                 else
                     self->create_failed(*holding, answer);
             });
     }
 
-    void make_what_is_missing(HoldingPtr const& holding, bool generation, std::function<void()> const& taken)
+    void make_what_is_missing(HoldingPtr const& holding, bool generation)
     {
-        auto made = [self = shared_from_this(), holding, taken](Answer const& answer) {
+        auto made = [self = shared_from_this(), holding](Answer const& answer) {
             if ((answer.code == ZOK || answer.code == ZNODEEXISTS) && ++self->surprises_ <= surprises_allowed)
-                self->create(holding, taken);
+                self->create(holding);
             else
                 self->create_failed(*holding, answer);
         };
         if (generation)
             ensemble_->make_generation(session_, holding->generation, std::move(made));
         else
-            ensemble_->make_parent(session_, nodes_.parent(), std::move(made));
+            ensemble_->make_parent(session_, nodes_->parent(), std::move(made));
     }
 
-    void look_at_holder(HoldingPtr const& holding, std::function<void()> const& taken)
+    void look_at_holder(HoldingPtr const& holding)
     {
-        session_->ask(
-            {Question::Kind::get, holding->path}, [self = shared_from_this(), holding, taken](Answer const& read) {
-                if (read.code == ZOK && holding->owned(read))
-                    self->granted(holding, read);
-                else if (read.code == ZNONODE && ++self->surprises_ <= surprises_allowed)
-                    self->create(holding, taken);
-                else if (read.code == ZOK || read.code == ZNONODE || read.code == ZNOAUTH) {
-                    self->foreign_ = read.code == ZOK && read.node.ephemeral_owner == 0;
+        session_->ask({Question::Kind::get, holding->path}, [self = shared_from_this(), holding](Answer const& read) {
+            if (read.code == ZOK && holding->owned(read))
+                self->granted(holding, read);
+            else if (read.code == ZNONODE && ++self->surprises_ <= surprises_allowed)
+                self->create(holding);
+            else if (read.code == ZOK || read.code == ZNONODE || read.code == ZNOAUTH) {
+                self->foreign_ = read.code == ZOK && read.node.ephemeral_owner == 0;
+                self->ensemble_->ledger().remove(*holding);
+                self->taken_by_another();
+            } else {
+                // the node was there before: nothing was created now
+                if (!self->request_.earliest_attempt)
                     self->ensemble_->ledger().remove(*holding);
-                    taken();
-                } else {
-                    // the node was there before: nothing was created now
-                    if (!self->request_.earliest_attempt)
-                        self->ensemble_->ledger().remove(*holding);
-                    self->fail(read, self->request_.range->key(holding->index));
-                }
-            });
+                self->fail(read, self->request_.range->key(holding->index));
+            }
+        });
     }
 
     void granted(HoldingPtr holding, Answer const& answer)
@@ -237,7 +239,7 @@ private:
             return;
         }
         session_->ask(
-            {Question::Kind::get, nodes_.path(index)}, [self = shared_from_this(), index](Answer const& read) {
+            {Question::Kind::get, nodes_->path(index)}, [self = shared_from_this(), index](Answer const& read) {
                 if (read.code == ZOK && read.node.ephemeral_owner == 0)
                     self->look_at_busy(index + 1);
                 else if (read.code == ZOK || read.code == ZNONODE || read.code == ZNOAUTH)
@@ -263,10 +265,11 @@ private:
     EnsemblePtr ensemble_;
     ClaimRequest request_;
     ReplyHandler<ClaimReply> handler_;
-    RangeNodes nodes_;
+    std::shared_ptr<RangeNodes const> nodes_;
     SessionPtr session_;
     Session::Use use_;
     std::vector<HoldingPtr> earlier_;
+    bool looks_at_earlier_ = false;
     std::vector<bool> taken_;
     std::uint32_t next_ = 0;
     int surprises_ = 0;

@@ -58,7 +58,9 @@ void Client::close(bool end_session) noexcept
     handle_.drop_connection();
     handle_.answer_all();
     // not kept here: what hears of it may own this
-    runtime_->post([happened = handle_.take()]() mutable {
+    std::vector<ClientHandle::Happening> last;
+    handle_.take(last);
+    runtime_->post([happened = std::move(last)]() mutable {
         for (auto& one : happened)
             if (auto* const finished = std::get_if<ClientHandle::Finished>(&one))
                 std::exchange(finished->handler, nullptr)(finished->answer);
@@ -198,8 +200,8 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
 void Client::deliver()
 {
     auto const self = shared_from_this();
-    for (auto happened = handle_.take(); !happened.empty(); happened = handle_.take())
-        for (auto& one : happened) {
+    for (handle_.take(happened_); !happened_.empty(); handle_.take(happened_))
+        for (auto& one : happened_) {
             if (auto* const finished = std::get_if<ClientHandle::Finished>(&one)) {
                 if (finished->answer.code >= ZOK && finished->answer.answered - finished->answer.sent < limits_.silence)
                     patience_ = limits_.silence;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tenure::zookeeper
 {
@@ -96,6 +97,8 @@ private:
     bool writing_ = false;
     /// the duplicate was waited for to become writable
     bool told_of_writing_ = false;
+    /// what is being told just now
+    std::vector<ClientHandle::Happening> happened_;
     bool pump_posted_ = false;
     bool closed_ = false;
     /// of the connection that began then

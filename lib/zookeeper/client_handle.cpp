@@ -46,11 +46,16 @@ thread_local ClientHandle* speaking = nullptr;
 } // namespace
 
 struct ClientHandle::Pending {
+    Pending(ClientHandle* of, std::uint64_t number)
+        : owner(of)
+        , id(number)
+    {
+    }
     ClientHandle* owner;
     std::uint64_t id;
-    Question question;
+    Question question{};
     AnswerHandler handler;
-    Instant sent;
+    Instant sent{};
     // of a transaction; its parts, in order
     std::array<zoo_op_t, 3> operations{};
     std::array<zoo_op_result_t, 3> results{};
@@ -228,13 +233,10 @@ void ClientHandle::heard(std::string_view line)
 void ClientHandle::ask(Question question, AnswerHandler handler)
 {
     auto const id = ++last_id_;
-    auto pending = std::make_unique<Pending>();
-    pending->owner = this;
-    pending->id = id;
-    pending->question = std::move(question);
-    pending->handler = std::move(handler);
-    pending->sent = settings_.now();
-    auto& asked = *(pending_[id] = std::move(pending));
+    auto& asked = place(id);
+    asked.question = std::move(question);
+    asked.handler = std::move(handler);
+    asked.sent = settings_.now();
     Call const call(this);
     bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
     bool const is_alone = pending_.size() == 1;
@@ -246,6 +248,15 @@ void ClientHandle::ask(Question question, AnswerHandler handler)
     unflushed_ = corked_;
     if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
         sending_failed_ = true;
+}
+
+ClientHandle::Pending& ClientHandle::place(std::uint64_t id)
+{
+    if (spare_.empty())
+        return *(pending_[id] = std::make_unique<Pending>(this, id));
+    spare_.key() = id;
+    *spare_.mapped() = Pending(this, id);
+    return *pending_.insert(std::move(spare_)).position->second;
 }
 
 int ClientHandle::submit(Pending& pending)
@@ -316,6 +327,7 @@ void ClientHandle::finish(std::uint64_t id, Answer answer)
     answer.sent = found.mapped()->sent;
     answer.answered = settings_.now();
     happened_.emplace_back(Finished{std::move(found.mapped()->handler), std::move(answer)});
+    spare_ = std::move(found);
 }
 
 ClientHandle::Interest ClientHandle::interest()
@@ -453,9 +465,10 @@ void ClientHandle::answer_all()
                 Finished{std::exchange(pending->handler, nullptr), Answer{ZCLOSING, pending->sent, settings_.now()}});
 }
 
-std::vector<ClientHandle::Happening> ClientHandle::take()
+void ClientHandle::take(std::vector<Happening>& into)
 {
-    return std::exchange(happened_, {});
+    into.clear();
+    into.swap(happened_);
 }
 
 bool ClientHandle::connected() const

@@ -95,8 +95,8 @@ public:
     /** Answers whatever is not answered yet with ZCLOSING. Nothing may be asked afterwards. */
     void answer_all();
 
-    /** In the order in which it happened. */
-    [[nodiscard]] std::vector<Happening> take();
+    /** In the order in which it happened; in place of what is there. */
+    void take(std::vector<Happening>& into);
 
     [[nodiscard]] bool connected() const;
     /** That the server granted. */
@@ -112,6 +112,7 @@ private:
     struct Calls;
     friend struct Calls;
 
+    [[nodiscard]] Pending& place(std::uint64_t id);
     [[nodiscard]] int submit(Pending& pending);
     /** Replaces the C client's socket, if it has one, by one that leads nowhere. */
     void cut() noexcept;
@@ -137,6 +138,8 @@ private:
     bool sending_failed_ = false;
     /// by number, so the oldest is first
     std::map<std::uint64_t, std::unique_ptr<Pending>> pending_;
+    /// of the one that was answered last, for the next
+    std::map<std::uint64_t, std::unique_ptr<Pending>>::node_type spare_;
     std::uint64_t last_id_ = 0;
     std::vector<Happening> happened_;
     std::string last_words_;

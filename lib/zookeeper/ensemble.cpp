@@ -51,6 +51,15 @@ SessionPtr Ensemble::probe(std::chrono::milliseconds timeout)
     return session;
 }
 
+std::shared_ptr<RangeNodes const> Ensemble::nodes(KeyRangePtr const& range)
+{
+    if (range != last_range_) {
+        last_nodes_ = std::make_shared<RangeNodes const>(config_->chroot, *range);
+        last_range_ = range;
+    }
+    return last_nodes_;
+}
+
 void Ensemble::changed(Session& session, Session::Change change)
 {
     auto const self = shared_from_this();
@@ -68,7 +77,7 @@ void Ensemble::changed(Session& session, Session::Change change)
 
 void Ensemble::make_generation(SessionPtr const& session, std::string const& path, AnswerHandler handler)
 {
-    make(session, {Question::Kind::create_persistent, path}, [handler = std::move(handler)](Answer made) {
+    make(session, {Question::Kind::create_persistent, path}, [handler = std::move(handler)](Answer made) mutable {
         made.of_generation = made.code != ZOK && made.code != ZNODEEXISTS;
         handler(made);
     });
@@ -76,18 +85,21 @@ void Ensemble::make_generation(SessionPtr const& session, std::string const& pat
 
 void Ensemble::make(SessionPtr const& session, Question const& node, AnswerHandler handler)
 {
-    session->ask(node, [self = shared_from_this(), session, node, handler = std::move(handler)](Answer const& answer) {
-        auto ancestors = std::make_shared<std::vector<std::string>>(ancestors_of(node.path));
-        if (answer.code != ZNONODE || ancestors->empty())
-            handler(answer);
-        else
-            self->make_ancestor(session, std::move(ancestors), 0, [session, node, handler](Answer const& made) {
-                if (made.code == ZOK || made.code == ZNODEEXISTS)
-                    session->ask(node, handler);
-                else
-                    handler(made);
-            });
-    });
+    session->ask(
+        node, [self = shared_from_this(), session, node, handler = std::move(handler)](Answer const& answer) mutable {
+            auto ancestors = std::make_shared<std::vector<std::string>>(ancestors_of(node.path));
+            if (answer.code != ZNONODE || ancestors->empty())
+                handler(answer);
+            else
+                self->make_ancestor(
+                    session, std::move(ancestors), 0,
+                    [session, node, handler = std::move(handler)](Answer const& made) mutable {
+                        if (made.code == ZOK || made.code == ZNODEEXISTS)
+                            session->ask(node, std::move(handler));
+                        else
+                            handler(made);
+                    });
+        });
 }
 
 void Ensemble::make_ancestor(
@@ -96,14 +108,14 @@ void Ensemble::make_ancestor(
 {
     auto const& path = (*ancestors)[next];
     session->ask(
-        {Question::Kind::create_persistent, path},
-        [self = shared_from_this(), session, ancestors, next, handler = std::move(handler)](Answer const& answer) {
+        {Question::Kind::create_persistent, path}, [self = shared_from_this(), session, ancestors, next,
+                                                    handler = std::move(handler)](Answer const& answer) mutable {
             // without the right to create it, it may be there all the same: the next one tells
             bool const go_on = answer.code == ZOK || answer.code == ZNODEEXISTS || answer.code == ZNOAUTH;
             if (!go_on || next + 1 == ancestors->size())
                 handler(answer.code == ZNOAUTH ? Answer{ZNODEEXISTS} : answer);
             else
-                self->make_ancestor(session, ancestors, next + 1, handler);
+                self->make_ancestor(session, ancestors, next + 1, std::move(handler));
         });
 }
 

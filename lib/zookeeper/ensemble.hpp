@@ -31,7 +31,7 @@ public:
     [[nodiscard]] ZookeeperConfig const& config() const noexcept { return *config_; }
     [[nodiscard]] std::string const& name() const noexcept { return name_; }
     [[nodiscard]] Ledger& ledger() const noexcept { return *ledger_; }
-    [[nodiscard]] RangeNodes nodes(KeyRange const& range) const { return {config_->chroot, range}; }
+    [[nodiscard]] std::shared_ptr<RangeNodes const> nodes(KeyRangePtr const& range);
 
     [[nodiscard]] std::string generation(KeyRange const& range, std::uint32_t index) const
     {
@@ -87,6 +87,9 @@ private:
     std::map<std::chrono::milliseconds, SessionPtr> holding_;
     SessionPtr looking_;
     std::vector<std::weak_ptr<Session>> probes_;
+    /// asked for most often one after another
+    KeyRangePtr last_range_;
+    std::shared_ptr<RangeNodes const> last_nodes_;
     std::function<void()> reachable_;
     Session::ChangeHandler looking_changed_;
     bool closed_ = false;

@@ -75,10 +75,10 @@ private:
         ask_limit(least_timeout, facts_.shortest);
         ask_limit(std::chrono::hours(24), facts_.longest);
         ++open_;
-        auto const range = KeyRange{"tenure-doctor-" + std::to_string(ensemble_->runtime().random()), 0, 1, false};
-        auto const nodes = ensemble_->nodes(range);
+        auto const nodes =
+            ensemble_->nodes(named_key("tenure-doctor-" + std::to_string(ensemble_->runtime().random())));
         ensemble_->make_parent(
-            session_, nodes.parent(), [self = shared_from_this(), path = nodes.path(0)](Answer const& answer) {
+            session_, nodes->parent(), [self = shared_from_this(), path = nodes->path(0)](Answer const& answer) {
                 if (answer.code == ZOK || answer.code == ZNODEEXISTS)
                     self->make_generation(path);
                 else

@@ -28,15 +28,6 @@ namespace
     return nullptr;
 }
 
-/** The handler as something that can be copied; called once. */
-template <class Reply>
-[[nodiscard]] auto shared(ReplyHandler<Reply> handler)
-{
-    return [kept = std::make_shared<ReplyHandler<Reply>>(std::move(handler))](Reply reply) {
-        std::move (*kept)(std::move(reply));
-    };
-}
-
 template <class Reply>
 void post(Ensemble const& ensemble, ReplyHandler<Reply> handler, Reply reply)
 {
@@ -49,8 +40,8 @@ void post(Ensemble const& ensemble, ReplyHandler<Reply> handler, Reply reply)
 constexpr int generations_missed_at_most = 8;
 
 /** What became of one node that was to be removed. */
-using Removal = std::variant<Released, NotOwner, Refused, NotSent, Unknown>;
-using RemovalHandler = std::function<void(Removal)>;
+using Removal = ReleaseReply;
+using RemovalHandler = ReplyHandler<Removal>;
 
 class RemoveRun : public std::enable_shared_from_this<RemoveRun>
 {
@@ -151,7 +142,7 @@ private:
         return std::visit([](auto& kind) -> Removal { return std::move(kind); }, failure);
     }
 
-    void done(Removal removal) { std::exchange(handler_, nullptr)(std::move(removal)); }
+    void done(Removal removal) { handler_(std::move(removal)); }
 
     EnsemblePtr ensemble_;
     HoldingPtr holding_;
@@ -205,8 +196,7 @@ private:
 };
 
 void judge_renewal(
-    Ensemble const& ensemble, Holding& holding, Answer const& write, Answer const& read,
-    std::function<void(RenewReply)> const& reply)
+    Ensemble const& ensemble, Holding& holding, Answer const& write, Answer const& read, ReplyHandler<RenewReply> reply)
 {
     auto const& answer = is_answered(write.code) ? read : write;
     if (holding.state == Holding::State::gone || answer.code == ZNONODE) {
@@ -243,8 +233,8 @@ void renew(EnsemblePtr const& ensemble, RenewRequest request, ReplyHandler<Renew
     };
     holding->session->read_with_next_write(
         holding->path, wanted,
-        [ensemble, holding, reply = shared(std::move(handler))](Answer const& write, Answer const& read) {
-            judge_renewal(*ensemble, *holding, write, read, reply);
+        [ensemble, holding, reply = std::move(handler)](Answer const& write, Answer const& read) mutable {
+            judge_renewal(*ensemble, *holding, write, read, std::move(reply));
         });
 }
 
@@ -255,7 +245,7 @@ void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<R
         post(*ensemble, std::move(handler), ReleaseReply(NotOwner{}));
         return;
     }
-    std::make_shared<RemoveRun>(ensemble, std::move(holding), request.not_after, shared(std::move(handler)))->start();
+    std::make_shared<RemoveRun>(ensemble, std::move(holding), request.not_after, std::move(handler))->start();
 }
 
 void withdraw(EnsemblePtr const& ensemble, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)

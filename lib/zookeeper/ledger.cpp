@@ -64,7 +64,7 @@ void look_at(
         seen->generation = answer;
         seen->generation.of_generation = answer.code != ZOK;
     });
-    session->ask({Question::Kind::get, path}, [seen, handler = std::move(handler)](Answer const& answer) {
+    session->ask({Question::Kind::get, path}, [seen, handler = std::move(handler)](Answer const& answer) mutable {
         seen->node = answer;
         handler(*seen);
     });
@@ -138,7 +138,7 @@ void Ledger::delete_node(
          false,
          holding->generation,
          condition.generation_version},
-        [self = shared_from_this(), holding, waiting, handler = std::move(handler)](Answer const& removed) {
+        [self = shared_from_this(), holding, waiting, handler = std::move(handler)](Answer const& removed) mutable {
             self->deleting_.erase(holding->path);
             if (!is_answered(removed.code))
                 holding->removal_unknown = true;

@@ -71,7 +71,7 @@ struct Sighting {
     /** What a change is to be conditioned on; unset: there is no generation, or its version cannot be a condition. */
     [[nodiscard]] std::optional<std::int32_t> generation_version() const;
 };
-using SightingHandler = std::function<void(Sighting const&)>;
+using SightingHandler = OneShot<void(Sighting const&)>;
 
 /** Reads a node and its generation. @param after_write  behind a write on the connection of now */
 void look_at(

@@ -23,7 +23,7 @@ public:
         , range_(std::move(range))
         , not_after_(not_after)
         , handler_(std::move(handler))
-        , nodes_(ensemble_->nodes(*range_))
+        , nodes_(ensemble_->nodes(range_))
         , session_(ensemble_->looking())
         , use_(session_->use())
     {
@@ -42,8 +42,8 @@ public:
 private:
     void list()
     {
-        session_->ask({Question::Kind::sync, nodes_.parent()}, [](Answer const&) {});
-        session_->ask({Question::Kind::children, nodes_.parent()}, [self = shared_from_this()](Answer const& answer) {
+        session_->ask({Question::Kind::sync, nodes_->parent()}, [](Answer const&) {});
+        session_->ask({Question::Kind::children, nodes_->parent()}, [self = shared_from_this()](Answer const& answer) {
             if (answer.code == ZOK || answer.code == ZNONODE)
                 self->read(answer.children);
             else
@@ -58,10 +58,10 @@ private:
             states_[index].index = index;
         open_ = 1; // this function
         for (auto const& name : names)
-            if (auto const index = nodes_.index_of(name)) {
+            if (auto const index = nodes_->index_of(name)) {
                 ++open_;
                 session_->ask(
-                    {Question::Kind::get, nodes_.path(*index)},
+                    {Question::Kind::get, nodes_->path(*index)},
                     [self = shared_from_this(), index = *index](Answer const& answer) { self->saw(index, answer); });
             }
         close_one();
@@ -105,7 +105,7 @@ private:
     KeyRangePtr range_;
     Instant not_after_;
     ReplyHandler<InspectReply> handler_;
-    RangeNodes nodes_;
+    std::shared_ptr<RangeNodes const> nodes_;
     SessionPtr session_;
     Session::Use use_;
     std::vector<KeyState> states_;
@@ -120,7 +120,7 @@ public:
         : ensemble_(std::move(ensemble))
         , request_(std::move(request))
         , handler_(std::move(handler))
-        , path_(ensemble_->nodes(*request_.range).path(request_.index))
+        , path_(ensemble_->nodes(request_.range)->path(request_.index))
         , generation_(ensemble_->generation(*request_.range, request_.index))
         , session_(ensemble_->looking())
         , use_(session_->use())

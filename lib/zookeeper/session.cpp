@@ -257,7 +257,7 @@ void Session::over(Change change)
 
 void Session::fail_readings()
 {
-    for (auto const& reading : std::exchange(readings_, {}))
+    for (auto& reading : std::exchange(readings_, {}))
         reading.handler(Answer{ZINVALIDSTATE}, Answer{ZINVALIDSTATE});
 }
 
@@ -275,12 +275,13 @@ void Session::ask(Question question, AnswerHandler handler)
 {
     last_used_ = runtime_->now();
     if (client_ == nullptr || !client_->connected()) {
-        runtime_->post([handler = std::move(handler)] { handler(Answer{ZINVALIDSTATE}); });
+        runtime_->post([handler = std::move(handler)]() mutable { handler(Answer{ZINVALIDSTATE}); });
         return;
     }
     auto const kind = question.kind;
     client_->ask(
-        std::move(question), [self = shared_from_this(), kind, handler = std::move(handler)](Answer const& answer) {
+        std::move(question),
+        [self = shared_from_this(), kind, handler = std::move(handler)](Answer const& answer) mutable {
             self->note(kind, answer);
             handler(answer);
         });
@@ -342,7 +343,7 @@ void Session::write_regularly()
             continue;
         }
         ask({Question::Kind::get, std::move(reading.path)},
-            [write, handler = std::move(reading.handler)](Answer const& read) { handler(*write, read); });
+            [write, handler = std::move(reading.handler)](Answer const& read) mutable { handler(*write, read); });
     }
 }
 
@@ -383,10 +384,10 @@ void Session::close(bool end_session) noexcept
         std::exchange(client_, nullptr)->close(end_session);
     // taken out of here: what waits may own this
     runtime_->post([waiting = std::exchange(waiting_, {}), readings = std::exchange(readings_, {}),
-                    why = NotSent{errc::closed, settings_.name + ": the store was closed", false}] {
+                    why = NotSent{errc::closed, settings_.name + ": the store was closed", false}]() mutable {
         for (auto const& one : waiting)
             one.handler(&why);
-        for (auto const& reading : readings)
+        for (auto& reading : readings)
             reading.handler(Answer{ZINVALIDSTATE}, Answer{ZINVALIDSTATE});
     });
 }

@@ -42,7 +42,7 @@ public:
     /** Null: connected. */
     using ConnectedHandler = std::function<void(NotSent const*)>;
     /** A write, and what was read right after it. */
-    using ProofHandler = std::function<void(Answer const& write, Answer const& read)>;
+    using ProofHandler = OneShot<void(Answer const& write, Answer const& read)>;
 
     Session(
         std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings,

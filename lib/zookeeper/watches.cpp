@@ -60,8 +60,8 @@ void Watches::listen()
 std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, std::function<void(WatchEvent)> handler)
 {
     listen();
-    auto const nodes = ensemble_->nodes(*range);
-    auto const path = range->count == 1 ? nodes.path(0) : nodes.parent();
+    auto const nodes = ensemble_->nodes(range);
+    auto const path = range->count == 1 ? nodes->path(0) : nodes->parent();
     auto const id = ++last_id_;
     auto& watched = watched_[path];
     watched.is_parent = range->count > 1;
@@ -191,9 +191,9 @@ void Watches::armed(std::string const& path, Answer const& answer)
     tell(path, [&, is_parent = found->second.is_parent](Subscriber& subscriber) {
         std::uint32_t held = answer.code == ZOK ? 1 : 0;
         if (is_parent) {
-            auto const nodes = ensemble_->nodes(*subscriber.range);
+            auto const nodes = ensemble_->nodes(subscriber.range);
             held = static_cast<std::uint32_t>(std::ranges::count_if(
-                answer.children, [&](std::string const& name) { return nodes.index_of(name).has_value(); }));
+                answer.children, [&](std::string const& name) { return nodes->index_of(name).has_value(); }));
         }
         if (!std::exchange(subscriber.in_force, true))
             (*subscriber.handler)(WatchEvent::in_force);
