@@ -189,8 +189,7 @@ void Client::open_more()
     }
     // the first one shows whether the endpoint can be reached at all
     bool const reached = has_connection();
-    while (connecting < (reached ? queue_.size() : 1) && present < config_.connections &&
-           links_.size() < std::size_t{2} * config_.connections) {
+    while (connecting < (reached ? queue_.size() : 1) && present < config_.connections) {
         open_one();
         ++connecting;
         ++present;
@@ -333,7 +332,7 @@ void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
         fail_queue(not_sent());
     if (runtime_->logs(LogLevel::warning))
         runtime_->log(LogLevel::warning, name_ + ": " + trouble_.text());
-    turn_away(turns_, true);
+    turn_away(turns_);
 }
 
 void Client::turned_away(std::uint64_t from)
@@ -345,10 +344,10 @@ void Client::turned_away(std::uint64_t from)
             shortest_ttl_ > 0ms ? std::max<Clock::duration>(shortest_pause, shortest_ttl_ / 12) : longest_pause;
         open_after_ = runtime_->now() + std::min<Clock::duration>(backoff_.after_failure(), longest);
     }
-    turn_away(from, true);
+    turn_away(from);
 }
 
-void Client::turn_away(std::uint64_t from, bool keep_busy)
+void Client::turn_away(std::uint64_t from)
 {
     if (from != turns_ || closed_)
         return;
@@ -357,12 +356,24 @@ void Client::turn_away(std::uint64_t from, bool keep_busy)
     reached_ = false;
     wants_connection_ = wants_connection_ || shortest_ttl_ > 0ms;
     for (auto const& link : std::vector(links_))
-        if (link.connection->state() != Connection::State::busy || !keep_busy)
+        if (link.connection->state() != Connection::State::busy)
             link.connection->close();
     std::erase_if(links_, [](Link const& link) { return link.connection->state() == Connection::State::closed; });
+    give_up_the_oldest();
     if (turned_)
         turned_();
     pump_soon();
+}
+
+void Client::give_up_the_oldest()
+{
+    if (links_.size() <= config_.connections)
+        return;
+    // of two members that answer nothing; a third one must find room
+    auto const surplus = static_cast<std::ptrdiff_t>(links_.size() - config_.connections);
+    for (auto const& link : std::vector(links_.begin(), links_.begin() + surplus))
+        link.connection->give_up(
+            {make_error_code(errc::store_unavailable), name_of(link.endpoint) + " does not answer", false});
 }
 
 void Client::look_for_silence()
@@ -385,7 +396,7 @@ void Client::look_for_silence()
     if (!silent)
         return;
     trouble_ = {make_error_code(errc::store_unavailable), name_of(endpoint_) + " does not answer", false};
-    turn_away(turns_, true);
+    turn_away(turns_);
 }
 
 // -- logging in --
@@ -427,7 +438,7 @@ void Client::authenticated(Outcome outcome)
     open_after_ = runtime_->now() + backoff_.after_failure();
     if (trouble_.fatal)
         fail_queue(not_sent());
-    turn_away(turns_, true);
+    turn_away(turns_);
 }
 
 void Client::fail_queue(Outcome const& outcome)

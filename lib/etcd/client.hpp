@@ -87,7 +87,10 @@ private:
     void lost(Connection const* connection, net::StreamError const& error);
     void forget(Connection const* connection);
     void connect_failed(std::size_t endpoint, net::StreamError const& error);
-    void turn_away(std::uint64_t from, bool keep_busy);
+    /** To the next endpoint. What is under way at this one may be answered yet. */
+    void turn_away(std::uint64_t from);
+    /** So that no more connections are left behind than there may be. */
+    void give_up_the_oldest();
     /** By an answer, of a connection that works. */
     void turned_away(std::uint64_t from);
     void look_for_silence();

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "client_handle.hpp"
+#include "client_pending.hpp"
 
 #include "engine/fork_guard.hpp"
 
@@ -26,8 +26,6 @@ namespace
 
 /// one turn hands on at most so many answers before others get theirs
 constexpr int answers_per_turn = 256;
-/// as a condition
-constexpr std::int32_t any_version = -1;
 
 std::mutex& library_mutex()
 {
@@ -38,93 +36,10 @@ std::mutex& library_mutex()
 /// whose call into the C client this thread makes: its log lines do not say
 thread_local ClientHandle* speaking = nullptr;
 
-[[nodiscard]] NodeStat read(Stat const& stat)
-{
-    return {stat.czxid, stat.version, stat.ephemeralOwner};
-}
-
 } // namespace
 
-struct ClientHandle::Pending {
-    Pending(ClientHandle* of, std::uint64_t number)
-        : owner(of)
-        , id(number)
-    {
-    }
-    ClientHandle* owner;
-    std::uint64_t id;
-    Question question{};
-    AnswerHandler handler;
-    Instant sent{};
-    // of a transaction; its parts, in order
-    std::array<zoo_op_t, 3> operations{};
-    std::array<zoo_op_result_t, 3> results{};
-    std::size_t parts = 0;
-    /// which of them concerns the generation
-    std::size_t generation_part = 0;
-    // of a claim
-    Stat node{};
-    Stat generation{};
-};
-
-/** What the C client calls. All of it runs inside of a call into the C client. */
+/** What the C client calls besides, inside of a call into it. */
 struct ClientHandle::Calls {
-    static void finish(void const* data, Answer answer)
-    {
-        auto const* const pending = static_cast<Pending const*>(data);
-        pending->owner->finish(pending->id, std::move(answer));
-    }
-    static void on_void(int code, void const* data) { finish(data, {code}); }
-    static void on_stat(int code, Stat const* stat, void const* data)
-    {
-        Answer answer{code};
-        if (code == ZOK && stat != nullptr)
-            answer.node = read(*stat);
-        finish(data, std::move(answer));
-    }
-    static void on_created(int code, char const*, Stat const* stat, void const* data) { on_stat(code, stat, data); }
-    static void on_synced(int code, char const*, void const* data) { finish(data, {code}); }
-    static void on_data(int code, char const* value, int size, Stat const* stat, void const* data)
-    {
-        Answer answer{code};
-        if (code == ZOK && stat != nullptr) {
-            answer.node = read(*stat);
-            if (value != nullptr && size > 0)
-                answer.data.assign(value, static_cast<std::size_t>(size));
-        }
-        finish(data, std::move(answer));
-    }
-    static void on_children(int code, String_vector const* names, void const* data)
-    {
-        Answer answer{code};
-        if (code == ZOK && names != nullptr)
-            answer.children.assign(names->data, names->data + names->count);
-        finish(data, std::move(answer));
-    }
-    /** Which part it was that failed; none of them: there was no answer to the parts. */
-    static std::size_t failed_part(Pending const& pending)
-    {
-        // parts before the one that failed would have succeeded, and those behind it were not tried
-        auto const& results = pending.results;
-        std::size_t failed = 0;
-        while (failed < pending.parts && results[failed].err == ZOK)
-            ++failed;
-        bool const answered =
-            failed + 1 >= pending.parts || results[failed + 1].err == static_cast<int>(ZRUNTIMEINCONSISTENCY);
-        return answered ? failed : pending.parts;
-    }
-    static void on_transaction(int code, void const* data)
-    {
-        auto const& pending = *static_cast<Pending const*>(data);
-        Answer answer{code};
-        answer.of_generation = code != ZOK && failed_part(pending) == pending.generation_part;
-        if (code == ZOK && pending.question.kind == Question::Kind::claim) {
-            answer.node = read(pending.node);
-            if (pending.generation.version != any_version)
-                answer.generation_version = pending.generation.version;
-        }
-        finish(data, std::move(answer));
-    }
     static void on_login(int, void const*) {}
 
     static void on_event(zhandle_t*, int type, int state, char const* path, void* context)
@@ -242,7 +157,8 @@ void ClientHandle::ask(Question question, AnswerHandler handler)
     bool const is_alone = pending_.size() == 1;
     if (was_connected)
         set_cork(!is_alone);
-    int const code = was_connected ? submit(asked) : ZINVALIDSTATE;
+    auto const* const acl = settings_.login.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
+    int const code = was_connected ? asked.submit(handle_, acl) : ZINVALIDSTATE;
     if (code != ZOK && pending_.contains(id))
         finish(id, {code});
     unflushed_ = corked_;
@@ -257,66 +173,6 @@ ClientHandle::Pending& ClientHandle::place(std::uint64_t id)
     spare_.key() = id;
     *spare_.mapped() = Pending(this, id);
     return *pending_.insert(std::move(spare_)).position->second;
-}
-
-int ClientHandle::submit(Pending& pending)
-{
-    using Kind = Question::Kind;
-    auto const& question = pending.question;
-    auto const* const path = question.path.c_str();
-    auto const* const data = question.data.data();
-    auto const size = static_cast<int>(question.data.size());
-    auto const* const acl = settings_.login.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
-    auto const create = [&](int mode) {
-        return ::zoo_acreate2(handle_, path, data, size, acl, mode, &Calls::on_created, &pending);
-    };
-    auto const check_generation = [&] {
-        pending.generation_part = 0;
-        ::zoo_check_op_init(&pending.operations[0], question.generation.c_str(), *question.generation_version);
-    };
-    auto const transact = [&](int parts) {
-        pending.parts = static_cast<std::size_t>(parts);
-        return ::zoo_amulti(
-            handle_, parts, pending.operations.data(), pending.results.data(), &Calls::on_transaction, &pending);
-    };
-    switch (question.kind) {
-    case Kind::create_container:
-        return create(ZOO_CONTAINER);
-    case Kind::create_persistent:
-        return create(ZOO_PERSISTENT);
-    case Kind::get:
-        return ::zoo_aget(handle_, path, 0, &Calls::on_data, &pending);
-    case Kind::exists:
-        return ::zoo_aexists(handle_, path, question.watch ? 1 : 0, &Calls::on_stat, &pending);
-    case Kind::children:
-        return ::zoo_aget_children(handle_, path, question.watch ? 1 : 0, &Calls::on_children, &pending);
-    case Kind::claim:
-        pending.generation_part = 2;
-        ::zoo_create_op_init(&pending.operations[0], path, "", 0, acl, ZOO_EPHEMERAL, nullptr, 0);
-        ::zoo_set_op_init(&pending.operations[1], path, data, size, claimed_version - 1, &pending.node);
-        ::zoo_set_op_init(&pending.operations[2], question.generation.c_str(), "", 0, any_version, &pending.generation);
-        return transact(3);
-    case Kind::set:
-        if (question.generation_version) {
-            check_generation();
-            ::zoo_set_op_init(&pending.operations[1], path, data, size, question.version, nullptr);
-            return transact(2);
-        }
-        return ::zoo_aset(handle_, path, data, size, question.version, &Calls::on_stat, &pending);
-    case Kind::remove:
-        if (question.generation_version) {
-            check_generation();
-            ::zoo_delete_op_init(&pending.operations[1], path, question.version);
-            return transact(2);
-        }
-        return ::zoo_adelete(handle_, path, question.version, &Calls::on_void, &pending);
-    case Kind::check:
-        ::zoo_check_op_init(&pending.operations[0], path, any_version);
-        return ::zoo_amulti(handle_, 1, pending.operations.data(), pending.results.data(), &Calls::on_void, &pending);
-    case Kind::sync:
-        return ::zoo_async(handle_, path, &Calls::on_synced, &pending);
-    }
-    return ZBADARGUMENTS;
 }
 
 void ClientHandle::finish(std::uint64_t id, Answer answer)

@@ -113,7 +113,6 @@ private:
     friend struct Calls;
 
     [[nodiscard]] Pending& place(std::uint64_t id);
-    [[nodiscard]] int submit(Pending& pending);
     /** Replaces the C client's socket, if it has one, by one that leads nowhere. */
     void cut() noexcept;
     [[nodiscard]] bool has_socket() const noexcept;

@@ -16,6 +16,7 @@ if(TENURE_ZOOKEEPER)
       zookeeper/claim.cpp
       zookeeper/client.cpp
       zookeeper/client_handle.cpp
+      zookeeper/client_pending.cpp
       zookeeper/ensemble.cpp
       zookeeper/examine.cpp
       zookeeper/failure.cpp

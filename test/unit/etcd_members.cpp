@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What is asked of members that have no leader: all of them say so at once. In virtual time, with members that the test
-// plays.
+// What is asked of members that have no leader, of which all say so at once, and of members that say nothing. In
+// virtual time, with members that the test plays.
 #include "fake_runtime.hpp"
 #include "fake_stream.hpp"
 
@@ -27,28 +27,34 @@ namespace
 constexpr auto ttl = 10s;
 constexpr auto round_trip = 1ms;
 
-/** Members without a leader, and somebody who asks again whenever the store can be reached, as acquisitions do. */
-class Leaderless
+enum class Says { nothing, that_there_is_no_leader, yes };
+
+/** Members, which begin without a leader, and somebody who asks again whenever the store can be reached, as
+ * acquisitions do. */
+class Members
 {
 public:
-    explicit Leaderless(std::size_t members)
+    explicit Members(std::size_t count, std::uint32_t connections_of_each = 32)
+        : says(count, Says::that_there_is_no_leader)
     {
         EtcdConfig config;
-        for (std::size_t i = 0; i < members; ++i)
-            config.endpoints.push_back({"127.0.0.1", static_cast<std::uint16_t>(2379 + i)});
+        config.connections = connections_of_each;
+        for (std::size_t i = 0; i < count; ++i)
+            config.endpoints.push_back({"127.0.0.1", static_cast<std::uint16_t>(first_port + i)});
         backend = etcd::make_backend(
             runtime, config,
-            [this](std::shared_ptr<Runtime> const& strand, EtcdConfig const&, EtcdConfig::Endpoint const&) {
-                streams_.push_back(std::make_shared<FakeStream>(strand));
+            [this](std::shared_ptr<Runtime> const& strand, EtcdConfig const&, EtcdConfig::Endpoint const& endpoint) {
+                auto stream = std::make_shared<FakeStream>(strand);
+                streams_.push_back({stream, std::size_t{endpoint.port} - first_port});
                 ++connections;
-                return streams_.back();
+                return stream;
             });
         backend->on_reachable([this] { ask(); });
         backend->shortest_ttl(ttl);
     }
-    Leaderless(Leaderless const&) = delete;
-    Leaderless& operator=(Leaderless const&) = delete;
-    ~Leaderless()
+    Members(Members const&) = delete;
+    Members& operator=(Members const&) = delete;
+    ~Members()
     {
         backend->shutdown();
         runtime->run_ready();
@@ -58,7 +64,7 @@ public:
     {
         ClaimRequest request;
         request.range = range_;
-        request.owner = "me/1";
+        request.owner = "me/" + std::to_string(++asked_);
         request.ttl = ttl;
         request.not_after = runtime->now() + 60s;
         backend->claim(request, [this](ClaimReply const& reply) { granted += std::holds_alternative<Granted>(reply); });
@@ -68,32 +74,39 @@ public:
     {
         for (auto const end = runtime->now() + time; runtime->now() < end;) {
             runtime->run_for(round_trip);
-            for (auto const& stream : std::vector(streams_)) {
+            for (auto const& [stream, member] : std::vector(streams_)) {
                 if (stream->connecting)
                     stream->accept();
                 runtime->run_ready();
-                if (!stream->closed && !stream->take_received().empty())
-                    stream->send(led ? granting : refusal);
+                if (!stream->closed && !stream->take_received().empty() && says[member] != Says::nothing)
+                    stream->send(says[member] == Says::yes ? granting : refusal);
             }
             runtime->run_ready();
-            std::erase_if(streams_, [](auto const& stream) { return stream->closed; });
+            std::erase_if(streams_, [](auto const& one) { return one.stream->closed; });
         }
     }
 
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     std::shared_ptr<Backend> backend;
-    bool led = false;
+    std::vector<Says> says;
     std::size_t connections = 0;
     int granted = 0;
 
 private:
+    struct Connection {
+        std::shared_ptr<FakeStream> stream;
+        std::size_t member;
+    };
+
+    static constexpr std::uint16_t first_port = 2379;
     static constexpr char const* refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 48\r\n\r\n"
                                            R"({"error":"etcdserver: no leader","code":14     })";
     static constexpr char const* granting =
         "HTTP/1.1 200 OK\r\nContent-Length: 72\r\n\r\n"
         R"({"header":{"revision":"7","raft_term":"2"},"TTL":"10","succeeded":true })";
 
-    std::vector<std::shared_ptr<FakeStream>> streams_;
+    std::vector<Connection> streams_;
+    int asked_ = 0;
     KeyRangePtr range_ = named_key("lock");
 };
 
@@ -101,7 +114,7 @@ private:
 
 TEST_CASE("members without a leader are asked in turn, and after all of them comes a pause", "[etcd]")
 {
-    Leaderless etcd{3};
+    Members etcd{3};
     etcd.ask();
     etcd.run_for(100ms);
     CHECK(etcd.connections >= 3);
@@ -111,11 +124,11 @@ TEST_CASE("members without a leader are asked in turn, and after all of them com
     CHECK(etcd.connections < 250);
     CHECK(etcd.granted == 0);
     // who waits is served soon when there is one again
-    etcd.led = true;
+    etcd.says.assign(3, Says::yes);
     etcd.run_for(1500ms);
     CHECK(etcd.granted > 0);
     // and the next time begins with short pauses again
-    etcd.led = false;
+    etcd.says.assign(3, Says::that_there_is_no_leader);
     etcd.connections = 0;
     etcd.ask();
     etcd.run_for(500ms);
@@ -124,9 +137,26 @@ TEST_CASE("members without a leader are asked in turn, and after all of them com
 
 TEST_CASE("a single member without a leader is not asked again and again", "[etcd]")
 {
-    Leaderless etcd{1};
+    Members etcd{1};
     etcd.ask();
     etcd.run_for(20s);
     CHECK(etcd.connections >= 10);
     CHECK(etcd.connections < 100);
+}
+
+TEST_CASE("what members leave unanswered keeps nobody from the member that answers", "[etcd]")
+{
+    // which of them is asked first is up to the client
+    for (std::size_t good = 0; good < 3; ++good) {
+        Members etcd{3, 4};
+        etcd.says.assign(3, Says::nothing);
+        etcd.says[good] = Says::yes;
+        // more than there may be connections
+        for (int i = 0; i < 20; ++i)
+            etcd.ask();
+        // a second of silence at each of the two others
+        etcd.run_for(3s);
+        CAPTURE(good, etcd.connections);
+        CHECK(etcd.granted >= 12);
+    }
 }
