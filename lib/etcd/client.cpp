@@ -140,7 +140,7 @@ void Client::pump()
             break;
         }
         if (needs_token()) {
-            if (!authenticating_)
+            if (login_turn_ != turns_)
                 authenticate(*connection);
             break;
         }
@@ -403,19 +403,21 @@ void Client::look_for_silence()
 
 void Client::authenticate(Connection& connection)
 {
-    authenticating_ = true;
+    login_turn_ = turns_;
     Call call;
     call.path = "auth/authenticate";
     call.body = authenticate_body(config_.username, config_.password);
-    connection.start(connection.request_text(call, {}), call.reply_bytes, [weak = weak_from_this()](Outcome outcome) {
-        if (auto const self = weak.lock())
-            self->authenticated(std::move(outcome));
-    });
+    connection.start(
+        connection.request_text(call, {}), call.reply_bytes, [weak = weak_from_this(), turn = turns_](Outcome outcome) {
+            if (auto const self = weak.lock())
+                self->authenticated(turn, std::move(outcome));
+        });
 }
 
-void Client::authenticated(Outcome outcome)
+void Client::authenticated(std::uint64_t turn, Outcome outcome)
 {
-    authenticating_ = false;
+    if (login_turn_ == turn)
+        login_turn_.reset();
     if (closed_)
         return;
     if (outcome.good()) {
@@ -426,6 +428,8 @@ void Client::authenticated(Outcome outcome)
             return;
         }
     }
+    if (turn != turns_)
+        return; // another member is asked by now
     net::StreamError why{outcome.error, outcome.detail, false};
     if (outcome.delivery == Delivery::answered) {
         auto const error = classify(outcome.status, outcome.body);

@@ -13,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -95,7 +96,7 @@ private:
     void turned_away(std::uint64_t from);
     void look_for_silence();
     void authenticate(Connection& connection);
-    void authenticated(Outcome outcome);
+    void authenticated(std::uint64_t turn, Outcome outcome);
     void fail_queue(Outcome const& outcome);
     void answer_later(OutcomeHandler handler, Outcome outcome);
     [[nodiscard]] Outcome not_sent() const;
@@ -124,7 +125,8 @@ private:
     /// why no connection could be made, or logging in failed; clear once one works
     net::StreamError trouble_;
     std::string token_;
-    bool authenticating_ = false;
+    /// in which the login was begun that is under way; one at a member that says nothing must not hold up the next
+    std::optional<std::uint64_t> login_turn_;
     std::chrono::milliseconds shortest_ttl_{0};
     std::function<void()> reachable_;
     std::function<void()> turned_;
