@@ -48,6 +48,7 @@ public:
         std::string register_socket;
         std::string output;
         std::string mutant;
+        /// of each worker
         unsigned tasks = 2;
         std::uint64_t seed = 0;
     };

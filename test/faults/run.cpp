@@ -117,6 +117,10 @@ private:
         setup.program = worker_program(options);
         for (std::size_t worker = 0; worker < options.workers; ++worker)
             setup.urls.push_back(store_->url(worker));
+        // for each key two, of which one may be between two turns: a key that nobody needs would look as if nobody got
+        // it
+        auto const tasks = (2 * std::size_t{arena_.cells()} + options.workers - 1) / options.workers;
+        setup.tasks = std::max(setup.tasks, static_cast<unsigned>(tasks));
         setup.audit = directory_.file("audit");
         setup.testimony = directory_.file("testimony");
         setup.register_socket = register_.socket_path();

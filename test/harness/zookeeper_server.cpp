@@ -116,8 +116,8 @@ void ZookeeperServer::write_configuration(std::vector<Member> const& members, st
     auto const data = directory_.file("data");
     std::filesystem::create_directories(data);
     std::ofstream file{directory_.file("zoo.cfg")};
-    file << "tickTime=" << options_.tick.count() << "\ninitLimit=100\nsyncLimit=" << options_.sync_ticks
-         << "\nminSessionTimeout=" << options_.shortest_session.count()
+    file << "tickTime=" << options_.tick.count() << "\ninitLimit=" << options_.init_ticks
+         << "\nsyncLimit=" << options_.sync_ticks << "\nminSessionTimeout=" << options_.shortest_session.count()
          << "\nmaxSessionTimeout=" << options_.longest_session.count() << "\ndataDir=" << data
          << "\nclientPort=" << port_ << "\nclientPortAddress=" << place_.client_interface()
          << "\nadmin.enableServer=false\n4lw.commands.whitelist=*\nmaxClientCnxns=0\n"

@@ -20,6 +20,8 @@ struct ZookeeperOptions {
     std::chrono::milliseconds tick{100};
     std::chrono::milliseconds shortest_session{200};
     std::chrono::milliseconds longest_session{60'000};
+    /// how long one that was elected waits for a majority to follow it, in ticks
+    int init_ticks = 100;
     /// how many ticks a follower may be behind, or silent, before the leader is given up, or gives it up
     int sync_ticks = 20;
     /// further lines of its configuration

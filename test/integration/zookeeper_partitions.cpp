@@ -17,11 +17,12 @@ TEST_CASE(
 {
     require_zookeeper();
     require_network_namespaces();
-    // A follower gives the leader up after two seconds of silence; and members that found no leader ask each other
-    // again after a second at the latest, not after a minute.
+    // A follower gives the leader up after two seconds of silence, and one that was elected gives up after four without
+    // a majority; members that found no leader ask each other again after a second at the latest, not after a minute.
     MembersOf<ZookeeperEnsemble> members{ZookeeperOptions{
         .tick = 400ms,
         .shortest_session = 800ms,
+        .init_ticks = 10,
         .sync_ticks = 5,
         .java = {"-Dzookeeper.fastleader.maxNotificationInterval=1000", "-Dzookeeper.cnxTimeout=1000"}}};
     survive_partitions(members, {.ttl = 12s});
