@@ -189,7 +189,8 @@ void Client::open_more()
     }
     // the first one shows whether the endpoint can be reached at all
     bool const reached = has_connection();
-    while (connecting < (reached ? queue_.size() : 1) && present < config_.connections) {
+    while (connecting < (reached ? queue_.size() : 1) && present < config_.connections &&
+           links_.size() < std::size_t{2} * config_.connections) {
         open_one();
         ++connecting;
         ++present;
@@ -367,9 +368,9 @@ void Client::turn_away(std::uint64_t from)
 
 void Client::give_up_the_oldest()
 {
-    if (links_.size() <= config_.connections)
+    // One that is alone is only slow. Where two members have answered nothing a third one must find room.
+    if (config_.endpoints.size() == 1 || links_.size() <= config_.connections)
         return;
-    // of two members that answer nothing; a third one must find room
     auto const surplus = static_cast<std::ptrdiff_t>(links_.size() - config_.connections);
     for (auto const& link : std::vector(links_.begin(), links_.begin() + surplus))
         link.connection->give_up(
