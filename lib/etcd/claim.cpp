@@ -105,7 +105,7 @@ private:
             lease->seconds = lease->granted = whole_seconds(request_.ttl);
             lease->since = *request_.earliest_attempt - std::chrono::seconds(lease->granted) * 9 / 16;
         }
-        lease->prove(header);
+        node_->leases->prove(*lease, header);
         if (lease->revoked)
             fail(Unknown{errc::store_unavailable, node_->where() + ": the claim is being given back"});
         else
@@ -264,7 +264,7 @@ private:
             fail(nonsense(node_->where(), request_.range->key(index)));
             return;
         }
-        lease_->prove(reply->header);
+        node_->leases->prove(*lease_, reply->header);
         if (reply->succeeded) {
             if (stopped() || lease_->revoked)
                 fail(Unknown{errc::store_unavailable, node_->where() + ": another attempt has begun"});

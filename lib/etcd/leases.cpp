@@ -58,6 +58,14 @@ void Leases::close() noexcept
     spares_.clear();
 }
 
+void Leases::prove(Lease& lease, Header const& later) noexcept
+{
+    note(later);
+    if (lease.renewed && lease.renewed->raft_term == later.raft_term)
+        lease.since = std::max(lease.since, lease.renewed->since);
+    lease.renewed.reset();
+}
+
 bool Leases::is_young(Lease const& lease) const
 {
     return age(lease) < Clock::duration(std::chrono::seconds(lease.granted)) / youth;
@@ -65,7 +73,8 @@ bool Leases::is_young(Lease const& lease) const
 
 bool Leases::is_spare(Lease const& lease) const
 {
-    return age(lease) < Clock::duration(std::chrono::seconds(lease.granted)) / patience;
+    return lease.raft_term >= raft_term_ &&
+           age(lease) < Clock::duration(std::chrono::seconds(lease.granted)) / patience;
 }
 
 Clock::duration Leases::age(Lease const& lease) const
@@ -79,15 +88,15 @@ void Leases::take(std::chrono::milliseconds ttl, Instant not_after, OneShot<void
     while (!spares.empty()) {
         auto lease = std::move(spares.back());
         spares.pop_back();
-        if (is_young(*lease)) {
+        if (!is_spare(*lease)) {
+            discard(lease);
+            continue;
+        }
+        if (is_young(*lease))
             std::move(handler)(Taken(std::move(lease)));
-            return;
-        }
-        if (is_spare(*lease)) {
+        else
             refresh(std::move(lease), ttl, not_after, std::move(handler));
-            return;
-        }
-        discard(lease);
+        return;
     }
     grant(ttl, not_after, std::move(handler));
 }
@@ -128,7 +137,8 @@ void Leases::grant(std::chrono::milliseconds ttl, Instant not_after, OneShot<voi
     call.body = grant_body(lease->id, lease->seconds);
     call.not_after = not_after;
     client_->call(
-        std::move(call), [self = shared_from_this(), lease, handler = std::move(handler)](Outcome outcome) mutable {
+        std::move(call), [self = shared_from_this(), lease, term_before = raft_term_,
+                          handler = std::move(handler)](Outcome outcome) mutable {
             if (!outcome.good()) {
                 if (outcome.delivery == Delivery::unknown)
                     self->discard(lease);
@@ -142,6 +152,9 @@ void Leases::grant(std::chrono::milliseconds ttl, Instant not_after, OneShot<voi
             }
             lease->granted = reply->ttl;
             lease->since = outcome.since;
+            // The answer's term may be one that began between the grant and the answer.
+            self->note(reply->header);
+            lease->raft_term = term_before == 0 ? reply->header.raft_term : std::min(term_before, self->raft_term_);
             if (self->known_.size() >= self->prune_at_) {
                 std::erase_if(self->known_, [](auto const& entry) { return entry.second.expired(); });
                 self->prune_at_ = std::max<std::size_t>(64, 2 * self->known_.size());

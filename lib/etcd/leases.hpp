@@ -24,6 +24,8 @@ struct Lease {
     /// asked for, and what the server granted; seconds
     std::int64_t seconds = 0;
     std::int64_t granted = 0;
+    /// of the cluster, when the grant was asked for: leaders of earlier terms may not know the lease; 0: not known
+    std::uint64_t raft_term = 0;
     /// from when the ttl counts: before its grant, or its last proven renewal, was written
     Instant since{};
     /// it was asked to be revoked, so what bears it is not to be relied on
@@ -35,26 +37,31 @@ struct Lease {
         std::uint64_t raft_term = 0;
     };
     std::optional<Unproven> renewed = {};
-
-    /** A later answer, to something that a majority took part in. */
-    void prove(Header const& answer)
-    {
-        if (renewed && renewed->raft_term == answer.raft_term)
-            since = std::max(since, renewed->since);
-        renewed.reset();
-    }
 };
 using LeasePtr = std::shared_ptr<Lease>;
 
 /** What a held claim is, for this store: `Claim::handle`. */
 struct Holding {
+    /** A lease that the key was to be bound to instead, while it is not known whether it was. */
+    struct Successor {
+        LeasePtr lease;
+        /// the key moves only if this is its last change
+        std::uint64_t if_modified = 0;
+    };
+
     LeasePtr lease;
-    /// those that the key was to be bound to instead, while it is not known whether it was
-    std::vector<LeasePtr> successors;
+    std::vector<Successor> successors;
     /// of the key: the revision that created it, and that of its last change
     std::uint64_t created = 0;
     std::uint64_t modified = 0;
+    /// a move that nobody waits for is not begun before
+    Instant next_move{};
 };
+
+[[nodiscard]] inline Holding& holding_of(Claim const& claim) noexcept
+{
+    return *static_cast<Holding*>(claim.handle.get());
+}
 
 /** Whole seconds: a server's lease is never shorter than what is asked for. */
 [[nodiscard]] std::int64_t whole_seconds(std::chrono::milliseconds ttl) noexcept;
@@ -64,7 +71,7 @@ struct Holding {
 usable_ttl(std::chrono::milliseconds asked, std::int64_t granted_seconds) noexcept;
 
 /** Makes leases, one for each claim. One whose claim was released serves the next claim: as it is while it is young,
- * and after a keep-alive up to half its ttl; then it is revoked. */
+ * and after a keep-alive up to half its ttl; then, or when another leader is elected, it is revoked. */
 class Leases : public std::enable_shared_from_this<Leases>
 {
 public:
@@ -81,6 +88,12 @@ public:
 
     /** A new one in any case. */
     void grant(std::chrono::milliseconds ttl, Instant not_after, OneShot<void(Taken&&)> handler);
+
+    /** What an answer to a read or write says that a majority took part in. */
+    void note(Header const& answer) noexcept { raft_term_ = answer.raft_term; }
+
+    /** The same; and what an earlier keep-alive of this lease was worth. */
+    void prove(Lease& lease, Header const& later) noexcept;
 
     /** It is surely as `take` promises again. */
     void give_back(LeasePtr lease);
@@ -108,6 +121,8 @@ private:
     void sweep();
 
     ClientPtr client_;
+    /// of the leader that a majority last followed, as far as is known here; 0: unknown
+    std::uint64_t raft_term_ = 0;
     /// by whole seconds; the youngest are used first
     std::map<std::int64_t, std::vector<LeasePtr>> spares_;
     std::map<LeaseId, std::weak_ptr<Lease>> known_;

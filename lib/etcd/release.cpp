@@ -16,14 +16,14 @@ void lease_is_free(Node& node, Claim const& claim)
 {
     if (claim.handle == nullptr)
         return;
-    auto& holding = *static_cast<Holding*>(claim.handle.get());
+    auto& holding = holding_of(claim);
     if (holding.successors.empty()) {
         node.leases->give_back(holding.lease);
         return;
     }
     node.leases->discard(holding.lease);
     for (auto const& successor : holding.successors)
-        node.leases->discard(successor);
+        node.leases->discard(successor.lease);
 }
 
 /** The revision of its last change says both that the key is the one that was claimed and that nobody wrote to it, as

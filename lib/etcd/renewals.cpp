@@ -3,6 +3,7 @@
 
 #include "gateway_error.hpp"
 #include "range_keys.hpp"
+#include "rebind.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -19,19 +20,6 @@ namespace
 /// the server takes 128 operations in a transaction unless it is told otherwise
 constexpr std::size_t keys_per_read = 100;
 
-Holding& holding_of(Claim const& claim)
-{
-    return *static_cast<Holding*>(claim.handle.get());
-}
-
-/** The key bears this lease now; the earlier one bears nothing any more. */
-void adopt(Node& node, Holding& holding, LeasePtr lease, std::uint64_t modified)
-{
-    std::erase(holding.successors, lease);
-    node.leases->discard(std::exchange(holding.lease, std::move(lease)));
-    holding.modified = modified;
-}
-
 } // namespace
 
 void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
@@ -44,25 +32,13 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
         return;
     }
     auto const lease = holding_of(claim).lease;
+    if (lease->seconds != whole_seconds(request.ttl)) {
+        renew_with_new_lease(node_, std::move(request), std::move(handler));
+        return;
+    }
     auto const not_after = request.not_after;
     auto const ended = request.claim;
     Pending pending{std::move(request), std::move(handler), {}, 0, 0, lease};
-    if (lease->seconds != whole_seconds(pending.request.ttl)) {
-        // a server's lease keeps its ttl for good: the key moves to another one
-        node_->leases->grant(
-            pending.request.ttl, not_after,
-            [self = shared_from_this(), pending = std::move(pending)](Leases::Taken taken) mutable {
-                if (auto* const successor = std::get_if<LeasePtr>(&taken))
-                    self->rebind(std::move(pending), std::move(*successor));
-                else if (auto* const refused = std::get_if<Refused>(&taken))
-                    std::move(pending.handler)(RenewReply(std::move(*refused)));
-                else if (auto* const not_sent = std::get_if<NotSent>(&taken))
-                    std::move(pending.handler)(RenewReply(std::move(*not_sent)));
-                else
-                    std::move(pending.handler)(RenewReply(std::move(std::get<Unknown>(taken))));
-            });
-        return;
-    }
     Call call;
     call.path = "lease/keepalive";
     call.body = lease_body(lease->id);
@@ -150,6 +126,8 @@ void Renewals::verified(Batch batch, Outcome outcome)
         return;
     }
     auto const reply = parse_transaction(outcome.body);
+    if (reply)
+        node_->leases->note(reply->header);
     for (std::size_t i = 0; i < batch.size(); ++i) {
         auto& pending = batch[i];
         if (!reply || reply->reads.size() != batch.size())
@@ -171,12 +149,7 @@ RenewReply Renewals::judge(Pending const& pending, RangeReply const& read, Heade
     auto const& entry = read.found.front();
     if (entry.mod_revision < holding.modified)
         return doubt("what was read is older than what is known of the key");
-    auto const moved_to = std::ranges::find(holding.successors, entry.lease, &Lease::id);
-    if (entry.mod_revision > holding.modified && moved_to != holding.successors.end()) {
-        // it was moved to another lease, though nobody could say so
-        adopt(*node_, holding, LeasePtr(*moved_to), entry.mod_revision);
-    }
-    if (entry.mod_revision != holding.modified || entry.lease != holding.lease->id)
+    if (!recognize(*node_, holding, entry))
         return NotOwner{};
     if (pending.lease != holding.lease)
         return doubt("the renewal was for an earlier lease of the key");
@@ -184,71 +157,13 @@ RenewReply Renewals::judge(Pending const& pending, RangeReply const& read, Heade
         return doubt("the server that renews does not know the lease, and the key still bears it");
     if (pending.raft_term != header.raft_term)
         return doubt("another leader was elected during the renewal");
-    holding.lease->since = std::max(holding.lease->since, pending.since);
-    return Renewed{usable_ttl(pending.request.ttl, pending.ttl), pending.since};
-}
-
-// -- another ttl --
-
-void Renewals::rebind(Pending pending, LeasePtr successor)
-{
-    auto const& claim = *pending.request.claim;
-    auto& holding = holding_of(claim);
-    holding.successors.push_back(successor);
-    pending.since = successor->since;
-    pending.ttl = successor->granted;
-    pending.lease = std::move(successor);
-    auto const key = claim.key();
-    Call call;
-    call.path = "kv/txn";
-    call.body = Transaction()
-                    .if_created_at(key, holding.created)
-                    .if_value(key, claim.owner)
-                    .then_put(key, claim.owner, pending.lease->id)
-                    .body();
-    call.not_after = pending.request.not_after;
-    call.urgent = true;
-    call.unless_ended = pending.request.claim;
-    node_->client->call(
-        std::move(call), [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
-            self->rebound(std::move(pending), std::move(outcome));
-        });
-}
-
-void Renewals::rebound(Pending pending, Outcome outcome)
-{
-    auto const& claim = *pending.request.claim;
-    auto& holding = holding_of(claim);
-    auto const reply = outcome.good() ? parse_transaction(outcome.body) : std::nullopt;
-    if (!reply) {
-        auto result = outcome.good() ? RenewReply(nonsense(node_->where(), claim.key()))
-                                     : failure<RenewReply>(std::move(outcome), node_->where(), claim.key());
-        if (!std::holds_alternative<Unknown>(result)) {
-            // nothing bears it
-            std::erase(holding.successors, pending.lease);
-            node_->leases->discard(pending.lease);
-        }
-        std::move(pending.handler)(std::move(result));
-        return;
-    }
-    if (!reply->succeeded) {
-        std::erase(holding.successors, pending.lease);
-        node_->leases->discard(pending.lease);
-        std::move(pending.handler)(RenewReply(NotOwner{}));
-        return;
-    }
-    if (reply->header.revision < holding.modified) {
-        // a later move was answered earlier
-        std::erase(holding.successors, pending.lease);
-        node_->leases->discard(pending.lease);
-        std::move(pending.handler)(RenewReply(Unknown{
-            errc::store_unavailable,
-            node_->where() + ": " + claim.key() + ": another renewal has overtaken this one"}));
-        return;
-    }
-    if (holding.lease != pending.lease)
-        adopt(*node_, holding, pending.lease, reply->header.revision);
-    std::move(pending.handler)(RenewReply(Renewed{usable_ttl(pending.request.ttl, pending.ttl), pending.since}));
+    auto const ttl = usable_ttl(pending.request.ttl, pending.ttl);
+    auto const since = since_when(holding, ttl, pending.since);
+    leave_earlier_lease(node_, pending.request, header.raft_term);
+    if (since < pending.since && since <= holding.lease->since)
+        return doubt("whether the key has moved to another lease is not known yet");
+    holding.lease->since = std::max(holding.lease->since, since);
+    return Renewed{ttl, since};
 }
 
 } // namespace tenure::etcd

@@ -45,8 +45,6 @@ private:
     void verify(Batch batch);
     void verified(Batch batch, Outcome outcome);
     [[nodiscard]] RenewReply judge(Pending const& pending, RangeReply const& read, Header const& header) const;
-    void rebind(Pending pending, LeasePtr successor);
-    void rebound(Pending pending, Outcome outcome);
 
     NodePtr node_;
     /// answered in this turn, to be verified at its end; owned by the task that does it

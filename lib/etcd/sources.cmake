@@ -20,6 +20,7 @@ target_sources(
     etcd/message_replies.cpp
     etcd/messages.cpp
     etcd/range_keys.cpp
+    etcd/rebind.cpp
     etcd/release.cpp
     etcd/renewals.cpp
     etcd/reply_reader.cpp

@@ -145,9 +145,7 @@ bool EtcdUnderAttack::stop(Attack& attack, std::string const& name, Whom whom, b
 {
     auto const ttl = arena_.ttl;
     {
-        // A leader that stood still goes on to revoke the leases that have expired by its clock, and hands that to the
-        // leader of now, which renewed them (docs/etcd-protocol.md).
-        FaultScope const scope{attack.ledger, briefly || whom == Whom::follower ? harmless(name) : forgetting(name)};
+        FaultScope const scope{attack.ledger, briefly || whom == Whom::follower ? harmless(name) : disturbing(name)};
         auto const chosen = choose(attack.random, whom);
         election_ = boottime_ns();
         for (auto* const server : chosen)

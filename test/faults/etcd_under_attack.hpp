@@ -18,8 +18,7 @@ namespace tenure::faults
 {
 
 /** A cluster of three etcds, each reached through three proxies. What is done to one that does not lead must cost no
- * lease, and nothing that is done may let two hold a key: the store forgets nothing, but for what a leader revokes that
- * stood still. */
+ * lease, and nothing that is done may let two hold a key: the store forgets nothing. */
 class EtcdUnderAttack final : public StoreUnderAttack
 {
 public:

@@ -253,21 +253,6 @@ std::string etcdctl(std::uint16_t port, std::vector<std::string> const& argument
     return status && status->code == 0 ? read_file(command.output) : std::string();
 }
 
-std::string etcd_version()
-{
-    ScratchDirectory const directory;
-    Command const command{{"etcd", "--version"}, {}, directory.file("output")};
-    ChildProcess process{command};
-    static_cast<void>(process.wait_for(std::chrono::seconds{20}));
-    std::string const before = "etcd Version: ";
-    auto const text = read_file(command.output);
-    auto const at = text.find(before);
-    if (at == std::string::npos)
-        return {};
-    auto const begin = at + before.size();
-    return text.substr(begin, text.find('\n', begin) - begin);
-}
-
 void require_etcd()
 {
     if (find_program("etcd").empty() || find_program("etcdctl").empty())

@@ -117,9 +117,6 @@ etcdctl(std::uint16_t port, std::vector<std::string> const& arguments, std::stri
     std::uint16_t port, std::string const& path, std::string const& body,
     std::chrono::milliseconds limit = std::chrono::seconds{10});
 
-/** The version of the etcd that tests start, as it says it: `3.4.23`; empty if there is none. */
-[[nodiscard]] std::string etcd_version();
-
 /** Skips the running test when this machine has no etcd. */
 void require_etcd();
 

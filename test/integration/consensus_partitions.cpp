@@ -134,11 +134,10 @@ struct Seen {
 class Trial
 {
 public:
-    Trial(Members& members, PartitionTerms const& terms)
+    Trial(Members& members, std::chrono::milliseconds ttl)
         : members_(members)
-        , ttl_(terms.ttl)
-        , longest_stop_(terms.longest_stop)
-        , load_(members.url(), terms.ttl)
+        , ttl_(ttl)
+        , load_(members.url(), ttl)
     {
     }
 
@@ -154,10 +153,6 @@ public:
         Strike strike{members_, fault, *leader};
         if (fault == Fault::no_majority) {
             lose_all(strike);
-        } else if (fault == Fault::leader_stopped && longest_stop_) {
-            CHECK(eventually([&] { return strike.lasts(*longest_stop_); }, *longest_stop_ + 5s));
-            strike.undo();
-            keep_all(strike, 0ns);
         } else {
             keep_all(strike, lasting ? std::chrono::nanoseconds{ttl_ + 2s} : 0ns);
             // it was no idle threat
@@ -240,10 +235,7 @@ private:
             return time == Observed::never ? std::string("-") : std::to_string(time / 1ms);
         };
         std::ostringstream text;
-        text << "ttl " << ttl_.count() << " ms, " << held_keys << " held leases; times in ms";
-        if (longest_stop_)
-            text << "; a leader stands still for " << longest_stop_->count() << " at most";
-        text << "\n";
+        text << "ttl " << ttl_.count() << " ms, " << held_keys << " held leases; times in ms\n";
         Observed all;
         int times = 0;
         for (std::size_t i = 0; i < faults; ++i) {
@@ -265,7 +257,6 @@ private:
 
     Members& members_;
     std::chrono::milliseconds ttl_;
-    std::optional<std::chrono::milliseconds> longest_stop_;
     PartitionLoad load_;
     std::array<Seen, faults> seen_;
 };
@@ -279,9 +270,9 @@ std::chrono::seconds time_wanted()
 
 } // namespace
 
-void survive_partitions(Members& members, PartitionTerms const& terms)
+void survive_partitions(Members& members, std::chrono::milliseconds ttl)
 {
-    Trial trial{members, terms};
+    Trial trial{members, ttl};
     auto const end = boottime_ns() + std::chrono::nanoseconds{time_wanted()}.count();
     bool lasting = false;
     do {

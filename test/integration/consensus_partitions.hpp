@@ -60,15 +60,9 @@ private:
     Cluster cluster_;
 };
 
-struct PartitionTerms {
-    std::chrono::milliseconds ttl;
-    /// how long a leader may stand still; unset: for longer than the ttl. For servers that cannot bear more
-    std::optional<std::chrono::milliseconds> longest_stop = std::nullopt;
-};
-
 /** Does to the leader, one after the other, what can happen to it, under leases of that ttl, and checks what was
  * promised: kept where a majority remains, ended in time where none does, never held twice. Each fault once, or for
  * TENURE_PARTITION_MINUTES. Writes what was seen to the test's output. */
-void survive_partitions(Members& members, PartitionTerms const& terms);
+void survive_partitions(Members& members, std::chrono::milliseconds ttl);
 
 } // namespace tenure::test

@@ -25,5 +25,5 @@ TEST_CASE(
         .init_ticks = 10,
         .sync_ticks = 5,
         .java = {"-Dzookeeper.fastleader.maxNotificationInterval=1000", "-Dzookeeper.cnxTimeout=1000"}}};
-    survive_partitions(members, {.ttl = 12s});
+    survive_partitions(members, 12s);
 }
