@@ -312,13 +312,15 @@ private:
     void granted(LeasePtr lease, std::uint32_t index, std::uint64_t created, std::uint64_t modified)
     {
         state_->lease = nullptr;
+        state_->granted = lease;
         node_->owners.forget(request_.owner, state_);
         Granted grant;
         grant.index = index;
         grant.fencing_token = request_.fencing ? created : 0;
         grant.ttl = usable_ttl(request_.ttl, lease->granted);
         grant.since = lease->since;
-        grant.handle = std::make_shared<Holding>(Holding{std::move(lease), {}, created, modified});
+        auto const promised = grant.since + grant.ttl;
+        grant.handle = std::make_shared<Holding>(Holding{std::move(lease), {}, created, modified, promised});
         std::move(handler_)(ClaimReply(std::move(grant)));
     }
 
@@ -338,8 +340,8 @@ private:
 
     void give_lease_back()
     {
-        // what a put of unknown outcome may have used stays with the owner
-        if (lease_ != nullptr && state_->lease != lease_)
+        // what a put of unknown outcome may have used stays with the owner, and what a later attempt found with the key
+        if (lease_ != nullptr && state_->lease != lease_ && state_->granted != lease_)
             node_->leases->give_back(std::move(lease_));
         if (state_->lease == nullptr && state_->attempt == number_)
             node_->owners.forget(request_.owner, state_);

@@ -19,7 +19,8 @@ namespace
 /// the key, with somebody's value
 constexpr std::size_t bytes_of_one = std::size_t{2} * 1024 * 1024;
 
-/** Four steps: who holds it, what is left of its lease, a lease for that long, and the exchange, which compares. */
+/** Four steps: who holds it, what is left of its lease, a lease for that long, and the exchange, which compares. A key
+ * that has moved to another lease meanwhile is looked at again. */
 class Eviction : public std::enable_shared_from_this<Eviction>
 {
 public:
@@ -53,7 +54,7 @@ public:
 private:
     void look(KeyValue const& entry)
     {
-        created_ = entry.create_revision;
+        modified_ = entry.mod_revision;
         call("lease/timetolive", lease_body(entry.lease), [](Eviction& self, Outcome outcome) {
             auto const reply = parse_lease(outcome.body);
             if (!reply)
@@ -81,8 +82,7 @@ private:
     void exchange(LeasePtr lease)
     {
         auto const body = Transaction()
-                              .if_created_at(key_, created_)
-                              .if_value(key_, request_.owner)
+                              .if_modified_at(key_, modified_)
                               .then_put(key_, "evicted/" + request_.evicted_by, lease->id)
                               .body();
         call("kv/txn", body, [lease = std::move(lease)](Eviction& self, Outcome outcome) {
@@ -91,7 +91,7 @@ private:
                 self.finish(nonsense(self.node_->where(), self.key_));
             } else if (!reply->succeeded) {
                 self.node_->leases->discard(lease);
-                self.finish(NotOwner{});
+                self.start();
             } else {
                 self.finish(Evicted{std::chrono::seconds(lease->granted)});
             }
@@ -121,7 +121,7 @@ private:
     EvictRequest request_;
     ReplyHandler<EvictReply> handler_;
     std::string key_;
-    std::uint64_t created_ = 0;
+    std::uint64_t modified_ = 0;
 };
 
 } // namespace

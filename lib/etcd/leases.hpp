@@ -54,6 +54,8 @@ struct Holding {
     /// of the key: the revision that created it, and that of its last change
     std::uint64_t created = 0;
     std::uint64_t modified = 0;
+    /// up to when the holder may count on the key, after all that it was told
+    Instant promised{};
     /// a move that nobody waits for is not begun before
     Instant next_move{};
 };
@@ -71,7 +73,9 @@ struct Holding {
 usable_ttl(std::chrono::milliseconds asked, std::int64_t granted_seconds) noexcept;
 
 /** Makes leases, one for each claim. One whose claim was released serves the next claim: as it is while it is young,
- * and after a keep-alive up to half its ttl; then, or when another leader is elected, it is revoked. */
+ * and after a keep-alive up to half its ttl. Then, or if another leader has been elected since its grant, it is
+ * revoked.
+ */
 class Leases : public std::enable_shared_from_this<Leases>
 {
 public:
@@ -89,7 +93,8 @@ public:
     /** A new one in any case. */
     void grant(std::chrono::milliseconds ttl, Instant not_after, OneShot<void(Taken&&)> handler);
 
-    /** What an answer to a read or write says that a majority took part in. */
+    /** What an answer to a read or write says that a majority took part in. One that is late sets the term back for a
+     * moment: a lease may be taken for older than it is then, and moved for nothing. */
     void note(Header const& answer) noexcept { raft_term_ = answer.raft_term; }
 
     /** The same; and what an earlier keep-alive of this lease was worth. */

@@ -20,6 +20,8 @@ struct OwnerState {
     bool withdrawn = false;
     /// what a put without a good answer bound its key to; null: there is none
     LeasePtr lease;
+    /// which the key that was granted bears, whichever attempt put it
+    LeasePtr granted = {};
 };
 using OwnerStatePtr = std::shared_ptr<OwnerState>;
 

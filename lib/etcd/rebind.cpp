@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 
 /// a move that nobody waits for is not asked for later than this
 constexpr auto move_limit = 5s;
-/// of the ttl: after so long without an answer to one another may be begun, which makes the first one void
-constexpr std::int64_t move_patience = 12;
+/// of the ttl: after so long without an answer to a move another may be begun
+constexpr std::int64_t move_patience = 4;
 
 /** The key bears this lease since then. What was to move it before comes too late, whenever it comes. */
 void adopt(Node& node, Holding& holding, LeasePtr lease, std::uint64_t modified)
@@ -38,6 +38,12 @@ void adopt(Node& node, Holding& holding, LeasePtr lease, std::uint64_t modified)
         node.leases->discard(successor.lease);
         return true;
     });
+}
+
+/** Where the server's clock cannot end it earlier. */
+Instant expiry_of(Lease const& lease)
+{
+    return lease.since + Clock::duration(std::chrono::seconds(lease.granted));
 }
 
 /** A lease is granted, and a transaction binds the key to it if nobody has written the key since; else it shows what
@@ -75,9 +81,13 @@ private:
 
     void put()
     {
-        // The earlier lease was renewed after this one was granted, and its holder counts on that.
-        if (lease_->seconds == holding().lease->seconds && lease_->since < holding().lease->since) {
-            node_->leases->discard(lease_);
+        // Another move has made this one void; or the earlier lease was renewed after this one was granted, its holder
+        // counts on that, and where grants are so slow the next one need not be tried at once.
+        bool const too_short = expiry_of(*lease_) < holding().promised;
+        if (too_short)
+            holding().next_move = node_->runtime().now() + request_.ttl;
+        if (too_short || lease_->revoked) {
+            give_up_lease();
             finish(doubt("another renewal has overtaken this one"));
             return;
         }
@@ -126,7 +136,10 @@ private:
         }
         if (holding().lease != lease_)
             adopt(*node_, holding(), lease_, revision);
-        finish(Renewed{usable_ttl(request_.ttl, lease_->granted), lease_->since});
+        Renewed const renewed{usable_ttl(request_.ttl, lease_->granted), lease_->since};
+        if (awaited_)
+            holding().promised = std::max(holding().promised, renewed.since + renewed.ttl);
+        finish(renewed);
     }
 
     /** The key may have been moved by an earlier request that nobody heard of. */
@@ -134,10 +147,10 @@ private:
     {
         std::erase_if(holding().successors, [&](auto const& successor) { return successor.lease == lease_; });
         if (!read.found.empty() && read.found.front().mod_revision < holding().modified) {
-            node_->leases->discard(lease_);
+            give_up_lease();
             finish(doubt("what was read is older than what is known of the key"));
         } else if (read.found.empty() || !recognize(*node_, holding(), read.found.front())) {
-            node_->leases->discard(lease_);
+            give_up_lease();
             finish(NotOwner{});
         } else {
             put();
@@ -181,23 +194,45 @@ bool recognize(Node& node, Holding& holding, KeyValue const& seen)
     return seen.mod_revision == holding.modified && seen.lease == holding.lease->id;
 }
 
-Instant since_when(Holding const& holding, std::chrono::milliseconds ttl, Instant renewed)
+Instant good_until(Holding const& holding, Instant renewed, std::chrono::milliseconds ttl)
 {
-    for (auto const& [lease, if_modified] : holding.successors)
-        renewed = std::min(renewed, lease->since + Clock::duration(std::chrono::seconds(lease->granted)) - ttl);
-    return renewed;
+    auto until = renewed + ttl;
+    for (auto const& successor : holding.successors)
+        until = std::min(until, expiry_of(*successor.lease));
+    return until;
 }
 
 void renew_with_new_lease(NodePtr const& node, RenewRequest request, ReplyHandler<RenewReply> handler)
 {
+    // a holder that asks for less has less from now on
+    auto& holding = holding_of(*request.claim);
+    holding.promised = std::min(holding.promised, node->runtime().now() + request.ttl);
     std::make_shared<Move>(node, std::move(request), true, std::move(handler))->start();
 }
 
-void leave_earlier_lease(NodePtr const& node, RenewRequest const& renewed, std::uint64_t raft_term)
+void settle(NodePtr const& node, RenewRequest request, RenewReply without, ReplyHandler<RenewReply> handler)
+{
+    auto& holding = holding_of(*request.claim);
+    auto const now = node->runtime().now();
+    if (now < holding.next_move) {
+        std::move(handler)(std::move(without));
+        return;
+    }
+    holding.next_move = now + Clock::duration(request.ttl) / move_patience;
+    std::make_shared<Move>(
+        node, std::move(request), true,
+        [without = std::move(without), handler = std::move(handler)](RenewReply reply) mutable {
+            bool const settled = std::holds_alternative<Renewed>(reply) || std::holds_alternative<NotOwner>(reply);
+            std::move(handler)(settled ? std::move(reply) : std::move(without));
+        })
+        ->start();
+}
+
+void leave_lease_of_earlier_term(NodePtr const& node, RenewRequest const& renewed, std::uint64_t raft_term)
 {
     auto& holding = holding_of(*renewed.claim);
     auto const now = node->runtime().now();
-    if (now < holding.next_move || (holding.lease->raft_term >= raft_term && holding.successors.empty()))
+    if (holding.lease->raft_term >= raft_term || now < holding.next_move)
         return;
     holding.next_move = now + Clock::duration(renewed.ttl) / move_patience;
     RenewRequest request{renewed.claim, renewed.ttl, now + move_limit};

@@ -15,18 +15,22 @@ namespace tenure::etcd
  * somebody else wrote the key: then it is not the holder's any more. */
 [[nodiscard]] bool recognize(Node& node, Holding& holding, KeyValue const& seen);
 
-/** A renewal that is known now counts from here: while the key may yet move to another lease, not for longer than that
- * one lasts. */
-[[nodiscard]] Instant since_when(Holding const& holding, std::chrono::milliseconds ttl, Instant renewed);
+/** Up to when a renewal that was written at that instant is good: while the key may yet move to another lease, not for
+ * longer than that one lasts. */
+[[nodiscard]] Instant good_until(Holding const& holding, Instant renewed, std::chrono::milliseconds ttl);
 
 /** Renews a claim by moving its key to a new lease: one that has another ttl, since a server's lease keeps its own for
  * good. */
 void renew_with_new_lease(NodePtr const& node, RenewRequest request, ReplyHandler<RenewReply> handler);
 
-/** Moves the key to a new lease if its own was granted before the leader of this term was elected, or an earlier move
- * is open. Old servers end leases for a leader that stood still, goes on, and does not know of the renewals at its
- * successor; of a lease that the successor granted it cannot know (docs/etcd-protocol.md). Nobody waits for it: if it
- * fails, the next renewal tries again. */
-void leave_earlier_lease(NodePtr const& node, RenewRequest const& renewed, std::uint64_t raft_term);
+/** The same for a renewal that counts for less than it should since an earlier move is open, which this one makes void.
+ * If it comes to nothing, the renewal is worth what it is without. */
+void settle(NodePtr const& node, RenewRequest request, RenewReply without, ReplyHandler<RenewReply> handler);
+
+/** Moves the key to a new lease if its own was granted before the leader of this term was elected. Old servers end
+ * leases for a leader that stood still, goes on, and does not know of the renewals at its successor; of a lease that
+ * the successor granted it cannot know (docs/etcd-protocol.md). Nobody waits for it: if it fails, a later renewal tries
+ * again. */
+void leave_lease_of_earlier_term(NodePtr const& node, RenewRequest const& renewed, std::uint64_t raft_term);
 
 } // namespace tenure::etcd

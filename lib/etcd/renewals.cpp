@@ -133,37 +133,50 @@ void Renewals::verified(Batch batch, Outcome outcome)
         if (!reply || reply->reads.size() != batch.size())
             std::move(pending.handler)(RenewReply(nonsense(node_->where(), pending.request.claim->key())));
         else
-            std::move(pending.handler)(judge(pending, reply->reads[i], reply->header));
+            judge(std::move(pending), reply->reads[i], reply->header);
     }
 }
 
-RenewReply Renewals::judge(Pending const& pending, RangeReply const& read, Header const& header) const
+void Renewals::judge(Pending pending, RangeReply const& read, Header const& header)
 {
-    auto const& claim = *pending.request.claim;
-    auto& holding = holding_of(claim);
+    auto const claim = pending.request.claim;
+    auto& holding = holding_of(*claim);
+    auto const tell = [&](RenewReply reply) { std::move(pending.handler)(std::move(reply)); };
     auto const doubt = [&](char const* what) {
-        return Unknown{errc::store_unavailable, node_->where() + ": " + claim.key() + ": " + what};
+        return Unknown{errc::store_unavailable, node_->where() + ": " + claim->key() + ": " + what};
     };
     if (read.found.empty() || read.found.front().create_revision != holding.created)
-        return NotOwner{};
+        return tell(NotOwner{});
     auto const& entry = read.found.front();
     if (entry.mod_revision < holding.modified)
-        return doubt("what was read is older than what is known of the key");
+        return tell(doubt("what was read is older than what is known of the key"));
     if (!recognize(*node_, holding, entry))
-        return NotOwner{};
-    if (pending.lease != holding.lease)
-        return doubt("the renewal was for an earlier lease of the key");
-    if (pending.ttl <= 0)
-        return doubt("the server that renews does not know the lease, and the key still bears it");
-    if (pending.raft_term != header.raft_term)
-        return doubt("another leader was elected during the renewal");
-    auto const ttl = usable_ttl(pending.request.ttl, pending.ttl);
-    auto const since = since_when(holding, ttl, pending.since);
-    leave_earlier_lease(node_, pending.request, header.raft_term);
-    if (since < pending.since && since <= holding.lease->since)
-        return doubt("whether the key has moved to another lease is not known yet");
-    holding.lease->since = std::max(holding.lease->since, since);
-    return Renewed{ttl, since};
+        return tell(NotOwner{});
+    auto ttl = usable_ttl(pending.request.ttl, pending.ttl);
+    if (pending.lease != holding.lease) {
+        // what was kept alive is an earlier lease of the key; what it bears now is known to be good for this
+        pending.since = holding.lease->since;
+        ttl = usable_ttl(pending.request.ttl, holding.lease->granted);
+        if (pending.since + ttl < holding.promised)
+            return tell(doubt("the renewal was for an earlier lease of the key"));
+    } else if (pending.ttl <= 0) {
+        return tell(doubt("the server that renews does not know the lease, and the key still bears it"));
+    } else if (pending.raft_term != header.raft_term) {
+        return tell(doubt("another leader was elected during the renewal"));
+    } else {
+        holding.lease->since = std::max(holding.lease->since, pending.since);
+    }
+    auto const until = good_until(holding, pending.since, ttl);
+    if (until == pending.since + ttl) {
+        holding.promised = std::max(holding.promised, until);
+        leave_lease_of_earlier_term(node_, pending.request, header.raft_term);
+        return tell(Renewed{ttl, pending.since});
+    }
+    auto without = until > holding.promised
+                       ? RenewReply(Renewed{ttl, until - ttl})
+                       : RenewReply(doubt("whether the key has moved to another lease is not known yet"));
+    holding.promised = std::max(holding.promised, until);
+    settle(node_, std::move(pending.request), std::move(without), std::move(pending.handler));
 }
 
 } // namespace tenure::etcd

@@ -44,7 +44,7 @@ private:
     void verify_soon(Pending pending);
     void verify(Batch batch);
     void verified(Batch batch, Outcome outcome);
-    [[nodiscard]] RenewReply judge(Pending const& pending, RangeReply const& read, Header const& header) const;
+    void judge(Pending pending, RangeReply const& read, Header const& header);
 
     NodePtr node_;
     /// answered in this turn, to be verified at its end; owned by the task that does it

@@ -52,14 +52,24 @@ public:
         runtime->run_ready(); // what was under way is told
     }
 
-    Granted claim()
+    [[nodiscard]] ClaimRequest request(std::string owner) const
     {
         ClaimRequest request;
         request.range = range_;
-        request.owner = "me/1";
+        request.owner = std::move(owner);
         request.ttl = ttl;
         request.not_after = runtime->now() + 5s;
-        auto reply = answer_of<ClaimReply>([&](auto handler) { backend->claim(request, std::move(handler)); });
+        return request;
+    }
+
+    ClaimReply claim(ClaimRequest const& request)
+    {
+        return answer_of<ClaimReply>([&](auto handler) { backend->claim(request, std::move(handler)); });
+    }
+
+    Granted claim()
+    {
+        auto reply = claim(request("me/1"));
         REQUIRE(std::holds_alternative<Granted>(reply));
         return std::get<Granted>(std::move(reply));
     }
@@ -73,10 +83,10 @@ public:
         return claim;
     }
 
-    RenewReply renew(ClaimPtr const& claim)
+    RenewReply renew(ClaimPtr const& claim, std::chrono::milliseconds wanted = ttl)
     {
         return answer_of<RenewReply>(
-            [&](auto handler) { backend->renew({claim, ttl, runtime->now() + 5s}, std::move(handler)); });
+            [&](auto handler) { backend->renew({claim, wanted, runtime->now() + 5s}, std::move(handler)); });
     }
 
     /** Nobody waits for the answer. */
@@ -90,6 +100,13 @@ public:
     {
         return answer_of<ReleaseReply>(
             [&](auto handler) { backend->release({claim, runtime->now() + 5s}, std::move(handler)); });
+    }
+
+    EvictReply evict()
+    {
+        return answer_of<EvictReply>([&](auto handler) {
+            backend->evict({range_, 0, "me/1", "operator", runtime->now() + 5s}, std::move(handler));
+        });
     }
 
     void release(Granted const& grant) { REQUIRE(std::holds_alternative<Released>(release(held(grant)))); }
@@ -109,8 +126,10 @@ public:
         withheld.clear();
         for (auto const& [stream, request] : std::exchange(withheld_, {}))
             carry_out(*stream, request);
-        run_for(5 * round_trip);
     }
+
+    /** Somebody else writes the key, and nothing changes but its revision. */
+    void touch() { modified_ = ++revision_; }
 
     /** How many requests of this kind there were since the last time. */
     [[nodiscard]] std::ptrdiff_t take(std::string_view path)
@@ -192,6 +211,10 @@ private:
             return R"({"result":{)" + header(term_of_keep_alives) + (forgotten ? "" : R"(,"TTL":"20")") + "}}";
         if (path == "lease/grant")
             return "{" + header(term_of_grants) + R"(,"TTL":")" + string_at(request, "TTL") + R"("})";
+        if (path == "lease/timetolive")
+            return "{" + header(term_of_transactions) + R"(,"TTL":"10"})";
+        if (path == "kv/range")
+            return "{" + header(term_of_transactions) + (lease_of_key.empty() ? "" : ",") + key_as_read() + "}";
         if (path == "kv/txn")
             return transaction(request.substr(request.find("\r\n\r\n") + 4));
         return "{" + header(term_of_transactions) + "}";
@@ -219,7 +242,7 @@ private:
                                          : !lease_of_key.empty() && as_wanted("mod_revision", modified_) &&
                                                as_wanted("create_revision", created_);
         if (!holds)
-            return "{" + header(term_of_transactions) + "}";
+            return "{" + header(term_of_transactions) + R"(,"responses":[{"response_range":{)" + key_as_read() + "}}]}";
         ++revision_;
         last_was_put_ = body.find("request_put") != std::string::npos;
         lease_of_key = last_was_put_ ? string_at(body, "lease") : std::string();
@@ -234,7 +257,7 @@ private:
         if (lease_of_key.empty())
             return {};
         return R"("kvs":[{"key":"bG9jaw==","create_revision":")" + std::to_string(created_) + R"(","mod_revision":")" +
-               std::to_string(modified_) + R"(","lease":")" + lease_of_key + R"("}],"count":"1")";
+               std::to_string(modified_) + R"(","value":"bWUvMQ==","lease":")" + lease_of_key + R"("}],"count":"1")";
     }
 
     static std::string string_at(std::string const& body, std::string const& name)

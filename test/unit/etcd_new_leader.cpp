@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <string>
+#include <utility>
 #include <variant>
 
 using namespace tenure;
@@ -92,9 +93,14 @@ TEST_CASE("a move whose answer is lost is found by a later renewal", "[etcd]")
     // the connection was given up with the request
     CHECK(std::holds_alternative<NotSent>(gateway.renew(claim)));
     gateway.run_for(10ms);
-    // the keep-alive was for the earlier lease, so this proves nothing but where the key is
-    CHECK(std::holds_alternative<Unknown>(gateway.renew(claim)));
-    CHECK(renewed(gateway.renew(claim)));
+    // the keep-alive was for the earlier lease, so this counts from the grant of the one that the key bears
+    auto const now = gateway.runtime->now();
+    auto const first = gateway.renew(claim);
+    REQUIRE(renewed(first));
+    CHECK(std::get<Renewed>(first).since <= now - 6s);
+    auto const second = gateway.renew(claim);
+    REQUIRE(renewed(second));
+    CHECK(std::get<Renewed>(second).since >= now);
     gateway.run_for(10ms);
     CHECK(gateway.lease_of_key == later);
     CHECK(std::holds_alternative<Released>(gateway.release(claim)));
@@ -121,23 +127,45 @@ TEST_CASE("nobody counts on more than what the key has left if it moves late", "
     CHECK(std::get<Renewed>(second).since <= after_grant);
     CHECK(std::holds_alternative<Unknown>(gateway.renew(claim)));
 
-    SECTION("it comes late, and is found")
+    SECTION("it comes late, and is found by whoever looks then")
     {
-        gateway.let_go();
+        gateway.on_request = [&](std::string const& path) {
+            if (path == "kv/txn" && !gateway.withheld.empty())
+                gateway.let_go();
+        };
+        auto const third = gateway.renew(claim);
         CHECK(gateway.lease_of_key != earlier);
+        REQUIRE(renewed(third));
+        CHECK(std::get<Renewed>(third).since <= after_grant);
     }
-    SECTION("its place is taken by another move, and then it has no effect")
+    SECTION("the next renewal makes another move, and then it has no effect")
     {
         gateway.withheld = "nothing";
-        gateway.run_for(2s);
+        gateway.run_for(5s);
         // a member that leaves a request unanswered for so long is left
         CHECK(std::holds_alternative<NotSent>(gateway.renew(claim)));
         gateway.run_for(10ms);
-        CHECK(std::holds_alternative<Unknown>(gateway.renew(claim)));
-        gateway.run_for(10ms);
+        auto const now = gateway.runtime->now();
+        auto const third = gateway.renew(claim);
+        REQUIRE(renewed(third));
+        CHECK(std::get<Renewed>(third).since >= now);
         auto const moved_to = gateway.lease_of_key;
         CHECK(moved_to != earlier);
         gateway.let_go();
+        gateway.run_for(10ms);
+        CHECK(gateway.lease_of_key == moved_to);
+    }
+    SECTION("it comes before the next move, whose lease has no use then")
+    {
+        gateway.run_for(5s);
+        CHECK(std::holds_alternative<NotSent>(gateway.renew(claim)));
+        gateway.run_for(10ms);
+        gateway.begin_renewal(claim, EtcdGateway::ttl);
+        REQUIRE(gateway.take("lease/grant") == 1);
+        gateway.let_go();
+        auto const moved_to = gateway.lease_of_key;
+        CHECK(moved_to != earlier);
+        gateway.run_for(10ms);
         CHECK(gateway.lease_of_key == moved_to);
     }
     auto const now = gateway.runtime->now();
@@ -153,13 +181,44 @@ TEST_CASE("a move to a shorter lease that is still open is made void by another 
     gateway.withheld = "request_put";
     gateway.begin_renewal(claim, 5s);
     gateway.withheld = "nothing";
-    // it would leave the key less than is counted on already
-    CHECK(std::holds_alternative<Unknown>(gateway.renew(claim)));
-    gateway.run_for(10ms);
+    auto const now = gateway.runtime->now();
+    auto const reply = gateway.renew(claim);
+    REQUIRE(renewed(reply));
+    CHECK(std::get<Renewed>(reply).since >= now);
     auto const moved_to = gateway.lease_of_key;
+    gateway.let_go();
+    gateway.run_for(10ms);
+    CHECK(gateway.lease_of_key == moved_to);
+}
+
+TEST_CASE("a renewal with another ttl, shorter or longer, moves the key", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    auto bears = gateway.lease_of_key;
+    for (auto const ttl : {5s, 60s}) {
+        gateway.run_for(1s);
+        auto const now = gateway.runtime->now();
+        auto const reply = gateway.renew(claim, ttl);
+        REQUIRE(renewed(reply));
+        CHECK(std::get<Renewed>(reply).ttl == ttl);
+        CHECK(std::get<Renewed>(reply).since >= now);
+        CHECK(std::exchange(bears, gateway.lease_of_key) != gateway.lease_of_key);
+    }
+}
+
+TEST_CASE("a shorter lease that was granted slowly is not used when its holder has asked for more since", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    auto const earlier = gateway.lease_of_key;
+    gateway.withheld = "lease/grant";
+    gateway.begin_renewal(claim, 5s);
     CHECK(renewed(gateway.renew(claim)));
     gateway.let_go();
-    CHECK(gateway.lease_of_key == moved_to);
+    gateway.run_for(10ms);
+    CHECK(gateway.lease_of_key == earlier);
+    CHECK(gateway.take("lease/revoke") == 1);
 }
 
 TEST_CASE("a lease that was granted too slowly for what is counted on by then is not used", "[etcd]")
@@ -176,10 +235,15 @@ TEST_CASE("a lease that was granted too slowly for what is counted on by then is
     REQUIRE(renewed(second));
     CHECK(std::get<Renewed>(second).since >= now);
     gateway.let_go();
+    gateway.run_for(10ms);
     CHECK(gateway.lease_of_key == earlier);
     CHECK(gateway.take("lease/revoke") == 1);
-    // a later renewal tries again
-    gateway.run_for(2s);
+    // a later renewal tries again, but not soon
+    gateway.run_for(6s);
+    CHECK(renewed(gateway.renew(claim)));
+    gateway.run_for(10ms);
+    CHECK(gateway.lease_of_key == earlier);
+    gateway.run_for(EtcdGateway::ttl);
     CHECK(renewed(gateway.renew(claim)));
     gateway.run_for(10ms);
     CHECK(gateway.lease_of_key != earlier);
@@ -214,4 +278,17 @@ TEST_CASE("a key that is released while it moves is released, and leaves no leas
         CHECK(gateway.take("lease/revoke") == 2);
     }
     CHECK(gateway.lease_of_key.empty());
+}
+
+TEST_CASE("who evicts a key while it moves looks at it again", "[etcd]")
+{
+    EtcdGateway gateway;
+    static_cast<void>(gateway.claim());
+    int looks = 0;
+    gateway.on_request = [&](std::string const& path) {
+        if (path == "lease/timetolive" && ++looks == 1)
+            gateway.touch();
+    };
+    CHECK(std::holds_alternative<Evicted>(gateway.evict()));
+    CHECK(looks == 2);
 }

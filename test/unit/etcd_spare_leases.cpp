@@ -67,6 +67,28 @@ TEST_CASE("a spare lease that was granted before another leader was elected is n
     CHECK(gateway.take("lease/grant") == 0);
 }
 
+TEST_CASE("the lease of a key that a second attempt finds is not spare when the first one ends at last", "[etcd]")
+{
+    EtcdGateway gateway;
+    gateway.mute = true;
+    bool first_ended = false;
+    gateway.backend->claim(gateway.request("me/1"), [&](ClaimReply const&) { first_ended = true; });
+    gateway.run_for(10ms);
+    REQUIRE_FALSE(gateway.lease_of_key.empty());
+    gateway.mute = false;
+    auto again = gateway.request("me/1");
+    again.earliest_attempt = gateway.runtime->now();
+    REQUIRE(std::holds_alternative<Granted>(gateway.claim(again)));
+    gateway.run_for(12s);
+    REQUIRE(first_ended);
+    CHECK(gateway.take("lease/grant") == 1);
+    CHECK(gateway.take("lease/revoke") == 0);
+    // another one that wants the key has to have a lease of its own
+    CHECK(std::holds_alternative<Busy>(gateway.claim(gateway.request("me/2"))));
+    CHECK(gateway.take("lease/grant") == 1);
+    CHECK(gateway.take("lease/keepalive") == 0);
+}
+
 TEST_CASE("a spare lease that the server does not know any more is replaced", "[etcd]")
 {
     EtcdGateway gateway;
