@@ -98,7 +98,9 @@ void Session::look_at_waiting()
     if (waiting_.empty())
         return;
     auto const first = std::ranges::min_element(waiting_, {}, &Waiting::not_after)->not_after;
-    waiting_timer_ = runtime_->call_at(first + 1ns, [weak = weak_from_this()] {
+    if (first == Instant::max())
+        return; // all of them wait without end
+    waiting_timer_ = runtime_->call_at(first, [weak = weak_from_this()] {
         auto const self = weak.lock();
         if (self == nullptr)
             return;

@@ -5,6 +5,8 @@
 #include "harness/zookeeper_server.hpp"
 #include "integration/running_store.hpp"
 
+#include <boost/asio/io_context.hpp>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -45,6 +47,16 @@ TEST_CASE("nobody listens where ZooKeeper should be", "[zookeeper]")
     CHECK_THAT(
         refusal(nameless, "wanted", errc::store_unavailable),
         ContainsSubstring("zookeeper://no-such-host.invalid:2181/app: not connected: cannot resolve"));
+}
+
+TEST_CASE("who waits without end for a ZooKeeper that is away keeps no thread busy", "[zookeeper]")
+{
+    asio::io_context context;
+    auto const store = connect(context.get_executor(), "zookeeper://127.0.0.1:1/app?tick=100ms&shortest_ttl=1s");
+    Lock const lock{store, {.key = "wanted", .ttl = ttl}};
+    lock.async_acquire(
+        {.wait = std::chrono::milliseconds::max()}, [](error_code, Lease const&) { FAIL("nothing was to come"); });
+    CHECK(context.run_for(1s) < 1000);
 }
 
 TEST_CASE("a login that may not use a node of ZooKeeper is told in words, and no secret with it", "[zookeeper]")
