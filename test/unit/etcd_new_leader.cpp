@@ -5,6 +5,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -172,6 +173,31 @@ TEST_CASE("nobody counts on more than what the key has left if it moves late", "
     auto const last = gateway.renew(claim);
     REQUIRE(renewed(last));
     CHECK(std::get<Renewed>(last).since >= now);
+}
+
+TEST_CASE("a renewal that cannot make an open move void is worth what that one leaves of it", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    elect(gateway, 3);
+    gateway.withheld = "request_put";
+    CHECK(renewed(gateway.renew(claim)));
+    gateway.run_for(10ms);
+    auto const after_grant = gateway.runtime->now();
+    gateway.run_for(6s);
+    CHECK(std::holds_alternative<NotSent>(gateway.renew(claim)));
+    gateway.run_for(10ms);
+    auto const began = gateway.runtime->now();
+    gateway.withheld = "lease/grant";
+    std::optional<RenewReply> reply;
+    gateway.backend->renew(
+        {claim, EtcdGateway::ttl, began + 5s}, [&](RenewReply answer) { reply = std::move(answer); });
+    gateway.run_for(1s);
+    CHECK_FALSE(reply);
+    gateway.run_for(12s);
+    REQUIRE(reply);
+    REQUIRE(renewed(*reply));
+    CHECK(std::get<Renewed>(*reply).since <= after_grant);
 }
 
 TEST_CASE("a move to a shorter lease that is still open is made void by another one", "[etcd]")
