@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "handler_batch.hpp"
 
+#include <tenure/detail/runs_here.hpp>
+
 #include <boost/asio/post.hpp>
 
 #include <utility>
@@ -58,6 +60,11 @@ bool HandlerBatch::calls_the_only_one() noexcept
 bool HandlerBatch::is_run_by(asio::any_io_executor const& executor) noexcept
 {
     return innermost != nullptr && innermost->runtime_.executor() == executor;
+}
+
+bool HandlerBatch::is_run_below(Strand const& strand) noexcept
+{
+    return innermost != nullptr && (innermost->runtime_.strand() == strand || is_run_by(strand.get_inner_executor()));
 }
 
 bool detail::runs_here(asio::any_io_executor const& executor) noexcept

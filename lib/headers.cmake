@@ -10,7 +10,7 @@ set(TENURE_PUBLIC_HEADERS
     detail/handler_executor.hpp
     detail/pool_run.hpp
     detail/recycling_allocator.hpp
-    detail/strand_target.hpp
+    detail/runs_here.hpp
     detail/user_handler.hpp
     errc.hpp
     etcd_config.hpp
@@ -35,6 +35,7 @@ set(TENURE_PUBLIC_HEADERS
     slot_pool.hpp
     statistics.hpp
     store.hpp
+    strand.hpp
     tenure.hpp
     testing.hpp
     tls_config.hpp

@@ -20,26 +20,30 @@ void hand_over(
     engine::LeaseRecordPtr record, std::shared_ptr<engine::Handle> handle,
     std::shared_ptr<engine::Call<ReleaseOutcome>> call)
 {
-    // what is handed over may be all that keeps it
-    auto const runtime = handle->core()->runtime();
-    runtime->strand().execute([record = std::move(record), handle = std::move(handle),
-                               call = std::move(call)]() mutable { handle->core()->release(record, std::move(call)); });
+    auto const& strand = handle->core()->runtime()->strand();
+    strand.execute([record = std::move(record), handle = std::move(handle), call = std::move(call)]() mutable {
+        handle->core()->release(record, std::move(call));
+    });
 }
 
-void release_in_background(engine::LeaseRecordPtr record) noexcept
+[[gnu::noinline]] void release_in_background(engine::LeaseRecordPtr record) noexcept
 {
-    if (!record)
-        return;
     try {
         if (auto handle = record->begin_release();
             handle && handle->core()->same_process() && !handle->core()->abandoned()) {
             auto const core = handle->core();
-            asio::post(core->runtime()->strand(), [record = std::move(record), handle = std::move(handle)] {
-                handle->core()->release(record, nullptr);
-            });
+            core->runtime()->post(
+                [record = std::move(record), handle = std::move(handle)] { handle->core()->release(record, nullptr); });
         }
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the key lapses by its ttl
     }
+}
+
+/** Apart from the rare case: a lease is moved several times on its way to its holder, and most that end are empty. */
+void end(engine::LeaseRecordPtr& record) noexcept
+{
+    if (record != nullptr && !record->released())
+        release_in_background(std::move(record));
 }
 
 } // namespace
@@ -83,14 +87,16 @@ Lease::Lease(Lease&& other) noexcept = default;
 
 Lease& Lease::operator=(Lease&& other) noexcept
 {
-    if (this != &other)
-        release_in_background(std::exchange(record_, std::move(other.record_)));
+    if (this != &other) {
+        end(record_);
+        record_ = std::move(other.record_);
+    }
     return *this;
 }
 
 Lease::~Lease()
 {
-    release_in_background(std::move(record_));
+    end(record_);
 }
 
 bool Lease::valid() const noexcept
@@ -186,9 +192,8 @@ void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHan
     if (ttl != std::chrono::milliseconds{0} && (ttl < limits.shortest || ttl > limits.longest))
         return refuse(make_error_code(boost::system::errc::invalid_argument));
     auto call = engine::Call<>::start(std::move(handler), runtime);
-    auto const& strand = runtime->strand();
-    asio::dispatch(
-        strand, [record = std::move(record), handle = std::move(handle), ttl, call = std::move(call)]() mutable {
+    runtime->strand().execute(
+        [record = std::move(record), handle = std::move(handle), ttl, call = std::move(call)]() mutable {
             handle->core()->keeper().renew(record, ttl, std::move(call));
         });
 }

@@ -39,20 +39,17 @@ struct Class {
     std::size_t room = 0;
 };
 
-/** What one thread keeps. Other objects of the thread may end later than this one and still free: then it keeps
- * nothing. */
-struct Cache {
-    std::array<Class, classes> kept{};
+/// What this thread keeps; nothing before it opens, and nothing after it has closed, when other objects of the thread
+/// may still end. It has no constructor and no destructor: those of a thread are looked for at each use.
+constinit thread_local std::array<Class, classes> kept{};
 
-    constexpr Cache()
+enum class Phase : unsigned char { unopened, open, closed };
+constinit thread_local Phase phase = Phase::unopened;
+
+struct Closing {
+    ~Closing()
     {
-        for (std::size_t number = 0; number < classes; ++number)
-            kept[number].room = most_bytes_kept / ((number + 1) * step);
-    }
-    Cache(Cache const&) = delete;
-    Cache& operator=(Cache const&) = delete;
-    ~Cache()
-    {
+        phase = Phase::closed;
         for (auto& list : kept) {
             list.room = 0;
             while (list.first != nullptr)
@@ -61,11 +58,37 @@ struct Cache {
     }
 };
 
-constinit thread_local Cache cache;
+void open() noexcept
+{
+    // made here, so that it ends with the thread
+    static thread_local Closing const closing;
+    static_cast<void>(closing);
+    phase = Phase::open;
+    for (std::size_t number = 0; number < classes; ++number)
+        kept[number].room = most_bytes_kept / ((number + 1) * step);
+}
 
+/** Not one of them for what is large, nor for nothing at all. */
 constexpr std::size_t class_of(std::size_t size) noexcept
 {
-    return size == 0 ? 0 : (size - 1) / step;
+    return (size - 1) / step;
+}
+
+void keep(Class& list, void* block) noexcept
+{
+    list.first = ::new (block) Block{list.first};
+    --list.room;
+}
+
+/** For a list that has no room, as all have at first. */
+[[gnu::noinline]] void give_to_full(Class& list, void* block) noexcept
+{
+    if (phase == Phase::unopened)
+        open();
+    if (list.room == 0)
+        ::operator delete(block);
+    else
+        keep(list, block);
 }
 
 } // namespace
@@ -75,7 +98,7 @@ void* take_block(std::size_t size)
     auto const number = class_of(size);
     if (number >= classes)
         return ::operator new(size);
-    auto& list = cache.kept[number];
+    auto& list = kept[number];
     if (list.first == nullptr)
         return ::operator new((number + 1) * step);
     ++list.room;
@@ -85,13 +108,15 @@ void* take_block(std::size_t size)
 void give_block(void* block, std::size_t size) noexcept
 {
     auto const number = class_of(size);
-    if (number >= classes || cache.kept[number].room == 0) {
+    if (number >= classes) {
         ::operator delete(block);
         return;
     }
-    auto& list = cache.kept[number];
-    list.first = ::new (block) Block{list.first};
-    --list.room;
+    auto& list = kept[number];
+    if (list.room == 0)
+        give_to_full(list, block);
+    else
+        keep(list, block);
 }
 
 } // namespace tenure::detail

@@ -22,6 +22,7 @@ target_sources(
     slot.cpp
     slot_pool.cpp
     store.cpp
+    strand.cpp
     url.cpp
     version.cpp
 )

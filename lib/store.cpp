@@ -63,16 +63,15 @@ void start_question(
         return;
     }
     // the handle is held until the answer is there, so that the store stays open
-    asio::dispatch(
-        runtime->strand(), [handle = std::move(handle), call = std::move(call), ask = std::move(ask)]() mutable {
-            auto& core = *handle->core();
-            ask(core, core.runtime()->now() + answer_limit,
-                [handle, call](error_code error, Result result, std::string detail) {
-                    if (error)
-                        handle->core()->journal().trouble(error, std::move(detail));
-                    call->complete(error, std::move(result));
-                });
-        });
+    runtime->strand().execute([handle = std::move(handle), call = std::move(call), ask = std::move(ask)]() mutable {
+        auto& core = *handle->core();
+        ask(core, core.runtime()->now() + answer_limit,
+            [handle, call](error_code error, Result result, std::string detail) {
+                if (error)
+                    handle->core()->journal().trouble(error, std::move(detail));
+                call->complete(error, std::move(result));
+            });
+    });
 }
 
 } // namespace

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <tenure/clock.hpp>
-#include <tenure/detail/strand_target.hpp>
 #include <tenure/log.hpp>
 #include <tenure/one_shot.hpp>
+#include <tenure/strand.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -19,8 +18,6 @@ namespace asio = boost::asio;
 
 /** Work that runs later, once; move-only. */
 using Task = OneShot<void()>;
-
-using Strand = asio::strand<detail::StrandTarget>;
 
 /** What the engine and the stores get from outside: time, timers, randomness, a place to run, a log.
  *

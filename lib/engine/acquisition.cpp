@@ -11,8 +11,8 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 namespace tenure::engine
@@ -33,24 +33,31 @@ Instant deadline_after(Instant now, milliseconds wait)
     return wait >= std::chrono::floor<milliseconds>(Instant::max() - now) ? Instant::max() : now + wait;
 }
 
-/// two digits for each byte
-constexpr auto hex_digits = [] {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::array<std::array<char, 2>, 256> bytes{};
-    for (std::size_t byte = 0; byte < bytes.size(); ++byte)
-        bytes[byte] = {digits[byte >> 4U], digits[byte & 0xfU]};
-    return bytes;
-}();
-
-void append_hex(std::string& text, std::uint64_t number)
+/** Eight digits, the last in the highest byte: all at once, since each owner has 32 of them. */
+constexpr std::uint64_t hex_digits(std::uint32_t number) noexcept
 {
-    std::array<char, 16> digits{};
-    for (auto at = digits.size(); at > 0; number >>= 8U) {
-        auto const& [high, low] = hex_digits[number & 0xffU];
-        digits[--at] = low;
-        digits[--at] = high;
+    std::uint64_t digits = number;
+    // one half of what is left to each half of the space, until each byte has its four bits
+    digits = (digits << 32U | digits >> 16U) & 0x0000'ffff'0000'ffffU;
+    digits = (digits << 16U | digits >> 8U) & 0x00ff'00ff'00ff'00ffU;
+    digits = (digits << 8U | digits >> 4U) & 0x0f0f'0f0f'0f0f'0f0fU;
+    auto const letters = (digits + 0x0606'0606'0606'0606U) >> 4U & 0x0101'0101'0101'0101U;
+    return digits + 0x3030'3030'3030'3030U + letters * ('a' - '0' - 10);
+}
+static_assert(hex_digits(0x0123'89afU) == 0x6661'3938'3332'3130U);
+
+constexpr std::size_t digits_of_a_number = 16;
+
+/** Writes all digits of the number. */
+void put_hex(char* to, std::uint64_t number) noexcept
+{
+    for (auto const half : {number >> 32U, number & 0xffff'ffffU}) {
+        auto digits = hex_digits(static_cast<std::uint32_t>(half));
+        if constexpr (std::endian::native == std::endian::big)
+            digits = __builtin_bswap64(digits);
+        std::memcpy(to, &digits, sizeof digits);
+        to += sizeof digits;
     }
-    text.append(digits.data(), digits.size());
 }
 
 } // namespace
@@ -69,15 +76,14 @@ Acquisition::Acquisition(
 
 void Acquisition::start(std::shared_ptr<Acquisition> self)
 {
-    // what is handed over may be all that keeps it
-    auto const runtime = self->core_->runtime();
     auto slot = std::visit([](auto const& handler) { return handler.slot(); }, *self->handler_);
     if (slot.is_connected())
         slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type type) {
             if (auto alive = weak.lock(); alive && asks_for_an_end(type))
                 alive->core_->runtime()->post([alive] { alive->cancel(); });
         });
-    runtime->strand().execute([self = std::move(self)] { self->begin(); });
+    auto const& strand = self->core_->runtime()->strand();
+    strand.execute([self = std::move(self)] { self->begin(); });
 }
 
 void Acquisition::begin()
@@ -100,21 +106,23 @@ void Acquisition::begin()
     if (auto gate = single ? nullptr : core_->gates().find(*contest_->range()); gate && gate->closed()) {
         gate_ = std::move(gate);
         gate_->join(*this);
-        carry_out(machine_->queue_up(started_));
+        carry_out(machine_->queue_up(started_), started_);
         return;
     }
-    carry_out(machine_->ask_now(started_));
+    carry_out(machine_->ask_now(started_), started_);
 }
 
 void Acquisition::take_turn()
 {
     // its turn may be its end, and the core lets go of it then
     auto const self = shared_from_this();
-    if (machine_ && !machine_->ended())
-        carry_out(machine_->ask_now(core_->runtime()->now()));
+    if (machine_ && !machine_->ended()) {
+        auto const now = core_->runtime()->now();
+        carry_out(machine_->ask_now(now), now);
+    }
 }
 
-void Acquisition::carry_out(AcquireMachine::Step const& step)
+void Acquisition::carry_out(AcquireMachine::Step const& step, Instant now)
 {
     if (step.finish) {
         finish(*step.finish);
@@ -124,44 +132,40 @@ void Acquisition::carry_out(AcquireMachine::Step const& step)
         return;
     look_at(step.look_at);
     if (step.ask)
-        ask();
+        ask(now);
 }
 
 void Acquisition::look_at(Instant when)
 {
-    // a timer that rings too early costs less than one that is set anew for every answer
-    if (when >= timer_at_)
+    // a tick that comes too early does no harm
+    if (when >= look_at_)
         return;
-    auto& runtime = *core_->runtime();
-    runtime.cancel(timer_);
-    timer_at_ = when;
-    timer_ = runtime.call_at(when, [weak = weak_from_this()] {
-        auto const self = weak.lock();
-        if (!self || !self->handler_)
-            return;
-        self->timer_ = 0;
-        self->timer_at_ = Instant::max();
-        self->carry_out(self->machine_->tick(self->core_->runtime()->now()));
-    });
+    look_at_ = when;
+    core_->look_by(when);
+}
+
+void Acquisition::tick(Instant now)
+{
+    look_at_ = Instant::max();
+    if (handler_)
+        carry_out(machine_->tick(now), now);
 }
 
 std::string Acquisition::make_owner()
 {
     auto const& name = core_->worker_name();
-    std::string owner;
-    owner.reserve(name.size() + 33);
-    owner += name;
-    owner += '/';
+    std::string owner(name.size() + 1 + 2 * digits_of_a_number, '/');
+    name.copy(owner.data(), name.size());
     if (mutated(Mutant::owner_repeated))
         return owner;
-    append_hex(owner, core_->runtime()->random());
-    append_hex(owner, core_->runtime()->random());
+    auto* const numbers = owner.data() + name.size() + 1;
+    put_hex(numbers, core_->runtime()->random());
+    put_hex(numbers + digits_of_a_number, core_->runtime()->random());
     return owner;
 }
 
-void Acquisition::ask()
+void Acquisition::ask(Instant now)
 {
-    auto const now = core_->runtime()->now();
     if (!claim_) {
         claim_ = make_recycled<Claim>();
         claim_->range = contest_->range();
@@ -202,17 +206,17 @@ void Acquisition::answered(std::shared_ptr<Claim> const& claim, ClaimReply const
         spend_owner();
     }
     if (auto const* grant = std::get_if<Granted>(&reply)) {
-        granted(*grant);
+        granted(*grant, now);
     } else if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply)) {
         core_->journal().trouble(unconfirmed->error, unconfirmed->detail);
-        of_no_use(*claim, unconfirmed->grant, unconfirmed->error, unconfirmed->fatal);
+        of_no_use(*claim, unconfirmed->grant, unconfirmed->error, unconfirmed->fatal, now);
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
-        busy(*held);
+        busy(*held, now);
     } else if (auto const failure = failure_of(reply)) {
         core_->journal().trouble(*failure);
         // one that came too late to be sent leaves what was known before
         auto const error = failure->overdue ? machine_->reason() : failure->error;
-        carry_out(machine_->failed(error, failure->fatal, now, core_->runtime()->random()));
+        carry_out(machine_->failed(error, failure->fatal, now, core_->runtime()->random()), now);
     }
     // nothing is under way, and every outcome is known: the next attempt is a first one again
     bool const known = std::holds_alternative<Busy>(reply) || std::holds_alternative<NotSent>(reply);
@@ -241,9 +245,8 @@ void Acquisition::answered_too_late(Claim const& claim, ClaimReply const& reply)
     }
 }
 
-void Acquisition::granted(Granted const& grant)
+void Acquisition::granted(Granted const& grant, Instant now)
 {
-    auto const now = core_->runtime()->now();
     auto const usable_until = valid_until(grant.since, grant.ttl) - std::min(terms_.notice, grant.ttl / 3);
     if (now >= usable_until && !mutated(Mutant::late_grant_believed)) {
         core_->journal().trouble(
@@ -252,7 +255,7 @@ void Acquisition::granted(Granted const& grant)
                 std::to_string(std::chrono::round<milliseconds>(now - grant.since).count()) +
                 " ms after the request, and the ttl is " + std::to_string(grant.ttl.count()) +
                 " ms: nothing of it was left; the key was given back. Use a longer ttl or a nearer store");
-        of_no_use(*claim_, grant, make_error_code(errc::ttl_too_short), false);
+        of_no_use(*claim_, grant, make_error_code(errc::ttl_too_short), false, now);
         return;
     }
     granted_index_ = grant.index;
@@ -265,17 +268,17 @@ void Acquisition::granted(Granted const& grant)
     if (machine_->asking_more() || unknown_)
         record->machine.expect_claim(terms_.ttl);
     core_->counters().acquired_after(now - started_);
-    core_->keeper().add(record);
+    core_->keeper().add(record, now);
     end();
     call_handler({}, std::move(record));
 }
 
-void Acquisition::of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal)
+void Acquisition::of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now)
 {
     give_back(claim, grant);
     // this owner is spent: the release under way must not hit a later grant
     spend_owner();
-    carry_out(machine_->given_back(error, fatal, core_->runtime()->now(), core_->runtime()->random()));
+    carry_out(machine_->given_back(error, fatal, now, core_->runtime()->random()), now);
 }
 
 void Acquisition::spend_owner()
@@ -286,10 +289,9 @@ void Acquisition::spend_owner()
     unknown_ = false;
 }
 
-void Acquisition::busy(Busy const& reply)
+void Acquisition::busy(Busy const& reply, Instant now)
 {
     machine_->expect_hints(terms_.wake_ups && (!gate_ || gate_->watched()));
-    auto const now = core_->runtime()->now();
     auto const step = machine_->busy(reply, now, core_->runtime()->random());
     if (step.finish) {
         finish(*step.finish);
@@ -303,9 +305,9 @@ void Acquisition::busy(Busy const& reply)
     if (gate_->is_head(*this)) {
         if (terms_.wake_ups)
             gate_->watch();
-        carry_out(step);
+        carry_out(step, now);
     } else {
-        carry_out(step.ask ? step : machine_->queue_up(now));
+        carry_out(step.ask ? step : machine_->queue_up(now), now);
     }
 }
 
@@ -344,7 +346,7 @@ void Acquisition::end()
 {
     auto const self = shared_from_this();
     machine_->end();
-    core_->runtime()->cancel(std::exchange(timer_, 0));
+    look_at_ = Instant::max();
     if (auto const gate = std::exchange(gate_, nullptr)) {
         gate->leave(*this);
         core_->gates().left(gate);

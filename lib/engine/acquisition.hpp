@@ -54,18 +54,21 @@ private:
 
     void begin();
     void cancel();
-    void carry_out(AcquireMachine::Step const& step);
+    void carry_out(AcquireMachine::Step const& step, Instant now);
     void look_at(Instant when);
-    void ask();
+    /** When the machine wants its next tick; Instant::max(): never. */
+    [[nodiscard]] Instant due() const noexcept { return look_at_; }
+    void tick(Instant now);
+    void ask(Instant now);
     /** `claim` is that of the owner that asked. */
     void answered(std::shared_ptr<Claim> const& claim, ClaimReply const& reply);
     void answered_too_late(Claim const& claim, ClaimReply const& reply);
-    void granted(Granted const& grant);
+    void granted(Granted const& grant, Instant now);
     /** The grant is given back, and another owner tries again. */
-    void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal);
+    void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now);
     /** What gives its claims back is under way: the next claim is another owner's. */
     void spend_owner();
-    void busy(Busy const& reply);
+    void busy(Busy const& reply, Instant now);
     void finish(error_code error);
     void end();
     void call_handler(error_code error, LeaseRecordPtr record);
@@ -93,8 +96,8 @@ private:
     /// by then a claim must have been written
     Instant write_by_ = Instant::max();
     std::shared_ptr<Gate> gate_;
-    Runtime::TimerId timer_ = 0;
-    Instant timer_at_ = Instant::max();
+    /// the machine's next tick
+    Instant look_at_ = Instant::max();
     /// where the core keeps it
     RecyclingList<std::shared_ptr<Acquisition>>::iterator position_;
 };

@@ -4,7 +4,6 @@
 #include "random_pool.hpp"
 #include "timer_queue.hpp"
 
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
@@ -36,7 +35,7 @@ public:
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return executor_; }
     [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }
 
-    void post(Task task) override { asio::post(strand_, std::move(task)); }
+    void post(Task task) override { strand_.post(std::move(task)); }
 
     TimerId call_at(Instant when, Task task) override
     {

@@ -8,6 +8,7 @@
 #include <tenure/detail/recycling_allocator.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -30,40 +31,40 @@ Compensation::Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Bac
     : runtime_(std::move(runtime))
     , backend_(std::move(backend))
     , journal_(journal)
+    , timer_(*this, *runtime_)
 {
 }
 
-void Compensation::release(ClaimPtr claim, Reason reason, bool wake_ups, Instant lapses_at, CallPtr call)
+void Compensation::release(ClaimPtr claim, Reason reason, bool wake_ups, Instant now, milliseconds ttl, CallPtr call)
 {
     auto item = make_recycled<Item>();
     item->claim = std::move(claim);
     item->wake_ups = wake_ups;
-    item->give_up_at = lapses_at;
+    item->give_up_at = now + ttl;
     item->reason = reason;
     item->call = std::move(call);
-    begin(item);
+    begin(item, now);
 }
 
-void Compensation::withdraw(KeyRangePtr range, std::string owner, bool wake_ups, Instant lapses_at)
+void Compensation::withdraw(KeyRangePtr range, std::string owner, bool wake_ups, Instant now, milliseconds ttl)
 {
     auto item = make_recycled<Item>();
     item->range = std::move(range);
     item->owner = std::move(owner);
     item->wake_ups = wake_ups;
-    item->give_up_at = lapses_at;
-    begin(item);
+    item->give_up_at = now + ttl;
+    begin(item, now);
 }
 
-void Compensation::begin(ItemPtr const& item)
+void Compensation::begin(ItemPtr const& item, Instant now)
 {
     item->position = items_.push_back(item);
-    item->tell_at = runtime_->now() + patience;
-    ask(item);
+    item->tell_at = now + patience;
+    ask(item, now);
 }
 
-void Compensation::ask(ItemPtr const& item)
+void Compensation::ask(ItemPtr const& item, Instant now)
 {
-    auto const now = runtime_->now();
     if (now >= item->give_up_at) {
         finish(item, ReleaseOutcome::unconfirmed);
         return;
@@ -94,20 +95,32 @@ void Compensation::ask(ItemPtr const& item)
                 self->answered(item, reply);
         });
     }
-    retry_at(item, now + patience * (1 << waited));
+    retry_at(*item, now + patience * (1 << waited));
 }
 
-void Compensation::retry_at(ItemPtr const& item, Instant when)
+void Compensation::retry_at(Item& item, Instant when)
 {
-    runtime_->cancel(item->timer);
-    item->timer =
-        runtime_->call_at(std::min(when, item->give_up_at), [weak = weak_from_this(), waiting = std::weak_ptr(item)] {
-            auto self = weak.lock();
-            if (auto alive = waiting.lock(); self && alive) {
-                alive->timer = 0;
-                self->ask(alive);
-            }
-        });
+    item.ask_at = std::min(when, item.give_up_at);
+    timer_.look_by(item.ask_at);
+}
+
+Instant Compensation::look(Instant now)
+{
+    auto next = Instant::max();
+    std::size_t others = 0;
+    std::vector<ItemPtr> due;
+    for (auto const& item : items_)
+        if (item->ask_at <= now) {
+            due.push_back(item);
+        } else {
+            next = std::min(next, item->ask_at);
+            ++others;
+        }
+    for (auto const& item : due)
+        // unless it is over, by what was asked for an earlier one
+        if (!item->finished && item->ask_at <= now)
+            ask(item, now);
+    return next == Instant::max() ? next : std::max(next, now + pause_after(others));
 }
 
 template <class Reply>
@@ -125,7 +138,7 @@ void Compensation::answered(ItemPtr const& item, Reply const& reply)
         item->may_be_done = item->may_be_done || failure->may_take_effect;
         journal_.trouble(*failure);
         auto const backoff = first_retry_pause * (1 << std::min(item->failed++, most_doublings));
-        retry_at(item, runtime_->now() + backoff);
+        retry_at(*item, runtime_->now() + backoff);
     } else if (std::holds_alternative<Released>(reply)) {
         finish(item, ReleaseOutcome::released);
     } else {
@@ -138,7 +151,6 @@ void Compensation::finish(ItemPtr const& item, ReleaseOutcome outcome)
 {
     if (std::exchange(item->finished, true))
         return;
-    runtime_->cancel(std::exchange(item->timer, 0));
     items_.erase(item->position);
     if (outcome == ReleaseOutcome::unconfirmed)
         journal_.log(
@@ -159,10 +171,11 @@ void Compensation::tell(Item const& item, ReleaseOutcome outcome)
 
 void Compensation::reachable()
 {
+    auto const now = runtime_->now();
     auto const all = std::vector<ItemPtr>(items_.begin(), items_.end());
     for (auto const& item : all)
         if (!item->finished && item->asked == 0)
-            ask(item);
+            ask(item, now);
 }
 
 void Compensation::hurry(Instant give_up_at)
@@ -172,17 +185,17 @@ void Compensation::hurry(Instant give_up_at)
     for (auto const& item : all)
         if (!item->finished && give_up_at < item->give_up_at) {
             item->give_up_at = give_up_at;
-            retry_at(item, std::max(give_up_at, now));
+            retry_at(*item, std::max(give_up_at, now));
         }
 }
 
 void Compensation::close()
 {
     on_idle_ = nullptr;
+    timer_.stop();
     auto const all = items_.take_all();
     for (auto const& item : all) {
         item->finished = true;
-        runtime_->cancel(std::exchange(item->timer, 0));
         tell(*item, ReleaseOutcome::unconfirmed);
     }
 }

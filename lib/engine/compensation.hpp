@@ -3,12 +3,14 @@
 
 #include "call.hpp"
 #include "recycling_list.hpp"
+#include "shared_timer.hpp"
 
 #include <tenure/backend.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/runtime.hpp>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -33,13 +35,14 @@ public:
     Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Journal& journal);
 
     /** Frees one key that bears our owner.
-     *  @param lapses_at  by then the key has lapsed by itself, and there is nothing more to do
+     *  @param ttl  from now on: by then the key has lapsed by itself, and there is nothing more to do
      *  @param call  of who waits for the outcome; ends with `unconfirmed` if the answer takes long, or never comes.
      * May be null */
-    void release(ClaimPtr claim, Reason reason, bool wake_ups, Instant lapses_at, CallPtr call);
+    void
+    release(ClaimPtr claim, Reason reason, bool wake_ups, Instant now, std::chrono::milliseconds ttl, CallPtr call);
 
     /** Frees whichever keys of the range bear the owner. */
-    void withdraw(KeyRangePtr range, std::string owner, bool wake_ups, Instant lapses_at);
+    void withdraw(KeyRangePtr range, std::string owner, bool wake_ups, Instant now, std::chrono::milliseconds ttl);
 
     /** The store can be reached again: what failed is asked again at once. */
     void reachable();
@@ -57,6 +60,8 @@ public:
     [[nodiscard]] bool idle() const noexcept { return items_.empty(); }
 
 private:
+    friend SharedTimer<Compensation>;
+
     /** Something to give back. */
     struct Item {
         /// the key to free; null for a withdrawal
@@ -70,7 +75,8 @@ private:
         Instant tell_at{};
         CallPtr call;
         Reason reason = Reason::lease_over;
-        Runtime::TimerId timer = 0;
+        /// when it is asked again
+        Instant ask_at = Instant::max();
         /// requests without an answer
         unsigned asked = 0;
         /// requests that failed
@@ -82,9 +88,11 @@ private:
     };
     using ItemPtr = std::shared_ptr<Item>;
 
-    void begin(ItemPtr const& item);
-    void ask(ItemPtr const& item);
-    void retry_at(ItemPtr const& item, Instant when);
+    void begin(ItemPtr const& item, Instant now);
+    void ask(ItemPtr const& item, Instant now);
+    void retry_at(Item& item, Instant when);
+    /** Asks again for what is due; returns when the next is. */
+    Instant look(Instant now);
     void finish(ItemPtr const& item, ReleaseOutcome outcome);
     void tell(Item const& item, ReleaseOutcome outcome);
     template <class Reply>
@@ -94,6 +102,7 @@ private:
     std::shared_ptr<Backend> backend_;
     Journal& journal_;
     RecyclingList<ItemPtr> items_;
+    SharedTimer<Compensation> timer_;
     Listener on_outcome_;
     std::function<void()> on_idle_;
 };

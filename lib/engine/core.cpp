@@ -7,8 +7,11 @@
 
 #include <boost/asio/query.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 namespace tenure::engine
 {
@@ -31,6 +34,7 @@ Core::Core(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, s
     , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, journal_))
     , compensation_(std::make_shared<Compensation>(runtime_, backend_, journal_))
     , gates_(runtime_, backend_)
+    , timer_(*this, *runtime_)
 {
 }
 
@@ -46,7 +50,7 @@ void Core::start()
         if (auto self = weak.lock())
             self->given_back(claim, reason, outcome);
     });
-    asio::dispatch(runtime_->strand(), [self = shared_from_this(), weak] {
+    runtime_->strand().execute([self = shared_from_this(), weak] {
         if (!self->closed_)
             self->backend_->on_reachable([weak] {
                 if (auto core = weak.lock(); core && !core->closed_) {
@@ -66,15 +70,34 @@ void Core::add(std::shared_ptr<Acquisition> acquisition)
 {
     auto& added = *acquisition;
     added.position_ = acquisitions_.push_back(std::move(acquisition));
-    counters_.waiting.fetch_add(1, std::memory_order_relaxed);
+    add_one(counters_.waiting);
 }
 
 void Core::remove(Acquisition& acquisition)
 {
-    counters_.waiting.fetch_sub(1, std::memory_order_relaxed);
+    take_one(counters_.waiting);
     acquisitions_.erase(acquisition.position_);
     if (closing_)
         close_if_idle();
+}
+
+Instant Core::look(Instant now)
+{
+    auto next = Instant::max();
+    std::size_t others = 0;
+    std::vector<std::shared_ptr<Acquisition>> due;
+    for (auto const& acquisition : acquisitions_)
+        if (acquisition->due() <= now) {
+            due.push_back(acquisition);
+        } else {
+            next = std::min(next, acquisition->due());
+            ++others;
+        }
+    for (auto const& acquisition : due)
+        // unless an earlier one has ended it
+        if (acquisition->due() <= now)
+            acquisition->tick(now);
+    return next == Instant::max() ? next : std::max(next, now + pause_after(others));
 }
 
 void Core::release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOutcome>> call)
@@ -90,7 +113,7 @@ void Core::release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOut
         return;
     }
     compensation_->release(
-        record->claim_ptr(), Compensation::Reason::lease_over, record->wake_ups(), now + record->machine.longest_ttl(),
+        record->claim_ptr(), Compensation::Reason::lease_over, record->wake_ups(), now, record->machine.longest_ttl(),
         std::move(call));
     withdraw_second_key(*record);
 }
@@ -119,13 +142,13 @@ void Core::give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups)
     add_one(counters_.given_back);
     if (!closed_)
         compensation_->release(
-            std::move(claim), Compensation::Reason::unwanted_grant, wake_ups, runtime_->now() + ttl, nullptr);
+            std::move(claim), Compensation::Reason::unwanted_grant, wake_ups, runtime_->now(), ttl, nullptr);
 }
 
 void Core::withdraw(KeyRangePtr range, std::string owner, milliseconds ttl, bool wake_ups)
 {
     if (!closed_)
-        compensation_->withdraw(std::move(range), std::move(owner), wake_ups, runtime_->now() + ttl);
+        compensation_->withdraw(std::move(range), std::move(owner), wake_ups, runtime_->now(), ttl);
 }
 
 void Core::handle_gone() noexcept
@@ -133,7 +156,7 @@ void Core::handle_gone() noexcept
     if (!same_process() || abandoned())
         return;
     try {
-        asio::post(runtime_->strand(), [self = shared_from_this()] {
+        runtime_->post([self = shared_from_this()] {
             self->closing_ = true;
             self->until_closed_ = self;
             self->compensation_->hurry(self->runtime_->now() + closing_time);
@@ -149,6 +172,7 @@ void Core::close_if_idle()
         return;
     auto const self = std::exchange(until_closed_, nullptr);
     closed_ = true;
+    timer_.stop();
     gates_.close();
     keeper_->close();
     compensation_->close();
@@ -163,6 +187,7 @@ void Core::abandon() noexcept
     try {
         closed_ = true;
         until_closed_.reset();
+        timer_.stop();
         gates_.close();
         if (mutated(Mutant::waiters_outlive_context))
             return;

@@ -10,6 +10,7 @@
 #include "keeper.hpp"
 #include "lease_record.hpp"
 #include "recycling_list.hpp"
+#include "shared_timer.hpp"
 
 #include <tenure/backend.hpp>
 #include <tenure/runtime.hpp>
@@ -57,6 +58,8 @@ public:
 
     void add(std::shared_ptr<Acquisition> acquisition);
     void remove(Acquisition& acquisition);
+    /** One of the acquisitions wants a tick then. */
+    void look_by(Instant when) { timer_.look_by(when); }
 
     void release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOutcome>> call);
     /** A grant that nobody wants any more. */
@@ -65,7 +68,11 @@ public:
     void withdraw(KeyRangePtr range, std::string owner, milliseconds ttl, bool wake_ups);
 
 private:
+    friend SharedTimer<Core>;
+
     void close_if_idle();
+    /** Gives the acquisitions that are due their tick; returns when the next one is. */
+    Instant look(Instant now);
     /** What became of a key that was to be freed. */
     void given_back(Claim const& claim, Compensation::Reason reason, ReleaseOutcome outcome);
     /** Where the acquisition of a released lease may have left a second key behind. */
@@ -83,6 +90,7 @@ private:
     Gates gates_;
     /// acquisitions under way
     RecyclingList<std::shared_ptr<Acquisition>> acquisitions_;
+    SharedTimer<Core> timer_;
     /// no public object is left
     bool closing_ = false;
     /// itself, from then until it is closed: nobody else owns it any more

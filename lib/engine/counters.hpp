@@ -11,7 +11,7 @@
 namespace tenure::engine
 {
 
-/** The counts behind `Statistics`. Written on the strand, except `held` and `waiting`; read from any thread. */
+/** The counts behind `Statistics`. Written on the strand, read from any thread. */
 class Counters
 {
 public:
@@ -47,10 +47,14 @@ private:
     Count lost_store_closed_{0};
 };
 
-/** Adds one without a locked instruction: for counts that only the strand writes. */
+// Without a locked instruction: only the strand writes.
 inline void add_one(Counters::Count& count) noexcept
 {
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+inline void take_one(Counters::Count& count) noexcept
+{
+    count.store(count.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
 } // namespace tenure::engine

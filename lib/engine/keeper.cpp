@@ -45,12 +45,12 @@ Keeper::Keeper(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backen
 {
 }
 
-void Keeper::add(LeaseRecordPtr const& record)
+void Keeper::add(LeaseRecordPtr const& record, Instant now)
 {
-    counters_.held.fetch_add(1, std::memory_order_relaxed);
+    add_one(counters_.held);
     record->kept = true;
     note_ttl(record->machine.ttl(), 1);
-    auto const step = record->machine.tick(runtime_->now(), Clock::duration::zero(), 0);
+    auto const step = record->machine.tick(now, Clock::duration::zero(), 0);
     agenda_.add(record, step.look_at);
     carry_out(record, step);
 }
@@ -77,7 +77,7 @@ void Keeper::forget(LeaseRecord& record)
         return;
     record.kept = false;
     note_ttl(record.machine.ttl(), -1);
-    counters_.held.fetch_sub(1, std::memory_order_relaxed);
+    take_one(counters_.held);
     // the caller may have it from here alone
     auto const alive = agenda_.remove(record);
 }
@@ -257,7 +257,7 @@ void Keeper::close()
     for (auto const& record : all) {
         record->kept = false;
         record->machine.end();
-        counters_.held.fetch_sub(1, std::memory_order_relaxed);
+        take_one(counters_.held);
         if (record->token().fire(LossReason::store_closed))
             counters_.lost(LossReason::store_closed);
         record->tell_risk_waiters(make_error_code(errc::lease_lost));

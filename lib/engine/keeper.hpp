@@ -27,7 +27,7 @@ public:
     Keeper(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, Journal& journal);
 
     /** Keeps the lease until it is lost or `remove`d. */
-    void add(LeaseRecordPtr const& record);
+    void add(LeaseRecordPtr const& record, Instant now);
 
     /** Released: nothing is renewed any more. */
     void remove(LeaseRecord& record);

@@ -15,7 +15,7 @@ LeaseRecord::LeaseRecord(
     : machine(terms, grant.since, grant.ttl, now)
     , runtime_(std::move(runtime))
     , claim_(std::move(claim))
-    , key_(claim_->key())
+    , key_(claim_->range->numbered ? claim_->key() : std::string())
     , generation_(fork_generation())
     , wake_ups_(terms.wake_ups)
     , token_(runtime_, machine.fires_at(), machine.fires_because())
@@ -68,7 +68,8 @@ std::shared_ptr<Handle> LeaseRecord::begin_release() noexcept
     if (!forked()) {
         try {
             token_.end();
-            Waiters::post_all(std::move(waiting), make_error_code(errc::released));
+            if (!waiting.empty())
+                Waiters::post_all(std::move(waiting), make_error_code(errc::released));
         } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the handlers are destroyed, the release goes on
         }
     }

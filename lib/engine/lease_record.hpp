@@ -39,7 +39,10 @@ public:
 
     [[nodiscard]] Claim const& claim() const noexcept { return *claim_; }
     [[nodiscard]] ClaimPtr const& claim_ptr() const noexcept { return claim_; }
-    [[nodiscard]] std::string const& key() const noexcept { return key_; }
+    [[nodiscard]] std::string const& key() const noexcept
+    {
+        return claim_->range->numbered ? key_ : claim_->range->prefix;
+    }
     [[nodiscard]] bool valid() const noexcept;
     [[nodiscard]] LeaseState state() const noexcept;
     [[nodiscard]] Instant valid_until() const noexcept;
@@ -86,6 +89,7 @@ public:
 private:
     std::shared_ptr<Runtime> runtime_;
     ClaimPtr claim_;
+    /// empty where the range is this one key
     std::string key_;
     std::uint64_t generation_;
     bool wake_ups_;

@@ -66,7 +66,8 @@ bool TokenState::end()
     phase_.store(Phase::ended, std::memory_order_release);
     auto waiting = waiters_.take_all();
     lock.unlock();
-    Waiters::post_all(std::move(waiting), make_error_code(errc::released));
+    if (!waiting.empty())
+        Waiters::post_all(std::move(waiting), make_error_code(errc::released));
     return true;
 }
 

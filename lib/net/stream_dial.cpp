@@ -4,7 +4,6 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/post.hpp>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -68,7 +67,7 @@ void TcpDial::start()
     if (!not_numeric) {
         // Asio's resolver would start a thread for it
         endpoints_.emplace_back(address, port_);
-        asio::post(runtime_->strand(), [self = shared_from_this()] { self->try_next({}); });
+        runtime_->post([self = shared_from_this()] { self->try_next({}); });
         return;
     }
     resolver_.async_resolve(

@@ -33,11 +33,7 @@ class SocketStream : public Stream, public std::enable_shared_from_this<Derived>
 public:
     void read() final
     {
-        derived().layer().async_read_some(
-            asio::buffer(input_), on_strand([self = this->shared_from_this()](error_code error, std::size_t size) {
-                if (self->events_ != nullptr)
-                    self->events_->on_read(self->explain(error), std::string_view(self->input_.data(), size));
-            }));
+        derived().layer().async_read_some(asio::buffer(input_), on_strand<&SocketStream::have_read>());
     }
 
     std::size_t write_now(std::string_view bytes) final
@@ -83,33 +79,43 @@ private:
     void write_rest()
     {
         derived().layer().async_write_some(
-            asio::buffer(output_.data() + sent_, output_.size() - sent_),
-            on_strand([self = this->shared_from_this()](error_code error, std::size_t size) {
-                if (self->events_ == nullptr)
-                    return;
-                self->sent_ += size;
-                if (!error && self->sent_ < self->output_.size())
-                    self->write_rest();
-                else
-                    self->events_->on_written(
-                        self->explain(error), Derived::is_plain ? self->sent_ : self->output_.size(),
-                        std::move(self->output_));
-            }));
+            asio::buffer(output_.data() + sent_, output_.size() - sent_), on_strand<&SocketStream::have_written>());
+    }
+
+    void have_read(error_code error, std::size_t size)
+    {
+        if (events_ != nullptr)
+            events_->on_read(explain(error), std::string_view(input_.data(), size));
+    }
+
+    void have_written(error_code error, std::size_t size)
+    {
+        if (events_ == nullptr)
+            return;
+        sent_ += size;
+        if (!error && sent_ < output_.size())
+            write_rest();
+        else
+            events_->on_written(explain(error), Derived::is_plain ? sent_ : output_.size(), std::move(output_));
     }
 
     /** The handler of an operation of the layer, which runs on the strand. Where the layer is the socket itself it
      * comes there by itself, and the handlers of users that it makes ready run right after it. */
-    template <class Handler>
-    [[nodiscard]] auto on_strand(Handler handler)
+    template <void (SocketStream::*ended)(error_code, std::size_t)>
+    [[nodiscard]] auto on_strand()
     {
+        auto self = this->shared_from_this();
         if constexpr (Derived::is_plain)
-            return [runtime = derived().runtime(),
-                    handler = std::move(handler)](error_code error, std::size_t size) mutable {
+            return [self = std::move(self)](error_code error, std::size_t size) mutable {
+                // the stream may go with the work
+                auto const runtime = self->runtime();
                 HandlerBatch::run_on_strand(
-                    *runtime, [handler = std::move(handler), error, size]() mutable { handler(error, size); });
+                    *runtime, [self = std::move(self), error, size] { (self.get()->*ended)(error, size); });
             };
         else
-            return asio::bind_executor(derived().runtime()->strand(), std::move(handler));
+            return asio::bind_executor(
+                derived().runtime()->strand(),
+                [self = std::move(self)](error_code error, std::size_t size) { (self.get()->*ended)(error, size); });
     }
 
     /// null once closed

@@ -27,7 +27,7 @@ namespace
 constexpr std::int64_t longest_expiry_ms = std::int64_t{1000} * 60 * 60 * 24 * 365;
 
 /** The server's clock in microseconds, from the reply to TIME; unset if it makes no sense. */
-std::optional<std::uint64_t> read_time(resp::Value const& reply)
+std::optional<std::uint64_t> microseconds_of(resp::Value const& reply)
 {
     auto const parts = reply.elements();
     if (parts.size() != 2)
@@ -114,7 +114,7 @@ private:
         }
         auto const& fence = outcomes_[get].reply;
         auto const last = fence.is_null() ? std::optional<std::uint64_t>(0) : read_token(fence);
-        auto const now = read_time(outcomes_[time].reply);
+        auto const now = microseconds_of(outcomes_[time].reply);
         if (!last || !now)
             return nonsense(*node_, fence_key(key_));
         return Granted{0, std::max(*last, *now), request_.ttl, since, nullptr};

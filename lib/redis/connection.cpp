@@ -120,8 +120,8 @@ private:
     bool run_posted_ = false;
     /// within `run`, which looks at all that its handlers ask for before it returns
     bool running_ = false;
-    /// the buffer of the last write, so that a steady load allocates none
-    std::string spare_;
+    /// of the last write, so that a steady load allocates none; with the stream while that writes the rest
+    std::string output_;
     Runtime::TimerId timer_ = 0;
     Instant timer_at_ = Instant::max();
 };
@@ -186,7 +186,7 @@ void StreamConnection::on_written(StreamError const& error, std::size_t written,
 {
     auto const self = shared_from_this();
     writing_ = false;
-    spare_ = std::move(buffer);
+    output_ = std::move(buffer);
     machine_.written(error, sent_before_ + written, runtime_->now());
     // what waited for this write goes with whatever else comes in this turn
     if (!run_posted_)
@@ -289,16 +289,13 @@ void StreamConnection::drop_stream() noexcept
 void StreamConnection::write()
 {
     while (connected_ && !writing_ && machine_.has_output()) {
-        std::string out = std::exchange(spare_, {});
-        out.clear();
-        machine_.take_output(out, runtime_->now());
-        sent_before_ = out.empty() ? 0 : stream_->write_now(out);
-        if (sent_before_ == out.size()) {
-            spare_ = std::move(out);
-        } else {
-            out.erase(0, sent_before_);
+        output_.clear();
+        machine_.take_output(output_, runtime_->now());
+        sent_before_ = output_.empty() ? 0 : stream_->write_now(output_);
+        if (sent_before_ < output_.size()) {
+            output_.erase(0, sent_before_);
             writing_ = true;
-            stream_->write(std::move(out));
+            stream_->write(std::exchange(output_, {}));
         }
     }
 }

@@ -61,13 +61,13 @@ void ConnectionMachine::open(Instant now)
 
 void ConnectionMachine::execute(resp::Command&& command, Instant not_after, OutcomeHandler&& handler)
 {
-    Request request{std::move(command), not_after, std::move(handler)};
     if (phase_ == Phase::closed || phase_ == Phase::failed) {
+        Request request(std::move(command), not_after, std::move(handler));
         not_sent(request, failure_.error, failure_.detail, failure_.fatal);
         return;
     }
     earliest_not_after_ = std::min(earliest_not_after_, not_after);
-    queue_.push(std::move(request));
+    queue_.push(std::move(command), not_after, std::move(handler));
 }
 
 void ConnectionMachine::connected(StreamError const& error, Instant now)

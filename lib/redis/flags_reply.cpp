@@ -11,7 +11,7 @@ std::optional<Flags> read_flags(resp::Value const& reply, std::size_t keys)
     if (!reply.is_string() || text.size() < keys)
         return std::nullopt;
     flags.own = text.substr(0, keys);
-    if (flags.own.find_first_not_of("01") != std::string::npos)
+    if (flags.own.find_first_not_of("01") != std::string_view::npos)
         return std::nullopt;
     text.remove_prefix(keys);
     if (!text.empty() && text != "!")

@@ -5,15 +5,15 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
+#include <string_view>
 
 namespace tenure::redis
 {
 
 /** The answer of the scripts that compare several keys with their owners (see scripts.hpp). */
 struct Flags {
-    /// for each key '1' if it bore its owner, else '0'
-    std::string own;
+    /// for each key '1' if it bore its owner, else '0'; within the reply
+    std::string_view own;
     bool publish_refused = false;
 };
 

@@ -90,10 +90,10 @@ void Releases::send_script(Pending pending, bool by_text)
     auto const& [claim, not_after, wake_ups] = pending.request;
     auto const until = not_after;
     auto const channel = wake_ups && node_->may_publish() ? channel_of(*claim->range) : std::string();
-    std::string_view const name = by_text ? "EVAL" : "EVALSHA";
-    auto const& body = by_text ? script.text : script.sha;
-    auto command = channel.empty() ? resp::Command(name, body, 1, claim->key(), claim->owner)
-                                   : resp::Command(name, body, 1, claim->key(), claim->owner, channel);
+    auto const& begin = by_text ? script.one_key_by_text : script.one_key_by_name;
+    resp::KeyOf const key{*claim->range, claim->index};
+    auto command =
+        channel.empty() ? resp::Command(begin, key, claim->owner) : resp::Command(begin, key, claim->owner, channel);
     node_->route()->execute(
         std::move(command), until,
         [self = shared_from_this(), pending = std::move(pending), by_text](Outcome&& outcome) mutable {
@@ -184,9 +184,10 @@ void Releases::send_natively(Pending pending)
 {
     ++under_way_;
     auto const& claim = *pending.request.claim;
+    resp::KeyOf const key{*claim.range, claim.index};
     auto command = node_->native_delete() == Node::NativeDelete::delifeq
-                       ? resp::Command("DELIFEQ", claim.key(), claim.owner)
-                       : resp::Command("DELEX", claim.key(), "IFEQ", claim.owner);
+                       ? resp::Command("DELIFEQ", key, claim.owner)
+                       : resp::Command("DELEX", key, "IFEQ", claim.owner);
     auto const not_after = pending.request.not_after;
     node_->route()->execute(
         std::move(command), not_after,

@@ -32,6 +32,8 @@ Script::Script(std::string source)
     : text(std::move(source))
     , sha(sha1_hex(text))
 {
+    one_key_by_text.add_all(std::string_view("EVAL"), text, 1);
+    one_key_by_name.add_all(std::string_view("EVALSHA"), sha, 1);
 }
 
 void run_script_once(Way& way, ScriptCall const& call, bool by_text, OutcomeHandler handler)

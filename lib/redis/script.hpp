@@ -21,6 +21,9 @@ struct Script {
 
     std::string text;
     std::string sha;
+    /// what a call for one key begins with: by its text, and by its name
+    resp::EncodedArguments one_key_by_text;
+    resp::EncodedArguments one_key_by_name;
 };
 
 /** One call of a script. Keys and values are kept apart because the keys of a range are encoded once and shared. */

@@ -5,7 +5,6 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/context.hpp>
-#include <boost/asio/post.hpp>
 
 #include <algorithm>
 
@@ -79,11 +78,10 @@ public:
     }
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return executor_; }
     [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }
-    void post(Task task) override { asio::post(strand_, std::move(task)); }
+    void post(Task task) override { strand_.post(std::move(task)); }
     TimerId call_at(Instant when, Task task) override
     {
-        return state_->at(
-            when, [strand = strand_, task = std::move(task)]() mutable { asio::post(strand, std::move(task)); });
+        return state_->at(when, [strand = strand_, task = std::move(task)]() mutable { strand.post(std::move(task)); });
     }
     void cancel(TimerId id) noexcept override { state_->cancel(id); }
     [[nodiscard]] bool logs(LogLevel) const noexcept override { return false; }

@@ -69,11 +69,13 @@ TEST_CASE("an answer to a claim that makes no sense is not believed", "[redis][r
 
 TEST_CASE("flags are read one for each key", "[redis][replies]")
 {
-    auto const flags = read_flags(Value::text("101!"), 3);
+    auto const reply = Value::text("101!");
+    auto const flags = read_flags(reply, 3);
     REQUIRE(flags);
     CHECK(flags->own == "101");
     CHECK(flags->publish_refused);
-    CHECK_FALSE(read_flags(Value::text("10"), 2)->publish_refused);
+    auto const published = Value::text("10");
+    CHECK_FALSE(read_flags(published, 2)->publish_refused);
     for (auto const* const bad : {"1", "1011", "12", "10!!", ""})
         CHECK_FALSE(read_flags(Value::text(bad), 2));
     CHECK_FALSE(read_flags(Value::integer(10), 2));

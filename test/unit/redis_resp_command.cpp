@@ -50,6 +50,23 @@ TEST_CASE("arguments that were encoded once serve many commands")
     CHECK(shared.encoded().starts_with("*1028\r\n"));
 }
 
+TEST_CASE("a command that grows says how many arguments it has, and a run id in it stays in its place")
+{
+    Command command("X");
+    command.add_run_id();
+    std::string arguments = "$1\r\nX\r\n$40\r\n" + std::string(40, 'b') + "\r\n";
+    for (int i = 3; i <= 120; ++i) {
+        command.add(7);
+        arguments += "$1\r\n7\r\n";
+        command.set_run_id(std::string(40, 'b'));
+        REQUIRE(command.encoded() == "*" + std::to_string(i) + "\r\n" + arguments);
+        REQUIRE(command.copy().encoded() == command.encoded());
+        REQUIRE(command.encoded_size() == command.encoded().size());
+    }
+    command.add("last");
+    CHECK(command.names("last"));
+}
+
 TEST_CASE("a command of the subscribe family expects one confirmation for each channel")
 {
     CHECK(Command("SUBSCRIBE", "a", "b", "c").expected_answers() == 3);

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/detail/strand_target.hpp>
+#include <tenure/detail/runs_here.hpp>
 #include <tenure/one_shot.hpp>
 
 #include <boost/asio/any_io_executor.hpp>

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "command.hpp"
 
+#include <array>
 #include <utility>
 
 namespace tenure::redis::resp
@@ -39,10 +40,21 @@ Command::Answer Command::answer_to(std::string_view name) noexcept
     return Answer::reply;
 }
 
+void Command::widen_head()
+{
+    std::array<char, EncodedArguments::most_digits + 3> head;
+    auto const* const end = EncodedArguments::put_size('*', head.data(), arguments_.count());
+    auto const size = static_cast<std::size_t>(end - head.data());
+    arguments_.bytes_.replace(0, head_size_, head.data(), size);
+    if (run_id_at_ != 0)
+        run_id_at_ += size - head_size_;
+    head_size_ = size;
+}
+
 bool Command::names(std::string_view argument) const noexcept
 {
     // our own encoding is walked, so it needs no checks beyond its end
-    std::string_view rest = arguments_.bytes_;
+    auto rest = std::string_view(arguments_.bytes_).substr(head_size_);
     for (bool first = true; !rest.empty(); first = false) {
         std::size_t length = 0;
         std::size_t at = 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/detail/recycling_allocator.hpp>
+#include <tenure/key_range.hpp>
 
 #include <array>
 #include <charconv>
@@ -17,6 +18,12 @@ namespace tenure::redis::resp
 
 template <class T>
 concept IntegerArgument = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>;
+
+/** The key of a range at an index, as an argument: it needs no string of its own. */
+struct KeyOf {
+    KeyRange const& range;
+    std::uint32_t index;
+};
 
 /** Arguments in their wire form. Encode once what many commands share (the keys of a pool), then `Command::add` copies
  *  bytes. */
@@ -35,7 +42,7 @@ public:
     template <class... Arguments>
     EncodedArguments& add_all(Arguments const&... arguments)
     {
-        auto const most = (most_bytes(arguments) + ... + 0);
+        auto const most = most_of(arguments...);
         std::array<char, most_on_stack> small;
         if (most <= small.size()) {
             bytes_.append(small.data(), put_all(small.data(), arguments...));
@@ -70,10 +77,17 @@ private:
     {
         return argument.size() + most_digits + 5;
     }
+    static std::size_t most_bytes(KeyOf const& key) noexcept { return most_bytes(key.range.prefix) + most_digits; }
     template <IntegerArgument T>
     static constexpr std::size_t most_bytes(T) noexcept
     {
         return 2 * most_digits + 5;
+    }
+
+    template <class... Arguments>
+    static std::size_t most_of(Arguments const&... arguments) noexcept
+    {
+        return (most_bytes(arguments) + ... + std::size_t{0});
     }
 
     /** @returns how many bytes it wrote */
@@ -85,11 +99,15 @@ private:
         return static_cast<std::size_t>(end - begin);
     }
 
-    /** @returns the end of what it wrote */
-    static char* put(char* to, std::string_view argument) noexcept
+    /** @returns the end of what it wrote. Inlined, where a word that is known becomes a constant of a few bytes */
+    [[gnu::always_inline]] static char* put(char* to, std::string_view argument) noexcept
     {
-        auto const size = argument.size();
-        *to++ = '$';
+        to = put_size('$', to, argument.size());
+        return put_line_end(to + argument.copy(to, argument.size()));
+    }
+    [[gnu::always_inline]] static char* put_size(char kind, char* to, std::size_t size) noexcept
+    {
+        *to++ = kind;
         if (size < 10) {
             *to++ = static_cast<char>('0' + size);
         } else if (size < 100) {
@@ -98,8 +116,20 @@ private:
         } else {
             to = std::to_chars(to, to + most_digits, size).ptr;
         }
-        to = put_line_end(to);
-        return put_line_end(to + argument.copy(to, size));
+        return put_line_end(to);
+    }
+    static char* put(char* to, KeyOf const& key) noexcept
+    {
+        auto const& [range, index] = key;
+        std::array<char, most_digits> digits;
+        auto const* const end =
+            range.numbered ? std::to_chars(digits.data(), digits.data() + digits.size(), range.first + index).ptr
+                           : digits.data();
+        auto const size = static_cast<std::size_t>(end - digits.data());
+        to = put_size('$', to, range.prefix.size() + size);
+        to += range.prefix.copy(to, range.prefix.size());
+        to += std::string_view(digits.data(), size).copy(to, size);
+        return put_line_end(to);
     }
     template <IntegerArgument T>
     static char* put(char* to, T number) noexcept
@@ -143,7 +173,21 @@ public:
     explicit Command(std::string_view name, Arguments const&... arguments)
         : answer_(answer_to(name))
     {
+        arguments_.bytes_.assign(empty_head);
         arguments_.add_all(name, arguments...);
+        write_head();
+    }
+
+    /** One whose first arguments, the name among them, were encoded before; none of the subscribe family. */
+    template <class... Arguments>
+    explicit Command(EncodedArguments const& first, Arguments const&... arguments)
+        : answer_(Answer::reply)
+    {
+        arguments_.bytes_.reserve(empty_head.size() + first.bytes_.size() + EncodedArguments::most_of(arguments...));
+        arguments_.bytes_.append(empty_head);
+        arguments_.add(first);
+        arguments_.add_all(arguments...);
+        write_head();
     }
 
     Command(Command&&) noexcept = default;
@@ -152,30 +196,21 @@ public:
     Command& operator=(Command const&) = delete;
     ~Command() = default;
 
-    Command& add(std::string_view argument)
-    {
-        arguments_.add(argument);
-        return *this;
-    }
+    Command& add(std::string_view argument) { return add_any(argument); }
 
     template <IntegerArgument T>
     Command& add(T number)
     {
-        arguments_.add(number);
-        return *this;
+        return add_any(number);
     }
 
-    Command& add(EncodedArguments const& more)
-    {
-        arguments_.add(more);
-        return *this;
-    }
+    Command& add(EncodedArguments const& more) { return add_any(more); }
 
     /** Adds an argument that is not known before the command is written: the run id of the server process at the other
      * end of the connection (`set_run_id`). Until then it is all zeros. */
     Command& add_run_id()
     {
-        arguments_.add(std::string_view("0000000000000000000000000000000000000000"));
+        add(std::string_view("0000000000000000000000000000000000000000"));
         run_id_at_ = arguments_.bytes_.size() - 2 - run_id_size;
         return *this;
     }
@@ -185,7 +220,7 @@ public:
     static constexpr std::size_t run_id_size = 40;
 
     /** The same command once more, for a server that it may have to be sent to as well. */
-    [[nodiscard]] Command copy() const { return Command(arguments_, reply_bytes_, run_id_at_, answer_); }
+    [[nodiscard]] Command copy() const { return Command(*this, 0); }
 
     /** Makes room for what will be added. */
     void reserve(std::size_t bytes) { arguments_.reserve(bytes); }
@@ -210,65 +245,56 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return arguments_.count(); }
 
     /** The size of the encoded command. */
-    [[nodiscard]] std::size_t encoded_size() const noexcept
-    {
-        return arguments_.bytes_.size() + 3 + digits_of(arguments_.count());
-    }
+    [[nodiscard]] std::size_t encoded_size() const noexcept { return arguments_.bytes_.size(); }
 
     /** Appends the encoded command to `out`. */
-    void append_to(std::string& out) const
-    {
-        std::array<char, 24> head{};
-        head[0] = '*';
-        char* const digits = std::to_chars(head.data() + 1, head.data() + head.size() - 2, arguments_.count()).ptr;
-        digits[0] = '\r';
-        digits[1] = '\n';
-        out.append(head.data(), static_cast<std::size_t>(digits + 2 - head.data()));
-        out.append(arguments_.bytes());
-    }
+    void append_to(std::string& out) const { out.append(arguments_.bytes()); }
 
     /** The encoded command, for tests and simulated servers. */
-    [[nodiscard]] std::string encoded() const
-    {
-        std::string out;
-        append_to(out);
-        return out;
-    }
+    [[nodiscard]] std::string encoded() const { return std::string(arguments_.bytes()); }
 
     /** True if `argument` is one of the arguments after the name: which channel a confirmation belongs to. */
     [[nodiscard]] bool names(std::string_view argument) const noexcept;
 
-    /** Forgets the bytes of a command that was written; what answers it is still known. */
-    void forget_bytes() noexcept
-    {
-        arguments_.bytes_.clear();
-        arguments_.bytes_.shrink_to_fit();
-    }
-
 private:
-    Command(EncodedArguments arguments, std::size_t reply_bytes, std::size_t run_id_at, Answer answer)
-        : arguments_(std::move(arguments))
-        , reply_bytes_(reply_bytes)
-        , run_id_at_(run_id_at)
-        , answer_(answer)
+    Command(Command const& other, int)
+        : arguments_(other.arguments_)
+        , head_size_(other.head_size_)
+        , reply_bytes_(other.reply_bytes_)
+        , run_id_at_(other.run_id_at_)
+        , answer_(other.answer_)
     {
     }
 
-    static constexpr std::size_t digits_of(std::size_t number) noexcept
+    template <class Argument>
+    Command& add_any(Argument const& argument)
     {
-        std::size_t digits = 1;
-        while (number >= 10) {
-            number /= 10;
-            ++digits;
-        }
-        return digits;
+        arguments_.add(argument);
+        write_head();
+        return *this;
     }
+
+    /** Makes the head say how many arguments there are: `*<count>\r\n`. */
+    void write_head()
+    {
+        auto const count = arguments_.count();
+        if (count < 10 && head_size_ == empty_head.size())
+            arguments_.bytes_[1] = static_cast<char>('0' + count);
+        else
+            widen_head();
+    }
+    void widen_head();
+
     static Answer answer_to(std::string_view name) noexcept;
 
+    static constexpr std::string_view empty_head = "*0\r\n";
+
+    /// with the head of the command in front
     EncodedArguments arguments_;
+    std::size_t head_size_ = empty_head.size();
     /// 0: no more than the connection's limit
     std::size_t reply_bytes_ = 0;
-    /// where the run id is in the arguments; 0: there is none
+    /// where the run id is in the bytes; 0: there is none
     std::size_t run_id_at_ = 0;
     Answer answer_;
 };

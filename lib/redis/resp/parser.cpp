@@ -130,6 +130,9 @@ Parser::Step Parser::read_one(Value& value, std::size_t limit)
     auto const rest = input().substr(position_);
     if (rest.empty() || rest.size() < needed_)
         return Step::incomplete;
+    std::size_t const left = limit > used_ ? limit - used_ : 0;
+    if (read_short(rest, left, value))
+        return Step::value;
     char const kind = rest.front();
     bool const is_text = kind == '+' || kind == '-' || kind == '(';
     if (!is_text && std::strchr(":$*_#,=!%~>|", kind) == nullptr)
@@ -137,7 +140,6 @@ Parser::Step Parser::read_one(Value& value, std::size_t limit)
     if (kind == '\0')
         return fail("a byte that begins no reply");
 
-    std::size_t const left = limit > used_ ? limit - used_ : 0;
     std::string_view line;
     if (!find_line(line, is_text ? left : std::min(left, longest_number)))
         return error_ != nullptr ? Step::malformed : Step::incomplete;
@@ -164,6 +166,26 @@ Parser::Step Parser::read_one(Value& value, std::size_t limit)
         return step;
     }
     }
+}
+
+bool Parser::read_short(std::string_view rest, std::size_t left, Value& value)
+{
+    constexpr std::string_view ok = "+OK\r\n";
+    if (rest.starts_with(ok) && left >= ok.size()) {
+        value.assign(Type::status, "OK");
+        consume(ok.size());
+        return true;
+    }
+    // "$3\r\nabc\r\n"
+    constexpr std::size_t header = 4;
+    if (rest.size() <= header || rest[0] != '$' || rest[1] < '0' || rest[1] > '9' || rest[2] != '\r' || rest[3] != '\n')
+        return false;
+    auto const end = header + static_cast<std::size_t>(rest[1] - '0');
+    if (rest.size() < end + 2 || left < end + 2 || rest[end] != '\r' || rest[end + 1] != '\n')
+        return false;
+    value.assign(Type::text, rest.substr(header, end - header));
+    consume(end + 2);
+    return true;
 }
 
 bool Parser::find_line(std::string_view& line, std::size_t longest)
@@ -199,13 +221,13 @@ Parser::Step Parser::read_line_value(char kind, std::string_view line, Value& va
     case '-':
         if (line.find('\n') != std::string_view::npos)
             return fail("a line feed within a simple string");
-        value = kind == '+' ? Value::status(std::string(line)) : Value::error(std::string(line));
+        value.assign(kind == '+' ? Type::status : Type::error, line);
         return Step::value;
     case '(': {
         auto const digits = !line.empty() && (line.front() == '-' || line.front() == '+') ? line.substr(1) : line;
         if (!is_digits(digits))
             return fail("a big number that is none");
-        value = Value::big_number(std::string(line));
+        value.assign(Type::big_number, line);
         return Step::value;
     }
     case '_':
@@ -292,7 +314,7 @@ Parser::read_bulk(char kind, std::string_view header, std::size_t header_size, V
             return fail("a verbatim string without its format");
         content.remove_prefix(4);
     }
-    value = kind == '!' ? Value::error(std::string(content)) : Value::text(std::string(content));
+    value.assign(kind == '!' ? Type::error : Type::text, content);
     consume(header_size + length + 2);
     return Step::value;
 }

@@ -62,6 +62,8 @@ private:
     /// puts an element into the innermost list; true: that completed the outermost, which is then in `value`
     bool add_element(Value element, Value& value);
     Step read_one(Value& value, std::size_t limit);
+    /// what most requests are answered with, if all of it is there: OK, or a string of less than ten bytes
+    bool read_short(std::string_view rest, std::size_t left, Value& value);
     Step read_line_value(char kind, std::string_view line, Value& value);
     Step read_number(std::string_view line, Value& value);
     Step read_bulk(char kind, std::string_view header, std::size_t header_size, Value& value, std::size_t limit);

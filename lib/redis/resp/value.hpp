@@ -115,6 +115,13 @@ private:
     {
     }
 
+    /** Made where it is: moving a variant costs more than a short string. */
+    void assign(Type type, std::string_view text)
+    {
+        content_.emplace<std::string>(text);
+        type_ = type;
+    }
+
     Content content_;
     Type type_ = Type::null;
 };
