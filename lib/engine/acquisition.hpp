@@ -47,13 +47,13 @@ public:
     void take_turn();
 
     /** The context is going away: drops the handler without calling it. */
-    void abandon();
+    [[gnu::cold]] void abandon();
 
 private:
     friend class Core;
 
     void begin();
-    void cancel();
+    [[gnu::cold]] void cancel();
     void carry_out(AcquireMachine::Step const& step, Instant now);
     void look_at(Instant when);
     /** When the machine wants its next tick; Instant::max(): never. */
@@ -62,17 +62,17 @@ private:
     void ask(Instant now);
     /** `claim` is that of the owner that asked. */
     void answered(std::shared_ptr<Claim> const& claim, ClaimReply const& reply);
-    void answered_too_late(Claim const& claim, ClaimReply const& reply);
+    [[gnu::cold]] void answered_too_late(Claim const& claim, ClaimReply const& reply);
     void granted(Granted const& grant, Instant now);
     /** The grant is given back, and another owner tries again. */
-    void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now);
+    [[gnu::cold]] void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now);
     /** What gives its claims back is under way: the next claim is another owner's. */
-    void spend_owner();
+    [[gnu::cold]] void spend_owner();
     void busy(Busy const& reply, Instant now);
     void finish(error_code error);
     void end();
     void call_handler(error_code error, LeaseRecordPtr record);
-    void give_back(Claim const& claim, Granted const& grant);
+    [[gnu::cold]] void give_back(Claim const& claim, Granted const& grant);
     [[nodiscard]] std::string make_owner();
 
     std::shared_ptr<Contest> contest_;

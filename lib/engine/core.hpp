@@ -47,7 +47,7 @@ public:
     void handle_gone() noexcept;
 
     /** The context is being destroyed: drops everything without calling anybody. */
-    void abandon() noexcept;
+    [[gnu::cold]] void abandon() noexcept;
     [[nodiscard]] bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire); }
 
     // -- on the strand --
@@ -63,9 +63,9 @@ public:
 
     void release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOutcome>> call);
     /** A grant that nobody wants any more. */
-    void give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups);
+    [[gnu::cold]] void give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups);
     /** A claim of an acquisition that is over, with unknown outcome. */
-    void withdraw(KeyRangePtr range, std::string owner, milliseconds ttl, bool wake_ups);
+    [[gnu::cold]] void withdraw(KeyRangePtr range, std::string owner, milliseconds ttl, bool wake_ups);
 
 private:
     friend SharedTimer<Core>;

@@ -24,13 +24,13 @@ class Journal
 public:
     Journal(std::shared_ptr<Runtime> runtime, std::string store);
 
-    void log(LogLevel level, std::string_view line) const;
+    [[gnu::cold]] void log(LogLevel level, std::string_view line) const;
     [[nodiscard]] bool logs(LogLevel level) const noexcept { return runtime_->logs(level); }
 
     /** Trouble with the store, as it told it. */
-    void trouble(error_code error, std::string detail);
+    [[gnu::cold]] void trouble(error_code error, std::string detail);
     /** The same; what tells nothing about the store is not remembered. */
-    void trouble(Failure const& failure);
+    [[gnu::cold]] void trouble(Failure const& failure);
 
     [[nodiscard]] std::string const& store() const noexcept { return store_; }
     [[nodiscard]] Diagnostics diagnostics() const;

@@ -116,7 +116,7 @@ void ConnectionMachine::answer_front(Action& action, resp::Value&& value)
     done.outcome.delivery = Delivery::answered;
     done.outcome.since = request.since;
     done.outcome.login = login_;
-    done.outcome.reply = std::move(value);
+    done.outcome.reply.take(std::move(value));
     queue_.pop_front();
 }
 

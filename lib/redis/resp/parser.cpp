@@ -86,6 +86,12 @@ Parser::Status Parser::next(Value& value, std::size_t limit)
 {
     if (error_ != nullptr)
         return Status::malformed;
+    if (position_ == fed_.size() && kept_.empty()) {
+        // the usual end: one reply for each read
+        fed_ = {};
+        position_ = 0;
+        return Status::incomplete;
+    }
     for (;;) {
         bool const is_whole = depth_ == 0;
         switch (read_one(value, limit)) {
