@@ -117,6 +117,24 @@ TEST_CASE("a missing permission is named, with what to grant", "[redis][backend]
     CHECK(client.keys(range->prefix + "*").empty());
 }
 
+TEST_CASE("a release that may not look at the key is refused, and the key is not taken for lost", "[redis][backend][acl]")
+{
+    require_redis();
+    RedisServer server{{.config = {minimal}}};
+    auto client = server.client();
+    LiveBackend live(worker_of(server));
+    auto const range = named_key("P-lock");
+    static_cast<void>(expect<Granted>(live.claim(range, owner(1))));
+    client.call("ACL", "SETUSER", "worker", "-get");
+    auto const refused = expect<Refused>(live.release(claim_of(range, owner(1), 0)));
+    CHECK(refused.error == errc::permission_denied);
+    CHECK_THAT(refused.detail, ContainsSubstring("+get"));
+    CHECK_THAT(refused.detail, ContainsSubstring("P-lock"));
+    CHECK(client.get("P-lock") == owner(1));
+    client.call("ACL", "SETUSER", "worker", "+get");
+    static_cast<void>(expect<Released>(live.release(claim_of(range, owner(1), 0))));
+}
+
 TEST_CASE("a wrong password is fatal, and nothing runs as somebody else", "[redis][backend][acl]")
 {
     require_redis();
