@@ -137,18 +137,36 @@ void Acquisition::carry_out(AcquireMachine::Step const& step, Instant now)
 
 void Acquisition::look_at(Instant when)
 {
-    // a tick that comes too early does no harm
+    // a timer that rings too early costs less than one that is set anew for every answer
     if (when >= look_at_)
         return;
+    if (has_timer_)
+        set_timer(when);
+    else
+        core_->tick_by(when);
     look_at_ = when;
-    core_->look_by(when);
 }
 
-void Acquisition::tick(Instant now)
+void Acquisition::set_timer(Instant when)
 {
-    look_at_ = Instant::max();
-    if (handler_)
-        carry_out(machine_->tick(now), now);
+    auto& runtime = *core_->runtime();
+    runtime.cancel(std::exchange(timer_, 0));
+    timer_ = runtime.call_at(when, [weak = weak_from_this()] {
+        auto const self = weak.lock();
+        if (!self || !self->handler_)
+            return;
+        self->timer_ = 0;
+        self->look_at_ = Instant::max();
+        auto const now = self->core_->runtime()->now();
+        self->carry_out(self->machine_->tick(now), now);
+    });
+}
+
+void Acquisition::take_timer()
+{
+    if (look_at_ != Instant::max())
+        set_timer(look_at_);
+    has_timer_ = true;
 }
 
 std::string Acquisition::make_owner()
@@ -346,7 +364,7 @@ void Acquisition::end()
 {
     auto const self = shared_from_this();
     machine_->end();
-    look_at_ = Instant::max();
+    core_->runtime()->cancel(std::exchange(timer_, 0));
     if (auto const gate = std::exchange(gate_, nullptr)) {
         gate->leave(*this);
         core_->gates().left(gate);

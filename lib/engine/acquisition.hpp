@@ -56,9 +56,9 @@ private:
     [[gnu::cold]] void cancel();
     void carry_out(AcquireMachine::Step const& step, Instant now);
     void look_at(Instant when);
-    /** When the machine wants its next tick; Instant::max(): never. */
-    [[nodiscard]] Instant due() const noexcept { return look_at_; }
-    void tick(Instant now);
+    void set_timer(Instant when);
+    /** From now on it has a timer of its own. */
+    void take_timer();
     void ask(Instant now);
     /** `claim` is that of the owner that asked. */
     void answered(std::shared_ptr<Claim> const& claim, ClaimReply const& reply);
@@ -98,6 +98,9 @@ private:
     std::shared_ptr<Gate> gate_;
     /// the machine's next tick
     Instant look_at_ = Instant::max();
+    /// unset while it shares the core's
+    bool has_timer_ = false;
+    Runtime::TimerId timer_ = 0;
     /// where the core keeps it
     RecyclingList<std::shared_ptr<Acquisition>>::iterator position_;
 };

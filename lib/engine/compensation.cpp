@@ -8,7 +8,7 @@
 #include <tenure/detail/recycling_allocator.hpp>
 
 #include <algorithm>
-#include <cstddef>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -95,32 +95,40 @@ void Compensation::ask(ItemPtr const& item, Instant now)
                 self->answered(item, reply);
         });
     }
-    retry_at(*item, now + patience * (1 << waited));
+    retry_at(item, now + patience * (1 << waited));
 }
 
-void Compensation::retry_at(Item& item, Instant when)
+void Compensation::retry_at(ItemPtr const& item, Instant when)
 {
-    item.ask_at = std::min(when, item.give_up_at);
-    timer_.look_by(item.ask_at);
+    item->ask_at = std::min(when, item->give_up_at);
+    if (item->has_timer)
+        set_timer(item);
+    else
+        timer_.ring_by(item->ask_at);
 }
 
-Instant Compensation::look(Instant now)
+void Compensation::set_timer(ItemPtr const& item)
 {
-    auto next = Instant::max();
-    std::size_t others = 0;
-    std::vector<ItemPtr> due;
-    for (auto const& item : items_)
-        if (item->ask_at <= now) {
-            due.push_back(item);
-        } else {
-            next = std::min(next, item->ask_at);
-            ++others;
+    runtime_->cancel(std::exchange(item->timer, 0));
+    item->timer = runtime_->call_at(item->ask_at, [weak = weak_from_this(), waiting = std::weak_ptr(item)] {
+        auto const self = weak.lock();
+        if (auto const alive = waiting.lock(); self && alive) {
+            alive->timer = 0;
+            self->ask(alive, self->runtime_->now());
         }
-    for (auto const& item : due)
-        // unless it is over, by what was asked for an earlier one
-        if (!item->finished && item->ask_at <= now)
-            ask(item, now);
-    return next == Instant::max() ? next : std::max(next, now + pause_after(others));
+    });
+}
+
+void Compensation::give_timers()
+{
+    // the last ones are the youngest: those before them have had theirs since an earlier call
+    auto young = items_.end();
+    while (young != items_.begin() && !(*std::prev(young))->has_timer)
+        --young;
+    for (; young != items_.end(); ++young) {
+        set_timer(*young);
+        (*young)->has_timer = true;
+    }
 }
 
 template <class Reply>
@@ -138,7 +146,7 @@ void Compensation::answered(ItemPtr const& item, Reply const& reply)
         item->may_be_done = item->may_be_done || failure->may_take_effect;
         journal_.trouble(*failure);
         auto const backoff = first_retry_pause * (1 << std::min(item->failed++, most_doublings));
-        retry_at(*item, runtime_->now() + backoff);
+        retry_at(item, runtime_->now() + backoff);
     } else if (std::holds_alternative<Released>(reply)) {
         finish(item, ReleaseOutcome::released);
     } else {
@@ -151,6 +159,7 @@ void Compensation::finish(ItemPtr const& item, ReleaseOutcome outcome)
 {
     if (std::exchange(item->finished, true))
         return;
+    runtime_->cancel(std::exchange(item->timer, 0));
     items_.erase(item->position);
     if (outcome == ReleaseOutcome::unconfirmed)
         journal_.log(
@@ -185,7 +194,7 @@ void Compensation::hurry(Instant give_up_at)
     for (auto const& item : all)
         if (!item->finished && give_up_at < item->give_up_at) {
             item->give_up_at = give_up_at;
-            retry_at(*item, std::max(give_up_at, now));
+            retry_at(item, std::max(give_up_at, now));
         }
 }
 
@@ -196,6 +205,7 @@ void Compensation::close()
     auto const all = items_.take_all();
     for (auto const& item : all) {
         item->finished = true;
+        runtime_->cancel(std::exchange(item->timer, 0));
         tell(*item, ReleaseOutcome::unconfirmed);
     }
 }

@@ -77,6 +77,9 @@ private:
         Reason reason = Reason::lease_over;
         /// when it is asked again
         Instant ask_at = Instant::max();
+        /// unset while it shares that of all
+        bool has_timer = false;
+        Runtime::TimerId timer = 0;
         /// requests without an answer
         unsigned asked = 0;
         /// requests that failed
@@ -90,9 +93,10 @@ private:
 
     void begin(ItemPtr const& item, Instant now);
     void ask(ItemPtr const& item, Instant now);
-    void retry_at(Item& item, Instant when);
-    /** Asks again for what is due; returns when the next is. */
-    Instant look(Instant now);
+    void retry_at(ItemPtr const& item, Instant when);
+    void set_timer(ItemPtr const& item);
+    /** To the items that have none. */
+    void give_timers();
     void finish(ItemPtr const& item, ReleaseOutcome outcome);
     void tell(Item const& item, ReleaseOutcome outcome);
     template <class Reply>

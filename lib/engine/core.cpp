@@ -7,11 +7,9 @@
 
 #include <boost/asio/query.hpp>
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
+#include <iterator>
 #include <utility>
-#include <vector>
 
 namespace tenure::engine
 {
@@ -81,23 +79,14 @@ void Core::remove(Acquisition& acquisition)
         close_if_idle();
 }
 
-Instant Core::look(Instant now)
+void Core::give_timers()
 {
-    auto next = Instant::max();
-    std::size_t others = 0;
-    std::vector<std::shared_ptr<Acquisition>> due;
-    for (auto const& acquisition : acquisitions_)
-        if (acquisition->due() <= now) {
-            due.push_back(acquisition);
-        } else {
-            next = std::min(next, acquisition->due());
-            ++others;
-        }
-    for (auto const& acquisition : due)
-        // unless an earlier one has ended it
-        if (acquisition->due() <= now)
-            acquisition->tick(now);
-    return next == Instant::max() ? next : std::max(next, now + pause_after(others));
+    // the last ones are the youngest: those before them have had theirs since an earlier call
+    auto young = acquisitions_.end();
+    while (young != acquisitions_.begin() && !(*std::prev(young))->has_timer_)
+        --young;
+    for (; young != acquisitions_.end(); ++young)
+        (*young)->take_timer();
 }
 
 void Core::release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOutcome>> call)

@@ -58,8 +58,8 @@ public:
 
     void add(std::shared_ptr<Acquisition> acquisition);
     void remove(Acquisition& acquisition);
-    /** One of the acquisitions wants a tick then. */
-    void look_by(Instant when) { timer_.look_by(when); }
+    /** One of the acquisitions that have no timer of their own wants a tick then. */
+    void tick_by(Instant when) { timer_.ring_by(when); }
 
     void release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOutcome>> call);
     /** A grant that nobody wants any more. */
@@ -71,8 +71,8 @@ private:
     friend SharedTimer<Core>;
 
     void close_if_idle();
-    /** Gives the acquisitions that are due their tick; returns when the next one is. */
-    Instant look(Instant now);
+    /** To the acquisitions that have none. */
+    void give_timers();
     /** What became of a key that was to be freed. */
     void given_back(Claim const& claim, Compensation::Reason reason, ReleaseOutcome outcome);
     /** Where the acquisition of a released lease may have left a second key behind. */

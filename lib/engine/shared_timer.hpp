@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <utility>
 
 namespace tenure::engine
@@ -13,10 +12,10 @@ namespace tenure::engine
 
 /** One timer for many things that are nearly always over before anybody has to look at them.
  *
- *  A timer for each of them costs more than most of what the engine does for an answered request. So each tells by when
- * it wants to be looked at, and when the first of these instants has come all are looked at. What is over by then needs
- * no cancelling. A member of its owner, whose `Instant look(Instant now)` looks at what is due and returns when the
- * next is (Instant::max(): never). Everything runs on the strand.
+ *  A timer for each of them costs more than most of what the engine does for an answered request. So each only tells by
+ * when it wants to be looked at; when the first of these instants has come, those that are still there get timers of
+ * their own. What is over by then needs no cancelling. A member of its owner, which has a function `give_timers()` for
+ * that. Everything runs on the strand.
  */
 template <class Owner>
 class SharedTimer
@@ -31,14 +30,14 @@ public:
     SharedTimer& operator=(SharedTimer const&) = delete;
     ~SharedTimer() = default;
 
-    /** All are looked at by `when`; maybe earlier. */
-    void look_by(Instant when)
+    /** All that share it get their timers by `when`; maybe earlier. */
+    void ring_by(Instant when)
     {
         if (when < rings_at_)
-            set(when, runtime_.now());
+            set(when);
     }
 
-    /** Nothing is left to look at. */
+    /** Nothing shares it any more. */
     void stop() noexcept
     {
         runtime_.cancel(std::exchange(timer_, 0));
@@ -48,25 +47,31 @@ public:
 private:
     /// What was waited for may be over long before: a timer that is set for nothing any more keeps the loop running.
     static constexpr std::chrono::milliseconds longest_sleep{250};
+    /// after a ring that failed
+    static constexpr std::chrono::milliseconds pause{10};
 
-    void set(Instant when, Instant now)
+    void set(Instant when)
     {
-        runtime_.cancel(timer_);
-        rings_at_ = std::min<Instant>(when, now + longest_sleep);
-        timer_ = runtime_.call_at(rings_at_, [this, weak = owner_.weak_from_this()] {
+        stop();
+        auto const rings_at = std::min<Instant>(when, runtime_.now() + longest_sleep);
+        timer_ = runtime_.call_at(rings_at, [this, weak = owner_.weak_from_this()] {
             if (auto const owner = weak.lock())
                 ring();
         });
+        rings_at_ = rings_at;
     }
 
     void ring()
     {
         timer_ = 0;
         rings_at_ = Instant::max();
-        auto const now = runtime_.now();
-        auto const next = owner_.look(now);
-        if (next < rings_at_)
-            set(next, now);
+        try {
+            owner_.give_timers();
+        } catch (...) {
+            // out of memory: those that got none still share this one
+            set(runtime_.now() + pause);
+            throw;
+        }
     }
 
     Owner& owner_;
@@ -74,12 +79,5 @@ private:
     Instant rings_at_ = Instant::max();
     Runtime::TimerId timer_ = 0;
 };
-
-/** How long after a look at so many the next one may come at the earliest: they take at most some percent of the time.
- */
-[[nodiscard]] constexpr Clock::duration pause_after(std::size_t looked_at) noexcept
-{
-    return std::chrono::microseconds(looked_at);
-}
 
 } // namespace tenure::engine

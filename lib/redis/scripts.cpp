@@ -132,7 +132,7 @@ if #KEYS == 1 then
   local key = KEYS[1]
   local held = redis.pcall('GET', key)
   if held ~= ARGV[1] then
-    if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then
+    if type(held) == 'table' and string.sub(held.err, 1, 9) ~= 'WRONGTYPE' then
       return held
     end
     return '0'

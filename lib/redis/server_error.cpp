@@ -15,11 +15,12 @@ namespace
 {
 
 // Redis 6 wraps what fails in a script: "ERR Error running script (call to f_1a2b): @user_script:3: WRONGTYPE ...";
-// errors of its own carry the position twice and a leading '-'. Redis 7 appends " script: 1a2b, on @user_script:3."
+// errors of its own carry the position twice and a leading '-', or only once where the script hands them on. Redis 7
+// appends " script: 1a2b, on @user_script:3."
 std::string_view unwrap(std::string_view text)
 {
-    if (text.starts_with("ERR Error running script")) {
-        constexpr std::string_view mark = "@user_script:";
+    constexpr std::string_view mark = "@user_script:";
+    if (text.starts_with("ERR Error running script") || text.starts_with(mark)) {
         if (auto const at = text.rfind(mark); at != std::string_view::npos) {
             text.remove_prefix(at + mark.size());
             text.remove_prefix(std::min(text.find_first_not_of(" 0123456789:"), text.size()));

@@ -117,7 +117,8 @@ TEST_CASE("a missing permission is named, with what to grant", "[redis][backend]
     CHECK(client.keys(range->prefix + "*").empty());
 }
 
-TEST_CASE("a release that may not look at the key is refused, and the key is not taken for lost", "[redis][backend][acl]")
+TEST_CASE(
+    "a release that may not look at the key is refused, and the key is not taken for lost", "[redis][backend][acl]")
 {
     require_redis();
     RedisServer server{{.config = {minimal}}};

@@ -116,6 +116,8 @@ TEST_CASE("error replies are understood, of commands and of scripts of Redis 6 a
         {"NOPERM this user has no permissions to run the 'get' command", errc::permission_denied, true, false},
         {"ERR The user executing the script can't run this command or subcommand script: 71, on @user_script:1.",
          errc::permission_denied, true, false},
+        {"@user_script: 4: The user executing the script can't run this command or subcommand", errc::permission_denied,
+         true, false},
         {"ERR Error running script (call to f_1a): @user_script:1: @user_script: 1: The user executing the script "
          "can't "
          "run this command or subcommand ",
