@@ -65,6 +65,22 @@ TEST_CASE("a command that grows says how many arguments it has, and a run id in 
     }
     command.add("last");
     CHECK(command.names("last"));
+    CHECK(command.names("7"));
+    CHECK_FALSE(command.names("X"));
+}
+
+TEST_CASE("a command may begin with arguments that were encoded before")
+{
+    EncodedArguments first;
+    first.add_all(std::string_view("EVALSHA"), std::string_view("sha"), 1);
+    auto const range = numbered_keys("pool:", 20);
+    CHECK(
+        Command(first, KeyOf{*range, 7}, "owner").encoded() ==
+        Command("EVALSHA", "sha", 1, range->key(7), "owner").encoded());
+    CHECK(Command(first, KeyOf{*named_key("lock"), 0}).encoded() == Command("EVALSHA", "sha", 1, "lock").encoded());
+    Command many(first, "a", "b", "c", "d", "e", "f");
+    many.add("g");
+    CHECK(many.encoded() == Command("EVALSHA", "sha", 1, "a", "b", "c", "d", "e", "f", "g").encoded());
 }
 
 TEST_CASE("a command of the subscribe family expects one confirmation for each channel")

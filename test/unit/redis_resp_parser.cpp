@@ -197,6 +197,24 @@ TEST_CASE("a reply may take as many bytes as its limit, and not one more")
     CHECK(is_malformed(list, list.size() - 1));
 }
 
+TEST_CASE("short replies may take as many bytes as the limit, and not one more, in one piece or byte by byte")
+{
+    std::string_view const reply = GENERATE(
+        "+OK\r\n", "$0\r\n\r\n", "$9\r\n123456789\r\n", "*2\r\n+OK\r\n$1\r\n1\r\n", "*1\r\n+OK\r\n",
+        "|1\r\n+a\r\n+b\r\n$2\r\nab\r\n");
+    CAPTURE(reply);
+    for (std::size_t const piece : {reply.size(), std::size_t{1}}) {
+        auto const fits = parse(reply, piece, reply.size());
+        CHECK(fits.last == Status::incomplete);
+        CHECK(fits.values.size() == 1);
+        CHECK(parse(reply, piece, reply.size() - 1).last == Status::malformed);
+    }
+    auto const twice = std::string(reply) + std::string(reply);
+    auto const both = parse(twice, twice.size(), reply.size());
+    REQUIRE(both.values.size() == 2);
+    CHECK(both.values[0] == both.values[1]);
+}
+
 TEST_CASE("the limit counts for each reply anew")
 {
     auto const many = repeated("$10\r\n0123456789\r\n", 1000);
