@@ -26,7 +26,7 @@ namespace asio = boost::asio;
  *
  *  `execute` calls the function at once if this thread is in the strand, or if nobody is and the executor may run
  * functions here and now; an exception of the function is then the caller's. What is queued when the context of the
- * executor ends is destroyed uncalled.
+ * executor ends, or when the executor throws instead of taking it, is destroyed uncalled.
  *
  *  @par Thread safety  All functions are safe from any thread.
  */
