@@ -34,6 +34,11 @@ HandlerBatch::~HandlerBatch()
             post(runtime_.executor(), std::move(handler));
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: they are destroyed uncalled, as Asio itself would do
     }
+    try {
+        if (afterthought_)
+            runtime_.strand().execute([afterthought = std::move(afterthought_)] { afterthought->come(); });
+    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory, as above
+    }
 }
 
 bool HandlerBatch::take(Task& handler)
@@ -55,6 +60,21 @@ void HandlerBatch::post(asio::any_io_executor const& executor, Task handler)
 bool HandlerBatch::calls_the_only_one() noexcept
 {
     return innermost != nullptr && innermost->phase_ == Phase::calling;
+}
+
+bool HandlerBatch::put_off(std::shared_ptr<Afterthought> afterthought) noexcept
+{
+    if (innermost == nullptr || innermost->phase_ != Phase::collecting || !innermost->first_ ||
+        !innermost->more_.empty() || innermost->afterthought_)
+        return false;
+    innermost->afterthought_ = std::move(afterthought);
+    return true;
+}
+
+void HandlerBatch::forget(Afterthought const& afterthought) noexcept
+{
+    if (innermost != nullptr && innermost->afterthought_.get() == &afterthought)
+        innermost->afterthought_.reset();
 }
 
 bool HandlerBatch::is_run_by(asio::any_io_executor const& executor) noexcept

@@ -3,11 +3,23 @@
 
 #include <tenure/runtime.hpp>
 
+#include <memory>
 #include <utility>
 #include <vector>
 
 namespace tenure
 {
+
+/** What is better done when the handler of a batch has been called, because that handler may do it itself. */
+class Afterthought
+{
+public:
+    /** On the strand. */
+    virtual void come() = 0;
+
+protected:
+    ~Afterthought() = default;
+};
 
 /** Saves a turn of the loop where one request at a time is under way: if this thread's work on the strand makes just
  * one handler of a user ready, that handler runs right after the work. If there are several, all are posted, so that
@@ -32,6 +44,13 @@ public:
 
     /** This thread calls the only handler that was ready: nothing else will be asked for in this turn. */
     [[nodiscard]] static bool calls_the_only_one() noexcept;
+
+    /** On the strand, in a batch with just one handler so far: the afterthought comes when that handler has been
+     * called, or was posted, also where it threw. False, and nothing is kept, where there is no such batch, or it has
+     * an afterthought. */
+    [[nodiscard]] static bool put_off(std::shared_ptr<Afterthought> afterthought) noexcept;
+    /** What the afterthought is for has been done: if this thread's batch keeps it, it does not come. */
+    static void forget(Afterthought const& afterthought) noexcept;
 
     /** Ends the collection, and calls the handler if there is just one. */
     void run();
@@ -59,6 +78,7 @@ private:
     /// the only one, in the usual case
     Task first_;
     std::vector<Task> more_;
+    std::shared_ptr<Afterthought> afterthought_;
 };
 
 } // namespace tenure

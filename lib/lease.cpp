@@ -17,12 +17,11 @@ namespace
 /** Hands a release that has begun to the strand. A fork of the process, or one whose context is gone, releases nothing.
  */
 void hand_over(
-    engine::LeaseRecordPtr record, std::shared_ptr<engine::Handle> handle,
-    std::shared_ptr<engine::Call<ReleaseOutcome>> call)
+    engine::LeaseRecordPtr record, std::shared_ptr<engine::Handle> handle, engine::Compensation::ItemPtr item)
 {
     auto const& strand = handle->core()->runtime()->strand();
-    strand.execute([record = std::move(record), handle = std::move(handle), call = std::move(call)]() mutable {
-        handle->core()->release(record, std::move(call));
+    strand.execute([record = std::move(record), handle = std::move(handle), item = std::move(item)] {
+        handle->core()->release(record, item);
     });
 }
 
@@ -33,7 +32,9 @@ void hand_over(
             handle && handle->core()->same_process() && !handle->core()->abandoned()) {
             auto const core = handle->core();
             core->runtime()->post(
-                [record = std::move(record), handle = std::move(handle)] { handle->core()->release(record, nullptr); });
+                [record = std::move(record), handle = std::move(handle), item = engine::Compensation::make_item()] {
+                    handle->core()->release(record, item);
+                });
         }
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the key lapses by its ttl
     }
@@ -167,14 +168,15 @@ void Lease::start_release(RecordPtr record, ReleaseHandler handler)
             .post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
         return;
     }
-    auto call = engine::Call<ReleaseOutcome>::start(std::move(handler), runtime);
+    using Item = engine::Compensation::Item;
+    auto item = Item::start<Item>(std::move(handler), runtime);
     auto handle = record->begin_release();
     if (!handle) {
         runtime->post(
-            [call = std::move(call)] { call->complete(make_error_code(errc::released), ReleaseOutcome::was_lost); });
+            [item = std::move(item)] { item->complete(make_error_code(errc::released), ReleaseOutcome::was_lost); });
         return;
     }
-    hand_over(std::move(record), std::move(handle), std::move(call));
+    hand_over(std::move(record), std::move(handle), std::move(item));
 }
 
 void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHandler handler)

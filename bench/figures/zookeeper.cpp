@@ -9,6 +9,7 @@
 #include "harness/zookeeper_process.hpp"
 #include "library/workloads.hpp"
 #include "raw/zookeeper.hpp"
+#include "raw/zookeeper_c_client.hpp"
 
 #include <memory>
 #include <stdexcept>
@@ -88,7 +89,8 @@ void measure_zookeeper(Setting const& setting)
         setting.extent.rounds,
         {split("raw transactions", [=] { return raw::zookeeper_transaction_latency(port, pairs); }),
          split("lock", [=] { return library::pair_latency(url, pairs, {true, false}); }),
-         split("raw, no more than create and delete", [=] { return raw::zookeeper_pair_latency(port, pairs); })});
+         split("raw, no more than create and delete", [=] { return raw::zookeeper_pair_latency(port, pairs); }),
+         split("the C client's transactions", [=] { return raw::zookeeper_c_client_latency(port, pairs); })});
     for (auto const& series : one)
         setting.report.medians("ZooKeeper, p50 of a pair", series, "us");
     // in pairs per second, as the other one

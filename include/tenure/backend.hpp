@@ -4,6 +4,7 @@
 #include <tenure/clock.hpp>
 #include <tenure/key_range.hpp>
 #include <tenure/one_shot.hpp>
+#include <tenure/owner.hpp>
 
 #include <boost/system/error_code.hpp>
 
@@ -105,7 +106,7 @@ using WithdrawReply = std::variant<Released, Refused, NotSent, Unknown>;
 
 struct ClaimRequest {
     KeyRangePtr range;
-    std::string owner;
+    Owner owner;
     std::chrono::milliseconds ttl{};
     /// a request still unwritten at this instant is dropped and answered `NotSent`
     Instant not_after{};

@@ -24,8 +24,8 @@ using Task = OneShot<void()>;
  *  A store built by `connect` uses a runtime over the user's executor; a simulation hands in one of its own, with a
  *  virtual clock, and drives the very same code.
  *
- *  @par Thread safety  `now`, `random`, `executor`, `strand` and `post` are safe from any thread; the rest belongs to
- * the strand.
+ *  @par Thread safety  `now`, `executor`, `strand` and `post` are safe from any thread; the rest belongs to the strand,
+ * or to who makes a store while nothing runs there yet.
  */
 class Runtime
 {

@@ -191,7 +191,7 @@ void Acquisition::ask(Instant now)
     }
     ClaimRequest request;
     request.range = contest_->range();
-    request.owner = claim_->owner;
+    request.owner = std::shared_ptr<std::string const>(claim_, &claim_->owner);
     request.ttl = terms_.ttl;
     request.not_after = write_by_;
     request.fencing = terms_.fencing;
@@ -364,7 +364,8 @@ void Acquisition::end()
 {
     auto const self = shared_from_this();
     machine_->end();
-    core_->runtime()->cancel(std::exchange(timer_, 0));
+    if (timer_ != 0)
+        core_->runtime()->cancel(std::exchange(timer_, 0));
     if (auto const gate = std::exchange(gate_, nullptr)) {
         gate->leave(*this);
         core_->gates().left(gate);

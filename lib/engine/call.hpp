@@ -27,10 +27,12 @@ class Call
 public:
     using Handler = detail::UserHandler<void(error_code, Results...)>;
 
-    /** On the thread of the initiating call, which is the only one that may touch the handler's cancellation slot. */
-    [[nodiscard]] static std::shared_ptr<Call> start(Handler handler, std::shared_ptr<Runtime> const& runtime)
+    /** On the thread of the initiating call, which is the only one that may touch the handler's cancellation slot.
+     *  @tparam Kind  what is made: a call, or something that is one */
+    template <class Kind = Call>
+    [[nodiscard]] static std::shared_ptr<Kind> start(Handler handler, std::shared_ptr<Runtime> const& runtime)
     {
-        auto call = make_recycled<Call>(std::move(handler));
+        auto call = make_recycled<Kind>(std::move(handler));
         if (auto slot = call->handler_->slot(); slot.is_connected())
             slot.assign([weak = std::weak_ptr(call), runtime = std::weak_ptr(runtime)](asio::cancellation_type type) {
                 auto const strand = runtime.lock();
@@ -40,6 +42,8 @@ public:
         return call;
     }
 
+    /** Nobody waits. */
+    Call() = default;
     explicit Call(Handler handler)
         : handler_(std::in_place, std::move(handler))
     {

@@ -35,61 +35,65 @@ Compensation::Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Bac
 {
 }
 
-void Compensation::release(ClaimPtr claim, Reason reason, bool wake_ups, Instant now, milliseconds ttl, CallPtr call)
+Compensation::ItemPtr Compensation::make_item()
 {
-    auto item = make_recycled<Item>();
-    item->claim = std::move(claim);
-    item->wake_ups = wake_ups;
-    item->give_up_at = now + ttl;
-    item->reason = reason;
-    item->call = std::move(call);
+    return make_recycled<Item>();
+}
+
+void Compensation::release(
+    ItemPtr const& item, ClaimPtr claim, Reason reason, bool wake_ups, Instant now, milliseconds ttl)
+{
+    item->claim_ = std::move(claim);
+    item->wake_ups_ = wake_ups;
+    item->give_up_at_ = now + ttl;
+    item->reason_ = reason;
     begin(item, now);
 }
 
 void Compensation::withdraw(KeyRangePtr range, std::string owner, bool wake_ups, Instant now, milliseconds ttl)
 {
-    auto item = make_recycled<Item>();
-    item->range = std::move(range);
-    item->owner = std::move(owner);
-    item->wake_ups = wake_ups;
-    item->give_up_at = now + ttl;
+    auto const item = make_item();
+    item->range_ = std::move(range);
+    item->owner_ = std::move(owner);
+    item->wake_ups_ = wake_ups;
+    item->give_up_at_ = now + ttl;
     begin(item, now);
 }
 
 void Compensation::begin(ItemPtr const& item, Instant now)
 {
-    item->position = items_.push_back(item);
-    item->tell_at = now + patience;
+    item->position_ = items_.push_back(item);
+    item->tell_at_ = now + patience;
     ask(item, now);
 }
 
 void Compensation::ask(ItemPtr const& item, Instant now)
 {
-    if (now >= item->give_up_at) {
+    if (now >= item->give_up_at_) {
         finish(item, ReleaseOutcome::unconfirmed);
         return;
     }
-    if (now >= item->tell_at) {
-        item->tell_at = Instant::max();
-        tell(*item, ReleaseOutcome::unconfirmed);
+    if (now >= item->tell_at_) {
+        item->tell_at_ = Instant::max();
+        tell(listener_.lock().get(), *item, ReleaseOutcome::unconfirmed);
     }
-    auto const waited = std::min(item->asked, most_doublings);
-    ++item->asked;
-    if (item->claim) {
+    auto const waited = std::min(item->asked_, most_doublings);
+    ++item->asked_;
+    if (item->claim_) {
         ReleaseRequest request;
-        request.claim = item->claim;
-        request.not_after = item->give_up_at;
-        request.wake_ups = item->wake_ups;
+        request.claim = item->claim_;
+        request.not_after = item->give_up_at_;
+        request.wake_ups = item->wake_ups_;
         backend_->release(std::move(request), [weak = weak_from_this(), item](ReleaseReply const& reply) {
             if (auto self = weak.lock())
                 self->answered(item, reply);
         });
     } else {
         WithdrawRequest request;
-        request.range = item->range;
-        request.owner = item->owner;
-        request.not_after = item->give_up_at;
-        request.wake_ups = item->wake_ups;
+        request.range = item->range_;
+        request.owner = item->owner_;
+        request.not_after = item->give_up_at_;
+        request.wake_ups = item->wake_ups_;
         backend_->withdraw(std::move(request), [weak = weak_from_this(), item](WithdrawReply const& reply) {
             if (auto self = weak.lock())
                 self->answered(item, reply);
@@ -100,20 +104,20 @@ void Compensation::ask(ItemPtr const& item, Instant now)
 
 void Compensation::retry_at(ItemPtr const& item, Instant when)
 {
-    item->ask_at = std::min(when, item->give_up_at);
-    if (item->has_timer)
+    item->ask_at_ = std::min(when, item->give_up_at_);
+    if (item->has_timer_)
         set_timer(item);
     else
-        timer_.ring_by(item->ask_at);
+        timer_.ring_by(item->ask_at_);
 }
 
 void Compensation::set_timer(ItemPtr const& item)
 {
-    runtime_->cancel(std::exchange(item->timer, 0));
-    item->timer = runtime_->call_at(item->ask_at, [weak = weak_from_this(), waiting = std::weak_ptr(item)] {
+    runtime_->cancel(std::exchange(item->timer_, 0));
+    item->timer_ = runtime_->call_at(item->ask_at_, [weak = weak_from_this(), waiting = std::weak_ptr(item)] {
         auto const self = weak.lock();
         if (auto const alive = waiting.lock(); self && alive) {
-            alive->timer = 0;
+            alive->timer_ = 0;
             self->ask(alive, self->runtime_->now());
         }
     });
@@ -123,59 +127,60 @@ void Compensation::give_timers()
 {
     // the last ones are the youngest: those before them have had theirs since an earlier call
     auto young = items_.end();
-    while (young != items_.begin() && !(*std::prev(young))->has_timer)
+    while (young != items_.begin() && !(*std::prev(young))->has_timer_)
         --young;
     for (; young != items_.end(); ++young) {
         set_timer(*young);
-        (*young)->has_timer = true;
+        (*young)->has_timer_ = true;
     }
 }
 
 template <class Reply>
 void Compensation::answered(ItemPtr const& item, Reply const& reply)
 {
-    if (item->finished)
+    if (item->finished_)
         return;
-    if (item->asked > 0)
-        --item->asked;
+    if (item->asked_ > 0)
+        --item->asked_;
     if (auto const failure = failure_of(reply)) {
         if (mutated(Mutant::release_given_up)) {
             finish(item, ReleaseOutcome::unconfirmed);
             return;
         }
-        item->may_be_done = item->may_be_done || failure->may_take_effect;
+        item->may_be_done_ = item->may_be_done_ || failure->may_take_effect;
         journal_.trouble(*failure);
-        auto const backoff = first_retry_pause * (1 << std::min(item->failed++, most_doublings));
+        auto const backoff = first_retry_pause * (1 << std::min(item->failed_++, most_doublings));
         retry_at(item, runtime_->now() + backoff);
     } else if (std::holds_alternative<Released>(reply)) {
         finish(item, ReleaseOutcome::released);
     } else {
         // not ours (any more): an earlier request, whose answer was lost, may have freed it
-        finish(item, item->may_be_done ? ReleaseOutcome::released : ReleaseOutcome::was_lost);
+        finish(item, item->may_be_done_ ? ReleaseOutcome::released : ReleaseOutcome::was_lost);
     }
 }
 
 void Compensation::finish(ItemPtr const& item, ReleaseOutcome outcome)
 {
-    if (std::exchange(item->finished, true))
+    if (std::exchange(item->finished_, true))
         return;
-    runtime_->cancel(std::exchange(item->timer, 0));
-    items_.erase(item->position);
+    if (item->timer_ != 0)
+        runtime_->cancel(std::exchange(item->timer_, 0));
+    items_.erase(item->position_);
     if (outcome == ReleaseOutcome::unconfirmed)
         journal_.log(
-            LogLevel::warning, "giving back " + (item->claim ? item->claim->key() : item->range->describe()) +
+            LogLevel::warning, "giving back " + (item->claim_ ? item->claim_->key() : item->range_->describe()) +
                                    " was never confirmed; it lapses by its ttl");
-    tell(*item, outcome);
-    if (items_.empty() && on_idle_)
-        on_idle_();
+    auto const listener = listener_.lock();
+    tell(listener.get(), *item, outcome);
+    if (items_.empty() && listener)
+        listener->all_given_back();
 }
 
-void Compensation::tell(Item const& item, ReleaseOutcome outcome)
+void Compensation::tell(Listener* listener, Item& item, ReleaseOutcome outcome)
 {
-    if (item.claim && on_outcome_)
-        on_outcome_(*item.claim, item.reason, outcome);
-    if (item.call)
-        item.call->complete({}, outcome);
+    if (item.claim_ && listener != nullptr)
+        listener->given_back(*item.claim_, item.reason_, outcome);
+    item.complete({}, outcome);
 }
 
 void Compensation::reachable()
@@ -183,7 +188,7 @@ void Compensation::reachable()
     auto const now = runtime_->now();
     auto const all = std::vector<ItemPtr>(items_.begin(), items_.end());
     for (auto const& item : all)
-        if (!item->finished && item->asked == 0)
+        if (!item->finished_ && item->asked_ == 0)
             ask(item, now);
 }
 
@@ -192,21 +197,21 @@ void Compensation::hurry(Instant give_up_at)
     auto const now = runtime_->now();
     auto const all = std::vector<ItemPtr>(items_.begin(), items_.end());
     for (auto const& item : all)
-        if (!item->finished && give_up_at < item->give_up_at) {
-            item->give_up_at = give_up_at;
+        if (!item->finished_ && give_up_at < item->give_up_at_) {
+            item->give_up_at_ = give_up_at;
             retry_at(item, std::max(give_up_at, now));
         }
 }
 
 void Compensation::close()
 {
-    on_idle_ = nullptr;
+    auto const listener = std::exchange(listener_, {}).lock();
     timer_.stop();
     auto const all = items_.take_all();
     for (auto const& item : all) {
-        item->finished = true;
-        runtime_->cancel(std::exchange(item->timer, 0));
-        tell(*item, ReleaseOutcome::unconfirmed);
+        item->finished_ = true;
+        runtime_->cancel(std::exchange(item->timer_, 0));
+        tell(listener.get(), *item, ReleaseOutcome::unconfirmed);
     }
 }
 

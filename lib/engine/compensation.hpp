@@ -11,9 +11,9 @@
 #include <tenure/runtime.hpp>
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace tenure::engine
 {
@@ -26,20 +26,34 @@ class Journal;
 class Compensation : public std::enable_shared_from_this<Compensation>
 {
 public:
-    using CallPtr = std::shared_ptr<Call<ReleaseOutcome>>;
     /** Why a key is given back. */
     enum class Reason { lease_over, unwanted_grant };
-    /** Told of each key that was to be freed what became of it; `unconfirmed` also where the answer takes long. */
-    using Listener = std::function<void(Claim const& claim, Reason reason, ReleaseOutcome outcome)>;
+    /** What its owner is told. */
+    class Listener
+    {
+    public:
+        /** What became of a key that was to be freed; `unconfirmed` also where the answer takes long. */
+        virtual void given_back(Claim const& claim, Reason reason, ReleaseOutcome outcome) = 0;
+        /** The last item is done. */
+        virtual void all_given_back() = 0;
+
+    protected:
+        ~Listener() = default;
+    };
 
     Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Journal& journal);
 
+    /** Something to give back, and the call of who waits for the outcome: that ends with `unconfirmed` if the answer
+     * takes long, or never comes. */
+    class Item;
+    using ItemPtr = std::shared_ptr<Item>;
+    /** One that nobody waits for. */
+    [[nodiscard]] static ItemPtr make_item();
+
     /** Frees one key that bears our owner.
-     *  @param ttl  from now on: by then the key has lapsed by itself, and there is nothing more to do
-     *  @param call  of who waits for the outcome; ends with `unconfirmed` if the answer takes long, or never comes.
-     * May be null */
-    void
-    release(ClaimPtr claim, Reason reason, bool wake_ups, Instant now, std::chrono::milliseconds ttl, CallPtr call);
+     *  @param ttl  from now on: by then the key has lapsed by itself, and there is nothing more to do */
+    void release(
+        ItemPtr const& item, ClaimPtr claim, Reason reason, bool wake_ups, Instant now, std::chrono::milliseconds ttl);
 
     /** Frees whichever keys of the range bear the owner. */
     void withdraw(KeyRangePtr range, std::string owner, bool wake_ups, Instant now, std::chrono::milliseconds ttl);
@@ -50,10 +64,7 @@ public:
     /** Nobody uses the store any more: nothing is tried beyond this instant. */
     void hurry(Instant give_up_at);
 
-    void on_outcome(Listener listener) { on_outcome_ = std::move(listener); }
-
-    /** Called when the last item is done. */
-    void on_idle(std::function<void()> handler) { on_idle_ = std::move(handler); }
+    void tell_to(std::weak_ptr<Listener> listener) noexcept { listener_ = std::move(listener); }
 
     void close();
 
@@ -62,35 +73,6 @@ public:
 private:
     friend SharedTimer<Compensation>;
 
-    /** Something to give back. */
-    struct Item {
-        /// the key to free; null for a withdrawal
-        ClaimPtr claim;
-        /// the withdrawal
-        KeyRangePtr range;
-        std::string owner;
-        bool wake_ups = true;
-        Instant give_up_at{};
-        /// by then who waits is told that it takes long
-        Instant tell_at{};
-        CallPtr call;
-        Reason reason = Reason::lease_over;
-        /// when it is asked again
-        Instant ask_at = Instant::max();
-        /// unset while it shares that of all
-        bool has_timer = false;
-        Runtime::TimerId timer = 0;
-        /// requests without an answer
-        unsigned asked = 0;
-        /// requests that failed
-        unsigned failed = 0;
-        /// one of them may have taken effect
-        bool may_be_done = false;
-        bool finished = false;
-        RecyclingList<std::shared_ptr<Item>>::iterator position;
-    };
-    using ItemPtr = std::shared_ptr<Item>;
-
     void begin(ItemPtr const& item, Instant now);
     void ask(ItemPtr const& item, Instant now);
     void retry_at(ItemPtr const& item, Instant when);
@@ -98,7 +80,7 @@ private:
     /** To the items that have none. */
     void give_timers();
     void finish(ItemPtr const& item, ReleaseOutcome outcome);
-    void tell(Item const& item, ReleaseOutcome outcome);
+    static void tell(Listener* listener, Item& item, ReleaseOutcome outcome);
     template <class Reply>
     void answered(ItemPtr const& item, Reply const& reply);
 
@@ -107,8 +89,40 @@ private:
     Journal& journal_;
     RecyclingList<ItemPtr> items_;
     SharedTimer<Compensation> timer_;
-    Listener on_outcome_;
-    std::function<void()> on_idle_;
+    std::weak_ptr<Listener> listener_;
+};
+
+class Compensation::Item : public Call<ReleaseOutcome>
+{
+public:
+    using Call::Call;
+
+private:
+    friend Compensation;
+
+    /// the key to free; null for a withdrawal
+    ClaimPtr claim_;
+    /// the withdrawal
+    KeyRangePtr range_;
+    std::string owner_;
+    bool wake_ups_ = true;
+    Instant give_up_at_{};
+    /// by then who waits is told that it takes long
+    Instant tell_at_{};
+    Reason reason_ = Reason::lease_over;
+    /// when it is asked again
+    Instant ask_at_ = Instant::max();
+    /// unset while it shares that of all
+    bool has_timer_ = false;
+    Runtime::TimerId timer_ = 0;
+    /// requests without an answer
+    unsigned asked_ = 0;
+    /// requests that failed
+    unsigned failed_ = 0;
+    /// one of them may have taken effect
+    bool may_be_done_ = false;
+    bool finished_ = false;
+    RecyclingList<ItemPtr>::iterator position_;
 };
 
 } // namespace tenure::engine

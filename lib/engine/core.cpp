@@ -40,14 +40,7 @@ void Core::start()
 {
     auto const weak = weak_from_this();
     abandon_with(asio::query(runtime_->executor(), asio::execution::context), weak);
-    compensation_->on_idle([weak] {
-        if (auto self = weak.lock())
-            self->close_if_idle();
-    });
-    compensation_->on_outcome([weak](Claim const& claim, Compensation::Reason reason, ReleaseOutcome outcome) {
-        if (auto self = weak.lock())
-            self->given_back(claim, reason, outcome);
-    });
+    compensation_->tell_to(shared_from_this());
     runtime_->strand().execute([self = shared_from_this(), weak] {
         if (!self->closed_)
             self->backend_->on_reachable([weak] {
@@ -89,7 +82,7 @@ void Core::give_timers()
         (*young)->take_timer();
 }
 
-void Core::release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOutcome>> call)
+void Core::release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item)
 {
     if (!mutated(Mutant::renewal_after_release))
         keeper_->remove(*record);
@@ -97,13 +90,12 @@ void Core::release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOut
     if (now > record->valid_until())
         add_one(counters_.held_too_long);
     if (closed_) {
-        if (call)
-            call->complete({}, ReleaseOutcome::unconfirmed);
+        item->complete({}, ReleaseOutcome::unconfirmed);
         return;
     }
     compensation_->release(
-        record->claim_ptr(), Compensation::Reason::lease_over, record->wake_ups(), now, record->machine.longest_ttl(),
-        std::move(call));
+        item, record->claim_ptr(), Compensation::Reason::lease_over, record->wake_ups(), now,
+        record->machine.longest_ttl());
     withdraw_second_key(*record);
 }
 
@@ -131,7 +123,8 @@ void Core::give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups)
     add_one(counters_.given_back);
     if (!closed_)
         compensation_->release(
-            std::move(claim), Compensation::Reason::unwanted_grant, wake_ups, runtime_->now(), ttl, nullptr);
+            Compensation::make_item(), std::move(claim), Compensation::Reason::unwanted_grant, wake_ups,
+            runtime_->now(), ttl);
 }
 
 void Core::withdraw(KeyRangePtr range, std::string owner, milliseconds ttl, bool wake_ups)

@@ -25,7 +25,7 @@ namespace tenure::engine
 
 /** The engine of one store: what acquisitions, leases and releases have in common. Everything runs on the strand unless
  * it says otherwise. */
-class Core : public std::enable_shared_from_this<Core>
+class Core : public std::enable_shared_from_this<Core>, public Compensation::Listener
 {
 public:
     Core(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name);
@@ -61,7 +61,7 @@ public:
     /** One of the acquisitions that have no timer of their own wants a tick then. */
     void tick_by(Instant when) { timer_.ring_by(when); }
 
-    void release(LeaseRecordPtr const& record, std::shared_ptr<Call<ReleaseOutcome>> call);
+    void release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item);
     /** A grant that nobody wants any more. */
     [[gnu::cold]] void give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups);
     /** A claim of an acquisition that is over, with unknown outcome. */
@@ -70,11 +70,11 @@ public:
 private:
     friend SharedTimer<Core>;
 
+    void given_back(Claim const& claim, Compensation::Reason reason, ReleaseOutcome outcome) override;
+    void all_given_back() override { close_if_idle(); }
     void close_if_idle();
     /** To the acquisitions that have none. */
     void give_timers();
-    /** What became of a key that was to be freed. */
-    void given_back(Claim const& claim, Compensation::Reason reason, ReleaseOutcome outcome);
     /** Where the acquisition of a released lease may have left a second key behind. */
     void withdraw_second_key(LeaseRecord const& record);
 

@@ -232,6 +232,8 @@ void Keeper::renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_p
 
 void Keeper::finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that)
 {
+    if (record.renewing.empty())
+        return;
     std::erase_if(record.renewing, [&](auto const& call) {
         auto const& [attempt, waiting] = call;
         if (answered != 0 && (only_that ? attempt != answered : attempt > answered))

@@ -10,25 +10,18 @@
 namespace tenure::engine
 {
 
-std::uint64_t RandomPool::next()
+void RandomPool::refill()
 {
-    std::lock_guard const lock(mutex_);
-    if (next_ == numbers_.size()) {
-        std::span<std::byte> bytes = std::as_writable_bytes(std::span(numbers_));
-        while (!bytes.empty()) {
-            auto const count = ::getrandom(bytes.data(), bytes.size(), 0);
-            if (count < 0 && errno == EINTR)
-                continue;
-            if (count < 0)
-                throw std::system_error(errno, std::generic_category(), "getrandom");
-            bytes = bytes.subspan(static_cast<std::size_t>(count));
-        }
-        next_ = 0;
+    std::span<std::byte> bytes = std::as_writable_bytes(std::span(numbers_));
+    while (!bytes.empty()) {
+        auto const count = ::getrandom(bytes.data(), bytes.size(), 0);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            throw std::system_error(errno, std::generic_category(), "getrandom");
+        bytes = bytes.subspan(static_cast<std::size_t>(count));
     }
-    // a number is wiped as it is given out: it may become part of an owner, which is a secret of its holder
-    auto const number = numbers_[next_];
-    numbers_[next_++] = 0;
-    return number;
+    next_ = 0;
 }
 
 } // namespace tenure::engine

@@ -21,6 +21,7 @@ namespace
 
 class StreamConnection final : public Connection,
                                private StreamEvents,
+                               public Afterthought,
                                public std::enable_shared_from_this<StreamConnection>
 {
 public:
@@ -46,8 +47,10 @@ public:
         machine_.execute(std::move(command), not_after, std::move(handler));
         // the server may begin while we prepare the rest; what is dropped here is told by the run that follows
         bool const is_alone = HandlerBatch::calls_the_only_one() && machine_.oldest_unanswered() == Instant::max();
-        if (ready() && !running_ && (is_alone || machine_.waiting() >= worth_a_write))
+        if (ready() && !running_ && (is_alone || machine_.waiting() >= worth_a_write)) {
             write();
+            read();
+        }
         if (machine_.waiting() > 0 || machine_.has_actions() || !ready())
             run_soon();
     }
@@ -85,6 +88,7 @@ private:
     void on_connected(StreamError const& error) override;
     void on_read(StreamError const& error, std::string_view bytes) override;
     void on_written(StreamError const& error, std::size_t written, std::string buffer) override;
+    void come() override;
 
     void run_soon();
     void run();
@@ -228,9 +232,8 @@ void StreamConnection::run()
 
 void StreamConnection::take_actions()
 {
-    auto const now = runtime_->now();
     Action action;
-    while (machine_.next(action, now))
+    while (machine_.next(action, Present(*runtime_)))
         perform(action);
 }
 
@@ -304,8 +307,18 @@ void StreamConnection::read()
 {
     if (!connected_ || reading_)
         return;
+    // Nothing is asked or watched, so nothing is to come: a read that finds nothing would only keep the user's handler
+    // waiting, and what that asks for leaves before it then. Whoever asks meanwhile, on whatever thread, reads.
+    if (!push_handler_ && machine_.oldest_unanswered() == Instant::max() && HandlerBatch::put_off(shared_from_this()))
+        return;
     reading_ = true;
     stream_->read();
+    HandlerBatch::forget(*this);
+}
+
+void StreamConnection::come()
+{
+    read();
 }
 
 void StreamConnection::arm_timer()

@@ -166,7 +166,7 @@ void ConnectionMachine::end(Refusal why)
 
 // -- results --
 
-bool ConnectionMachine::next(Action& action, Instant now)
+bool ConnectionMachine::next(Action& action, Present now)
 {
     for (;;) {
         if (!actions_.empty()) {

@@ -3,6 +3,7 @@
 
 #include "connection_handshake.hpp"
 #include "connection_queue.hpp"
+#include "present.hpp"
 #include "resp/parser.hpp"
 #include "stream.hpp"
 
@@ -86,8 +87,8 @@ public:
     void give_up();
 
     // -- results --
-    /** Takes the next action; false: none. */
-    [[nodiscard]] bool next(Action& action, Instant now);
+    /** Takes the next action; false: none. Few of them need the time. */
+    [[nodiscard]] bool next(Action& action, Present now);
     /** True if there are actions without further bytes having arrived. */
     [[nodiscard]] bool has_actions() const noexcept { return !actions_.empty(); }
     [[nodiscard]] bool has_output() const noexcept;
@@ -127,10 +128,10 @@ private:
     [[nodiscard]] bool has_stream() const noexcept;
 
     // what arrives on the connection
-    bool take_value(Action& action, resp::Value&& value, Instant now);
+    bool take_value(Action& action, resp::Value&& value, Present now);
     [[gnu::cold]] void take_login_reply(resp::Value const& value, Instant now);
-    bool take_reply(Action& action, resp::Value&& value, Instant now);
-    bool take_confirmation(Action& action, resp::Value&& value, Instant now);
+    bool take_reply(Action& action, resp::Value&& value, Present now);
+    bool take_confirmation(Action& action, resp::Value&& value, Present now);
     void answer_front(Action& action, resp::Value&& value);
     [[gnu::cold]] void protocol_failure(std::string detail, Instant now);
 

@@ -51,7 +51,7 @@ bool begins(Answer kind) noexcept
 
 } // namespace
 
-bool ConnectionMachine::take_value(Action& action, resp::Value&& value, Instant now)
+bool ConnectionMachine::take_value(Action& action, resp::Value&& value, Present now)
 {
     if (value.type() == resp::Type::push) {
         if (phase_ == Phase::ready && confirmation_kind(value))
@@ -94,7 +94,7 @@ void ConnectionMachine::take_login_reply(resp::Value const& value, Instant now)
     }
 }
 
-bool ConnectionMachine::take_reply(Action& action, resp::Value&& value, Instant now)
+bool ConnectionMachine::take_reply(Action& action, resp::Value&& value, Present now)
 {
     if (queue_.written() == 0) {
         protocol_failure("a reply that nobody asked for", now);
@@ -120,7 +120,7 @@ void ConnectionMachine::answer_front(Action& action, resp::Value&& value)
     queue_.pop_front();
 }
 
-bool ConnectionMachine::take_confirmation(Action& action, resp::Value&& value, Instant now)
+bool ConnectionMachine::take_confirmation(Action& action, resp::Value&& value, Present now)
 {
     auto const kind = *confirmation_kind(value);
     auto const& channel = value.elements()[1];

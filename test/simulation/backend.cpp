@@ -46,7 +46,7 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        auto asked = about(Message::Kind::claim, *request.range, request.owner);
+        auto asked = about(Message::Kind::claim, *request.range, request.owner.text());
         asked.message.ttl = to_ns(request.ttl);
         asked.message.fencing = request.fencing;
         asked.message.search_own = request.earliest_attempt.has_value();

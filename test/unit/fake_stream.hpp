@@ -98,6 +98,7 @@ public:
     /** What arrived since the last call. */
     [[nodiscard]] std::string take_received() { return std::exchange(received, {}); }
 
+    [[nodiscard]] bool reading() const noexcept { return reading_; }
     [[nodiscard]] bool writing() const noexcept { return writing_; }
     [[nodiscard]] std::size_t unfinished() const noexcept { return output_.size(); }
 

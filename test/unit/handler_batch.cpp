@@ -4,8 +4,10 @@
 #include "engine/asio_runtime.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <memory>
 #include <stdexcept>
@@ -31,6 +33,21 @@ struct Loop {
         Task task = handler(number);
         return HandlerBatch::take(task);
     }
+};
+
+struct Later final : tenure::Afterthought {
+    explicit Later(Loop& of)
+        : loop(of)
+    {
+    }
+    void come() override
+    {
+        on_strand = loop.runtime->strand().running_in_this_thread();
+        loop.called.push_back(100);
+    }
+
+    Loop& loop;
+    bool on_strand = false;
 };
 
 } // namespace
@@ -104,4 +121,85 @@ TEST_CASE("an exception of the handler is its caller's, and ends the batch")
     }
     CHECK_FALSE(HandlerBatch::calls_the_only_one());
     CHECK_FALSE(loop.take(1));
+}
+
+TEST_CASE("an afterthought comes on the strand when the only handler was called")
+{
+    Loop loop;
+    auto const later = std::make_shared<Later>(loop);
+    boost::asio::post(loop.context, [&] {
+        HandlerBatch batch(*loop.runtime);
+        CHECK_FALSE(HandlerBatch::put_off(later));
+        CHECK(loop.take(1));
+        CHECK(HandlerBatch::put_off(later));
+        CHECK_FALSE(HandlerBatch::put_off(std::make_shared<Later>(loop)));
+        batch.run();
+        CHECK(loop.called == std::vector{1});
+    });
+    loop.context.run();
+    CHECK(loop.called == std::vector{1, 100});
+    CHECK(later->on_strand);
+    CHECK(later.use_count() == 1);
+}
+
+TEST_CASE("an afterthought comes also where the handler throws, and where it was not the only one")
+{
+    Loop loop;
+    auto const later = std::make_shared<Later>(loop);
+    bool const throws = GENERATE(false, true);
+    boost::asio::post(loop.context, [&] {
+        HandlerBatch batch(*loop.runtime);
+        Task first = [&] {
+            if (throws)
+                throw std::runtime_error("a user's");
+            loop.called.push_back(1);
+        };
+        CHECK(HandlerBatch::take(first));
+        CHECK(HandlerBatch::put_off(later));
+        if (!throws)
+            CHECK(loop.take(2));
+        batch.run();
+    });
+    if (throws) {
+        CHECK_THROWS_AS(loop.context.run(), std::runtime_error);
+        CHECK(loop.called == std::vector{100});
+    } else {
+        loop.context.run();
+        CHECK(loop.called == std::vector{100, 1, 2});
+    }
+}
+
+TEST_CASE("an afterthought that is forgotten does not come")
+{
+    Loop loop;
+    auto const later = std::make_shared<Later>(loop);
+    auto const other = std::make_shared<Later>(loop);
+    boost::asio::post(loop.context, [&] {
+        HandlerBatch::forget(*later);
+        HandlerBatch batch(*loop.runtime);
+        Task only = [&] {
+            HandlerBatch::forget(*other);
+            HandlerBatch::forget(*later);
+        };
+        CHECK(HandlerBatch::take(only));
+        CHECK(HandlerBatch::put_off(later));
+        batch.run();
+    });
+    loop.context.run();
+    CHECK(loop.called.empty());
+    CHECK(later.use_count() == 1);
+}
+
+TEST_CASE("an afterthought is not put off where several handlers are ready")
+{
+    Loop loop;
+    boost::asio::post(loop.context, [&] {
+        HandlerBatch batch(*loop.runtime);
+        CHECK(loop.take(1));
+        CHECK(loop.take(2));
+        CHECK_FALSE(HandlerBatch::put_off(std::make_shared<Later>(loop)));
+        batch.run();
+    });
+    loop.context.run();
+    CHECK(loop.called == std::vector{1, 2});
 }

@@ -77,7 +77,7 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        auto const number = access_.asks(about(Kind::claim, *request.range, request.owner, request.ttl));
+        auto const number = access_.asks(about(Kind::claim, *request.range, request.owner.text(), request.ttl));
         backend_->claim(std::move(request), observe(number, std::move(handler)));
     }
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
