@@ -71,10 +71,12 @@ bool HandlerBatch::put_off(std::shared_ptr<Afterthought> afterthought) noexcept
     return true;
 }
 
-void HandlerBatch::forget(Afterthought const& afterthought) noexcept
+bool HandlerBatch::forget(Afterthought const& afterthought) noexcept
 {
-    if (innermost != nullptr && innermost->afterthought_.get() == &afterthought)
-        innermost->afterthought_.reset();
+    if (innermost == nullptr || innermost->afterthought_.get() != &afterthought)
+        return false;
+    innermost->afterthought_.reset();
+    return true;
 }
 
 bool HandlerBatch::is_run_by(asio::any_io_executor const& executor) noexcept

@@ -49,8 +49,8 @@ public:
      * called, or was posted, also where it threw. False, and nothing is kept, where there is no such batch, or it has
      * an afterthought. */
     [[nodiscard]] static bool put_off(std::shared_ptr<Afterthought> afterthought) noexcept;
-    /** What the afterthought is for has been done: if this thread's batch keeps it, it does not come. */
-    static void forget(Afterthought const& afterthought) noexcept;
+    /** What the afterthought is for has been done: if this thread's batch keeps it, it does not come. Tells if so. */
+    static bool forget(Afterthought const& afterthought) noexcept;
 
     /** Ends the collection, and calls the handler if there is just one. */
     void run();

@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "client.hpp"
 
-#include <handler_batch.hpp>
-
 #include <zookeeper/zookeeper.h>
 
 #include <boost/asio/post.hpp>
@@ -35,7 +33,14 @@ void Client::start()
 
 void Client::ask(Question question, AnswerHandler handler)
 {
+    watches_ = watches_ || question.watch;
     handle_.ask(std::move(question), std::move(handler));
+    // what the pump was put off for has left: the answer is waited for at once, whatever the handler does meanwhile
+    if (HandlerBatch::forget(*this)) {
+        wait_for_news();
+        if (!handle_.has_news())
+            return;
+    }
     pump_soon();
 }
 
@@ -84,6 +89,12 @@ void Client::pump()
 {
     if (closed_)
         return;
+    wait_for_news();
+    deliver();
+}
+
+void Client::wait_for_news()
+{
     auto const now = runtime_->now();
     look_at_silence(now);
     auto const interest = handle_.interest();
@@ -95,7 +106,6 @@ void Client::pump()
         wait_for(interest);
         set_timer(now, interest);
     }
-    deliver();
 }
 
 void Client::adopt(ClientHandle::Interest const& interest)
@@ -153,8 +163,16 @@ void Client::ready(std::uint64_t adoption, bool readable, error_code error)
         heard_ = runtime_->now();
     handle_.process(readable, !readable);
     // whoever waits for an answer gets it first, and what they ask for next leaves before the pump runs
-    pump_soon();
-    deliver();
+    try {
+        deliver();
+    } catch (...) {
+        pump_soon();
+        throw;
+    }
+    // where nothing is to come it is worth something that the user's handler does not wait either
+    bool const expects_news = watches_ || handle_.oldest_unanswered() != Instant::max();
+    if (expects_news || !HandlerBatch::put_off(shared_from_this()))
+        pump_soon();
 }
 
 void Client::look_at_silence(Instant now)

@@ -3,6 +3,8 @@
 
 #include "client_handle.hpp"
 
+#include <handler_batch.hpp>
+
 #include <tenure/runtime.hpp>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -38,7 +40,7 @@ public:
  * that is silent, or slow to let in, is left for the next one long before the C client would do so, since a lease may
  * not last that long.
  */
-class Client : public std::enable_shared_from_this<Client>
+class Client : public Afterthought, public std::enable_shared_from_this<Client>
 {
 public:
     struct Limits {
@@ -70,8 +72,11 @@ public:
     [[nodiscard]] Instant connection_begun() const noexcept { return begun_; }
 
 private:
+    void come() override { pump(); }
     void pump_soon();
     void pump();
+    /** From the descriptor or the timer, as the handle says. */
+    void wait_for_news();
     void adopt(ClientHandle::Interest const& interest);
     void wait_for(ClientHandle::Interest const& interest);
     void wait(bool readable);
@@ -100,6 +105,8 @@ private:
     /// what is being told just now
     std::vector<ClientHandle::Happening> happened_;
     bool pump_posted_ = false;
+    /// a watch was asked for, whose news come unasked
+    bool watches_ = false;
     bool closed_ = false;
     /// of the connection that began then
     std::uint64_t begun_identity_ = 0;
