@@ -22,7 +22,6 @@ set(TENURE_PUBLIC_HEADERS
     memory_store.hpp
     one_shot.hpp
     options.hpp
-    owner.hpp
     redis_cluster_config.hpp
     redis_cluster_store.hpp
     redis_config.hpp
@@ -32,6 +31,7 @@ set(TENURE_PUBLIC_HEADERS
     redlock_config.hpp
     redlock_store.hpp
     runtime.hpp
+    shared_text.hpp
     slot.hpp
     slot_pool.hpp
     statistics.hpp

@@ -4,7 +4,7 @@
 #include <tenure/clock.hpp>
 #include <tenure/key_range.hpp>
 #include <tenure/one_shot.hpp>
-#include <tenure/owner.hpp>
+#include <tenure/shared_text.hpp>
 
 #include <boost/system/error_code.hpp>
 
@@ -106,7 +106,7 @@ using WithdrawReply = std::variant<Released, Refused, NotSent, Unknown>;
 
 struct ClaimRequest {
     KeyRangePtr range;
-    Owner owner;
+    SharedText owner;
     std::chrono::milliseconds ttl{};
     /// a request still unwritten at this instant is dropped and answered `NotSent`
     Instant not_after{};

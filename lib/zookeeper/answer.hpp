@@ -3,6 +3,7 @@
 
 #include <tenure/clock.hpp>
 #include <tenure/one_shot.hpp>
+#include <tenure/shared_text.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -36,13 +37,13 @@ struct Question {
         sync
     };
     Kind kind;
-    std::string path;
+    SharedText path;
     std::string data = {};
     /// of `set` and `remove`; -1: any
     std::int32_t version = -1;
     bool watch = false;
     /// of `claim`, where it must be given, and of `set` and `remove`: the generation of the node at `path`
-    std::string generation = {};
+    SharedText generation = {};
     /// of `set` and `remove`: they fail unless the generation still has this version. Unset: it is not looked at
     std::optional<std::int32_t> generation_version = {};
 };

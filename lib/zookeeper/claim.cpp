@@ -3,6 +3,8 @@
 
 #include "node_value.hpp"
 
+#include <tenure/detail/recycling_allocator.hpp>
+
 #include <zookeeper/zookeeper.h>
 
 #include <algorithm>
@@ -101,7 +103,7 @@ private:
     void try_next()
     {
         for (; next_ < request_.range->count; ++next_)
-            if (!taken_[next_] && !ensemble_->ledger().creating(nodes_->path(next_))) {
+            if (!taken_[next_] && !ensemble_->ledger().creating(nodes_->path(next_).text())) {
                 try_key(next_++);
                 return;
             }
@@ -123,8 +125,7 @@ private:
     [[nodiscard]] HoldingPtr add(std::uint32_t index)
     {
         return ensemble_->ledger().add(
-            session_, request_.range, index, nodes_->path(index), ensemble_->generation(*request_.range, index),
-            request_.owner);
+            session_, request_.range, index, nodes_->path(index), nodes_->generation(index), request_.owner);
     }
 
     void create(HoldingPtr holding)
@@ -135,10 +136,10 @@ private:
             ensemble_->runtime().post([self = shared_from_this()] { self->reply(NotSent{}); });
             return;
         }
-        auto const value = encode({request_.owner, session_->timeout()});
         ensemble_->ledger().begin_creating(*holding);
         session_->ask(
-            {Question::Kind::claim, holding->path, value, 0, false, holding->generation},
+            {Question::Kind::claim, holding->path, encode(request_.owner.text(), session_->timeout()), 0, false,
+             holding->generation},
             [self = shared_from_this(), holding](Answer const& answer) {
                 self->ensemble_->ledger().end_creating(*holding);
                 if (answer.code == ZOK)
@@ -200,7 +201,8 @@ private:
             if (answer.node.ephemeral_owner != session_->id()) {
                 // the session expired before the answer was handed on
                 reply(Unknown{
-                    errc::store_unavailable, ensemble_->name() + ": " + holding->path + ": the session expired"});
+                    errc::store_unavailable,
+                    ensemble_->name() + ": " + holding->path.text() + ": the session expired"});
                 return;
             }
             // the other one gave it up for taken, before this one made it
@@ -281,7 +283,7 @@ private:
 
 void claim(EnsemblePtr ensemble, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    std::make_shared<ClaimRun>(std::move(ensemble), std::move(request), std::move(handler))->start();
+    make_recycled<ClaimRun>(std::move(ensemble), std::move(request), std::move(handler))->start();
 }
 
 } // namespace tenure::zookeeper

@@ -171,7 +171,10 @@ ClientHandle::Pending& ClientHandle::place(std::uint64_t id)
     if (spare_.empty())
         return *(pending_[id] = std::make_unique<Pending>(this, id));
     spare_.key() = id;
-    *spare_.mapped() = Pending(this, id);
+    auto& used_again = *spare_.mapped();
+    used_again.id = id;
+    // all else is written before it is read
+    used_again.results = {};
     return *pending_.insert(std::move(spare_)).position->second;
 }
 

@@ -3,6 +3,8 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include <cstdint>
+#include <functional>
 #include <utility>
 
 namespace tenure::zookeeper
@@ -53,11 +55,15 @@ SessionPtr Ensemble::probe(std::chrono::milliseconds timeout)
 
 std::shared_ptr<RangeNodes const> Ensemble::nodes(KeyRangePtr const& range)
 {
-    if (range != last_range_) {
-        last_nodes_ = std::make_shared<RangeNodes const>(config_->chroot, *range);
-        last_range_ = range;
+    // Fibonacci hashing: the upper bits of the product depend on all of the address
+    auto const address = static_cast<std::uint64_t>(std::hash<KeyRangePtr>()(range));
+    static_assert(std::tuple_size_v<decltype(known_nodes_)> == 128);
+    auto& known = known_nodes_[address * 0x9e37'79b9'7f4a'7c15U >> 57U];
+    if (known.range != range) {
+        known.nodes = std::make_shared<RangeNodes const>(config_->chroot, config_->username, *range);
+        known.range = range;
     }
-    return last_nodes_;
+    return known.nodes;
 }
 
 void Ensemble::changed(Session& session, Session::Change change)
@@ -87,7 +93,7 @@ void Ensemble::make(SessionPtr const& session, Question const& node, AnswerHandl
 {
     session->ask(
         node, [self = shared_from_this(), session, node, handler = std::move(handler)](Answer const& answer) mutable {
-            auto ancestors = std::make_shared<std::vector<std::string>>(ancestors_of(node.path));
+            auto ancestors = std::make_shared<std::vector<std::string>>(ancestors_of(node.path.text()));
             if (answer.code != ZNONODE || ancestors->empty())
                 handler(answer);
             else

@@ -8,6 +8,7 @@
 #include <tenure/runtime.hpp>
 #include <tenure/zookeeper_store.hpp>
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -87,9 +88,13 @@ private:
     std::map<std::chrono::milliseconds, SessionPtr> holding_;
     SessionPtr looking_;
     std::vector<std::weak_ptr<Session>> probes_;
-    /// asked for most often one after another
-    KeyRangePtr last_range_;
-    std::shared_ptr<RangeNodes const> last_nodes_;
+    struct KnownNodes {
+        /// kept, so that no other range can have its address
+        KeyRangePtr range;
+        std::shared_ptr<RangeNodes const> nodes;
+    };
+    /// each range has one place, by its address, and shares it with others
+    std::array<KnownNodes, 128> known_nodes_;
     std::function<void()> reachable_;
     Session::ChangeHandler looking_changed_;
     bool closed_ = false;

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "hold.hpp"
 
+#include <tenure/detail/recycling_allocator.hpp>
+
 #include <zookeeper/zookeeper.h>
 
 #include <optional>
@@ -184,7 +186,7 @@ public:
                 removal);
             self->next();
         };
-        std::make_shared<RemoveRun>(ensemble_, std::move(holding), not_after_, std::move(removed))->start();
+        make_recycled<RemoveRun>(ensemble_, std::move(holding), not_after_, std::move(removed))->start();
     }
 
 private:
@@ -245,7 +247,7 @@ void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<R
         post(*ensemble, std::move(handler), ReleaseReply(NotOwner{}));
         return;
     }
-    std::make_shared<RemoveRun>(ensemble, std::move(holding), request.not_after, std::move(handler))->start();
+    make_recycled<RemoveRun>(ensemble, std::move(holding), request.not_after, std::move(handler))->start();
 }
 
 void withdraw(EnsemblePtr const& ensemble, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)

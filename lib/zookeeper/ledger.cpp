@@ -4,6 +4,8 @@
 #include "failure.hpp"
 #include "node_value.hpp"
 
+#include <tenure/detail/recycling_allocator.hpp>
+
 #include <zookeeper/zookeeper.h>
 
 #include <algorithm>
@@ -31,7 +33,7 @@ bool Holding::made(Answer const& read) const
 bool Holding::owned(Answer const& read) const
 {
     return read.node.ephemeral_owner == session_id && (czxid == 0 || read.node.czxid == czxid) &&
-           decode(read.data).owner == owner;
+           decode(read.data).owner == owner.text();
 }
 
 Answer const* Sighting::failure() const
@@ -54,7 +56,7 @@ std::optional<std::int32_t> Sighting::generation_version() const
 }
 
 void look_at(
-    SessionPtr const& session, std::string const& path, std::string const& generation, bool after_write,
+    SessionPtr const& session, SharedText const& path, SharedText const& generation, bool after_write,
     SightingHandler handler)
 {
     auto const seen = std::make_shared<Sighting>();
@@ -71,10 +73,10 @@ void look_at(
 }
 
 HoldingPtr Ledger::add(
-    SessionPtr session, KeyRangePtr range, std::uint32_t index, std::string path, std::string generation,
-    std::string owner)
+    SessionPtr session, KeyRangePtr range, std::uint32_t index, SharedText path, SharedText generation,
+    SharedText owner)
 {
-    auto holding = std::make_shared<Holding>();
+    auto holding = make_recycled<Holding>();
     holding->use = session->use();
     holding->session_id = session->id();
     holding->deadline = runtime_->now() + session->timeout();
@@ -83,8 +85,8 @@ HoldingPtr Ledger::add(
     holding->index = index;
     holding->path = std::move(path);
     holding->generation = std::move(generation);
-    holding->owner = owner;
-    by_owner_.emplace(std::move(owner), holding);
+    by_owner_.emplace(owner.text(), holding);
+    holding->owner = std::move(owner);
     arm(holding->deadline);
     return holding;
 }
@@ -92,14 +94,14 @@ HoldingPtr Ledger::add(
 void Ledger::begin_creating(Holding& holding)
 {
     if (!std::exchange(holding.under_way, true))
-        ++creating_[holding.path];
+        ++creating_[holding.path.text()];
 }
 
 void Ledger::end_creating(Holding& holding)
 {
     if (!std::exchange(holding.under_way, false))
         return;
-    if (auto const found = creating_.find(holding.path); found != creating_.end() && --found->second == 0)
+    if (auto const found = creating_.find(holding.path.text()); found != creating_.end() && --found->second == 0)
         creating_.erase(found);
 }
 
@@ -107,7 +109,7 @@ void Ledger::remove(Holding& holding)
 {
     holding.state = Holding::State::gone;
     holding.use = nullptr;
-    auto const [first, last] = by_owner_.equal_range(holding.owner);
+    auto const [first, last] = by_owner_.equal_range(holding.owner.text());
     for (auto entry = first; entry != last; ++entry)
         if (entry->second.get() == &holding) {
             by_owner_.erase(entry);
@@ -123,7 +125,7 @@ void Ledger::extend(Holding& holding, Instant deadline)
 void Ledger::delete_node(
     HoldingPtr const& holding, Condition const& condition, AnswerHandler handler, std::function<void()> again)
 {
-    auto& of_path = deleting_[holding->path];
+    auto& of_path = deleting_[holding->path.text()];
     if (auto const under_way = of_path.lock()) {
         under_way->push_back(std::move(again));
         return;
@@ -139,7 +141,7 @@ void Ledger::delete_node(
          holding->generation,
          condition.generation_version},
         [self = shared_from_this(), holding, waiting, handler = std::move(handler)](Answer const& removed) mutable {
-            self->deleting_.erase(holding->path);
+            self->deleting_.erase(holding->path.text());
             if (!is_answered(removed.code))
                 holding->removal_unknown = true;
             if (removed.code == ZOK || (removed.code == ZNONODE && !removed.of_generation))

@@ -160,7 +160,7 @@ private:
         }
         value.owner = "evicted/" + request_.evicted_by;
         session_->ask(
-            {Question::Kind::set, path_, encode(value), seen.node.node.version, false, generation_,
+            {Question::Kind::set, path_, encode(value.owner, value.ttl), seen.node.node.version, false, generation_,
              seen.generation_version()},
             [self = shared_from_this(), ttl = value.ttl](Answer const& answer) {
                 if (answer.code == ZOK)

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <system_error>
+#include <utility>
 
 namespace tenure::zookeeper
 {
@@ -73,28 +74,35 @@ std::vector<std::string> ancestors_of(std::string_view path)
     return ancestors;
 }
 
-RangeNodes::RangeNodes(std::string const& chroot, KeyRange const& range)
-    : first_(range.first)
-    , count_(range.count)
-    , numbered_(range.numbered)
+RangeNodes::RangeNodes(std::string chroot, std::string user, KeyRange range)
+    : chroot_(std::move(chroot))
+    , user_(std::move(user))
+    , range_(std::move(range))
 {
-    auto cut = range.prefix.size();
-    while (cut > 0 && is_digit(range.prefix[cut - 1]))
+    auto cut = range_.prefix.size();
+    while (cut > 0 && is_digit(range_.prefix[cut - 1]))
         --cut;
-    parent_ = chroot + "/" + escaped(std::string_view(range.prefix).substr(0, cut));
-    digits_ = range.prefix.substr(cut);
+    parent_ = chroot_ + "/" + escaped(std::string_view(range_.prefix).substr(0, cut));
+    digits_ = range_.prefix.substr(cut);
+    first_path_ = parent_ + "/" + name(0);
+    first_generation_ = generation_path(chroot_, user_, range_.key(0));
+}
+
+SharedText RangeNodes::generation(std::uint32_t index) const
+{
+    return index == 0 ? first_generation_ : SharedText(generation_path(chroot_, user_, range_.key(index)));
 }
 
 std::string RangeNodes::name(std::uint32_t index) const
 {
-    if (numbered_)
-        return digits_ + std::to_string(first_ + index);
+    if (range_.numbered)
+        return digits_ + std::to_string(range_.first + index);
     return digits_.empty() ? std::string(plain_child) : digits_;
 }
 
 std::optional<std::uint32_t> RangeNodes::index_of(std::string_view name) const
 {
-    if (!numbered_)
+    if (!range_.numbered)
         return name == this->name(0) ? std::optional<std::uint32_t>(0) : std::nullopt;
     if (!name.starts_with(digits_))
         return std::nullopt;
@@ -102,10 +110,10 @@ std::optional<std::uint32_t> RangeNodes::index_of(std::string_view name) const
     std::uint32_t value = 0;
     auto const [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     bool const canonical = number == "0" || (!number.empty() && number.front() != '0');
-    if (error != std::errc{} || end != number.data() + number.size() || !canonical || value < first_ ||
-        value - first_ >= count_)
+    if (error != std::errc{} || end != number.data() + number.size() || !canonical || value < range_.first ||
+        value - range_.first >= range_.count)
         return std::nullopt;
-    return value - first_;
+    return value - range_.first;
 }
 
 } // namespace tenure::zookeeper

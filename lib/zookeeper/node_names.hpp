@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/key_range.hpp>
+#include <tenure/shared_text.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -18,11 +19,17 @@ namespace tenure::zookeeper
 class RangeNodes
 {
 public:
-    /** @param chroot  empty, or a path without a trailing '/' */
-    RangeNodes(std::string const& chroot, KeyRange const& range);
+    /** @param chroot  empty, or a path without a trailing '/'
+     *  @param user  empty: without a login */
+    RangeNodes(std::string chroot, std::string user, KeyRange range);
 
     [[nodiscard]] std::string const& parent() const noexcept { return parent_; }
-    [[nodiscard]] std::string path(std::uint32_t index) const { return parent_ + "/" + name(index); }
+    [[nodiscard]] SharedText path(std::uint32_t index) const
+    {
+        return index == 0 ? first_path_ : SharedText(parent_ + "/" + name(index));
+    }
+    /** See `generation_path`. */
+    [[nodiscard]] SharedText generation(std::uint32_t index) const;
 
     /** The key that a child of the parent stands for; unset if it is none of this range. */
     [[nodiscard]] std::optional<std::uint32_t> index_of(std::string_view name) const;
@@ -30,12 +37,15 @@ public:
 private:
     [[nodiscard]] std::string name(std::uint32_t index) const;
 
+    std::string chroot_;
+    std::string user_;
+    KeyRange range_;
     std::string parent_;
     /// what the names of the children begin with: digits, or nothing
     std::string digits_;
-    std::uint32_t first_;
-    std::uint32_t count_;
-    bool numbered_;
+    // of the first key, which most ranges are asked for most often, and many have no other
+    SharedText first_path_;
+    SharedText first_generation_;
 };
 
 /** A part of a key as a name that ZooKeeper takes: all but printable ASCII without '/' and '%' stands as `%XX`. */

@@ -1,8 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "node_value.hpp"
 
+#include <array>
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <system_error>
 
 namespace tenure::zookeeper
@@ -15,11 +17,16 @@ constexpr std::string_view ttl_field = "ttl=";
 
 } // namespace
 
-std::string encode(NodeValue const& value)
+std::string encode(std::string_view owner, std::optional<std::chrono::milliseconds> ttl)
 {
-    auto data = value.owner + "\n";
-    if (value.ttl)
-        data += std::string(ttl_field) + std::to_string(value.ttl->count()) + "\n";
+    std::array<char, std::numeric_limits<std::int64_t>::digits10 + 2> digits;
+    std::string data;
+    data.reserve(owner.size() + ttl_field.size() + digits.size() + 2);
+    data.append(owner).push_back('\n');
+    if (ttl) {
+        auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), ttl->count()).ptr;
+        data.append(ttl_field).append(digits.data(), end).push_back('\n');
+    }
     return data;
 }
 

@@ -16,7 +16,7 @@ struct NodeValue {
     std::optional<std::chrono::milliseconds> ttl;
 };
 
-[[nodiscard]] std::string encode(NodeValue const& value);
+[[nodiscard]] std::string encode(std::string_view owner, std::optional<std::chrono::milliseconds> ttl);
 /** Never fails: of what somebody else wrote the first line is the owner. */
 [[nodiscard]] NodeValue decode(std::string_view data);
 

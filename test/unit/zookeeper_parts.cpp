@@ -112,14 +112,16 @@ TEST_CASE("a key is one node, by whatever range it is asked for", "[zookeeper][n
         {{"zookeeper", 0, 1, false}, 0, "/app/%7Aookeeper/lock"},
         {{"\xc3\xa4", 0, 1, false}, 0, "/app/%C3%A4/lock"},
     }));
-    RangeNodes const nodes("/app", range);
+    RangeNodes const nodes("/app", "", range);
     CHECK(nodes.path(index) == path);
+    CHECK(nodes.generation(index) == generation_path("/app", "", range.key(index)));
+    CHECK(RangeNodes("", "ann", range).generation(index) == generation_path("", "ann", range.key(index)));
     CHECK(nodes.index_of(path.substr(path.rfind('/') + 1)) == index);
 }
 
 TEST_CASE("children that are no keys of the range are told from those that are", "[zookeeper][names]")
 {
-    RangeNodes const nodes("", {"pool1", 2, 3, true});
+    RangeNodes const nodes("", "", {"pool1", 2, 3, true});
     CHECK(nodes.parent() == "/pool");
     for (auto const& name : {"1", "11", "15", "102", "012", "1x", "lock", "", "199999999999999999999"})
         CHECK_FALSE(nodes.index_of(name));
@@ -135,7 +137,7 @@ TEST_CASE("the generation of a key follows from the key alone, and is no key's n
     CHECK(generation_path("/app", "worker", "42") == "/app/%g:worker/547");
     CHECK(generation_path("/app", "a/b", "a/b c%") == "/app/%g:a%2Fb/1967");
     for (auto const& key : {"%g", "%g/", "%g:worker", "%", "%g/3978"})
-        CHECK_FALSE(RangeNodes("", {key, 0, 1, false}).parent().starts_with("/%g"));
+        CHECK_FALSE(RangeNodes("", "", {key, 0, 1, false}).parent().starts_with("/%g"));
 }
 
 TEST_CASE("what must exist before a node can", "[zookeeper][names]")
@@ -146,8 +148,8 @@ TEST_CASE("what must exist before a node can", "[zookeeper][names]")
 
 TEST_CASE("a node holds its owner and the ttl, and anything else is somebody else's owner", "[zookeeper][value]")
 {
-    CHECK(encode({"worker/0123", 10s}) == "worker/0123\nttl=10000\n");
-    auto const own = decode(encode({"worker/0123", 10s}));
+    CHECK(encode("worker/0123", 10s) == "worker/0123\nttl=10000\n");
+    auto const own = decode(encode("worker/0123", 10s));
     CHECK(own.owner == "worker/0123");
     CHECK(own.ttl == 10s);
     for (auto const& text :
