@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "handler_batch.hpp"
 
+#include "engine/fork_guard.hpp"
+
 #include <tenure/detail/runs_here.hpp>
 
 #include <boost/asio/post.hpp>
@@ -35,7 +37,8 @@ HandlerBatch::~HandlerBatch()
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: they are destroyed uncalled, as Asio itself would do
     }
     try {
-        if (afterthought_)
+        // in a fork, what it is about is the parent's
+        if (afterthought_ && fork_generation_ == engine::fork_generation())
             runtime_.strand().execute([afterthought = std::move(afterthought_)] { afterthought->come(); });
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory, as above
     }
@@ -62,11 +65,12 @@ bool HandlerBatch::calls_the_only_one() noexcept
     return innermost != nullptr && innermost->phase_ == Phase::calling;
 }
 
-bool HandlerBatch::put_off(std::shared_ptr<Afterthought> afterthought) noexcept
+bool HandlerBatch::put_off(Runtime const& runtime, std::shared_ptr<Afterthought> afterthought) noexcept
 {
-    if (innermost == nullptr || innermost->phase_ != Phase::collecting || !innermost->first_ ||
-        !innermost->more_.empty() || innermost->afterthought_)
+    if (innermost == nullptr || &innermost->runtime_ != &runtime || innermost->phase_ != Phase::collecting ||
+        !innermost->first_ || !innermost->more_.empty() || innermost->afterthought_)
         return false;
+    innermost->fork_generation_ = engine::fork_generation();
     innermost->afterthought_ = std::move(afterthought);
     return true;
 }

@@ -3,6 +3,7 @@
 
 #include <tenure/runtime.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -45,10 +46,10 @@ public:
     /** This thread calls the only handler that was ready: nothing else will be asked for in this turn. */
     [[nodiscard]] static bool calls_the_only_one() noexcept;
 
-    /** On the strand, in a batch with just one handler so far: the afterthought comes when that handler has been
-     * called, or was posted, also where it threw. False, and nothing is kept, where there is no such batch, or it has
-     * an afterthought. */
-    [[nodiscard]] static bool put_off(std::shared_ptr<Afterthought> afterthought) noexcept;
+    /** On the strand, in a batch of this runtime with just one handler so far: the afterthought comes when that handler
+     * has been called, or was posted, also where it threw; but not in a fork that it made. False, and nothing is kept,
+     * where there is no such batch, or it has an afterthought. */
+    [[nodiscard]] static bool put_off(Runtime const& runtime, std::shared_ptr<Afterthought> afterthought) noexcept;
     /** What the afterthought is for has been done: if this thread's batch keeps it, it does not come. Tells if so. */
     static bool forget(Afterthought const& afterthought) noexcept;
 
@@ -79,6 +80,8 @@ private:
     Task first_;
     std::vector<Task> more_;
     std::shared_ptr<Afterthought> afterthought_;
+    /// of the process that keeps it
+    std::uint64_t fork_generation_ = 0;
 };
 
 } // namespace tenure

@@ -106,6 +106,7 @@ using WithdrawReply = std::variant<Released, Refused, NotSent, Unknown>;
 
 struct ClaimRequest {
     KeyRangePtr range;
+    /// keeps the claim that it is to become alive: a `Granted::handle` that kept it would be a cycle
     SharedText owner;
     std::chrono::milliseconds ttl{};
     /// a request still unwritten at this instant is dropped and answered `NotSent`

@@ -309,10 +309,11 @@ void StreamConnection::read()
         return;
     // Nothing is asked or watched, so nothing is to come: a read that finds nothing would only keep the user's handler
     // waiting, and what that asks for leaves before it then. Whoever asks meanwhile, on whatever thread, reads.
-    if (!push_handler_ && machine_.oldest_unanswered() == Instant::max() && HandlerBatch::put_off(shared_from_this()))
+    bool const expects_news = push_handler_ || !ready() || machine_.oldest_unanswered() != Instant::max();
+    if (!expects_news && HandlerBatch::put_off(*runtime_, shared_from_this()))
         return;
-    reading_ = true;
     stream_->read();
+    reading_ = true;
     HandlerBatch::forget(*this);
 }
 

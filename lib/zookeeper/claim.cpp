@@ -125,7 +125,7 @@ private:
     [[nodiscard]] HoldingPtr add(std::uint32_t index)
     {
         return ensemble_->ledger().add(
-            session_, request_.range, index, nodes_->path(index), nodes_->generation(index), request_.owner);
+            session_, request_.range, index, nodes_->path(index), nodes_->generation(index), request_.owner.text());
     }
 
     void create(HoldingPtr holding)

@@ -170,8 +170,8 @@ void Client::ready(std::uint64_t adoption, bool readable, error_code error)
         throw;
     }
     // where nothing is to come it is worth something that the user's handler does not wait either
-    bool const expects_news = watches_ || handle_.oldest_unanswered() != Instant::max();
-    if (expects_news || !HandlerBatch::put_off(shared_from_this()))
+    bool const expects_news = watches_ || !handle_.connected() || handle_.oldest_unanswered() != Instant::max();
+    if (expects_news || !HandlerBatch::put_off(*runtime_, shared_from_this()))
         pump_soon();
 }
 

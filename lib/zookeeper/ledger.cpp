@@ -33,7 +33,7 @@ bool Holding::made(Answer const& read) const
 bool Holding::owned(Answer const& read) const
 {
     return read.node.ephemeral_owner == session_id && (czxid == 0 || read.node.czxid == czxid) &&
-           decode(read.data).owner == owner.text();
+           decode(read.data).owner == owner;
 }
 
 Answer const* Sighting::failure() const
@@ -74,7 +74,7 @@ void look_at(
 
 HoldingPtr Ledger::add(
     SessionPtr session, KeyRangePtr range, std::uint32_t index, SharedText path, SharedText generation,
-    SharedText owner)
+    std::string owner)
 {
     auto holding = make_recycled<Holding>();
     holding->use = session->use();
@@ -85,8 +85,8 @@ HoldingPtr Ledger::add(
     holding->index = index;
     holding->path = std::move(path);
     holding->generation = std::move(generation);
-    by_owner_.emplace(owner.text(), holding);
-    holding->owner = std::move(owner);
+    holding->owner = owner;
+    by_owner_.emplace(std::move(owner), holding);
     arm(holding->deadline);
     return holding;
 }
@@ -109,7 +109,7 @@ void Ledger::remove(Holding& holding)
 {
     holding.state = Holding::State::gone;
     holding.use = nullptr;
-    auto const [first, last] = by_owner_.equal_range(holding.owner.text());
+    auto const [first, last] = by_owner_.equal_range(holding.owner);
     for (auto entry = first; entry != last; ++entry)
         if (entry->second.get() == &holding) {
             by_owner_.erase(entry);

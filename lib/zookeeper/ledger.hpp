@@ -35,7 +35,8 @@ struct Holding {
     KeyRangePtr range;
     std::uint32_t index = 0;
     SharedText path;
-    SharedText owner;
+    /// text of its own: what it shares would be the claim that has this as its handle
+    std::string owner;
     State state = State::asked;
     /// creation is under way just now
     bool under_way = false;
@@ -93,7 +94,7 @@ public:
 
     [[nodiscard]] HoldingPtr
     add(SessionPtr session, KeyRangePtr range, std::uint32_t index, SharedText path, SharedText generation,
-        SharedText owner);
+        std::string owner);
     /** It is gone. */
     void remove(Holding& holding);
     /** What a node must be for its removal. */

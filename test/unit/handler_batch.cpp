@@ -9,6 +9,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -129,10 +132,10 @@ TEST_CASE("an afterthought comes on the strand when the only handler was called"
     auto const later = std::make_shared<Later>(loop);
     boost::asio::post(loop.context, [&] {
         HandlerBatch batch(*loop.runtime);
-        CHECK_FALSE(HandlerBatch::put_off(later));
+        CHECK_FALSE(HandlerBatch::put_off(*loop.runtime, later));
         CHECK(loop.take(1));
-        CHECK(HandlerBatch::put_off(later));
-        CHECK_FALSE(HandlerBatch::put_off(std::make_shared<Later>(loop)));
+        CHECK(HandlerBatch::put_off(*loop.runtime, later));
+        CHECK_FALSE(HandlerBatch::put_off(*loop.runtime, std::make_shared<Later>(loop)));
         batch.run();
         CHECK(loop.called == std::vector{1});
     });
@@ -155,7 +158,7 @@ TEST_CASE("an afterthought comes also where the handler throws, and where it was
             loop.called.push_back(1);
         };
         CHECK(HandlerBatch::take(first));
-        CHECK(HandlerBatch::put_off(later));
+        CHECK(HandlerBatch::put_off(*loop.runtime, later));
         if (!throws)
             CHECK(loop.take(2));
         batch.run();
@@ -182,7 +185,7 @@ TEST_CASE("an afterthought that is forgotten does not come")
             HandlerBatch::forget(*later);
         };
         CHECK(HandlerBatch::take(only));
-        CHECK(HandlerBatch::put_off(later));
+        CHECK(HandlerBatch::put_off(*loop.runtime, later));
         batch.run();
     });
     loop.context.run();
@@ -197,9 +200,41 @@ TEST_CASE("an afterthought is not put off where several handlers are ready")
         HandlerBatch batch(*loop.runtime);
         CHECK(loop.take(1));
         CHECK(loop.take(2));
-        CHECK_FALSE(HandlerBatch::put_off(std::make_shared<Later>(loop)));
+        CHECK_FALSE(HandlerBatch::put_off(*loop.runtime, std::make_shared<Later>(loop)));
         batch.run();
     });
     loop.context.run();
     CHECK(loop.called == std::vector{1, 2});
+}
+
+TEST_CASE("an afterthought of another runtime is not put off")
+{
+    Loop loop;
+    auto const other = tenure::engine::make_asio_runtime(loop.context.get_executor(), {});
+    HandlerBatch batch(*loop.runtime);
+    CHECK(loop.take(1));
+    CHECK_FALSE(HandlerBatch::put_off(*other, std::make_shared<Later>(loop)));
+}
+
+TEST_CASE("an afterthought does not come in a fork that the handler made")
+{
+    Loop loop;
+    auto const later = std::make_shared<Later>(loop);
+    pid_t child = -1;
+    boost::asio::post(loop.context, [&] {
+        {
+            HandlerBatch batch(*loop.runtime);
+            Task only = [&] { child = ::fork(); };
+            if (HandlerBatch::take(only) && HandlerBatch::put_off(*loop.runtime, later))
+                batch.run();
+        }
+        if (child == 0)
+            ::_exit(loop.called.empty() ? 0 : 1);
+    });
+    loop.context.run();
+    REQUIRE(child > 0);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    CHECK(loop.called == std::vector{100});
 }

@@ -1,0 +1,73 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What a store held in memory goes with it, whichever store it was.
+#include "harness/etcd_server.hpp"
+#include "harness/redis_server.hpp"
+#include "harness/zookeeper_server.hpp"
+
+#include <tenure/tenure.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+using namespace tenure;
+using namespace tenure::test;
+
+namespace
+{
+
+/** One lease; then all is let go of, and the log sink, which everything else of the store keeps alive, must be gone. */
+void hold_and_let_go(std::string const& url)
+{
+    auto kept = std::make_shared<int>();
+    std::weak_ptr<int> const observed = kept;
+    bool released = false;
+    {
+        asio::io_context context;
+        StoreOptions options;
+        options.log = [kept = std::move(kept)](LogLevel, std::string_view) {};
+        auto lease = std::make_unique<Lease>();
+        Lock(
+            connect(context.get_executor(), url, std::move(options)),
+            LockConfig{"nothing-left", std::chrono::seconds{2}, {}})
+            .async_acquire([&](error_code const& error, Lease granted) {
+                CHECK_FALSE(error);
+                *lease = std::move(granted);
+                lease->async_release([&](error_code const&, ReleaseOutcome outcome) {
+                    released = outcome == ReleaseOutcome::released;
+                    lease.reset();
+                });
+            });
+        context.run();
+    }
+    CHECK(released);
+    CHECK(observed.expired());
+}
+
+} // namespace
+
+TEST_CASE("a lease on Redis leaves nothing of its store in memory", "[integration]")
+{
+    require_redis();
+    RedisServer const server;
+    hold_and_let_go(server.url());
+}
+
+TEST_CASE("a lease on etcd leaves nothing of its store in memory", "[etcd]")
+{
+    require_etcd();
+    EtcdServer const server;
+    hold_and_let_go(server.url());
+}
+
+TEST_CASE("a lease on ZooKeeper leaves nothing of its store in memory", "[zookeeper]")
+{
+    require_zookeeper();
+    ZookeeperServer const server;
+    hold_and_let_go(server.url());
+}
