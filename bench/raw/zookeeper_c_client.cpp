@@ -8,7 +8,7 @@
 #include <poll.h>
 
 #include <array>
-#include <cstring>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>

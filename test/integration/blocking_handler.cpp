@@ -15,7 +15,6 @@
 #include <future>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 using namespace tenure;
@@ -62,7 +61,7 @@ TEST_CASE("a handler that blocks one thread of two keeps no lease on Redis from 
 {
     require_redis();
     RedisServer const server;
-    hold_beside_a_handler_that_blocks(server.url(), 600ms);
+    hold_beside_a_handler_that_blocks(server.url(), 1000ms);
 }
 
 TEST_CASE("a handler that blocks one thread of two keeps no lease on ZooKeeper from being renewed", "[zookeeper]")
