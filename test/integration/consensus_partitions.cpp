@@ -127,6 +127,8 @@ struct Seen {
     /// how often leases were held all through it
     int kept = 0;
     Observed leases;
+    /// from its beginning until the others were seen to follow another
+    std::chrono::nanoseconds longest_election{0};
     /// from the end of it until all leases were held again
     std::chrono::nanoseconds longest_recovery{0};
 };
@@ -151,18 +153,21 @@ public:
             100ms));
         load_.take_observed();
         Strike strike{members_, fault, *leader};
+        std::chrono::nanoseconds election{0};
         if (fault == Fault::no_majority) {
             lose_all(strike);
         } else {
-            keep_all(strike, lasting ? std::chrono::nanoseconds{ttl_ + 2s} : 0ns);
-            // it was no idle threat
-            if (fault != Fault::leader_without_clients)
+            // or it was an idle threat; and nobody can keep a lease for longer than the others go without a leader
+            if (fault != Fault::leader_without_clients) {
                 CHECK(eventually([&] { return another_leads(*leader); }, patience, 50ms));
+                election = std::chrono::nanoseconds{boottime_ns() - strike.began()};
+            }
+            keep_all(strike, lasting ? std::chrono::nanoseconds{ttl_ + 2s} : 0ns);
         }
         auto const undone = boottime_ns();
         strike.undo();
         REQUIRE(eventually([&] { return all_well() && members_.leader({}); }, patience + 2 * ttl_, 50ms));
-        note(fault, std::chrono::nanoseconds{boottime_ns() - undone});
+        note(fault, election, std::chrono::nanoseconds{boottime_ns() - undone});
     }
 
     /** At the end. */
@@ -210,9 +215,12 @@ private:
         CHECK(seen.last_grant < strike.began() + last_answers.count());
     }
 
-    void note(Fault fault, std::chrono::nanoseconds recovery)
+    void note(Fault fault, std::chrono::nanoseconds election, std::chrono::nanoseconds recovery)
     {
         auto const leases = load_.take_observed();
+        INFO(
+            "another was seen to lead after " << election / 1ms << " ms, and no lease was granted for "
+                                              << leases.longest_without_grant / 1ms << " ms");
         auto& seen = seen_.at(static_cast<std::size_t>(fault));
         CHECK(leases.lost == 0);
         CHECK(leases.untold == 0);
@@ -226,6 +234,7 @@ private:
         ++seen.times;
         seen.kept += leases.lost + leases.expired + leases.taken == 0 ? 1 : 0;
         seen.leases.add(leases);
+        seen.longest_election = std::max(seen.longest_election, election);
         seen.longest_recovery = std::max(seen.longest_recovery, recovery);
     }
 
