@@ -17,6 +17,8 @@ using std::chrono::milliseconds;
 
 constexpr Clock::duration shortest_backoff = milliseconds{20};
 constexpr Clock::duration longest_backoff = milliseconds{1000};
+/// with a claim that is not answered
+constexpr Clock::duration patience_limit = std::chrono::seconds{30};
 /// without hints nothing but polling tells of a release
 constexpr Clock::duration longest_poll = milliseconds{250};
 /// a key is free a moment after its ttl: servers count in milliseconds
@@ -42,7 +44,7 @@ AcquireMachine::Step AcquireMachine::ask(Instant now)
     phase_ = Phase::asking;
     ask_after_answer_ = false;
     ++asked_;
-    patience_ = asked_ == 1 ? limits_.patience : patience_ * 2;
+    patience_ = asked_ == 1 ? limits_.patience : std::min(patience_ * 2, patience_limit);
     next_ask_ = now + patience_;
     return {true, std::nullopt, std::min(next_ask_, limits_.deadline)};
 }

@@ -6,6 +6,7 @@
 
 #include <boost/system/error_code.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -25,7 +26,7 @@ public:
         Instant deadline = Instant::max();
         /// one attempt, whose answer is final
         bool only_try = false;
-        /// an unanswered claim is asked again after this time, then after twice of it, and so on
+        /// an unanswered claim is asked again after this time, then after twice of it, and so on up to half a minute
         Clock::duration patience{};
         /// waiting is told of releases (else it polls more often)
         bool hints = true;
@@ -60,6 +61,9 @@ public:
     /** A grant was of no use (it came too late, or the store did not confirm it) and was given back. Its owner is
      * spent: answers to other claims of that owner are not for this machine any more. */
     [[nodiscard]] Step given_back(error_code error, bool fatal, Instant now, std::uint64_t random);
+    /** The owner of the claim whose answer is looked at is spent: answers to other claims of it are not for this
+     * machine any more. */
+    void owner_spent() noexcept { asked_ = std::min(asked_, 1U); }
     /** Whether releases will be told of; else it polls more often. */
     void expect_hints(bool expected) noexcept { limits_.hints = expected; }
     /** The acquisition has ended, whatever happens: nothing is asked any more. */

@@ -28,11 +28,6 @@ constexpr Clock::duration time_for_words = milliseconds{10};
 constexpr Clock::duration shortest_patience = milliseconds{100};
 constexpr Clock::duration longest_patience = milliseconds{1000};
 
-Instant deadline_after(Instant now, milliseconds wait)
-{
-    return wait >= std::chrono::floor<milliseconds>(Instant::max() - now) ? Instant::max() : now + wait;
-}
-
 /** Eight digits, the last in the highest byte: all at once, since each owner has 32 of them. */
 constexpr std::uint64_t hex_digits(std::uint32_t number) noexcept
 {
@@ -94,7 +89,7 @@ void Acquisition::begin()
     bool const single = only_try_ || options_.wait == milliseconds{0};
     AcquireMachine::Limits limits;
     limits.only_try = single;
-    limits.deadline = deadline_after(started_, single ? std::min(terms_.ttl, longest_try) : options_.wait);
+    limits.deadline = later(started_, single ? std::min(terms_.ttl, longest_try) : options_.wait);
     if (limits.deadline != Instant::max())
         write_by_ = limits.deadline - std::min(time_for_words, (limits.deadline - started_) / 10);
     limits.patience = std::clamp<Clock::duration>(Clock::duration(terms_.ttl) / 3, shortest_patience, longest_patience);
@@ -222,6 +217,7 @@ void Acquisition::answered(std::shared_ptr<Claim> const& claim, ClaimReply const
         if (unknown_)
             core_->withdraw(contest_->range(), claim_->owner, terms_.ttl, terms_.wake_ups);
         spend_owner();
+        machine_->owner_spent();
     }
     if (auto const* grant = std::get_if<Granted>(&reply)) {
         granted(*grant, now);

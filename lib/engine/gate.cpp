@@ -42,8 +42,21 @@ void Gate::leave(Acquisition& acquisition)
         return;
     }
     head_ = nullptr;
-    if (queue_.empty())
+    // whoever is found below that its wait is over leaves inside of that
+    if (std::exchange(passing_, true))
         return;
+    try {
+        while (head_ == nullptr && !queue_.empty())
+            pass_turn();
+    } catch (...) {
+        passing_ = false;
+        throw;
+    }
+    passing_ = false;
+}
+
+void Gate::pass_turn()
+{
     head_ = queue_.front();
     queue_.pop_front();
     // it tries at once: whatever news the old head had consumed is not lost

@@ -49,12 +49,16 @@ public:
 
 private:
     void on_event(WatchEvent event);
+    /** To the first of the queue. */
+    void pass_turn();
 
     KeyRangePtr range_;
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Backend> backend_;
     Acquisition* head_ = nullptr;
     std::deque<Acquisition*> queue_;
+    /// the next head is being found, one after another
+    bool passing_ = false;
     std::unique_ptr<Watch> watch_;
     /// the store will send no hints
     bool polling_ = false;

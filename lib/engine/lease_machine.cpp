@@ -29,7 +29,7 @@ LeaseMachine::LeaseMachine(LeaseTerms const& terms, Instant since, milliseconds 
     , usable_ttl_(granted_ttl)
 {
     if (terms.max_hold > milliseconds{0})
-        hold_until_ = now + terms.max_hold;
+        hold_until_ = later(now, terms.max_hold);
     if (terms.renewal == Renewal::automatic)
         next_renewal_ = since + std::min<Clock::duration>(terms.renew_every, Clock::duration(granted_ttl) / 3);
 }
@@ -162,7 +162,9 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
     at_risk_ = false;
     if (terms_.renewal == Renewal::automatic)
         next_renewal_ = since + interval(usable, random);
-    return look_again();
+    auto step = look_again();
+    step.renewed = true;
+    return step;
 }
 
 LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Instant now, std::uint64_t random)

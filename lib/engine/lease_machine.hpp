@@ -32,6 +32,8 @@ public:
         LossReason fire = LossReason::none;
         /// look again at this instant at the latest
         Instant look_at = Instant::max();
+        /// the answer counts, and `last_margin` is of it
+        bool renewed = false;
     };
 
     LeaseMachine(LeaseTerms const& terms, Instant since, milliseconds granted_ttl, Instant now) noexcept;

@@ -51,6 +51,11 @@ Instant valid_until(Instant since, milliseconds ttl) noexcept
     return since + granted - granted / drift_divisor - margin;
 }
 
+Instant later(Instant now, milliseconds time) noexcept
+{
+    return time >= std::chrono::floor<milliseconds>(Instant::max() - now) ? Instant::max() : now + time;
+}
+
 LeaseTerms
 make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, Backend::TtlLimits const& limits)
 {

@@ -38,4 +38,7 @@ make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& optio
  *  A hundredth of the ttl covers clocks that run at different speed, and 10 ms the granularity of clocks and timers. */
 [[nodiscard]] Instant valid_until(Instant since, milliseconds ttl) noexcept;
 
+/** So long after `now`; the greatest instant, which never comes, where that lies beyond it. */
+[[nodiscard]] Instant later(Instant now, milliseconds time) noexcept;
+
 } // namespace tenure::engine

@@ -152,6 +152,35 @@ TEST_CASE("an unanswered claim is asked again, each time with twice the patience
     CHECK(machine.asking());
 }
 
+TEST_CASE("the patience with unanswered claims grows to half a minute")
+{
+    AcquireMachine machine(limits_of(24h));
+    auto now = start;
+    auto step = machine.ask_now(now);
+    for (int asked = 1; asked < 100; ++asked) {
+        CHECK(step.look_at - now <= 30s);
+        now = step.look_at;
+        step = machine.tick(now);
+        REQUIRE(step.ask);
+    }
+    CHECK(step.look_at == now + 30s);
+}
+
+TEST_CASE("when an owner is spent, one answer is all there is to wait for")
+{
+    AcquireMachine machine(limits_of(30s));
+    static_cast<void>(machine.ask_now(start));
+    REQUIRE(machine.tick(start + 500ms).ask);
+    machine.owner_spent();
+    auto const step = machine.failed(make_error_code(errc::store_unavailable), false, start + 510ms, 7);
+    CHECK_FALSE(machine.asking());
+    // the backoff, and not the patience with the claim before
+    CHECK(step.look_at <= start + 550ms);
+    auto const next = machine.tick(step.look_at);
+    CHECK(next.ask);
+    CHECK(next.look_at == step.look_at + 500ms);
+}
+
 TEST_CASE("after a grant that came too late, claims of its owner are not waited for")
 {
     AcquireMachine machine(limits_of(30s));

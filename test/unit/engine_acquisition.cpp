@@ -336,6 +336,26 @@ TEST_CASE("where an owner may claim only once, each attempt is another owner's, 
     CHECK(attempt.holding.owner() == third.owner);
 }
 
+TEST_CASE("where an owner may claim only once, the first answer ends all that it has asked for")
+{
+    ScriptedStore test;
+    test.backend->owners_are_spent = true;
+    Lock const lock(*test.store, {.key = "jobs:nightly", .ttl = 3s});
+    Attempt<Lease> attempt;
+    attempt.start(lock, {.wait = 1h});
+    // not answered in time: asked again beside it
+    test.runtime->run_for(1100ms);
+    REQUIRE(test.backend->claims.size() == 2);
+    test.backend->answer(test.backend->claims, unknown());
+    test.backend->answer(test.backend->claims, unknown());
+    test.runtime->run_for(100ms);
+    REQUIRE(test.backend->claims.size() == 1);
+    test.backend->answer(test.backend->claims, test.grant(3s));
+    test.runtime->run_ready();
+    CHECK(attempt.error == error_code());
+    CHECK(attempt.holding.valid());
+}
+
 TEST_CASE("while a pool is busy one acquisition contends and the others queue, first come first served")
 {
     ScriptedStore test;
@@ -424,6 +444,29 @@ TEST_CASE("news that comes when the waits of all in the queue are over ends them
     test.backend->answer(test.backend->claims, test.grant(3s));
     test.runtime->run_ready();
     CHECK(patient.error == error_code());
+}
+
+TEST_CASE("a great many waits that are over at once end one after another, not one inside the other")
+{
+    ScriptedStore test;
+    SlotPool const pool(*test.store, {.size = 1, .ttl = 3s});
+    Attempt<Slot> first;
+    first.start(pool, {.wait = 1s});
+    test.runtime->run_ready();
+    test.backend->answer(test.backend->claims, Busy{});
+    test.runtime->run_ready();
+    constexpr std::size_t many = 50'000;
+    std::size_t timed_out = 0;
+    for (std::size_t i = 0; i < many; ++i)
+        pool.async_acquire({.wait = 1s}, [&](error_code error, Slot const&) {
+            timed_out += error == make_error_code(errc::timed_out) ? 1U : 0U;
+        });
+    test.runtime->run_ready();
+    test.runtime->skip(2s);
+    test.backend->watch_handler(WatchEvent::hint);
+    test.runtime->run_ready();
+    CHECK(timed_out == many);
+    CHECK(test.store->statistics().waiting == 0);
 }
 
 TEST_CASE("a try asks the store past a closed gate, and completes empty without an error if nothing is free")

@@ -245,6 +245,26 @@ TEST_CASE("max_hold ends a lease however well the store answers")
     CHECK(now == start + 5s);
 }
 
+TEST_CASE("max_hold may be as long as its type allows")
+{
+    LeaseOptions options;
+    options.max_hold = milliseconds::max();
+    auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
+    CHECK(machine.fires_at() == machine.valid_until() - 300ms);
+    CHECK(machine.fires_because() == LossReason::expired);
+    CHECK(machine.tick(start, no_slack, 0).fire == LossReason::none);
+}
+
+TEST_CASE("an answer counts unless another ttl was asked for since")
+{
+    auto machine = held(terms_of(3s));
+    auto const before = machine.tick(start + 1s, no_slack, 0);
+    auto const after = machine.renew_now(5s, start + 1100ms);
+    REQUIRE(before.renew != 0);
+    CHECK_FALSE(machine.renewed(before.renew, 3s, start + 1s, start + 1200ms, 0).renewed);
+    CHECK(machine.renewed(after.renew, 5s, start + 1100ms, start + 1200ms, 0).renewed);
+}
+
 TEST_CASE("a manual lease renews only when it is told to")
 {
     LeaseOptions options;
