@@ -2,6 +2,7 @@
 #include <tenure/cancellation_token.hpp>
 
 #include "engine/token_state.hpp"
+#include "no_executor.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -56,12 +57,15 @@ std::stop_token CancellationToken::stop_token() const
 
 CancellationToken::executor_type CancellationToken::get_executor() const noexcept
 {
-    return state_ ? state_->executor() : executor_type();
+    return state_ ? state_->executor() : no_executor();
 }
 
 void CancellationToken::start_wait(std::shared_ptr<engine::TokenState> const& state, WaitHandler handler)
 {
-    engine::TokenState::wait(state, std::move(handler));
+    if (state)
+        engine::TokenState::wait(state, std::move(handler));
+    else
+        engine::PendingHandler<void(error_code)>(std::move(handler)).post(make_error_code(errc::released));
 }
 
 } // namespace tenure

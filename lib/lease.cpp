@@ -3,6 +3,7 @@
 
 #include "engine/core.hpp"
 #include "engine/lease_record.hpp"
+#include "no_executor.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -156,12 +157,16 @@ Lease::executor_type Lease::get_executor() const noexcept
 
 asio::any_io_executor const& Lease::executor_of(RecordPtr const& record) noexcept
 {
-    static executor_type const none;
-    return record ? record->runtime().executor() : none;
+    return record ? record->runtime().executor() : no_executor();
 }
 
 void Lease::start_release(RecordPtr record, ReleaseHandler handler)
 {
+    if (!record) {
+        engine::PendingHandler<void(error_code, ReleaseOutcome)>(std::move(handler))
+            .post(make_error_code(errc::released), ReleaseOutcome::was_lost);
+        return;
+    }
     auto const& runtime = record->shared_runtime();
     if (record->forked()) {
         engine::PendingHandler<void(error_code, ReleaseOutcome)>(std::move(handler))
@@ -181,10 +186,12 @@ void Lease::start_release(RecordPtr record, ReleaseHandler handler)
 
 void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHandler handler)
 {
-    auto const& runtime = record->shared_runtime();
     auto const refuse = [&](error_code error) {
         engine::PendingHandler<void(error_code)>(std::move(handler)).post(error);
     };
+    if (!record)
+        return refuse(make_error_code(errc::released));
+    auto const& runtime = record->shared_runtime();
     if (record->forked())
         return refuse(make_error_code(errc::forked));
     auto handle = record->handle();
@@ -202,7 +209,10 @@ void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHan
 
 void Lease::start_wait_at_risk(RecordPtr record, WaitHandler handler)
 {
-    engine::LeaseRecord::wait_at_risk(record, std::move(handler));
+    if (record)
+        engine::LeaseRecord::wait_at_risk(record, std::move(handler));
+    else
+        engine::PendingHandler<void(error_code)>(std::move(handler)).post(make_error_code(errc::released));
 }
 
 } // namespace tenure

@@ -78,8 +78,8 @@ public:
     /** Waits until the token fires.
      *
      *  @par Completion signature  void(error_code)
-     *  @par Errors  none: it fired; errc::released: the lease was released and will never fire;
-     * asio::error::operation_aborted: cancelled by the caller
+     *  @par Errors  none: it fired; errc::released: the lease was released, or there is none, and it will never fire;
+     * errc::forked: this process is a fork; asio::error::operation_aborted: cancelled by the caller
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>

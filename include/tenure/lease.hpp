@@ -55,7 +55,7 @@ class [[nodiscard]] Lease
 public:
     using executor_type = asio::any_io_executor;
 
-    /** No lease: `valid()` is false. */
+    /** No lease: `valid()` is false, and operations end with errc::released at once. */
     Lease() noexcept;
     explicit Lease(std::shared_ptr<engine::LeaseRecord> record) noexcept;
     Lease(Lease&& other) noexcept;
@@ -105,8 +105,8 @@ public:
      *  The lease is over as soon as the operation has been initiated, whatever the outcome.
      *
      *  @par Completion signature  void(error_code, ReleaseOutcome)
-     *  @par Errors  asio::error::operation_aborted: cancelled by the caller; the release goes on in the background;
-     *               errc::forked
+     *  @par Errors  errc::released: it was released before; asio::error::operation_aborted: cancelled by the caller,
+     * the release goes on in the background; errc::forked
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
     template <class CompletionToken = asio::deferred_t>
@@ -122,7 +122,8 @@ public:
      *  A shorter ttl lowers `valid_until` before the request is written.
      *
      *  @par Completion signature  void(error_code)
-     *  @par Errors  errc::lease_lost: it is not held any more, the token has fired; errc::store_unavailable,
+     *  @par Errors  errc::lease_lost: it is not held any more, the token has fired; errc::released;
+     * errc::forked; errc::store_unavailable,
      * errc::store_refused, errc::permission_denied: no success in time, validity remains as it was;
      * asio::error::operation_aborted: cancelled by the caller, the renewal may still take effect
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
@@ -142,7 +143,7 @@ public:
     /** Waits until the lease is at risk or lost.
      *
      *  @par Completion signature  void(error_code)
-     *  @par Errors  none: at risk now; errc::lease_lost: the token has fired; errc::released;
+     *  @par Errors  none: at risk now; errc::lease_lost: the token has fired; errc::released; errc::forked;
      * asio::error::operation_aborted: cancelled by the caller
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */

@@ -103,8 +103,8 @@ public:
      *  @param work  `asio::awaitable<void>(Slot&)`, called once per slot; see `with_lease` about lambdas and g++ 12
      *  @par Completion signature  void(std::exception_ptr)
      *  @par Errors  boost::system::system_error with what `async_acquire` fails with; the work's own exceptions
-     *  @par Per-operation cancellation  passed on to the work, or stops waiting for a slot; the release is still waited
-     * for
+     *  @par Per-operation cancellation  passed on to the work, whose release is still waited for, or stops waiting for
+     * a slot; one that is granted at that moment is released in the background
      */
     template <class Work, class CompletionToken = asio::deferred_t>
     auto async_run(Work&& work, AcquireOptions const& options, CompletionToken&& token = {}) const

@@ -63,8 +63,8 @@ public:
         , work_(std::move(work))
         , handler_(std::move(handler))
         , token_(lease_.token())
-        , executor_(handler_executor(handler_, lease_.get_executor()))
-        , strand_(executor_)
+        , completes_on_(completion_executor(handler_, lease_.get_executor()))
+        , strand_(handler_executor(handler_, lease_.get_executor()))
     {
     }
 
@@ -76,11 +76,6 @@ public:
                 if (auto alive = weak.lock())
                     asio::dispatch(alive->strand_, [alive, type] { alive->cancel_work_.emit(type); });
             });
-        token_.async_wait(
-            asio::bind_cancellation_slot(stop_waiting_.slot(), asio::bind_executor(strand_, [self](error_code error) {
-                                             if (!error)
-                                                 self->cancel_work_.emit(asio::cancellation_type::terminal);
-                                         })));
         asio::dispatch(strand_, [self] { self->spawn(); });
     }
 
@@ -88,6 +83,16 @@ private:
     void spawn()
     {
         auto self = this->shared_from_this();
+        if (!lease_) {
+            finished(std::make_exception_ptr(boost::system::system_error(make_error_code(errc::released))), Value{});
+            return;
+        }
+        // begun on the strand: what it does when the token fires comes after the work has begun
+        token_.async_wait(
+            asio::bind_cancellation_slot(stop_waiting_.slot(), asio::bind_executor(strand_, [self](error_code error) {
+                                             if (!error)
+                                                 self->cancel_work_.emit(asio::cancellation_type::terminal);
+                                         })));
         auto token = [&](auto handler) {
             return asio::bind_cancellation_slot(cancel_work_.slot(), asio::bind_executor(strand_, std::move(handler)));
         };
@@ -140,9 +145,9 @@ private:
     {
         auto handler = std::make_shared<Handler>(std::move(handler_));
         if constexpr (std::is_void_v<Result>)
-            asio::dispatch(executor_, [handler, failure = failure_] { std::move (*handler)(failure); });
+            asio::dispatch(completes_on_, [handler, failure = failure_] { std::move (*handler)(failure); });
         else
-            asio::dispatch(executor_, [handler, failure = failure_, value = std::move(*value_)]() mutable {
+            asio::dispatch(completes_on_, [handler, failure = failure_, value = std::move(*value_)]() mutable {
                 std::move (*handler)(failure, std::move(value));
             });
     }
@@ -152,7 +157,8 @@ private:
     Handler handler_;
     CancellationToken token_;
     /// where the handler is called; kept running until then
-    asio::any_io_executor executor_;
+    decltype(completion_executor(
+        std::declval<Handler const&>(), std::declval<asio::any_io_executor const&>())) completes_on_;
     /// everything here runs on it
     asio::strand<asio::any_io_executor> strand_;
     /// ends the work
@@ -188,7 +194,8 @@ struct InitiateWithLease {
  * twice when it stands inside a co_await expression: name the lambda first, or capture by reference
  *  @par Completion signature  void(std::exception_ptr, T), or void(std::exception_ptr) where T is void
  *  @par Errors  boost::system::system_error(errc::lease_lost): the token fired (the work may have returned normally
- * because it saw the token itself); any other exception is the work's own
+ * because it saw the token itself); the same with errc::released: the lease is empty, and the work was not called; any
+ * other exception is the work's own
  *  @par Per-operation cancellation  passed on to the work; the release is still waited for
  */
 template <class LeaseType, class Work, class CompletionToken = asio::deferred_t>

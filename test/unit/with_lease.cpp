@@ -1,14 +1,17 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/tenure.hpp>
 
+#include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -164,6 +167,51 @@ TEST_CASE("the caller's cancellation reaches the work, and the lease is released
     bench.run();
     CHECK(result == error_code(asio::error::operation_aborted));
     CHECK(bench.store->statistics().released == 1);
+}
+
+TEST_CASE("with_lease and async_run complete on the handler's executor where that can do no more than run completions")
+{
+    Bench bench;
+    asio::thread_pool elsewhere{1};
+    SlotPool const pool(*bench.store, {.size = 2, .ttl = 3s});
+    auto const work = [](Slot&) -> asio::awaitable<void> { co_return; };
+    std::vector<bool> on_it;
+    std::promise<void> both;
+    // one thread calls both
+    auto const there = [&, executor = elsewhere.get_executor()](std::exception_ptr const&) {
+        on_it.push_back(executor.running_in_this_thread());
+        if (on_it.size() == 2)
+            both.set_value();
+    };
+    auto const executor = asio::any_completion_executor(elsewhere.get_executor());
+    with_lease(bench.acquire(pool), work, asio::bind_executor(executor, there));
+    pool.async_run(work, asio::bind_executor(executor, there));
+    auto const future = both.get_future();
+    bench.context.restart();
+    while (future.wait_for(0s) != std::future_status::ready)
+        bench.context.run_one_for(10ms);
+    CHECK(on_it == std::vector<bool>{true, true});
+    elsewhere.join();
+}
+
+TEST_CASE("work under a lease that is lost while it begins is cancelled, whichever thread is first")
+{
+    asio::thread_pool threads{2};
+    std::optional<SlotPool> pool(
+        std::in_place, open_memory(threads.get_executor(), {}, StoreOptions{"worker", silent_log_sink()}),
+        SlotPoolConfig{.size = 1, .ttl = 3s, .lease = {.max_hold = 1ms}});
+    for (int round = 0; round < 1000; ++round) {
+        auto slot = pool->async_acquire(asio::use_future).get();
+        // just before, and just after
+        auto const begin = slot.fires_at() + std::chrono::microseconds(round % 20 - 15);
+        while (Clock::now() < begin) {
+        }
+        auto ended = with_lease(std::move(slot), endless, asio::use_future);
+        REQUIRE(ended.wait_for(10s) == std::future_status::ready);
+        CHECK_THROWS_AS(ended.get(), boost::system::system_error);
+    }
+    pool.reset();
+    threads.join();
 }
 
 TEST_CASE("async_run takes another slot when one is lost, and ends when the work ends by itself")

@@ -13,15 +13,22 @@ namespace tenure::detail
 
 namespace asio = boost::asio;
 
-/** The handler's executor, else the fallback; its context is kept running while the result lives. */
+/** Where the handler is to be called: on its executor, else on the fallback. The context is kept running while the
+ * result lives. */
+template <class Handler>
+[[nodiscard]] auto completion_executor(Handler const& handler, asio::any_io_executor const& fallback)
+{
+    return asio::prefer(asio::get_associated_executor(handler, fallback), asio::execution::outstanding_work_t::tracked);
+}
+
+/** The same where objects of Asio can be made over it, which an executor that does nothing but call handlers
+ * (`asio::any_completion_executor`) does not allow: then the fallback. */
 template <class Handler>
 [[nodiscard]] asio::any_io_executor handler_executor(Handler const& handler, asio::any_io_executor const& fallback)
 {
     using Associated = asio::associated_executor_t<Handler, asio::any_io_executor>;
     if constexpr (std::is_convertible_v<Associated, asio::any_io_executor>)
-        return asio::prefer(
-            asio::any_io_executor(asio::get_associated_executor(handler, fallback)),
-            asio::execution::outstanding_work_t::tracked);
+        return completion_executor(handler, fallback);
     else
         return asio::prefer(fallback, asio::execution::outstanding_work_t::tracked);
 }

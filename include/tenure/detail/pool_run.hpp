@@ -32,8 +32,8 @@ public:
         , options_(options)
         , work_(std::move(work))
         , handler_(std::move(handler))
-        , executor_(handler_executor(handler_, pool_.get_executor()))
-        , strand_(executor_)
+        , completes_on_(completion_executor(handler_, pool_.get_executor()))
+        , strand_(handler_executor(handler_, pool_.get_executor()))
     {
     }
 
@@ -109,7 +109,7 @@ private:
         if (auto slot = asio::get_associated_cancellation_slot(handler_); slot.is_connected())
             slot.clear();
         auto handler = std::make_shared<Handler>(std::move(handler_));
-        asio::dispatch(executor_, [handler, failure = std::move(failure)] { std::move (*handler)(failure); });
+        asio::dispatch(completes_on_, [handler, failure = std::move(failure)] { std::move (*handler)(failure); });
     }
 
     Pool pool_;
@@ -117,7 +117,8 @@ private:
     Work work_;
     Handler handler_;
     /// where the handler is called; kept running until then
-    asio::any_io_executor executor_;
+    decltype(completion_executor(
+        std::declval<Handler const&>(), std::declval<asio::any_io_executor const&>())) completes_on_;
     /// everything here runs on it
     asio::strand<asio::any_io_executor> strand_;
     /// ends the step under way

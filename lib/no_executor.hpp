@@ -1,0 +1,18 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/system_executor.hpp>
+
+namespace tenure
+{
+
+/** Of what belongs to no store: an empty lease, a token that never fires. Handlers without an executor of their own run
+ * where Asio runs those. */
+[[nodiscard]] inline boost::asio::any_io_executor const& no_executor()
+{
+    static boost::asio::any_io_executor const executor{boost::asio::system_executor()};
+    return executor;
+}
+
+} // namespace tenure
