@@ -31,7 +31,8 @@ struct LeaseOptions {
     std::chrono::milliseconds notice{0};
     FireOn fire_on = FireOn::loss;
     Renewal renewal = Renewal::automatic;
-    /// time from one renewal to the next. 0: ttl/3. At most half of what validity allows
+    /// time from one renewal to the next, where that is to be less than ttl/3. 0, or anything longer: ttl/3. More than
+    /// half of what validity allows is refused
     std::chrono::milliseconds renew_every{0};
     /// the token fires, and renewal ends, after this time however well the store answers. 0: no limit
     std::chrono::milliseconds max_hold{0};

@@ -17,7 +17,7 @@ struct Statistics {
     std::uint64_t cancelled = 0;
     /// acquisitions that ended with any other error
     std::uint64_t failed = 0;
-    /// total and longest time from the call to the grant
+    /// total and longest time from the call to the grant; it counts from when the store's strand takes the call up
     std::chrono::nanoseconds wait_total{};
     std::chrono::nanoseconds wait_longest{};
 

@@ -9,6 +9,7 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,8 @@ namespace
 constexpr Clock::duration longest_slack = milliseconds{100};
 /// leases judged within such a time of each other are renewed together from then on
 constexpr Clock::duration burst = milliseconds{20};
+/// when the store's own code, or a log sink, has thrown an exception
+constexpr Clock::duration pause_after_failure = milliseconds{10};
 /// ttls that no lease has any more are forgotten when there are this many
 constexpr std::size_t many_ttls = 16;
 
@@ -59,7 +62,7 @@ void Keeper::note_ttl(milliseconds ttl, int change)
 {
     auto& count = ttls_[ttl];
     count = change > 0 ? count + 1 : count - 1;
-    if (count > 1 || (change > 0 && ttl >= shortest_ttl_ && shortest_ttl_ != milliseconds{0}))
+    if (count > 1 || (change > 0 && (ttl == shortest_ttl_ || (ttl > shortest_ttl_ && any_with(shortest_ttl_)))))
         return;
     if (ttls_.size() > many_ttls)
         std::erase_if(ttls_, [](auto const& entry) { return entry.second == 0; });
@@ -69,6 +72,12 @@ void Keeper::note_ttl(milliseconds ttl, int change)
         return;
     shortest_ttl_ = shortest->first;
     backend_->shortest_ttl(shortest_ttl_);
+}
+
+bool Keeper::any_with(milliseconds ttl) const
+{
+    auto const found = ttls_.find(ttl);
+    return found != ttls_.end() && found->second > 0;
 }
 
 void Keeper::forget(LeaseRecord& record)
@@ -85,6 +94,8 @@ void Keeper::forget(LeaseRecord& record)
 void Keeper::remove(LeaseRecord& record)
 {
     record.machine.end();
+    // whoever held it may have seen that its time is over before the timer did
+    report_loss(record);
     finish_calls(record, 0, make_error_code(errc::released), false);
     forget(record);
 }
@@ -114,14 +125,21 @@ void Keeper::look_by(Instant when)
 
 void Keeper::look(Instant now)
 {
+    std::exception_ptr failure;
     if (!agenda_.empty() && agenda_.first() <= now)
         for (auto const& record : agenda_.due_by(now + longest_slack)) {
             auto const slack = slack_for(record->machine.ttl());
-            if (record->kept && agenda_.instant_of(*record) <= now + slack)
-                carry_out(record, record->machine.tick(now, slack, jitter(now)));
+            try {
+                if (record->kept && agenda_.instant_of(*record) <= now + slack)
+                    carry_out(record, record->machine.tick(now, slack, jitter(now)));
+            } catch (...) {
+                failure = std::current_exception();
+            }
         }
     if (!agenda_.empty())
-        look_by(agenda_.first());
+        look_by(failure ? std::max(agenda_.first(), now + pause_after_failure) : agenda_.first());
+    if (failure)
+        std::rethrow_exception(failure);
 }
 
 void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step)
@@ -179,7 +197,8 @@ void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId atte
     if (auto const* renewed = std::get_if<Renewed>(&reply)) {
         auto const step = machine.renewed(attempt, renewed->ttl, renewed->since, now, jitter(now));
         if (step.fire == LossReason::none && !machine.ended()) {
-            counters_.renewed_with(machine.last_margin());
+            if (step.renewed)
+                counters_.renewed_with(machine.last_margin());
             finish_calls(*record, attempt, {}, false);
         }
         carry_out(record, step);
@@ -201,17 +220,22 @@ void Keeper::lose(LeaseRecordPtr const& record, LossReason reason)
 {
     record->claim().ended.store(true, std::memory_order_release);
     record->token().fire(reason);
-    auto const known = record->token().reason();
-    if (!std::exchange(record->loss_reported, true) && known != LossReason::none) {
-        counters_.lost(known);
-        journal_.log(
-            LogLevel::warning, "lease on " + record->key() + " is lost (" + std::string(to_string(known)) +
-                                   "): stop the work it covers" +
-                                   (known == LossReason::lost ? "; somebody deleted or overwrote the key" : ""));
-    }
+    report_loss(*record);
     record->tell_risk_waiters(make_error_code(errc::lease_lost));
     finish_calls(*record, 0, make_error_code(errc::lease_lost), false);
     forget(*record);
+}
+
+void Keeper::report_loss(LeaseRecord& record)
+{
+    auto const known = record.token().reason();
+    if (known == LossReason::none || std::exchange(record.loss_reported, true))
+        return;
+    counters_.lost(known);
+    journal_.log(
+        LogLevel::warning, "lease on " + record.key() + " is lost (" + std::string(to_string(known)) +
+                               "): stop the work it covers" +
+                               (known == LossReason::lost ? "; somebody deleted or overwrote the key" : ""));
 }
 
 void Keeper::renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call)
@@ -262,6 +286,8 @@ void Keeper::close()
         take_one(counters_.held);
         if (record->token().fire(LossReason::store_closed))
             counters_.lost(LossReason::store_closed);
+        else
+            report_loss(*record);
         record->tell_risk_waiters(make_error_code(errc::lease_lost));
         finish_calls(*record, 0, make_error_code(errc::lease_lost), false);
     }

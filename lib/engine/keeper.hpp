@@ -47,6 +47,7 @@ private:
     void look(Instant now);
     void look_by(Instant when);
     void note_ttl(milliseconds ttl, int change);
+    [[nodiscard]] bool any_with(milliseconds ttl) const;
     /** Does what the machine said, and looks at the lease again when it said so. */
     void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step);
     void send_renewal(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt);
@@ -56,6 +57,8 @@ private:
     [[nodiscard]] std::uint64_t jitter(Instant now);
     void finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that);
     void lose(LeaseRecordPtr const& record, LossReason reason);
+    /** Once, and only if its token has fired. */
+    [[gnu::cold]] void report_loss(LeaseRecord& record);
     void forget(LeaseRecord& record);
 
     std::shared_ptr<Runtime> runtime_;

@@ -34,7 +34,9 @@ void start_acquisition(
         if (options.ttl != milliseconds{0})
             terms = contest->terms_for(options.ttl);
     } catch (std::invalid_argument const& error) {
-        core->journal().log(LogLevel::error, error.what());
+        // to the strand: a log sink is called nowhere else
+        core->runtime()->post(
+            [core, words = std::string(error.what())] { core->journal().log(LogLevel::error, words); });
         core->journal().trouble(make_error_code(boost::system::errc::invalid_argument), error.what());
         std::move(pending).post(make_error_code(boost::system::errc::invalid_argument), Holding());
         return;

@@ -172,8 +172,9 @@ TEST_CASE("the end of a coroutine's scope cancels what it waits for")
 TEST_CASE("a running timer ends when the token of a lease fires")
 {
     Held held;
-    auto limited =
-        Lock{open_memory(held.threads.get_executor()), {.key = "limited", .ttl = 5s, .lease = {.max_hold = 50ms}}};
+    auto limited = Lock{
+        open_memory(held.threads.get_executor(), {}, StoreOptions{"worker", silent_log_sink()}),
+        {.key = "limited", .ttl = 5s, .lease = {.max_hold = 50ms}}};
     auto lease = soon(limited.async_acquire(asio::use_future));
     asio::steady_timer timer{held.threads, 1h};
     auto const [error] = soon(timer.async_wait(cancel_on(lease.token(), tuple_future)));

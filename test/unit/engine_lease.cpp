@@ -4,13 +4,18 @@
 #include <tenure/errc.hpp>
 
 #include <boost/asio/error.hpp>
+#include <boost/system/errc.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tenure::test
 {
@@ -75,6 +80,93 @@ TEST_CASE("who looks at a token before its timer has run is told the reason that
         test.runtime->skip(501ms);
         CHECK(test.token.reason() == LossReason::max_hold);
     }
+}
+
+TEST_CASE("a loss that its holder saw before any timer did is counted and logged when the lease is released")
+{
+    HeldLease test;
+    test.runtime->skip(3s);
+    REQUIRE(test.token.cancelled());
+    test.lease.async_release([](error_code, ReleaseOutcome) {});
+    test.runtime->run_ready();
+    CHECK(test.store->statistics().lost_expired == 1);
+    CHECK(test.runtime->logged("is lost (no renewal succeeded in time)") == 1);
+}
+
+TEST_CASE("the store is told the shortest ttl of the leases that there are")
+{
+    ScriptedStore test;
+    auto const hold = [&](std::chrono::milliseconds ttl) {
+        Attempt<Lease> attempt;
+        attempt.start(Lock(*test.store, {.key = "k", .ttl = ttl}));
+        test.runtime->run_ready();
+        test.backend->answer(test.backend->claims, test.grant(ttl));
+        test.runtime->run_ready();
+        return std::move(attempt.holding);
+    };
+    using Told = std::vector<std::chrono::milliseconds>;
+    auto lease = hold(200ms);
+    CHECK(test.backend->told_ttls == Told{200ms});
+    lease = Lease();
+    test.runtime->run_ready();
+    // leases come and go: the last one is remembered until there is another
+    CHECK(test.backend->told_ttls == Told{200ms});
+    auto const longer = hold(10s);
+    CHECK(test.backend->told_ttls == Told{200ms, 10s});
+    auto const longest = hold(20s);
+    CHECK(test.backend->told_ttls == Told{200ms, 10s});
+}
+
+TEST_CASE("the margin of renewals is that of answers that count")
+{
+    HeldLease test;
+    test.runtime->run_for(1s);
+    REQUIRE(test.backend->renewals.size() == 1);
+    std::optional<error_code> renewed_by_hand;
+    test.lease.async_renew(5s, [&](error_code error) { renewed_by_hand = error; });
+    test.runtime->run_ready();
+    REQUIRE(test.backend->renewals.size() == 2);
+    // the one of before: it says that the key is held, but not for how long
+    test.backend->answer(test.backend->renewals, renewed(test));
+    test.runtime->run_ready();
+    CHECK(test.store->statistics().renewals == 0);
+    test.backend->answer(test.backend->renewals, Renewed{5s, test.runtime->now()});
+    test.runtime->run_ready();
+    CHECK(renewed_by_hand == error_code());
+    CHECK(test.store->statistics().renewals == 1);
+    CHECK(test.store->statistics().renewal_margin_least > 1s);
+}
+
+TEST_CASE("a store that throws when it is asked to renew one lease keeps no other from being renewed")
+{
+    ScriptedStore test;
+    std::array<Attempt<Lease>, 3> attempts;
+    for (auto& attempt : attempts)
+        attempt.start(Lock(*test.store, {.key = "k" + std::to_string(&attempt - attempts.data()), .ttl = 3s}));
+    test.runtime->run_ready();
+    for (std::size_t i = 0; i < attempts.size(); ++i)
+        test.backend->answer(test.backend->claims, test.grant(3s));
+    test.runtime->run_ready();
+    test.backend->no_renewal_of = "k1";
+    CHECK_THROWS_AS(test.runtime->run_for(1s), std::runtime_error);
+    CHECK(test.backend->renewals.size() == 2);
+    // and it is asked again after a while
+    test.backend->no_renewal_of.clear();
+    test.runtime->run_for(1s);
+    CHECK(test.backend->renewals.size() >= 3);
+    CHECK(attempts[1].holding.valid());
+}
+
+TEST_CASE("what is wrong with options is logged where everything is logged, not inside the call")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
+    std::optional<error_code> error;
+    lock.async_acquire({.wait = -1ms}, [&](error_code failure, Lease const&) { error = failure; });
+    CHECK(test.runtime->logged("AcquireOptions::wait") == 0);
+    test.runtime->run_ready();
+    CHECK(test.runtime->logged("AcquireOptions::wait is -1 ms: 0 or more") == 1);
+    CHECK(error == error_code(boost::system::errc::make_error_code(boost::system::errc::invalid_argument)));
 }
 
 TEST_CASE("a release is asked again for as long as an unanswered renewal may keep the key")

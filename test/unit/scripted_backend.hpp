@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,8 @@ public:
     }
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
     {
+        if (!no_renewal_of.empty() && request.claim->key() == no_renewal_of)
+            throw std::runtime_error("scripted");
         renewals.push_back({std::move(request), std::move(handler)});
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
@@ -107,6 +110,8 @@ public:
     std::function<void()> reachable;
     std::vector<std::chrono::milliseconds> told_ttls;
     bool owners_are_spent = false;
+    /// asked to renew this key it throws; empty: none
+    std::string no_renewal_of;
     int watching = 0;
     int shutdowns = 0;
 
