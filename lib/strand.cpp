@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/strand.hpp>
 
+#include "engine/fork_guard.hpp"
 #include "handler_batch.hpp"
 
 #include <tenure/detail/recycling_allocator.hpp>
@@ -10,6 +11,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 namespace tenure
 {
@@ -39,8 +41,12 @@ public:
     explicit State(asio::any_io_executor const& executor)
         : executor_(executor)
         , never_blocking_(asio::require(executor_, asio::execution::blocking_t::never))
+        , fork_generation_(engine::fork_generation())
     {
     }
+
+    /** This process is a fork of the one that it was made in: nothing runs here any more. */
+    [[nodiscard]] bool forked() const noexcept { return fork_generation_ != engine::fork_generation(); }
 
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return executor_; }
     [[nodiscard]] asio::any_io_executor const& never_blocking() const noexcept { return never_blocking_; }
@@ -114,6 +120,7 @@ private:
 
     asio::any_io_executor executor_;
     asio::any_io_executor never_blocking_;
+    std::uint64_t fork_generation_;
     /// null: the strand is free. Each points to the one that came before it
     std::atomic<Waiting*> newest_{nullptr};
     /// what is being run, in the order it came
@@ -139,6 +146,10 @@ public:
     void operator()()
     {
         auto const state = std::move(state_);
+        if (state->forked()) {
+            state->discard();
+            return;
+        }
         Turn const turn(state, Turn::Owned{});
         state->run_waiting();
     }
@@ -161,7 +172,7 @@ Strand::Turn::Turn(Strand const& strand)
 {
     if (is_in(*strand.state_))
         begun_ = true;
-    else if (HandlerBatch::is_run_below(strand) && strand.state_->try_enter())
+    else if (HandlerBatch::is_run_below(strand) && !strand.state_->forked() && strand.state_->try_enter())
         begin(strand.state_);
 }
 
@@ -210,6 +221,8 @@ void Strand::enqueue(OneShot<void()> task, bool never_blocks) const
 {
     // the task may be all that keeps this strand, and be run on another thread before this is done
     auto const state = state_;
+    if (state->forked())
+        return;
     if (state->enqueue(std::move(task)))
         (never_blocks ? state->never_blocking() : state->executor()).execute(Drain(state));
 }

@@ -26,7 +26,9 @@ namespace asio = boost::asio;
  *
  *  `execute` calls the function at once if this thread is in the strand, or if nobody is and the executor may run
  * functions here and now; an exception of the function is then the caller's. What is queued when the context of the
- * executor ends, or when the executor throws instead of taking it, is destroyed uncalled.
+ * executor ends, or when the executor throws instead of taking it, is destroyed uncalled; but an executor that throws
+ * when what was queued behind a function that ran inline is handed to it ends the program. In a fork of the process it
+ * runs nothing: what it is given there is destroyed uncalled.
  *
  *  @par Thread safety  All functions are safe from any thread.
  */

@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "lease_record.hpp"
 
-#include "fork_guard.hpp"
 #include "mutation.hpp"
 
 #include <tenure/errc.hpp>
@@ -16,18 +15,12 @@ LeaseRecord::LeaseRecord(
     , runtime_(std::move(runtime))
     , claim_(std::move(claim))
     , key_(claim_->range->numbered ? claim_->key() : std::string())
-    , generation_(fork_generation())
     , wake_ups_(terms.wake_ups)
     , token_(runtime_, machine.fires_at(), machine.fires_because())
     , valid_until_(machine.valid_until().time_since_epoch().count())
     , ttl_(grant.ttl.count())
     , handle_(std::move(handle))
 {
-}
-
-bool LeaseRecord::forked() const noexcept
-{
-    return generation_ != fork_generation();
 }
 
 Instant LeaseRecord::valid_until() const noexcept
@@ -61,17 +54,18 @@ std::shared_ptr<Handle> LeaseRecord::begin_release() noexcept
     if (released_.exchange(true, std::memory_order_acq_rel))
         return nullptr;
     claim_->ended.store(true, std::memory_order_release);
+    // in a child a thread that is not here may have the mutex for ever
+    if (forked())
+        return nullptr;
     std::unique_lock lock(mutex_);
     auto handle = std::move(handle_);
     auto waiting = risk_waiters_.take_all();
     lock.unlock();
-    if (!forked()) {
-        try {
-            token_.end();
-            if (!waiting.empty())
-                Waiters::post_all(std::move(waiting), make_error_code(errc::released));
-        } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the handlers are destroyed, the release goes on
-        }
+    try {
+        token_.end();
+        if (!waiting.empty())
+            Waiters::post_all(std::move(waiting), make_error_code(errc::released));
+    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the handlers are destroyed, the release goes on
     }
     return handle;
 }
@@ -108,6 +102,10 @@ void LeaseRecord::tell_risk_waiters(error_code error)
 void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, detail::UserHandler<void(error_code)> handler)
 {
     Waiters::Handler pending(std::move(handler));
+    if (record->forked()) {
+        std::move(pending).post(make_error_code(errc::forked));
+        return;
+    }
     auto slot = pending.slot();
     std::unique_lock lock(record->mutex_);
     auto const state = record->state();

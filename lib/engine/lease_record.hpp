@@ -51,7 +51,7 @@ public:
     [[nodiscard]] TokenState const& token() const noexcept { return token_; }
     [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
     [[nodiscard]] bool released() const noexcept { return released_.load(std::memory_order_acquire); }
-    [[nodiscard]] bool forked() const noexcept;
+    [[nodiscard]] bool forked() const noexcept { return token_.forked(); }
     /** Its release is announced to waiters elsewhere. */
     [[nodiscard]] bool wake_ups() const noexcept { return wake_ups_; }
 
@@ -60,7 +60,7 @@ public:
     [[nodiscard]] std::shared_ptr<Handle> handle() noexcept;
 
     /** The release begins, once; from here on nothing is renewed. The handle that keeps the store open is handed over
-     * to it; null if somebody has released before. */
+     * to it; null if somebody has released before, and in a fork. */
     [[nodiscard]] std::shared_ptr<Handle> begin_release() noexcept;
 
     static void wait_at_risk(LeaseRecordPtr const& record, detail::UserHandler<void(error_code)> handler);
@@ -91,7 +91,6 @@ private:
     ClaimPtr claim_;
     /// empty where the range is this one key
     std::string key_;
-    std::uint64_t generation_;
     bool wake_ups_;
     TokenState token_;
     std::atomic<Clock::rep> valid_until_;

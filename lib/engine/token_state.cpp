@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "token_state.hpp"
 
+#include "fork_guard.hpp"
 #include "mutation.hpp"
 
 #include <tenure/errc.hpp>
@@ -12,9 +13,15 @@ namespace tenure::engine
 
 TokenState::TokenState(std::shared_ptr<Runtime> runtime, Instant fires_at, LossReason because)
     : runtime_(std::move(runtime))
+    , fork_generation_(fork_generation())
     , fires_at_(fires_at.time_since_epoch().count())
     , because_(because)
 {
+}
+
+bool TokenState::forked() const noexcept
+{
+    return fork_generation_ != fork_generation();
 }
 
 bool TokenState::set_fires_at(Instant instant, LossReason because)
@@ -84,6 +91,9 @@ bool TokenState::cancelled() const noexcept
     auto const now = runtime_->now();
     if (now < fires_at() || mutated(Mutant::token_ignores_clock))
         return false;
+    // nobody tells anything in a child, and a thread that is not here may have the mutex for ever
+    if (forked())
+        return true;
     // late: the timer has not run yet. Decide under the lock, where a renewal either has come first or never counts
     auto& self = const_cast<TokenState&>(
         *this); // NOLINT(cppcoreguidelines-pro-type-const-cast): logically const, the clock did it
@@ -113,6 +123,10 @@ std::stop_token TokenState::stop_token()
 void TokenState::wait(std::shared_ptr<TokenState> const& state, detail::UserHandler<void(error_code)> handler)
 {
     Waiters::Handler pending(std::move(handler));
+    if (state->forked()) {
+        std::move(pending).post(make_error_code(errc::forked));
+        return;
+    }
     auto slot = pending.slot();
     (void)state->cancelled(); // fires it if it is late
     std::unique_lock lock(state->mutex_);

@@ -8,6 +8,7 @@
 #include <tenure/runtime.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -46,6 +47,8 @@ public:
         return Instant(Clock::duration(fires_at_.load(std::memory_order_acquire)));
     }
     [[nodiscard]] std::stop_token stop_token();
+    /** This process is a fork of the one that it was made in. */
+    [[nodiscard]] bool forked() const noexcept;
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return runtime_->executor(); }
 
     static void wait(std::shared_ptr<TokenState> const& state, detail::UserHandler<void(error_code)> handler);
@@ -57,6 +60,7 @@ private:
     void fire_locked(std::unique_lock<std::mutex>& lock, LossReason reason);
 
     std::shared_ptr<Runtime> runtime_;
+    std::uint64_t fork_generation_;
     /// guards the transitions and what follows; the atomics may be read without it
     mutable std::mutex mutex_;
     std::atomic<Phase> phase_{Phase::live};

@@ -4,6 +4,7 @@ target_sources(
   tenure
   PRIVATE
     net/config_rules.cpp
+    net/fork_watch.cpp
     net/stream_dial.cpp
     net/tcp_stream.cpp
     net/tls_stream.cpp

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "fork_watch.hpp"
 #include "stream.hpp"
 
 #include <handler_batch.hpp>
@@ -61,6 +62,11 @@ public:
     }
 
 protected:
+    explicit SocketStream(Runtime const& runtime)
+        : fork_watch_(runtime, *this)
+    {
+    }
+
     [[nodiscard]] StreamEvents* events() const noexcept { return events_; }
     void tell_to(StreamEvents& events) noexcept { events_ = &events; }
 
@@ -123,6 +129,7 @@ private:
     std::array<char, std::size_t{16} * 1024> input_;
     std::string output_;
     std::size_t sent_ = 0;
+    ForkWatch fork_watch_;
 };
 
 } // namespace tenure::net

@@ -17,7 +17,8 @@ public:
     static constexpr bool is_plain = true;
 
     TcpStream(std::shared_ptr<Runtime> runtime, std::string host, std::uint16_t port)
-        : runtime_(std::move(runtime))
+        : SocketStream(*runtime)
+        , runtime_(std::move(runtime))
         , host_(std::move(host))
         , port_(port)
         , socket_(runtime_->executor())

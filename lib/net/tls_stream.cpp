@@ -38,7 +38,8 @@ public:
     static constexpr bool is_plain = false;
 
     TlsStream(std::shared_ptr<Runtime> runtime, std::string host, std::uint16_t port, TlsConfig tls)
-        : runtime_(std::move(runtime))
+        : SocketStream(*runtime)
+        , runtime_(std::move(runtime))
         , host_(std::move(host))
         , port_(port)
         , tls_(std::move(tls))

@@ -25,7 +25,8 @@ public:
     static constexpr bool is_plain = true;
 
     UnixStream(std::shared_ptr<Runtime> runtime, std::string path)
-        : runtime_(std::move(runtime))
+        : SocketStream(*runtime)
+        , runtime_(std::move(runtime))
         , path_(std::move(path))
         , socket_(runtime_->executor())
     {

@@ -1,0 +1,66 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "fork_watch.hpp"
+
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/query.hpp>
+
+#include <mutex>
+
+namespace tenure::net
+{
+
+namespace asio = boost::asio;
+
+struct ForkWatch::Streams {
+    std::mutex mutex;
+    std::list<Stream*> all;
+};
+
+class ForkWatch::Service final : public asio::execution_context::service
+{
+public:
+    using key_type = Service;
+    static asio::execution_context::id id;
+
+    explicit Service(asio::execution_context& context)
+        : service(context)
+    {
+    }
+
+    [[nodiscard]] std::shared_ptr<Streams> const& streams() const noexcept { return streams_; }
+
+private:
+    void shutdown() override {}
+
+    void notify_fork(asio::execution_context::fork_event event) override
+    {
+        if (event != asio::execution_context::fork_child)
+            return;
+        // a thread that is not here may have it for ever: it was making or ending a stream as the process forked
+        std::unique_lock const lock(streams_->mutex, std::try_to_lock);
+        if (lock.owns_lock())
+            for (auto* const stream : streams_->all)
+                stream->close();
+    }
+
+    /// streams may outlive the service
+    std::shared_ptr<Streams> streams_ = std::make_shared<Streams>();
+};
+
+asio::execution_context::id ForkWatch::Service::id;
+
+ForkWatch::ForkWatch(Runtime const& runtime, Stream& stream)
+    : streams_(asio::use_service<Service>(asio::query(runtime.executor(), asio::execution::context)).streams())
+{
+    std::lock_guard const lock(streams_->mutex);
+    position_ = streams_->all.insert(streams_->all.end(), &stream);
+}
+
+ForkWatch::~ForkWatch()
+{
+    std::lock_guard const lock(streams_->mutex);
+    streams_->all.erase(position_);
+}
+
+} // namespace tenure::net
