@@ -252,9 +252,10 @@ private:
             all.add(seen.leases);
             times += seen.times;
             text << "  " << std::left << std::setw(30) << names.at(i) << std::right << std::setw(3) << seen.times
-                 << " times, all kept " << std::setw(3) << seen.kept << "; lost " << seen.leases.lost << ", expired "
-                 << seen.leases.expired << ", taken by others " << seen.leases.taken << "; grants "
-                 << seen.leases.grants << ", longest without " << ms(seen.leases.longest_without_grant)
+                 << " times, all kept " << std::setw(3) << seen.kept << "; another led after "
+                 << ms(seen.longest_election) << "; lost " << seen.leases.lost << ", expired " << seen.leases.expired
+                 << ", taken by others " << seen.leases.taken << "; grants " << seen.leases.grants
+                 << ", longest without " << ms(seen.leases.longest_without_grant)
                  << "; least validity left at a renewal " << ms(seen.leases.least_margin) << ", at a firing "
                  << ms(seen.leases.least_left) << ", latest firing " << ms(seen.leases.latest_firing)
                  << "; all well again after " << ms(seen.longest_recovery) << "\n";
