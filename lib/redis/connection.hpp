@@ -102,7 +102,8 @@ public:
     [[nodiscard]] virtual bool ready() const noexcept = 0;
     [[nodiscard]] virtual ConnectionState state() const noexcept = 0;
 
-    /** Opens the connection without waiting for the first command. */
+    /** Opens the connection without waiting for the first command, and one that failed again once its pause is over.
+     * Whatever else it is doing goes on. */
     virtual void open() = 0;
 
     /** While it waits between two attempts to connect: the next one begins now. There is news of the server. */

@@ -60,12 +60,14 @@ bool Route::ready()
 {
     if (closed_)
         return false;
-    if (current_ == nullptr) {
+    if (current_ == nullptr)
         current_ = make_connection("");
-        current_->open();
-    }
     use_other_if_it_works();
-    return current_->ready();
+    if (current_->ready())
+        return true;
+    // Whoever only renews sends nothing before this is true: one that was refused must get its next attempt from here.
+    current_->open();
+    return false;
 }
 
 std::string Route::last_error() const

@@ -82,7 +82,9 @@ std::unique_ptr<Watch> Subscriber::watch(std::string channel, Handler handler)
         tell_later(shared, WatchEvent::unavailable);
     if (connection_ == nullptr)
         open();
-    else if ((entry.state == State::wanted || entry.state == State::moved) && connection_->ready())
+    else if (!connection_->ready())
+        connection_->open(); // one that was refused tries again only if it is asked to
+    else if (entry.state == State::wanted || entry.state == State::moved)
         subscribe(channel);
     return std::make_unique<Entry>(weak_from_this(), std::move(channel), std::move(shared));
 }
@@ -309,6 +311,8 @@ void Subscriber::tick()
                         self->probing_ = false;
                 });
         }
+    } else {
+        connection_->open();
     }
     if (timer_ == 0)
         arm();

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "fake_connection.hpp"
 #include "fake_runtime.hpp"
+#include "redis_connection_fixture.hpp"
 
 #include "redis/backend.hpp"
 #include "redis/scripts.hpp"
@@ -15,6 +16,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -332,6 +335,65 @@ TEST_CASE("a renewal while there is no connection is answered in the same turn",
     setting.runtime->run_ready();
     CHECK(std::get<NotSent>(reply->value()).error == errc::store_unavailable);
     CHECK(setting.connection().sent.empty());
+}
+
+TEST_CASE("renewals alone bring back a connection whose login was refused for a moment", "[redis][requests]")
+{
+    auto const runtime = std::make_shared<FakeRuntime>();
+    RedisConfig const config;
+    FakeStreams streams;
+    auto const backend = redis::make_backend(
+        runtime, [&](std::string_view) { return redis::make_connection(runtime, config, streams.factory()); },
+        {.name = "redis://fake:6379/0"});
+    bool reachable = false;
+    backend->on_reachable([&reachable] { reachable = true; });
+    auto const claim = std::make_shared<Claim>();
+    claim->range = named_key("a");
+    claim->owner = "me/1";
+    std::optional<RenewReply> reply;
+    auto const renew = [&] {
+        reply.reset();
+        backend->renew({claim, 30s, runtime->now() + 5s}, [&reply](RenewReply answer) { reply = std::move(answer); });
+        runtime->run_ready();
+    };
+    auto const log_in = [&](std::string const& answer) {
+        streams.last().accept();
+        runtime->run_ready();
+        streams.last().send(answer);
+        runtime->run_ready();
+    };
+    renew();
+    log_in(hello_reply);
+    REQUIRE(reachable);
+    renew();
+    streams.last().send("$1\r\n1\r\n");
+    runtime->run_ready();
+    REQUIRE(reply);
+    CHECK(std::holds_alternative<Renewed>(*reply));
+
+    // it restarts, and takes logins before its users are there
+    streams.last().end();
+    runtime->run_for(100ms);
+    REQUIRE(streams.count() == 2);
+    log_in("-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+    reachable = false;
+    renew();
+    REQUIRE(reply);
+    CHECK(std::get<NotSent>(*reply).error == errc::store_unavailable);
+    CHECK(streams.count() == 2);
+
+    runtime->run_for(config.reconnect_backoff);
+    renew();
+    REQUIRE(streams.count() == 3);
+    log_in(hello_reply);
+    CHECK(reachable);
+    renew();
+    streams.last().send("$1\r\n1\r\n");
+    runtime->run_ready();
+    REQUIRE(reply);
+    CHECK(std::holds_alternative<Renewed>(*reply));
+    backend->shutdown();
+    runtime->run_ready();
 }
 
 TEST_CASE("releases that wait for a connection keep their own time limits", "[redis][requests]")

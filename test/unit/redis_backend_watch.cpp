@@ -130,6 +130,30 @@ TEST_CASE("after a reconnect every channel is subscribed again", "[redis][watch]
     CHECK(events == Events{WatchEvent::in_force, WatchEvent::interrupted, WatchEvent::in_force});
 }
 
+TEST_CASE("a connection that was refused is tried again for new watchers, and for those that wait", "[redis][watch]")
+{
+    Setting setting;
+    setting.connections.ready_at_once = false;
+    Events events;
+    Events later;
+    auto a = setting.watch("x", events);
+    auto& connection = setting.last();
+    connection.become(ConnectionState::failed);
+    connection.opened = false;
+    setting.runtime->run_for(10s);
+    CHECK(connection.opened);
+    connection.become(ConnectionState::failed);
+    connection.opened = false;
+    auto b = setting.watch("y", later);
+    CHECK(connection.opened);
+    connection.become(ConnectionState::ready);
+    connection.answer(confirmation("x"));
+    connection.answer(confirmation("y"));
+    CHECK(events == Events{WatchEvent::in_force});
+    CHECK(later == Events{WatchEvent::in_force});
+    CHECK(setting.connections.made.size() == 1);
+}
+
 TEST_CASE(
     "a channel outlives its last watcher for half a minute, and the connection its last channel", "[redis][watch]")
 {
