@@ -195,16 +195,17 @@ StreamError MasterSearch::nobody_answered() const
     std::vector<Asked const*> in_order;
     for (auto const& asked : asked_)
         in_order.push_back(&asked);
-    std::ranges::stable_partition(
+    auto const others = std::ranges::stable_partition(
         in_order, [](Asked const* asked) { return asked->state == State::failed && asked->error.fatal; });
 
     StreamError error{make_error_code(errc::store_unavailable), "no sentinel tells where the master is", false};
+    // one that is away may be back in a moment, and it alone is enough
+    if (others.empty() && !in_order.empty()) {
+        error.code = in_order.front()->error.code;
+        error.fatal = true;
+    }
     for (std::size_t i = 0; i < std::min(in_order.size(), named_at_most); ++i) {
         auto const& asked = *in_order[i];
-        if (i == 0 && asked.state == State::failed && asked.error.fatal) {
-            error.code = asked.error.code;
-            error.fatal = true;
-        }
         error.detail += (i == 0 ? ": " : "; ") + to_string(asked.address) + ": " +
                         (asked.state == State::failed ? asked.error.text() : "no answer in time");
     }
