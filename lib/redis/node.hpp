@@ -49,7 +49,10 @@ public:
     [[nodiscard, gnu::cold]] Refused refuse(struct ServerError const& error, std::string_view what);
 
     /** False once publishing was refused on this connection. */
-    [[nodiscard]] bool may_publish() const noexcept { return publish_refused_in_ != route_->generation(); }
+    [[nodiscard]] bool may_publish() const noexcept
+    {
+        return publish_refused_in_ == 0 || publish_refused_in_ != route_->generation();
+    }
 
     /** Notes that publishing was refused, and says so once. */
     void publish_refused(std::string_view channel);

@@ -175,6 +175,27 @@ TEST_CASE("releases, looks and evictions have a connection of their own", "[redi
     CHECK(std::holds_alternative<Released>(released->value()));
 }
 
+TEST_CASE("what frees a key over a connection that is not made yet is announced too", "[redis][replicas]")
+{
+    Setting setting;
+    setting.connect();
+    auto claim = std::make_shared<Claim>();
+    claim->range = named_key("a");
+    claim->owner = "me/1";
+    SECTION("a release")
+    {
+        setting.ask(&Backend::release, ReleaseRequest{std::move(claim), setting.runtime->now() + 1s, true});
+    }
+    SECTION("a withdrawal")
+    {
+        setting.ask(&Backend::withdraw, WithdrawRequest{claim->range, "me/1", setting.runtime->now() + 1s, true});
+    }
+    setting.runtime->run_ready();
+    REQUIRE(setting.connections.made.size() == 2);
+    REQUIRE(setting.connection(1).sent.size() == 1);
+    CHECK(setting.connection(1).sent.front().words.back() == "{a}:free");
+}
+
 TEST_CASE("renewals that leave together share one WAIT, and without replicas extend nothing", "[redis][replicas]")
 {
     Setting setting;
