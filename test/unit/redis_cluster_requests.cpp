@@ -557,11 +557,45 @@ TEST_CASE("a channel is subscribed where its slot is, and taken along when that 
     // asked where it was, as long as nothing else is known
     CHECK(home.sent.back().words == Words{"SSUBSCRIBE", "{foo}:free"});
     home.answer(Value::error(FakeCluster::moved("foo", 7002)));
-    cluster.runtime->run_for(200ms);
+    cluster.runtime->run_ready();
+    // and at the other node at once, where it stays
     auto& next = cluster.hints(7002);
     next.answer(Value::list(Type::push, {Value::text("ssubscribe"), Value::text("{foo}:free"), Value::integer(1)}));
     CHECK(events.back() == WatchEvent::in_force);
     CHECK(events.size() == 4);
+}
+
+TEST_CASE("a channel whose slot two nodes send back and forth is subscribed in the end", "[cluster]")
+{
+    FakeCluster cluster;
+    cluster.connect("foo");
+    cluster.connect("qux"); // at 7002
+    std::vector<WatchEvent> events;
+    auto const watch = cluster.backend->watch(named_key("foo"), [&](WatchEvent event) { events.push_back(event); });
+    cluster.runtime->run_for(300ms);
+    auto const confirmation =
+        Value::list(Type::push, {Value::text("ssubscribe"), Value::text("{foo}:free"), Value::integer(1)});
+    cluster.hints(7003).answer(Value(confirmation));
+
+    auto const first = cluster.claim(named_key("foo"));
+    cluster.node(7003).answer(Value::error(FakeCluster::moved("foo", 7002)));
+    cluster.runtime->run_ready();
+    cluster.hints(7002).answer(Value(confirmation));
+    REQUIRE(cluster.waiting_at(7002).at(0) == "EVALSHA");
+    cluster.node(7002).answer(Value::error(FakeCluster::moved("foo", 7003)));
+    cluster.runtime->run_ready();
+    CHECK(
+        events ==
+        std::vector{WatchEvent::in_force, WatchEvent::interrupted, WatchEvent::in_force, WatchEvent::interrupted});
+    // the map, too, says what the second of them says
+    cluster.tell_map();
+    auto const second = cluster.claim(named_key("foo"));
+    cluster.runtime->run_for(10ms);
+    REQUIRE(cluster.waiting_at(7003).at(0) == "EVALSHA");
+    cluster.node(7003).answer(Value::error(FakeCluster::moved("foo", 7002)));
+    cluster.runtime->run_for(200ms);
+    CHECK(events.size() == 5);
+    CHECK(events.back() == WatchEvent::in_force);
 }
 
 TEST_CASE("a node that serves nothing any more is let go, and what it owed ends as lost", "[cluster]")

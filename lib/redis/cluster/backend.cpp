@@ -45,10 +45,11 @@ public:
             if (auto const subscriber = weak.lock())
                 subscriber->follow_map();
         });
-        cluster_->on_channel_moved([weak = std::weak_ptr(subscriber_)](std::string const& channel) {
-            if (auto const subscriber = weak.lock())
-                subscriber->channel_moved(channel);
-        });
+        cluster_->on_channel_moved(
+            [weak = std::weak_ptr(subscriber_)](ServerAddress const& asked, std::string const& channel) {
+                if (auto const subscriber = weak.lock())
+                    subscriber->channel_moved(asked, channel);
+            });
     }
 
     ClusterBackend(ClusterBackend const&) = delete;

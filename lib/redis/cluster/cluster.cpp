@@ -46,7 +46,7 @@ std::shared_ptr<Cluster> Cluster::make(
         else
             self->topology_->refresh();
         if (auto const handler = self->channel_moved_)
-            handler(channel);
+            handler(asked, channel);
     });
     return cluster;
 }

@@ -55,8 +55,11 @@ public:
     void on_change(std::function<void()> handler) { changed_ = std::move(handler); }
     /** Called when a node that serves slots becomes reachable (again), or another one serves them. */
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
-    /** Called when a channel is at another node than the one that was asked. */
-    void on_channel_moved(std::function<void(std::string const&)> handler) { channel_moved_ = std::move(handler); }
+    /** Called with a node that was asked for a channel which is at another one. */
+    void on_channel_moved(std::function<void(ServerAddress const& asked, std::string const& channel)> handler)
+    {
+        channel_moved_ = std::move(handler);
+    }
 
     void close() noexcept;
 
@@ -79,7 +82,7 @@ private:
     std::multimap<Instant, Waiting> waiting_;
     std::function<void()> changed_;
     std::function<void()> reachable_;
-    std::function<void(std::string const&)> channel_moved_;
+    std::function<void(ServerAddress const&, std::string const&)> channel_moved_;
     /// when members that nobody needs may have to go
     Instant tend_at_ = Instant::max();
     Runtime::TimerId timer_ = 0;

@@ -112,16 +112,18 @@ void ClusterSubscriber::follow_map()
         if (owner == nullptr || *owner == subscription->home)
             continue;
         subscription->watch.reset();
+        subscription->home = {};
         if (std::exchange(subscription->in_force, false))
             subscription->handler(WatchEvent::interrupted);
         settle(subscription);
     }
 }
 
-void ClusterSubscriber::channel_moved(std::string const& channel)
+void ClusterSubscriber::channel_moved(ServerAddress const& node, std::string const& channel)
 {
     for (auto const& weak : subscriptions_)
-        if (auto const subscription = weak.lock(); subscription && subscription->channel == channel)
+        if (auto const subscription = weak.lock();
+            subscription && subscription->channel == channel && subscription->home == node)
             subscription->home = {};
     // the map may know already, or else a refresh tells
     follow_map();

@@ -33,7 +33,7 @@ public:
     void follow_map();
 
     /** The node that had the channel has it no more. */
-    void channel_moved(std::string const& channel);
+    void channel_moved(ServerAddress const& node, std::string const& channel);
 
 private:
     class Entry;
