@@ -108,6 +108,13 @@ if ARGV[3] == '' then
 end
 )";
 
+constexpr std::string_view look_text = R"(
+if redis.call('MGET', KEYS[1])[1] == ARGV[1] then
+  return 2
+end
+return redis.call('EXISTS', KEYS[1])
+)";
+
 constexpr std::string_view renew_text = R"(
 local held = redis.call('MGET', unpack(KEYS))
 local result = {}
@@ -345,6 +352,12 @@ Script const& own_or_first_free_after_failover()
 Script const& survey()
 {
     static Script const script(join({survey_text}));
+    return script;
+}
+
+Script const& look()
+{
+    static Script const script(join({look_text}));
     return script;
 }
 

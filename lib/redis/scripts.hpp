@@ -34,6 +34,9 @@ namespace tenure::redis::scripts
  * in 0 ms. */
 [[nodiscard]] Script const& survey();
 
+/** Tells of KEYS[1] what EXISTS does, or 2 if it bears the owner ARGV[1]. */
+[[nodiscard]] Script const& look();
+
 /** Extends each of KEYS that bears its owner. ARGV: ttl in ms, then an owner for each key. Answers a string with '1'
  * for extended and '0' for not the owner's, a character for each key. */
 [[nodiscard]] Script const& renew();

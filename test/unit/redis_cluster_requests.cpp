@@ -398,8 +398,8 @@ TEST_CASE("a pool without hash tag is looked at on all nodes at once, and its fi
     for (auto const& [port, count] : keys)
         for (int i = 0; i < count; ++i) {
             auto const words = cluster.waiting_at(port);
-            REQUIRE(words.at(0) == "GET");
-            cluster.node(port).answer(words.at(1) == "p:0" ? Value::text("someone") : Value());
+            REQUIRE(words.at(0) == "EXISTS");
+            cluster.node(port).answer(Value::integer(words.at(1) == "p:0" ? 1 : 0));
         }
     auto const first = FakeCluster::port_of("p:1");
     CHECK(cluster.waiting_at(first).at(3) == "p:1");
@@ -441,8 +441,8 @@ TEST_CASE(
                     auto const command = cluster.waiting_at(port).at(0);
                     if (command == "CLUSTER")
                         cluster.node(port).answer(FakeCluster::map_of_thirds());
-                    else if (command == "GET")
-                        cluster.node(port).answer(Value());
+                    else if (command == "EXISTS")
+                        cluster.node(port).answer(Value::integer(0));
                     else
                         cluster.node(port).answer(
                             Value::list(Type::array, {Value::integer(-2), Value::integer(closed_ms + 100 * ++claims)}));
@@ -474,7 +474,7 @@ TEST_CASE("an owner that may hold a key already takes none while a node cannot t
     auto const silent = FakeCluster::port_of("p:3");
     for (std::uint16_t port = 7001; port <= 7003; ++port)
         while (port != silent && cluster.unanswered(port) > 0)
-            cluster.node(port).answer(Value());
+            cluster.node(port).answer(Value::integer(0));
     CHECK_FALSE(*reply);
     cluster.runtime->run_for(3s);
     REQUIRE(*reply);
@@ -482,7 +482,9 @@ TEST_CASE("an owner that may hold a key already takes none while a node cannot t
     for (std::uint16_t port = 7001; port <= 7003; ++port)
         if (cluster.nodes.contains(port))
             for (auto const& request : cluster.node(port).sent)
-                CHECK((request.words.at(0) != "EVALSHA" || request.words.at(3) == "foo"));
+                CHECK(
+                    (request.words.at(0) != "EVALSHA" || request.words.at(1) == redis::scripts::look().sha ||
+                     request.words.at(3) == "foo"));
 }
 
 TEST_CASE("an owner that holds a key of a spread pool already is given that one", "[cluster]")
@@ -492,14 +494,57 @@ TEST_CASE("an owner that holds a key of a spread pool already is given that one"
     auto const range = numbered_keys("p:", 4);
     auto const reply = cluster.claim(range, cluster.runtime->now());
     for (std::uint16_t port = 7001; port <= 7003; ++port)
-        while (cluster.unanswered(port) > 0 && cluster.waiting_at(port).at(0) == "GET")
-            cluster.node(port).answer(cluster.waiting_at(port).at(1) == "p:3" ? Value::text("me/1") : Value());
+        while (cluster.unanswered(port) > 0 && cluster.waiting_at(port).at(1) == redis::scripts::look().sha) {
+            CHECK(cluster.waiting_at(port).back() == "me/1");
+            cluster.node(port).answer(Value::integer(cluster.waiting_at(port).at(3) == "p:3" ? 2 : 0));
+        }
     auto const port = FakeCluster::port_of("p:3");
     REQUIRE(cluster.unanswered(port) == 1);
     CHECK(cluster.waiting_at(port).at(1) == redis::scripts::own_or_first_free().sha);
     CHECK(cluster.waiting_at(port).at(3) == "p:3");
     cluster.node(port).answer(FakeCluster::granted());
     CHECK(std::get<Granted>(**reply).index == 3);
+}
+
+TEST_CASE("no value of a spread pool's keys is asked for: somebody else's may be of any size", "[cluster]")
+{
+    FakeCluster cluster;
+    cluster.connect("foo");
+    auto const range = numbered_keys("p:", 4);
+    std::map<std::string, int> asked;
+    auto const answer_all = [&](Value const& value) {
+        std::map<std::uint16_t, std::size_t> open;
+        for (std::uint16_t port = 7001; port <= 7003; ++port)
+            open[port] = cluster.unanswered(port);
+        for (auto [port, count] : open)
+            for (; count > 0; --count) {
+                auto const words = cluster.waiting_at(port);
+                ++asked[words.at(0) == "EVALSHA" ? words.at(1) : words.at(0)];
+                cluster.node(port).answer(Value(value));
+            }
+        cluster.runtime->run_ready();
+    };
+    SECTION("by a claim, and where all are held")
+    {
+        auto const reply = cluster.claim(range);
+        answer_all(Value::integer(1));
+        CHECK(asked == std::map<std::string, int>{{"EXISTS", 4}});
+        answer_all(Value::list(Type::array, {Value::integer(-1), Value::integer(900), Value::integer(1)}));
+        CHECK(asked == std::map<std::string, int>{{"EXISTS", 4}, {redis::scripts::survey().sha, 4}});
+        REQUIRE(*reply);
+        auto const& busy = std::get<Busy>(**reply);
+        CHECK(busy.earliest_expiry == 900ms);
+        CHECK(busy.never_frees);
+    }
+    SECTION("by a withdrawal")
+    {
+        auto const reply =
+            cluster.ask(&Backend::withdraw, WithdrawRequest{range, "me/1", cluster.runtime->now() + 1s, true});
+        answer_all(Value::integer(1));
+        CHECK(asked == std::map<std::string, int>{{redis::scripts::look().sha, 4}});
+        REQUIRE(*reply);
+        CHECK(std::holds_alternative<Released>(**reply));
+    }
 }
 
 TEST_CASE("releases are announced in the shard of the channel", "[cluster]")

@@ -1,13 +1,18 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "spread_look.hpp"
 
-#include "redis/server_error.hpp"
+#include "redis/claim_reply.hpp"
+#include "redis/range_cache.hpp"
+#include "redis/script.hpp"
+#include "redis/scripts.hpp"
 
 #include <tenure/errc.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <variant>
 
 namespace tenure::redis
 {
@@ -27,20 +32,20 @@ public:
 
     [[nodiscard]] SlotNodes& nodes() const noexcept { return *nodes_; }
 
-    /** `answered` is not called any more once the deadline has passed. */
+    /** What takes the outcome of one more question to the node. `answered` is not called any more once the deadline has
+     * passed. */
     template <class Answered>
-    void ask(SlotNode const& node, resp::Command command, Instant deadline, Answered answered)
+    [[nodiscard]] OutcomeHandler handler(SlotNode const& node, Answered answered)
     {
         ++open_;
-        node.way->execute(
-            std::move(command), deadline,
+        return
             [self = shared_from_this(), node = node.follows, answered = std::move(answered)](Outcome const& outcome) {
                 if (self->done_ == nullptr)
                     return;
                 answered(*node, outcome);
                 if (--self->open_ == 0)
                     self->end();
-            });
+            };
     }
 
     /** All have been asked. */
@@ -71,15 +76,29 @@ private:
     Runtime::TimerId timer_ = 0;
 };
 
-KeyLook read_kind(resp::Value const& reply, std::string const& owner)
+KeyLook read_look(resp::Value const& reply)
 {
-    if (reply.is_null())
+    if (!reply.is_integer())
+        return KeyLook::unreadable;
+    switch (reply.as_integer()) {
+    case 0:
         return KeyLook::free;
-    if (reply.is_string())
-        return reply.as_string() == owner ? KeyLook::own : KeyLook::held;
-    if (reply.error_word() == "WRONGTYPE")
+    case 1:
         return KeyLook::held;
-    return KeyLook::unreadable;
+    case 2:
+        return KeyLook::own;
+    default:
+        return KeyLook::unreadable;
+    }
+}
+
+ScriptCall call_for(Script const& script, KeyRange const& range, std::uint32_t index, Instant deadline)
+{
+    ScriptCall call;
+    call.script = &script;
+    call.keys = encode_keys(range, index, 1);
+    call.not_after = deadline;
+    return call;
 }
 
 NotSent reason(Node& node, Outcome const& outcome, std::string const& key)
@@ -100,7 +119,7 @@ NotSent reason(Node& node, Outcome const& outcome, std::string const& key)
 
 void look_at(
     std::shared_ptr<SlotNodes> const& nodes, SpreadPart const& part, std::string const& owner, Instant deadline,
-    bool patient, std::function<void(Looks)> handler)
+    bool searching, std::function<void(Looks)> handler)
 {
     auto const looks = std::make_shared<Looks>();
     looks->keys.assign(part.count, KeyLook::unreadable);
@@ -118,18 +137,23 @@ void look_at(
         handler(std::move(*looks));
     });
     for (std::uint32_t i = 0; i < part.count; ++i) {
-        auto key = part.range->key(part.first + i);
+        auto const key = part.range->key(part.first + i);
         auto const& node = nodes->at(hash_slot(key));
-        if (!patient && node.way->is_lost())
+        if (!searching && node.way->is_lost())
             continue;
-        resp::Command get("GET", key);
-        questions->ask(
-            node, std::move(get), deadline, [looks, i, owner, key = std::move(key)](Node& at, Outcome const& outcome) {
-                if (outcome.delivery == Delivery::answered)
-                    looks->keys[i] = read_kind(outcome.reply, owner);
-                if (looks->keys[i] == KeyLook::unreadable && !looks->why)
-                    looks->why = reason(at, outcome, key);
-            });
+        auto answered = questions->handler(node, [looks, i, key](Node& at, Outcome const& outcome) {
+            if (outcome.delivery == Delivery::answered)
+                looks->keys[i] = read_look(outcome.reply);
+            if (looks->keys[i] == KeyLook::unreadable && !looks->why)
+                looks->why = reason(at, outcome, key);
+        });
+        if (searching) {
+            auto call = call_for(scripts::look(), *part.range, part.first + i, deadline);
+            call.values.add(owner);
+            run_script(node.way, std::move(call), std::move(answered));
+        } else {
+            node.way->execute(resp::Command("EXISTS", key), deadline, std::move(answered));
+        }
     }
     questions->wait(deadline);
 }
@@ -141,36 +165,24 @@ void survey(
     auto const result = std::make_shared<SpreadSurvey>();
     auto const questions =
         std::make_shared<Questions>(nodes, [result, handler = std::move(handler)] { handler(*result); });
-    auto const foreign = std::make_shared<std::vector<bool>>(range->count);
     for (std::uint32_t i = 0; i < range->count; ++i) {
-        auto const key = range->key(i);
-        auto const& node = nodes->at(hash_slot(key));
+        auto const& node = nodes->of(*range, i);
         if (node.way->is_lost())
             continue;
-        auto const count_foreign = [result, foreign, i] {
-            if (!(*foreign)[i])
-                ++result->foreign;
-            (*foreign)[i] = true;
-        };
-        questions->ask(
-            node, resp::Command("PTTL", key), deadline, [result, count_foreign](Node&, Outcome const& outcome) {
-                if (outcome.delivery != Delivery::answered || !outcome.reply.is_integer())
-                    return;
-                ++result->seen;
-                auto const left = outcome.reply.as_integer();
-                if (left == -1) {
-                    count_foreign();
-                    return;
-                }
-                std::chrono::milliseconds const expiry{std::clamp<std::int64_t>(left, 0, 365 * 86'400'000LL)};
-                if (!result->earliest_expiry || expiry < *result->earliest_expiry)
-                    result->earliest_expiry = expiry;
-            });
-        // another type counts as foreign even where it has a ttl
-        questions->ask(node, resp::Command("GET", key), deadline, [count_foreign](Node&, Outcome const& outcome) {
-            if (outcome.delivery == Delivery::answered && outcome.reply.error_word() == "WRONGTYPE")
-                count_foreign();
+        auto answered = questions->handler(node, [result](Node&, Outcome const& outcome) {
+            if (outcome.delivery != Delivery::answered)
+                return;
+            auto const reply = read_page_reply(outcome.reply, 1, false);
+            auto const* const held = reply ? std::get_if<PageHeld>(&*reply) : nullptr;
+            if (held == nullptr)
+                return;
+            ++result->seen;
+            result->foreign += held->foreign.value_or(0);
+            auto const& expiry = held->earliest_expiry;
+            if (expiry && (!result->earliest_expiry || *expiry < *result->earliest_expiry))
+                result->earliest_expiry = expiry;
         });
+        run_script(node.way, call_for(scripts::survey(), *range, i, deadline), std::move(answered));
     }
     questions->wait(deadline);
 }

@@ -16,12 +16,12 @@
 namespace tenure::redis
 {
 
-/** What a plain read saw of one key. */
+/** What a look saw of one key. */
 enum class KeyLook {
     free,
     /// a value is there: another owner's, or another type
     held,
-    /// the value is the owner looked for
+    /// the value is the owner searched for
     own,
     /// its node did not answer, or refused
     unreadable
@@ -41,13 +41,14 @@ struct SpreadPart {
     std::uint32_t count = 0;
 };
 
-/** Looks at keys that are at many nodes, all at once: one plain GET for each.
+/** Looks at keys that are at many nodes, all at once: one EXISTS for each, or where the owner is searched for a script.
+ * No value is read: somebody else's may be larger than a reply may be, which ends the connection.
  *
  *  @param deadline  keys without an answer then are unreadable
- *  @param patient  false: nodes that are known to be out of reach are not waited for */
+ *  @param searching  for the owner: nodes that are known to be out of reach are waited for. false: no key is `own` */
 void look_at(
     std::shared_ptr<SlotNodes> const& nodes, SpreadPart const& part, std::string const& owner, Instant deadline,
-    bool patient, std::function<void(Looks)> handler);
+    bool searching, std::function<void(Looks)> handler);
 
 /** When the first of the keys expires, and how many never do or are of another type. */
 struct SpreadSurvey {
