@@ -252,12 +252,23 @@ Handshake::Progress Handshake::refuse(resp::Value const& value)
 
 std::string Handshake::harmless(std::string_view text, std::size_t most) const
 {
+    constexpr std::string_view mask = "***";
     // an unknown command is reported with its arguments, which for a login are the password
-    text = text.substr(0, text.find(", with args"));
-    std::string result(text.substr(0, most));
-    if (!password_.empty())
-        for (auto at = result.find(password_); at != std::string::npos; at = result.find(password_, at + 3))
-            result.replace(at, password_.size(), "***");
+    constexpr std::string_view arguments = ", with args";
+    std::string result;
+    // a password that goes across the end is seen here, and no part of it is left
+    while (!text.empty() && result.size() < most) {
+        if (!password_.empty() && text.starts_with(password_)) {
+            result += mask;
+            text.remove_prefix(password_.size());
+        } else if (text.starts_with(arguments)) {
+            break;
+        } else {
+            result += text.front();
+            text.remove_prefix(1);
+        }
+    }
+    result.resize(std::min(result.size(), most));
     std::ranges::replace_if(result, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
     return result;
 }

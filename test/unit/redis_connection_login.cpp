@@ -3,6 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
 
 namespace tenure::test
 {
@@ -272,6 +273,25 @@ TEST_CASE("a password that the server echoes appears in no text")
     CHECK((*outcome)->detail.find('\x01') == std::string::npos);
     CHECK((*outcome)->detail.find("odd ****** reply") != std::string::npos);
     CHECK(test.runtime->logged("hunter2") == 0);
+}
+
+TEST_CASE("no part of a password is left where the server's text is cut")
+{
+    // the text is cut at its 256th byte, and in front of what looks like the arguments of a command
+    std::string const password = GENERATE("hunter2", "hunter2, with args");
+    auto const before = GENERATE(range(std::size_t{230}, std::size_t{256}));
+    ConnectionFixture test(with_password(password));
+    auto const outcome = test.ask(Command("PING"), 10ms);
+    test.runtime->run_ready();
+    test.stream().accept();
+    test.runtime->run_ready();
+    test.send("-ERR " + std::string(before, '.') + password + "\r\n");
+    test.runtime->run_for(10ms);
+    REQUIRE(outcome->has_value());
+    CHECK((*outcome)->detail.find("...") != std::string::npos);
+    CHECK((*outcome)->detail.find(".h") == std::string::npos);
+    CHECK(test.runtime->logged("...") > 0);
+    CHECK(test.runtime->logged(".h") == 0);
 }
 
 namespace
