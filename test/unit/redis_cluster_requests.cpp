@@ -547,6 +547,51 @@ TEST_CASE("no value of a spread pool's keys is asked for: somebody else's may be
     }
 }
 
+TEST_CASE("a survey of a large spread pool goes page by page, and ends in time", "[cluster]")
+{
+    FakeCluster cluster;
+    cluster.connect("foo");
+    constexpr std::size_t size = 5000;
+    constexpr std::size_t page = 4096;
+    auto const range = numbered_keys("p:", size);
+    auto const surveyed = Value::list(Type::array, {Value::integer(-1), Value::integer(900), Value::integer(0)});
+    auto const open = [&] { return cluster.unanswered(7001) + cluster.unanswered(7002) + cluster.unanswered(7003); };
+    auto const answer_what_is_open = [&](Value const& value) {
+        for (std::uint16_t port = 7001; port <= 7003; ++port)
+            for (auto count = cluster.unanswered(port); count > 0; --count)
+                cluster.node(port).answer(Value(value));
+        cluster.runtime->run_ready();
+    };
+    auto const look_everywhere = [&] {
+        auto reply = cluster.claim(range);
+        for (std::size_t seen = 0; seen < size;) {
+            REQUIRE(open() > 0);
+            seen += open();
+            answer_what_is_open(Value::integer(1));
+        }
+        return reply;
+    };
+    // the first busy answer comes without a survey
+    REQUIRE(*look_everywhere());
+    auto const reply = look_everywhere();
+    REQUIRE_FALSE(*reply);
+    CHECK(open() == page);
+    SECTION("all of it where the nodes are fast enough")
+    {
+        answer_what_is_open(surveyed);
+        CHECK(open() == size - page);
+        answer_what_is_open(surveyed);
+    }
+    SECTION("no page is begun after the deadline")
+    {
+        cluster.node(7001).answer(Value(surveyed));
+        cluster.runtime->run_for(500ms);
+        CHECK(open() == page - 1);
+    }
+    REQUIRE(*reply);
+    CHECK(std::get<Busy>(**reply).earliest_expiry == 900ms);
+}
+
 TEST_CASE("releases are announced in the shard of the channel", "[cluster]")
 {
     FakeCluster cluster;

@@ -20,6 +20,9 @@ namespace tenure::redis
 namespace
 {
 
+// Of a survey, as many as of the largest look.
+constexpr std::uint32_t keys_per_page = 4096;
+
 /** Questions to many nodes, answered in any order, some of them never. */
 class Questions : public std::enable_shared_from_this<Questions>
 {
@@ -115,6 +118,68 @@ NotSent reason(Node& node, Outcome const& outcome, std::string const& key)
     return {error, node.where() + ": " + key + ": " + outcome.detail, outcome.fatal};
 }
 
+/** A survey under way, page by page: the largest pool must not fill one turn of the loop with its keys. */
+class PagedSurvey : public std::enable_shared_from_this<PagedSurvey>
+{
+public:
+    PagedSurvey(
+        std::shared_ptr<SlotNodes> nodes, KeyRangePtr range, Instant deadline,
+        std::function<void(SpreadSurvey)> handler)
+        : nodes_(std::move(nodes))
+        , range_(std::move(range))
+        , deadline_(deadline)
+        , handler_(std::move(handler))
+    {
+    }
+
+    void look()
+    {
+        auto const end = std::min(next_ + keys_per_page, range_->count);
+        auto const questions = std::make_shared<Questions>(nodes_, [self = shared_from_this()] { self->looked(); });
+        for (auto index = std::exchange(next_, end); index < end; ++index) {
+            auto const& node = nodes_->of(*range_, index);
+            if (node.way->is_lost())
+                continue;
+            auto answered = questions->handler(
+                node, [self = shared_from_this()](Node&, Outcome const& outcome) { self->add(outcome); });
+            run_script(node.way, call_for(scripts::survey(), *range_, index, deadline_), std::move(answered));
+        }
+        questions->wait(deadline_);
+    }
+
+private:
+    void add(Outcome const& outcome)
+    {
+        if (outcome.delivery != Delivery::answered)
+            return;
+        auto const reply = read_page_reply(outcome.reply, 1, false);
+        auto const* const held = reply ? std::get_if<PageHeld>(&*reply) : nullptr;
+        if (held == nullptr)
+            return;
+        ++result_.seen;
+        result_.foreign += held->foreign.value_or(0);
+        auto const& expiry = held->earliest_expiry;
+        if (expiry && (!result_.earliest_expiry || *expiry < *result_.earliest_expiry))
+            result_.earliest_expiry = expiry;
+    }
+
+    void looked()
+    {
+        if (next_ < range_->count && nodes_->runtime().now() < deadline_)
+            look();
+        else
+            handler_(result_);
+    }
+
+    std::shared_ptr<SlotNodes> nodes_;
+    KeyRangePtr range_;
+    Instant deadline_;
+    std::function<void(SpreadSurvey)> handler_;
+    /// the first key that was not looked at yet
+    std::uint32_t next_ = 0;
+    SpreadSurvey result_;
+};
+
 } // namespace
 
 void look_at(
@@ -162,29 +227,7 @@ void survey(
     std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr const& range, Instant deadline,
     std::function<void(SpreadSurvey)> handler)
 {
-    auto const result = std::make_shared<SpreadSurvey>();
-    auto const questions =
-        std::make_shared<Questions>(nodes, [result, handler = std::move(handler)] { handler(*result); });
-    for (std::uint32_t i = 0; i < range->count; ++i) {
-        auto const& node = nodes->of(*range, i);
-        if (node.way->is_lost())
-            continue;
-        auto answered = questions->handler(node, [result](Node&, Outcome const& outcome) {
-            if (outcome.delivery != Delivery::answered)
-                return;
-            auto const reply = read_page_reply(outcome.reply, 1, false);
-            auto const* const held = reply ? std::get_if<PageHeld>(&*reply) : nullptr;
-            if (held == nullptr)
-                return;
-            ++result->seen;
-            result->foreign += held->foreign.value_or(0);
-            auto const& expiry = held->earliest_expiry;
-            if (expiry && (!result->earliest_expiry || *expiry < *result->earliest_expiry))
-                result->earliest_expiry = expiry;
-        });
-        run_script(node.way, call_for(scripts::survey(), *range, i, deadline), std::move(answered));
-    }
-    questions->wait(deadline);
+    std::make_shared<PagedSurvey>(nodes, range, deadline, std::move(handler))->look();
 }
 
 } // namespace tenure::redis

@@ -50,11 +50,12 @@ void look_at(
     std::shared_ptr<SlotNodes> const& nodes, SpreadPart const& part, std::string const& owner, Instant deadline,
     bool searching, std::function<void(Looks)> handler);
 
-/** When the first of the keys expires, and how many never do or are of another type. */
+/** When the first of the keys expires, and how many never do or are of another type: of those that could be looked at
+ * before the deadline. */
 struct SpreadSurvey {
     std::optional<std::chrono::milliseconds> earliest_expiry;
     std::uint32_t foreign = 0;
-    /// the keys that could be looked at
+    /// how many those are
     std::uint32_t seen = 0;
 };
 void survey(
