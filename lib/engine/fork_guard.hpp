@@ -1,13 +1,20 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace tenure::engine
 {
 
+/// counted in the child, by a handler that is there since the program's start
+extern std::atomic<std::uint64_t> forks;
+
 /** Counts the forks between the program's start and this process: what was made under another number belongs to a
  * parent, whose connections and leases a child must not touch. Thread-safe, and no system call. */
-[[nodiscard]] std::uint64_t fork_generation() noexcept;
+[[nodiscard]] inline std::uint64_t fork_generation() noexcept
+{
+    return forks.load(std::memory_order_relaxed);
+}
 
 } // namespace tenure::engine
