@@ -141,11 +141,13 @@ private:
             {Question::Kind::claim, holding->path, encode(request_.owner.text(), session_->timeout()), 0, false,
              holding->generation},
             [self = shared_from_this(), holding](Answer const& answer) {
+                if (answer.code == ZNODEEXISTS) {
+                    self->look_at_holder(holding);
+                    return;
+                }
                 self->ensemble_->ledger().end_creating(*holding);
                 if (answer.code == ZOK)
                     self->granted(holding, answer);
-                else if (answer.code == ZNODEEXISTS)
-                    self->look_at_holder(holding);
                 else if (answer.code == ZNONODE)
                     self->make_what_is_missing(holding, answer.of_generation);
                 else
@@ -170,6 +172,7 @@ private:
     void look_at_holder(HoldingPtr const& holding)
     {
         session_->ask({Question::Kind::get, holding->path}, [self = shared_from_this(), holding](Answer const& read) {
+            self->ensemble_->ledger().end_creating(*holding);
             if (read.code == ZOK && holding->owned(read))
                 self->granted(holding, read);
             else if (read.code == ZNONODE && ++self->surprises_ <= surprises_allowed)

@@ -93,13 +93,13 @@ HoldingPtr Ledger::add(
 
 void Ledger::begin_creating(Holding& holding)
 {
-    if (!std::exchange(holding.under_way, true))
+    if (holding.under_way++ == 0)
         ++creating_[holding.path.text()];
 }
 
 void Ledger::end_creating(Holding& holding)
 {
-    if (!std::exchange(holding.under_way, false))
+    if (--holding.under_way > 0)
         return;
     if (auto const found = creating_.find(holding.path.text()); found != creating_.end() && --found->second == 0)
         creating_.erase(found);
@@ -234,15 +234,27 @@ void Ledger::look()
         arm(next);
 }
 
+bool Ledger::is_claimed(Holding const& holding) const
+{
+    auto const [first, last] = by_owner_.equal_range(holding.owner);
+    return std::any_of(first, last, [&holding](auto const& entry) {
+        return entry.second->under_way > 0 && entry.second->path == holding.path;
+    });
+}
+
 void Ledger::let_lapse(HoldingPtr const& holding)
 {
-    if (!holding->session->connected() || holding->under_way)
+    if (!holding->session->connected() || is_claimed(*holding))
         return;
     // after a write, because what was asked over another connection may have come to this server late
     look_at(
         holding->session, holding->path, holding->generation, true,
-        [self = shared_from_this(), holding](Sighting const& seen) {
+        [self = shared_from_this(), holding, deadline = holding->deadline](Sighting const& seen) {
             if (holding->state == Holding::State::gone || seen.failure() != nullptr)
+                return;
+            // A claim or a renewal that was asked for before the look has been answered before it. What is asked for
+            // from now on comes to the server after the deletion.
+            if (holding->deadline != deadline || self->is_claimed(*holding))
                 return;
             auto const& read = seen.node;
             // a claim that was asked for twice may have left two of them for one node: the other one goes on

@@ -38,8 +38,8 @@ struct Holding {
     /// text of its own: what it shares would be the claim that has this as its handle
     std::string owner;
     State state = State::asked;
-    /// creation is under way just now
-    bool under_way = false;
+    /// claims that are creating it just now, or reading whose it is
+    int under_way = 0;
     /// its removal was asked for, and nobody knows what came of it
     bool removal_unknown = false;
     /// of the node; 0 while nobody knows
@@ -119,8 +119,9 @@ public:
     [[nodiscard]] HoldingPtr holder_of(std::string const& owner, std::string const& path, std::int64_t czxid) const;
     /** What bears the owner in the range. */
     [[nodiscard]] std::vector<HoldingPtr> of(std::string const& owner, KeyRange const& range) const;
-    /** Somebody in this process is creating the node right now. */
+    /** Somebody in this process is creating the node right now, or reads whose it is. */
     [[nodiscard]] bool creating(std::string const& path) const { return creating_.contains(path); }
+    /** A claim has begun to create it, and goes on until it knows whether it has it. */
     void begin_creating(Holding& holding);
     void end_creating(Holding& holding);
     /** Nodes that rest on the session. */
@@ -131,6 +132,8 @@ public:
 private:
     void arm(Instant when);
     void look();
+    /** A claim that is under way may yet be granted its node. */
+    [[nodiscard]] bool is_claimed(Holding const& holding) const;
     void let_lapse(HoldingPtr const& holding);
 
     std::shared_ptr<Runtime> runtime_;

@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -259,6 +260,45 @@ TEST_CASE(
     expect<Renewed>(line.client.renew(claim, lasting));
     expect<Released>(line.client.release(claim));
     CHECK_FALSE(person.get(path));
+}
+
+TEST_CASE("a node that its claim finds at last is not taken for one that nobody renews", "[zookeeper]")
+{
+    constexpr auto lasting = 3s;
+    constexpr auto delay = 300ms;
+    Line line;
+    ZookeeperClient person{server().port()};
+    auto const range = named_key("found-at-last:");
+    // the session is there, and all that the node needs
+    expect<Released>(line.client.release(line.take(range, owner(2), lasting)));
+    line.proxy.set(Direction::replies, {.kind = Fault::Kind::hold});
+    auto const began = line.client.now();
+    std::optional<ClaimReply> first;
+    line.client.on_strand([&] {
+        line.client.backend().claim(
+            {range, owner(1), lasting, began + 10s, true, std::nullopt},
+            [&first](ClaimReply reply) { first = std::move(reply); });
+    });
+    line.client.run_until([&] { return person.get("/found-at-last:/lock").has_value(); });
+    line.proxy.reset_connections();
+    line.client.run_until([&] { return first.has_value(); });
+    expect<Unknown>(*first);
+    line.proxy.set(Direction::replies, {.delay = delay});
+    // the ttl of the first attempt ends between the two answers that the second one needs
+    line.client.run_until([&] { return line.client.now() >= began + lasting - delay * 3 / 2; });
+    auto const granted =
+        expect<Granted>(line.client.claim({range, owner(1), lasting, line.client.now() + 10s, true, began}));
+    line.proxy.heal();
+    line.client.run_for(1s);
+    auto const node = person.get("/found-at-last:/lock");
+    REQUIRE(node);
+    CHECK(static_cast<std::uint64_t>(node->czxid) == granted.fencing_token);
+    auto claim = std::make_shared<Claim>();
+    claim->range = range;
+    claim->owner = owner(1);
+    claim->handle = granted.handle;
+    expect<Renewed>(line.client.renew(claim, lasting));
+    expect<Released>(line.client.release(claim));
 }
 
 TEST_CASE("leases of different ttls are in sessions of their own, and those of one ttl share theirs", "[zookeeper]")
