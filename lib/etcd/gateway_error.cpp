@@ -46,8 +46,10 @@ constexpr std::array rules{
     Rule{"user name is empty", errc::authentication_failed, true, Executed::no, false, false, "give user and password"},
     Rule{"user name not found", errc::authentication_failed, true, Executed::no, false, false, "check the user"},
     Rule{"permission denied", errc::permission_denied, true, Executed::no, false, false, grant_advice},
+    // Before it proposes a write a member refuses it with these words; and after it has carried one out, if only that
+    // was one too many.
     Rule{
-        "database space exceeded", errc::store_refused, false, Executed::no, false, false,
+        "database space exceeded", errc::store_refused, false, Executed::maybe, false, false,
         "the server takes no more writes: compact and defragment it, then etcdctl alarm disarm"},
     Rule{
         "request is too large", errc::store_refused, true, Executed::no, false, false,

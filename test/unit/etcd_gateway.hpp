@@ -149,6 +149,8 @@ public:
     bool forgotten = false;
     /// transactions that put the key are carried out, and nobody hears of it
     bool mute = false;
+    /// transactions that put the key are carried out, and refused all the same: there was no space left for them
+    bool out_of_space = false;
     /// requests with this text are not carried out yet
     std::string withheld;
     /// called when a request is there, before it is carried out
@@ -196,7 +198,16 @@ private:
         auto const body = answer(request);
         if ((mute && last_was_put_) || stream.closed)
             return;
-        stream.send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+        if (out_of_space && last_was_put_) {
+            send(stream, "429 Too Many Requests", R"({"error":"etcdserver: mvcc: database space exceeded","code":8})");
+            return;
+        }
+        send(stream, "200 OK", body);
+    }
+
+    static void send(FakeStream& stream, std::string const& status, std::string const& body)
+    {
+        stream.send("HTTP/1.1 " + status + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
     }
 
     std::string answer(std::string const& request)

@@ -185,6 +185,7 @@ TEST_CASE("errors of the gateway are told apart", "[etcd]")
     CHECK(of(404, "etcdserver: requested lease not found").lease_not_found);
     CHECK_FALSE(of(404, "etcdserver: requested lease not found").fatal);
     CHECK(of(429, "etcdserver: mvcc: database space exceeded").error == errc::store_refused);
+    CHECK(of(429, "etcdserver: mvcc: database space exceeded").executed == Executed::maybe);
     CHECK(of(503, "etcdserver: no leader").executed == Executed::no);
     CHECK(of(503, "etcdserver: no leader").turn);
     // whether these were carried out nobody knows
