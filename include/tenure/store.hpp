@@ -88,8 +88,8 @@ public:
             InitiateInspect{{handle_, get_executor()}}, token, std::move(range));
     }
 
-    /** Force-releases one key: replaces the owner that was seen by `evicted/<who>` and keeps the remaining ttl. Its
-     * holder loses the lease at the next renewal; the key frees when its validity has surely ended.
+    /** Force-releases one key: replaces the owner that was seen by `evicted/<who>` and keeps the remaining ttl (on
+     * etcd a whole one). Its holder loses the lease at the next renewal; the key frees when its validity surely ended.
      *
      *  @param owner  as `async_inspect` showed it; another owner is left alone
      *  @param who  who evicts: printable, at most 128 bytes

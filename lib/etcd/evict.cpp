@@ -19,8 +19,8 @@ namespace
 /// the key, with somebody's value
 constexpr std::size_t bytes_of_one = std::size_t{2} * 1024 * 1024;
 
-/** Four steps: who holds it, what is left of its lease, a lease for that long, and the exchange, which compares. A key
- * that has moved to another lease meanwhile is looked at again. */
+/** Four steps: who holds it, how long its lease is, a lease for that long, and the exchange, which compares. A key that
+ * has moved to another lease meanwhile is looked at again. */
 class Eviction : public std::enable_shared_from_this<Eviction>
 {
 public:
@@ -60,14 +60,15 @@ private:
             if (!reply)
                 self.finish(nonsense(self.node_->where(), self.key_));
             else
-                // the server tells whole seconds, rounded down
-                self.replace(std::chrono::seconds(std::max<std::int64_t>(reply->ttl, 0) + 1));
+                // What is left of it says nothing: a renewal before the exchange counts for all of it, and changes
+                // nothing that is compared. The second is for one that comes after the grant of the other lease.
+                self.replace(std::chrono::seconds(std::max<std::int64_t>(reply->granted_ttl, 0) + 1));
         });
     }
 
-    void replace(std::chrono::milliseconds remaining)
+    void replace(std::chrono::milliseconds ttl)
     {
-        node_->leases->grant(remaining, request_.not_after, [self = shared_from_this()](Leases::Taken taken) {
+        node_->leases->grant(ttl, request_.not_after, [self = shared_from_this()](Leases::Taken taken) {
             if (auto* const lease = std::get_if<LeasePtr>(&taken))
                 self->exchange(std::move(*lease));
             else if (auto* const refused = std::get_if<Refused>(&taken))

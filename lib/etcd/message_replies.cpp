@@ -175,7 +175,8 @@ std::optional<LeaseReply> parse_lease(std::string_view body)
     Tree tree(body);
     tree.enter_result();
     LeaseReply reply;
-    if (!tree || !header(*tree, reply.header) || !number(*tree, "TTL", reply.ttl))
+    if (!tree || !header(*tree, reply.header) || !number(*tree, "TTL", reply.ttl) ||
+        !number(*tree, "grantedTTL", reply.granted_ttl))
         return std::nullopt;
     return reply;
 }

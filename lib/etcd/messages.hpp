@@ -102,6 +102,8 @@ struct LeaseReply {
     Header header;
     /// seconds; 0 or less: there is no such lease
     std::int64_t ttl = 0;
+    /// of a look: what it begins with, and after each renewal
+    std::int64_t granted_ttl = 0;
 };
 [[nodiscard]] std::optional<LeaseReply> parse_lease(std::string_view body);
 

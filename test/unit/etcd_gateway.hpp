@@ -223,7 +223,7 @@ private:
         if (path == "lease/grant")
             return "{" + header(term_of_grants) + R"(,"TTL":")" + string_at(request, "TTL") + R"("})";
         if (path == "lease/timetolive")
-            return "{" + header(term_of_transactions) + R"(,"TTL":"10"})";
+            return "{" + header(term_of_transactions) + R"(,"TTL":"10","grantedTTL":"20"})";
         if (path == "kv/range")
             return "{" + header(term_of_transactions) + (lease_of_key.empty() ? "" : ",") + key_as_read() + "}";
         if (path == "kv/txn")

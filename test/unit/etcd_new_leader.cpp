@@ -306,6 +306,15 @@ TEST_CASE("a key that is released while it moves is released, and leaves no leas
     CHECK(gateway.lease_of_key.empty());
 }
 
+TEST_CASE("an evicted key stays as long as a renewal just before the exchange would have kept it", "[etcd]")
+{
+    EtcdGateway gateway;
+    static_cast<void>(gateway.claim());
+    auto const reply = gateway.evict();
+    REQUIRE(std::holds_alternative<Evicted>(reply));
+    CHECK(std::get<Evicted>(reply).remaining >= EtcdGateway::ttl);
+}
+
 TEST_CASE("who evicts a key while it moves looks at it again", "[etcd]")
 {
     EtcdGateway gateway;
