@@ -112,6 +112,14 @@ void Renewals::verify(Batch batch)
 
 void Renewals::verified(Batch batch, Outcome outcome)
 {
+    if (batch.size() > 1 && outcome.delivery == Delivery::answered && !outcome.good() &&
+        classify(outcome.status, outcome.body).error == errc::permission_denied) {
+        // one key that may not be read (any more) is enough for that, and the others are to be proven all the same
+        auto const middle = batch.begin() + static_cast<std::ptrdiff_t>(batch.size() / 2);
+        verify(Batch(std::make_move_iterator(batch.begin()), std::make_move_iterator(middle)));
+        verify(Batch(std::make_move_iterator(middle), std::make_move_iterator(batch.end())));
+        return;
+    }
     if (!outcome.good()) {
         for (auto& pending : batch) {
             auto reply = failure<RenewReply>(Outcome(outcome), node_->where(), pending.request.claim->key());

@@ -5,6 +5,7 @@
 #include "fake_stream.hpp"
 
 #include "etcd/backend.hpp"
+#include "etcd/base64.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -151,6 +152,8 @@ public:
     bool mute = false;
     /// transactions that put the key are carried out, and refused all the same: there was no space left for them
     bool out_of_space = false;
+    /// transactions that read this key are refused
+    std::string forbidden;
     /// requests with this text are not carried out yet
     std::string withheld;
     /// called when a request is there, before it is carried out
@@ -202,6 +205,10 @@ private:
             send(stream, "429 Too Many Requests", R"({"error":"etcdserver: mvcc: database space exceeded","code":8})");
             return;
         }
+        if (!forbidden.empty() && request.find(etcd::to_base64(forbidden)) != std::string::npos) {
+            send(stream, "403 Forbidden", R"({"error":"etcdserver: permission denied","code":7})");
+            return;
+        }
         send(stream, "200 OK", body);
     }
 
@@ -241,8 +248,7 @@ private:
     {
         last_transaction = body;
         if (body.find("request_put") == std::string::npos && body.find("request_delete_range") == std::string::npos)
-            return "{" + header(term_of_transactions) + R"(,"succeeded":true,"responses":[{"response_range":{)" +
-                   key_as_read() + "}}]}";
+            return "{" + header(term_of_transactions) + R"(,"succeeded":true,"responses":[)" + reads(body) + "]}";
         // the default, version 0, is left out
         bool const absent_wanted = body.find(R"("target")") == std::string::npos;
         auto const as_wanted = [&](std::string const& name, std::uint64_t value) {
@@ -261,6 +267,15 @@ private:
         if (absent_wanted)
             created_ = revision_;
         return "{" + header(term_of_transactions) + R"(,"succeeded":true})";
+    }
+
+    /** As many as are asked for, and each of them shows the key. */
+    [[nodiscard]] std::string reads(std::string const& body) const
+    {
+        std::string text;
+        for (auto at = body.find("request_range"); at != std::string::npos; at = body.find("request_range", at + 1))
+            text += (text.empty() ? "" : ",") + (R"({"response_range":{)" + key_as_read() + "}}");
+        return text;
     }
 
     [[nodiscard]] std::string key_as_read() const
