@@ -319,7 +319,10 @@ void Watcher::join_all()
 
 void Watcher::refuse(Name const& name, std::string const& why)
 {
-    auto& watched = watched_.at(name);
+    auto const found = watched_.find(name);
+    if (found == watched_.end())
+        return; // nobody watches it any more
+    auto& watched = found->second;
     watched.refused = true;
     watched.in_force = false;
     watched.stream = 0;
