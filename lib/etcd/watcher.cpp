@@ -197,7 +197,7 @@ void Watcher::connect(std::uint64_t number)
     };
     events.lost = [weak = weak_from_this(), number](net::StreamError const& error) {
         if (auto const self = weak.lock())
-            self->broken(number, error.text());
+            self->broken(number, error.text(), error.code == errc::protocol_error ? Fault::useless : Fault::lost);
     };
     auto const connection = stream.connection;
     connection->open(deadline, std::move(events));
@@ -232,7 +232,10 @@ void Watcher::heard(std::uint64_t number, std::string_view line)
         return;
     auto const reply = parse_watch(line);
     if (!reply || reply->failed) {
-        broken(number, reply ? classify(500, line).text() : "a line of a watch that makes no sense");
+        if (reply)
+            broken(number, classify(500, line).text());
+        else
+            broken(number, "a line of a watch that makes no sense", Fault::useless);
         return;
     }
     auto const& names = found->second.names;
@@ -269,12 +272,13 @@ void Watcher::cancelled(Name const& name, std::string const& reason, bool compac
     begin_soon();
 }
 
-void Watcher::broken(std::uint64_t number, std::string const& why)
+void Watcher::broken(std::uint64_t number, std::string const& why, Fault fault)
 {
     auto const found = streams_.find(number);
     if (found == streams_.end())
         return;
-    bool const worked = found->second.connection != nullptr && found->second.connection->proven();
+    bool const worked =
+        fault == Fault::lost && found->second.connection != nullptr && found->second.connection->proven();
     auto const names = found->second.names;
     drop(number);
     if (node_->runtime().logs(LogLevel::info))
@@ -291,6 +295,9 @@ void Watcher::broken(std::uint64_t number, std::string const& why)
     for (auto const& name : names)
         if (auto const entry = watched_.find(name); entry != watched_.end() && entry->second.stream == number) {
             entry->second.stream = 0;
+            // whoever hears that it is in force again looks again
+            if (fault == Fault::useless)
+                entry->second.next_revision = 0;
             if (std::exchange(entry->second.in_force, false))
                 tell(name, WatchEvent::interrupted);
         }

@@ -73,7 +73,13 @@ private:
     void connected(std::uint64_t number);
     void heard(std::uint64_t number, std::string_view line);
     void cancelled(Name const& name, std::string const& reason, bool compacted);
-    void broken(std::uint64_t number, std::string const& why);
+    enum class Fault {
+        /// the connection was lost, or never made
+        lost,
+        /// the server says what is of no use, and would say it again
+        useless
+    };
+    void broken(std::uint64_t number, std::string const& why, Fault fault = Fault::lost);
     void drop(std::uint64_t number) noexcept;
     void join_all();
     void refuse(Name const& name, std::string const& why);

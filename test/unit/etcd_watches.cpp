@@ -205,3 +205,19 @@ TEST_CASE("a refusal that comes when nobody wants the watch any more concerns no
     member.run_for(2s);
     CHECK(second->last_is(WatchEvent::in_force));
 }
+
+TEST_CASE("what is too much for one line is passed over, and watched from there on", "[etcd]")
+{
+    Member member;
+    auto const watch = member.watch("a");
+    member.run_for(100ms);
+    REQUIRE(watch->last_is(WatchEvent::in_force));
+    REQUIRE(member.watches == 1);
+    // much was deleted while the connection was lost
+    member.revision = 5000;
+    member.too_much_at = 5000;
+    member.lose_streams();
+    member.run_for(2s);
+    CHECK(watch->last_is(WatchEvent::in_force));
+    CHECK(member.watches == 3);
+}
