@@ -239,6 +239,12 @@ void Watcher::heard(std::uint64_t number, std::string_view line)
         return;
     }
     auto const& names = found->second.names;
+    if (reply->cancelled && reply->watch_id < 1) {
+        // 3.4.23 and newer do not say which watch it is that they refuse
+        look_for_refused(names);
+        broken(number, reply->cancel_reason, Fault::useless);
+        return;
+    }
     if (reply->watch_id < 1 || reply->watch_id > static_cast<std::int64_t>(names.size()))
         return;
     auto const name = names[static_cast<std::size_t>(reply->watch_id - 1)];
@@ -254,6 +260,24 @@ void Watcher::heard(std::uint64_t number, std::string_view line)
         tell(name, WatchEvent::hint);
     } else if (reply->created && !std::exchange(entry->second.in_force, true)) {
         tell(name, WatchEvent::in_force);
+    }
+}
+
+/** What may not be watched may not be read either. */
+void Watcher::look_for_refused(std::vector<Name> const& names)
+{
+    for (auto const& name : names) {
+        Call call;
+        call.path = "kv/range";
+        call.body = range_body({name.first, name.second}, {1, true});
+        call.not_after = node_->runtime().now() + 5s;
+        node_->client->call(std::move(call), [weak = weak_from_this(), name](Outcome outcome) {
+            auto const self = weak.lock();
+            if (self == nullptr || self->closed_ || outcome.delivery != Delivery::answered || outcome.good())
+                return;
+            if (auto const error = classify(outcome.status, outcome.body); error.error == errc::permission_denied)
+                self->refuse(name, error.text());
+        });
     }
 }
 

@@ -72,6 +72,7 @@ private:
     void connect(std::uint64_t number);
     void connected(std::uint64_t number);
     void heard(std::uint64_t number, std::string_view line);
+    void look_for_refused(std::vector<Name> const& names);
     void cancelled(Name const& name, std::string const& reason, bool compacted);
     enum class Fault {
         /// the connection was lost, or never made

@@ -187,6 +187,20 @@ private:
 
 } // namespace
 
+TEST_CASE("a watch that is refused without its number is found, and those beside it go on", "[etcd]")
+{
+    Member member;
+    member.forbidden = "b";
+    auto const first = member.watch("a");
+    auto const refused = member.watch("b");
+    auto const last = member.watch("c");
+    member.run_for(2s);
+    CHECK(refused->events == std::vector{WatchEvent::unavailable});
+    CHECK(first->last_is(WatchEvent::in_force));
+    CHECK(last->last_is(WatchEvent::in_force));
+    CHECK(member.watches == 2);
+}
+
 TEST_CASE("a refusal that comes when nobody wants the watch any more concerns nobody", "[etcd]")
 {
     Member member;
