@@ -292,10 +292,14 @@ void Client::lost(Connection const* connection, net::StreamError const& error)
         return;
     auto const link = *found;
     links_.erase(found);
-    if (link.turn == turns_ && !has_connection()) {
+    bool const proven = link.connection->proven();
+    if (link.turn == turns_ && has_connection()) {
+        // the others are enough for a while
+        if (!proven)
+            open_after_ = runtime_->now() + backoff_.after_failure();
+    } else if (link.turn == turns_) {
         // leases that are held are renewed as soon as it is back
         wants_connection_ = wants_connection_ || shortest_ttl_ > 0ms;
-        bool const proven = link.connection->proven();
         if (!proven) {
             connect_failed(link.endpoint, error);
         } else {

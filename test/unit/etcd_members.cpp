@@ -6,7 +6,11 @@
 
 #include "etcd/backend.hpp"
 
+#include <net/stream.hpp>
+
 #include <tenure/backend.hpp>
+
+#include <boost/asio/error.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -75,7 +79,7 @@ public:
             runtime->run_for(round_trip);
             for (auto const& [stream, member] : std::vector(streams_)) {
                 if (stream->connecting)
-                    stream->accept();
+                    stream->accept(lets_in ? net::StreamError{} : refused);
                 runtime->run_ready();
                 if (!stream->closed && !stream->take_received().empty() && says[member] != Says::nothing)
                     stream->send(says[member] == Says::yes ? granting : refusal);
@@ -88,6 +92,8 @@ public:
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     std::shared_ptr<Backend> backend;
     std::vector<Says> says;
+    /// else connections are refused
+    bool lets_in = true;
     std::size_t connections = 0;
     int granted = 0;
 
@@ -98,6 +104,7 @@ private:
     };
 
     static constexpr std::uint16_t first_port = 2379;
+    net::StreamError const refused{asio::error::connection_refused, "Connection refused", false};
     static constexpr char const* refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 48\r\n\r\n"
                                            R"({"error":"etcdserver: no leader","code":14     })";
     static constexpr char const* granting =
@@ -176,4 +183,22 @@ TEST_CASE("a login that a member leaves unanswered is tried at the next one", "[
         CAPTURE(good, etcd.connections);
         CHECK(etcd.granted > 0);
     }
+}
+
+TEST_CASE("a member that lets nobody else in is not tried without a pause beside a connection that works", "[etcd]")
+{
+    EtcdConfig config;
+    config.connections = 4;
+    Members etcd{1, config};
+    etcd.says.assign(1, Says::nothing);
+    etcd.ask();
+    etcd.run_for(10ms);
+    auto const before = etcd.connections;
+    etcd.lets_in = false;
+    for (int i = 0; i < 3; ++i)
+        etcd.ask();
+    // shorter than what silence is borne for
+    etcd.run_for(800ms);
+    CHECK(etcd.connections - before >= 1);
+    CHECK(etcd.connections - before < 20);
 }
