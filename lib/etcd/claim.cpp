@@ -232,7 +232,8 @@ private:
     void put(std::uint32_t index)
     {
         if (stopped() || node_->runtime().now() >= request_.not_after) {
-            fail(NotSent{});
+            // with a spare lease this is still inside of the call that asks for the claim
+            node_->runtime().post([self = shared_from_this()] { self->fail(NotSent{}); });
             return;
         }
         auto const key = request_.range->key(index);

@@ -5,6 +5,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <optional>
+#include <variant>
+
 using namespace tenure;
 using namespace tenure::test;
 
@@ -20,6 +23,23 @@ TEST_CASE("a young lease serves the next claim as it is, and counts from its gra
     CHECK(gateway.take("lease/grant") == 0);
     CHECK(gateway.take("lease/keepalive") == 0);
     CHECK(gateway.take("lease/revoke") == 0);
+}
+
+TEST_CASE("a claim that comes too late for a lease that is there is not answered inside of its call", "[etcd]")
+{
+    EtcdGateway gateway;
+    gateway.release(gateway.claim());
+    auto late = gateway.request("me/2");
+    late.not_after = gateway.runtime->now();
+    bool inside = true;
+    std::optional<bool> answered_inside;
+    gateway.backend->claim(late, [&](ClaimReply const& reply) {
+        CHECK(std::holds_alternative<NotSent>(reply));
+        answered_inside = inside;
+    });
+    inside = false;
+    gateway.run_for(10ms);
+    CHECK(answered_inside == false);
 }
 
 TEST_CASE("an older lease serves the next claim after a keep-alive, and counts from there", "[etcd]")
