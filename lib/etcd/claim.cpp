@@ -31,7 +31,7 @@ public:
         : node_(std::move(node))
         , request_(std::move(request))
         , handler_(std::move(handler))
-        , state_(node_->owners.begin(request_.owner))
+        , state_(node_->owners.begin(request_.owner, node_->runtime().now()))
         , number_(state_->attempt)
     {
     }

@@ -3,6 +3,8 @@
 
 #include "leases.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -18,6 +20,8 @@ struct OwnerState {
     /// of the latest attempt
     std::uint64_t attempt = 0;
     bool withdrawn = false;
+    /// of one that was withdrawn: its lease has lapsed by then, whatever came of that
+    Instant over_at = Instant::max();
     /// what a put without a good answer bound its key to; null: there is none
     LeasePtr lease;
     /// which the key that was granted bears, whichever attempt put it
@@ -30,8 +34,12 @@ class Owners
 {
 public:
     /** Another attempt begins; the earlier ones stop. */
-    [[nodiscard]] OwnerStatePtr begin(std::string const& owner)
+    [[nodiscard]] OwnerStatePtr begin(std::string const& owner, Instant now)
     {
+        if (states_.size() >= prune_at_) {
+            std::erase_if(states_, [now](auto const& entry) { return entry.second->over_at <= now; });
+            prune_at_ = std::max<std::size_t>(64, 2 * states_.size());
+        }
         auto& state = states_[owner];
         if (state == nullptr)
             state = std::make_shared<OwnerState>();
@@ -56,6 +64,8 @@ public:
 
 private:
     std::map<std::string, OwnerStatePtr> states_;
+    /// they are cleared of what is over at this size
+    std::size_t prune_at_ = 64;
 };
 
 } // namespace tenure::etcd

@@ -3,6 +3,7 @@
 #include "range_keys.hpp"
 #include "release.hpp"
 
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -31,6 +32,7 @@ public:
             search(whole(*request_.range));
             return;
         }
+        state->over_at = node_->runtime().now() + Clock::duration(std::chrono::seconds(state->lease->granted));
         // the key goes with the lease, and a put that is still on its way fails without it
         node_->leases->revoke(
             state->lease, request_.not_after, [self = shared_from_this(), state](WithdrawReply reply) {
