@@ -44,6 +44,12 @@ void Client::ask(Question question, AnswerHandler handler)
     pump_soon();
 }
 
+void Client::unwatch(std::string const& path)
+{
+    handle_.unwatch(path);
+    pump_soon();
+}
+
 void Client::drop_connection()
 {
     handle_.drop_connection();

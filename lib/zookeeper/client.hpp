@@ -58,6 +58,7 @@ public:
     void start();
     /** Only while connected; what comes of it is told later, always. */
     void ask(Question question, AnswerHandler handler);
+    void unwatch(std::string const& path);
     /** Ends all at once; what was not answered ends as ZCLOSING. @param end_session  tell the server, too: all nodes of
      * the session go */
     void close(bool end_session) noexcept;

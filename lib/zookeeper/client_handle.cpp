@@ -41,6 +41,7 @@ thread_local ClientHandle* speaking = nullptr;
 /** What the C client calls besides, inside of a call into it. */
 struct ClientHandle::Calls {
     static void on_login(int, void const*) {}
+    static void on_unwatched(int, void const*) {}
 
     static void on_event(zhandle_t*, int type, int state, char const* path, void* context)
     {
@@ -161,6 +162,21 @@ void ClientHandle::ask(Question question, AnswerHandler handler)
     int const code = was_connected ? asked.submit(handle_, acl) : ZINVALIDSTATE;
     if (code != ZOK && pending_.contains(id))
         finish(id, {code});
+    unflushed_ = corked_;
+    if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
+        sending_failed_ = true;
+}
+
+void ClientHandle::unwatch(std::string const& path)
+{
+    if (fork_generation_ != engine::fork_generation())
+        return;
+    Call const call(this);
+    bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+    // a server forgets its watches with the connection, and is told of those that the C client has with the next one
+    // it calls what it is given itself, although its type is that of a pointer to it
+    auto* const called = reinterpret_cast<void_completion_t*>(&Calls::on_unwatched);
+    ::zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, was_connected ? 0 : 1, called, nullptr);
     unflushed_ = corked_;
     if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
         sending_failed_ = true;

@@ -82,6 +82,8 @@ public:
     /** What is asked leaves with the next call of `interest`, all in one piece; but at once while no answer is awaited.
      */
     void ask(Question question, AnswerHandler handler);
+    /** Ends all watches of a node. What was asked and not answered yet may still begin one. */
+    void unwatch(std::string const& path);
     [[nodiscard]] Interest interest();
     /** To be followed by `interest`, in the end. */
     void process(bool readable, bool writable);

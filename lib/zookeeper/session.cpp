@@ -289,6 +289,12 @@ void Session::ask(Question question, AnswerHandler handler)
         });
 }
 
+void Session::unwatch(std::string const& path)
+{
+    if (client_ != nullptr)
+        client_->unwatch(path);
+}
+
 void Session::read_with_next_write(std::string path, std::function<bool()> wanted, ProofHandler handler)
 {
     last_used_ = runtime_->now();

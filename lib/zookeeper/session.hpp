@@ -76,6 +76,8 @@ public:
     [[nodiscard]] std::int64_t id() const { return id_; }
     /** From when the timeout surely counts. */
     [[nodiscard]] Instant proven() const noexcept { return life_.proven(); }
+    /** Ends what `Question::watch` has begun for a node: it tells nothing any more. */
+    void unwatch(std::string const& path);
     /** What watches tell; of `Question::watch` only. */
     void on_node_event(std::function<void(SessionEvent const&)> handler) { node_event_ = std::move(handler); }
 

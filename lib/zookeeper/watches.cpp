@@ -82,12 +82,20 @@ std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, std::function<void(Watc
 
 void Watches::unsubscribe(std::string const& path, std::uint64_t id)
 {
-    // the server's watch stays until it tells something, which nobody hears any more
     if (auto const found = watched_.find(path); found != watched_.end()) {
         found->second.subscribers.erase(id);
-        if (found->second.subscribers.empty())
+        if (found->second.subscribers.empty()) {
             watched_.erase(found);
+            disarm(path);
+        }
     }
+}
+
+/** The server's watch would stay until something happens to the node, which for a name that is used once is never. */
+void Watches::disarm(std::string const& path)
+{
+    if (session_ != nullptr)
+        session_->unwatch(path);
 }
 
 void Watches::changed(std::string const& path)
@@ -174,8 +182,10 @@ void Watches::arm_parent(std::string const& path)
 void Watches::armed(std::string const& path, Answer const& answer)
 {
     auto const found = watched_.find(path);
-    if (found == watched_.end())
+    if (found == watched_.end()) {
+        disarm(path);
         return;
+    }
     found->second.arming = false;
     if (found->second.again && session_->connected()) {
         arm(path);

@@ -55,6 +55,7 @@ private:
     void arm(std::string const& path);
     void arm_parent(std::string const& path);
     void armed(std::string const& path, Answer const& answer);
+    void disarm(std::string const& path);
     void tell(std::string const& path, std::function<void(Subscriber&)> const& what);
 
     EnsemblePtr ensemble_;

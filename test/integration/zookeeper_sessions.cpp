@@ -14,6 +14,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -338,6 +339,47 @@ TEST_CASE("a waiter takes over as soon as a key is released, also after its pare
     auto [error, taken] = waiting.get();
     CHECK_FALSE(error);
     CHECK(person.get("/handover/lock"));
+}
+
+TEST_CASE(
+    "a key that nobody waits for any more is not watched, whether it is held or was never taken again", "[zookeeper]")
+{
+    Line line;
+    auto const range = named_key("watched-once:");
+    auto const watched = [] {
+        return zookeeper_word(server().port(), "wchp").find("/watched-once:/lock\n") != std::string::npos;
+    };
+    auto const claim = line.take(range, owner(1), 6s);
+    std::vector<WatchEvent> events;
+    std::unique_ptr<Watch> watch;
+    line.client.on_strand(
+        [&] { watch = line.client.backend().watch(range, [&events](WatchEvent event) { events.push_back(event); }); });
+    line.client.run_until([&] { return std::ranges::count(events, WatchEvent::in_force) == 1; });
+    CHECK(watched());
+    SECTION("held")
+    {
+        line.client.on_strand([&] { watch = nullptr; });
+        line.client.run_until([&] { return !watched(); }, 2s);
+        expect<Released>(line.client.release(claim));
+    }
+    SECTION("free")
+    {
+        expect<Released>(line.client.release(claim));
+        // the first tells that it was deleted, the second that it is not there when it is to be watched again
+        line.client.run_until([&] { return std::ranges::count(events, WatchEvent::hint) == 2; });
+        CHECK(watched());
+        line.client.on_strand([&] { watch = nullptr; });
+    }
+    SECTION("free, and the watch was just being set again")
+    {
+        expect<Released>(line.client.release(claim));
+        line.client.run_until([&] { return std::ranges::count(events, WatchEvent::hint) == 1; });
+        line.proxy.set(Direction::replies, {.kind = Fault::Kind::hold});
+        line.client.run_for(20ms);
+        line.client.on_strand([&] { watch = nullptr; });
+        line.proxy.heal();
+    }
+    line.client.run_until([&] { return !watched(); }, 2s);
 }
 
 TEST_CASE("keys of all kinds become nodes below the chroot", "[zookeeper]")
