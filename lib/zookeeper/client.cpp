@@ -56,6 +56,14 @@ void Client::drop_connection()
     pump_soon();
 }
 
+void Client::set_servers(std::string const& servers)
+{
+    // what it is trying is one of the servers of before
+    handle_.drop_connection();
+    handle_.set_servers(servers);
+    pump_soon();
+}
+
 void Client::close(bool end_session) noexcept
 {
     if (std::exchange(closed_, true))

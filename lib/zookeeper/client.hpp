@@ -63,7 +63,8 @@ public:
      * the session go */
     void close(bool end_session) noexcept;
     void drop_connection();
-    void set_servers(std::string const& servers) { handle_.set_servers(servers); }
+    /** Only while not connected. */
+    void set_servers(std::string const& servers);
 
     [[nodiscard]] bool connected() const { return !closed_ && handle_.connected(); }
     [[nodiscard]] std::chrono::milliseconds timeout() const { return handle_.timeout(); }

@@ -3,6 +3,7 @@
 
 #include <boost/asio/ip/address.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace tenure::zookeeper
@@ -37,6 +38,8 @@ void HostSearch::start()
                 std::vector<std::string> addresses;
                 for (auto const& result : results)
                     addresses.push_back(result.endpoint().address().to_string() + ":" + port);
+                // a resolver turns them round, and the C client has an order of its own
+                std::ranges::sort(addresses);
                 self->found(
                     i, std::move(addresses),
                     error ? "cannot resolve " + self->servers_[i].host + ": " + error.message() : std::string());

@@ -20,6 +20,8 @@ namespace
 
 /// the pause after no address was found
 constexpr auto search_pause = 200ms;
+/// of the timeout: after so long without a connection the servers are looked up anew, again and again
+constexpr int searches = 3;
 
 } // namespace
 
@@ -135,8 +137,12 @@ void Session::fail_waiting(NotSent const& why)
 
 void Session::open()
 {
-    if (closed_ || client_ != nullptr || search_ != nullptr)
-        return;
+    if (!closed_ && client_ == nullptr && search_ == nullptr)
+        search();
+}
+
+void Session::search()
+{
     search_ = std::make_shared<HostSearch>(
         runtime_, config_->servers, [weak = weak_from_this()](HostSearch::Result const& found) {
             if (auto const self = weak.lock())
@@ -151,6 +157,16 @@ void Session::resolved(HostSearch::Result const& found)
     search_trouble_ = found.trouble;
     if (closed_)
         return;
+    if (client_ != nullptr) {
+        if (!client_->connected() && !found.servers.empty() && found.servers != servers_) {
+            servers_ = found.servers;
+            client_->set_servers(servers_);
+        }
+        search_again_later();
+        return;
+    }
+    if (!wanted())
+        return; // it was closed during the search
     if (found.servers.empty()) {
         runtime_->call_at(
             runtime_->now() + search_pause + std::chrono::milliseconds(runtime_->random() % 200),
@@ -160,8 +176,28 @@ void Session::resolved(HostSearch::Result const& found)
             });
         return;
     }
+    open_client(found.servers);
+}
+
+/** Names may stand for other addresses by now, and the C client would try those that it has for ever. */
+void Session::search_again_later()
+{
+    runtime_->cancel(search_timer_);
+    search_timer_ = runtime_->call_at(runtime_->now() + timeout() / searches, [weak = weak_from_this()] {
+        auto const self = weak.lock();
+        if (self == nullptr)
+            return;
+        self->search_timer_ = 0;
+        if (self->client_ != nullptr && !self->client_->connected() && self->search_ == nullptr)
+            self->search();
+    });
+}
+
+void Session::open_client(std::string const& servers)
+{
+    servers_ = servers;
     ClientHandle::Settings settings;
-    settings.servers = found.servers;
+    settings.servers = servers;
     settings.timeout = settings_.timeout;
     if (!config_->username.empty())
         settings.login = config_->username + ":" + config_->password;
@@ -181,6 +217,7 @@ void Session::resolved(HostSearch::Result const& found)
         return;
     }
     client_->start();
+    search_again_later();
     idle_check();
 }
 
@@ -196,6 +233,7 @@ void Session::on_session_event(SessionEvent const& event)
     case Kind::disconnected:
         if (std::exchange(online_, false)) {
             life_.disconnected();
+            search_again_later();
             on_change_(*this, Change::disconnected);
             fail_readings();
         }
@@ -383,7 +421,7 @@ void Session::close(bool end_session) noexcept
 {
     if (std::exchange(closed_, true))
         return;
-    for (auto* const timer : {&waiting_timer_, &write_timer_, &idle_timer_})
+    for (auto* const timer : {&waiting_timer_, &write_timer_, &idle_timer_, &search_timer_})
         runtime_->cancel(std::exchange(*timer, 0));
     if (search_ != nullptr)
         std::exchange(search_, nullptr)->cancel();

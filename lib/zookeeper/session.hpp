@@ -97,7 +97,10 @@ private:
 
     void on_session_event(SessionEvent const& event) override;
     void open();
+    void search();
     void resolved(HostSearch::Result const& found);
+    void open_client(std::string const& servers);
+    void search_again_later();
     void connected_now();
     void over(Change change);
     void fail_waiting(NotSent const& why);
@@ -120,9 +123,11 @@ private:
     /// null: not open
     std::shared_ptr<Client> client_;
     std::shared_ptr<HostSearch> search_;
-    /// what the search found last
+    /// what the client was given last
     std::string servers_;
     std::string search_trouble_;
+    /// looks the servers up anew unless the client is connected by then
+    Runtime::TimerId search_timer_ = 0;
     /// in the present client
     std::int64_t id_ = 0;
     bool online_ = false;
