@@ -2,11 +2,14 @@
 // What the ZooKeeper store decides without a server: when a session is proven, how keys become nodes, what nodes hold,
 // what a config may be, and what a doctor makes of what was seen.
 #include "zookeeper/config_rules.hpp"
+#include "zookeeper/failure.hpp"
 #include "zookeeper/node_names.hpp"
 #include "zookeeper/node_value.hpp"
 #include "zookeeper/session_life.hpp"
 
 #include "url.hpp"
+
+#include <zookeeper/zookeeper.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -17,6 +20,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace tenure::zookeeper
 {
@@ -95,6 +99,13 @@ TEST_CASE("validity never moves back", "[zookeeper][life]")
     life.reopened(start + 4s);
     life.wrote(start + 10s, start + 10100ms);
     CHECK(life.proven() == start + 5s);
+}
+
+TEST_CASE("what a server refuses because it is busy is no answer of the leader's", "[zookeeper][failure]")
+{
+    CHECK_FALSE(is_answered(ZTHROTTLEDOP));
+    CHECK(is_answered(ZNONODE));
+    CHECK(std::holds_alternative<Unknown>(failure_of(Answer{ZTHROTTLEDOP}, "store", "key", {})));
 }
 
 TEST_CASE("a key is one node, by whatever range it is asked for", "[zookeeper][names]")
