@@ -101,9 +101,8 @@ void Client::pump_soon()
 
 void Client::pump()
 {
-    if (closed_)
-        return;
-    wait_for_news();
+    if (!closed_)
+        wait_for_news();
     deliver();
 }
 
@@ -177,12 +176,7 @@ void Client::ready(std::uint64_t adoption, bool readable, error_code error)
         heard_ = runtime_->now();
     handle_.process(readable, !readable);
     // whoever waits for an answer gets it first, and what they ask for next leaves before the pump runs
-    try {
-        deliver();
-    } catch (...) {
-        pump_soon();
-        throw;
-    }
+    deliver();
     // where nothing is to come it is worth something that the user's handler does not wait either
     bool const expects_news = watches_ || !handle_.connected() || handle_.oldest_unanswered() != Instant::max();
     if (expects_news || !HandlerBatch::put_off(*runtime_, shared_from_this()))
@@ -232,15 +226,30 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
 void Client::deliver()
 {
     auto const self = shared_from_this();
-    for (handle_.take(happened_); !happened_.empty(); handle_.take(happened_))
-        for (auto& one : happened_) {
-            if (auto* const finished = std::get_if<ClientHandle::Finished>(&one)) {
-                if (finished->answer.code >= ZOK && finished->answer.answered - finished->answer.sent < limits_.silence)
-                    patience_ = limits_.silence;
-                std::exchange(finished->handler, nullptr)(finished->answer);
-            } else if (listener_ != nullptr)
-                listener_->on_session_event(std::get<SessionEvent>(one));
+    try {
+        for (;;) {
+            while (told_ < happened_.size())
+                tell(happened_[told_++]);
+            told_ = 0;
+            handle_.take(happened_);
+            if (happened_.empty())
+                return;
         }
+    } catch (...) {
+        pump_soon(); // which tells the rest
+        throw;
+    }
+}
+
+void Client::tell(ClientHandle::Happening& one)
+{
+    if (auto* const finished = std::get_if<ClientHandle::Finished>(&one)) {
+        if (finished->answer.code >= ZOK && finished->answer.answered - finished->answer.sent < limits_.silence)
+            patience_ = limits_.silence;
+        std::exchange(finished->handler, nullptr)(finished->answer);
+    } else if (listener_ != nullptr) {
+        listener_->on_session_event(std::get<SessionEvent>(one));
+    }
 }
 
 } // namespace tenure::zookeeper

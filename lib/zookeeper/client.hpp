@@ -86,6 +86,7 @@ private:
     void look_at_silence(Instant now);
     void set_timer(Instant now, ClientHandle::Interest const& interest);
     void deliver();
+    void tell(ClientHandle::Happening& one);
 
     std::shared_ptr<Runtime> runtime_;
     ClientHandle handle_;
@@ -104,8 +105,9 @@ private:
     bool writing_ = false;
     /// the duplicate was waited for to become writable
     bool told_of_writing_ = false;
-    /// what is being told just now
+    /// what is being told just now, and how many of it were told
     std::vector<ClientHandle::Happening> happened_;
+    std::size_t told_ = 0;
     bool pump_posted_ = false;
     /// a watch was asked for, whose news come unasked
     bool watches_ = false;

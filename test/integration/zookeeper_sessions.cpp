@@ -12,6 +12,7 @@
 #include "zookeeper/backend.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -380,6 +382,31 @@ TEST_CASE(
         line.proxy.heal();
     }
     line.client.run_until([&] { return !watched(); }, 2s);
+}
+
+TEST_CASE("a handler that throws keeps nobody else from the answer that came with its own", "[zookeeper]")
+{
+    Line line;
+    expect<Released>(line.client.release(line.take(named_key("throws:"), owner(1))));
+    std::vector<ClaimReply> replies;
+    line.proxy.set(Direction::replies, {.kind = Fault::Kind::hold});
+    line.client.on_strand([&] {
+        for (unsigned i = 0; i < 3; ++i)
+            line.client.backend().claim(
+                {named_key("throws:"), owner(i), ttl, line.client.now() + 10s, true, std::nullopt},
+                [&replies, i](ClaimReply reply) {
+                    if (i == 0)
+                        throw std::runtime_error("from a handler");
+                    replies.push_back(std::move(reply));
+                });
+    });
+    line.client.run_for(100ms);
+    line.proxy.heal();
+    CHECK_THROWS_WITH(line.client.run_until([&] { return !replies.empty(); }), "from a handler");
+    CHECK(replies.empty());
+    line.client.run_until([&] { return replies.size() == 2; }, 5s);
+    for (auto const& reply : replies)
+        expect<Busy>(reply);
 }
 
 TEST_CASE("keys of all kinds become nodes below the chroot", "[zookeeper]")
