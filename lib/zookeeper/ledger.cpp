@@ -120,6 +120,7 @@ void Ledger::remove(Holding& holding)
 void Ledger::extend(Holding& holding, Instant deadline)
 {
     holding.deadline = std::max(holding.deadline, deadline);
+    ++holding.extensions;
 }
 
 void Ledger::delete_node(
@@ -249,12 +250,12 @@ void Ledger::let_lapse(HoldingPtr const& holding)
     // after a write, because what was asked over another connection may have come to this server late
     look_at(
         holding->session, holding->path, holding->generation, true,
-        [self = shared_from_this(), holding, deadline = holding->deadline](Sighting const& seen) {
+        [self = shared_from_this(), holding, extensions = holding->extensions](Sighting const& seen) {
             if (holding->state == Holding::State::gone || seen.failure() != nullptr)
                 return;
             // A claim or a renewal that was asked for before the look has been answered before it. What is asked for
             // from now on comes to the server after the deletion.
-            if (holding->deadline != deadline || self->is_claimed(*holding))
+            if (holding->extensions != extensions || self->is_claimed(*holding))
                 return;
             auto const& read = seen.node;
             // a claim that was asked for twice may have left two of them for one node: the other one goes on

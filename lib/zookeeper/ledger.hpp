@@ -49,8 +49,10 @@ struct Holding {
     /// of the generation, from the transaction that created the node: while it is this, nobody else has claimed the
     /// key. Unset: nobody knows
     std::optional<std::int32_t> generation_version;
-    /// when it lapses unless it is renewed
+    /// when it lapses unless it is renewed, or when that is looked at again
     Instant deadline{};
+    /// how often it was granted or renewed
+    std::uint64_t extensions = 0;
 
     /** What was read is this node; whatever it holds now, if it is known which one it is. */
     [[nodiscard]] bool made(Answer const& read) const;

@@ -304,6 +304,17 @@ TEST_CASE("a node that its claim finds at last is not taken for one that nobody 
     expect<Released>(line.client.release(claim));
 }
 
+TEST_CASE("a node that nobody renews lapses however late the server answers", "[zookeeper]")
+{
+    constexpr auto lasting = 2s;
+    Line line;
+    ZookeeperClient person{server().port()};
+    auto const claim = line.take(named_key("late-answers:"), owner(1), lasting);
+    // longer than the pause between two looks
+    line.proxy.set(Direction::replies, {.delay = 350ms});
+    line.client.run_until([&] { return !person.get("/late-answers:/lock"); }, lasting + 5s);
+}
+
 TEST_CASE("leases of different ttls are in sessions of their own, and those of one ttl share theirs", "[zookeeper]")
 {
     RunningStore store{server().url()};
