@@ -179,7 +179,9 @@ Connection* Client::idle_connection() const noexcept
 
 void Client::open_more()
 {
-    if (runtime_->now() < open_after_)
+    // the first one shows whether the endpoint can be reached at all
+    bool const reached = has_connection();
+    if (auto const now = runtime_->now(); now < open_after_ || (reached && now < more_after_))
         return;
     std::size_t connecting = 0;
     std::size_t present = 0;
@@ -187,8 +189,6 @@ void Client::open_more()
         present += link.turn == turns_ ? 1U : 0U;
         connecting += link.turn == turns_ && link.connection->state() == Connection::State::connecting ? 1U : 0U;
     }
-    // the first one shows whether the endpoint can be reached at all
-    bool const reached = has_connection();
     while (connecting < (reached ? queue_.size() : 1) && present < config_.connections &&
            links_.size() < std::size_t{2} * config_.connections) {
         open_one();
@@ -294,9 +294,9 @@ void Client::lost(Connection const* connection, net::StreamError const& error)
     links_.erase(found);
     bool const proven = link.connection->proven();
     if (link.turn == turns_ && has_connection()) {
-        // the others are enough for a while
+        // those that work are enough for a while
         if (!proven)
-            open_after_ = runtime_->now() + backoff_.after_failure();
+            more_after_ = runtime_->now() + backoff_.after_short_life();
     } else if (link.turn == turns_) {
         // leases that are held are renewed as soon as it is back
         wants_connection_ = wants_connection_ || shortest_ttl_ > 0ms;
@@ -359,6 +359,7 @@ void Client::turn_away(std::uint64_t from)
     ++turns_;
     endpoint_ = (endpoint_ + 1) % config_.endpoints.size();
     reached_ = false;
+    more_after_ = {};
     wants_connection_ = wants_connection_ || shortest_ttl_ > 0ms;
     for (auto const& link : std::vector(links_))
         if (link.connection->state() != Connection::State::busy)
@@ -466,6 +467,8 @@ void Client::arm()
         when = std::min(when, pending.call.not_after);
     if ((!queue_.empty() || wants_connection_) && open_after_ > now)
         when = std::min(when, open_after_);
+    if (!queue_.empty() && more_after_ > now)
+        when = std::min(when, more_after_);
     for (auto const& link : links_)
         if (link.connection->state() == Connection::State::busy)
             when = std::min(when, now + shortest_patience);

@@ -117,6 +117,8 @@ private:
     std::deque<Pending> queue_;
     /// none is opened before this, after failures
     Instant open_after_{};
+    /// nor beside one that works, after another one that could not be made
+    Instant more_after_{};
     /// endpoints in a row that could not be reached
     std::size_t failed_in_a_row_ = 0;
     /// answers that sent us to another endpoint since a good one

@@ -271,7 +271,7 @@ void Watcher::look_for_refused(std::vector<Name> const& names)
         call.path = "kv/range";
         call.body = range_body({name.first, name.second}, {1, true});
         call.not_after = node_->runtime().now() + 5s;
-        node_->client->call(std::move(call), [weak = weak_from_this(), name](Outcome outcome) {
+        node_->client->call(std::move(call), [weak = weak_from_this(), name](Outcome const& outcome) {
             auto const self = weak.lock();
             if (self == nullptr || self->closed_ || outcome.delivery != Delivery::answered || outcome.good())
                 return;

@@ -40,6 +40,7 @@ class Members
 public:
     explicit Members(std::size_t count, EtcdConfig config = {})
         : says(count, Says::that_there_is_no_leader)
+        , lets_in(count, true)
     {
         config.endpoints.clear();
         for (std::size_t i = 0; i < count; ++i)
@@ -79,7 +80,7 @@ public:
             runtime->run_for(round_trip);
             for (auto const& [stream, member] : std::vector(streams_)) {
                 if (stream->connecting)
-                    stream->accept(lets_in ? net::StreamError{} : refused);
+                    stream->accept(lets_in[member] ? net::StreamError{} : refused);
                 runtime->run_ready();
                 if (!stream->closed && !stream->take_received().empty() && says[member] != Says::nothing)
                     stream->send(says[member] == Says::yes ? granting : refusal);
@@ -89,11 +90,14 @@ public:
         }
     }
 
+    /** That the newest connection is to. */
+    [[nodiscard]] std::size_t in_use() const { return streams_.back().member; }
+
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     std::shared_ptr<Backend> backend;
     std::vector<Says> says;
     /// else connections are refused
-    bool lets_in = true;
+    std::vector<bool> lets_in;
     std::size_t connections = 0;
     int granted = 0;
 
@@ -194,11 +198,30 @@ TEST_CASE("a member that lets nobody else in is not tried without a pause beside
     etcd.ask();
     etcd.run_for(10ms);
     auto const before = etcd.connections;
-    etcd.lets_in = false;
+    etcd.lets_in[0] = false;
     for (int i = 0; i < 3; ++i)
         etcd.ask();
     // shorter than what silence is borne for
     etcd.run_for(800ms);
     CHECK(etcd.connections - before >= 1);
-    CHECK(etcd.connections - before < 20);
+    // three at a time, 50 to 100 ms apart
+    CHECK(etcd.connections - before < 60);
+}
+
+TEST_CASE("a member that lets nobody else in, and then falls silent, keeps nobody from the next", "[etcd]")
+{
+    EtcdConfig config;
+    config.connections = 16;
+    Members etcd{2, config};
+    etcd.says.assign(2, Says::nothing);
+    etcd.ask();
+    etcd.run_for(10ms);
+    auto const first = etcd.in_use();
+    etcd.lets_in[first] = false;
+    etcd.says[1 - first] = Says::yes;
+    for (int i = 0; i < 15; ++i)
+        etcd.ask();
+    // a second of silence, and not the pauses after all that were refused
+    etcd.run_for(1100ms);
+    CHECK(etcd.granted > 0);
 }
