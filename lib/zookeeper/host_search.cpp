@@ -9,14 +9,16 @@
 namespace tenure::zookeeper
 {
 
-HostSearch::HostSearch(std::shared_ptr<Runtime> runtime, std::vector<ZookeeperConfig::Server> servers, Handler handler)
+HostSearch::HostSearch(
+    std::shared_ptr<Runtime> runtime, std::vector<ZookeeperConfig::Server> servers, Addresses known, Handler handler)
     : runtime_(std::move(runtime))
     , servers_(std::move(servers))
     , handler_(std::move(handler))
     , resolver_(runtime_->strand())
-    , addresses_(servers_.size())
+    , addresses_(std::move(known))
     , open_(servers_.size())
 {
+    addresses_.resize(servers_.size());
 }
 
 void HostSearch::start()
@@ -55,13 +57,14 @@ void HostSearch::cancel() noexcept
 
 void HostSearch::found(std::size_t position, std::vector<std::string> addresses, std::string const& trouble)
 {
-    addresses_[position] = std::move(addresses);
+    if (!addresses.empty())
+        addresses_[position] = std::move(addresses);
     if (!trouble.empty())
         trouble_ += (trouble_.empty() ? "" : "; ") + trouble;
     if (--open_ > 0 || !handler_)
         return;
-    Result result{{}, trouble_};
-    for (auto const& of_one : addresses_)
+    Result result{std::move(addresses_), {}, trouble_};
+    for (auto const& of_one : result.addresses)
         for (auto const& address : of_one)
             result.servers += (result.servers.empty() ? "" : ",") + address;
     std::exchange(handler_, nullptr)(result);

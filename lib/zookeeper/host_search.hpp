@@ -18,15 +18,21 @@ namespace tenure::zookeeper
 class HostSearch : public std::enable_shared_from_this<HostSearch>
 {
 public:
+    /** `127.0.0.1:2181`, of each server. */
+    using Addresses = std::vector<std::vector<std::string>>;
     struct Result {
-        /// `127.0.0.1:2181,::1:2181`, as the C client takes them; empty: nothing was found
+        Addresses addresses;
+        /// all of them as the C client takes them: `127.0.0.1:2181,::1:2181`; empty: nothing was found
         std::string servers;
         /// what was not found, and why
         std::string trouble;
     };
     using Handler = std::function<void(Result const&)>;
 
-    HostSearch(std::shared_ptr<Runtime> runtime, std::vector<ZookeeperConfig::Server> servers, Handler handler);
+    /** @param known  what an earlier search found: it stands for servers that cannot be found now */
+    HostSearch(
+        std::shared_ptr<Runtime> runtime, std::vector<ZookeeperConfig::Server> servers, Addresses known,
+        Handler handler);
 
     /** Calls back once, on the strand, never inside this call. */
     void start();
@@ -40,7 +46,7 @@ private:
     /// null once called, or cancelled
     Handler handler_;
     asio::ip::tcp::resolver resolver_;
-    std::vector<std::vector<std::string>> addresses_;
+    Addresses addresses_;
     std::string trouble_;
     std::size_t open_;
 };

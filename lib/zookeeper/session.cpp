@@ -144,17 +144,19 @@ void Session::open()
 void Session::search()
 {
     search_ = std::make_shared<HostSearch>(
-        runtime_, config_->servers, [weak = weak_from_this()](HostSearch::Result const& found) {
+        runtime_, config_->servers, addresses_,
+        [weak = weak_from_this(), beside_client = client_ != nullptr](HostSearch::Result const& found) {
             if (auto const self = weak.lock())
-                self->resolved(found);
+                self->resolved(found, beside_client);
         });
     search_->start();
 }
 
-void Session::resolved(HostSearch::Result const& found)
+void Session::resolved(HostSearch::Result const& found, bool beside_client)
 {
     search_ = nullptr;
     search_trouble_ = found.trouble;
+    addresses_ = found.addresses;
     if (closed_)
         return;
     if (client_ != nullptr) {
@@ -165,8 +167,8 @@ void Session::resolved(HostSearch::Result const& found)
         search_again_later();
         return;
     }
-    if (!wanted())
-        return; // it was closed during the search
+    if (beside_client && !wanted())
+        return; // that was closed meanwhile, and nobody needs another
     if (found.servers.empty()) {
         runtime_->call_at(
             runtime_->now() + search_pause + std::chrono::milliseconds(runtime_->random() % 200),

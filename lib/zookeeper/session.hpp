@@ -98,7 +98,8 @@ private:
     void on_session_event(SessionEvent const& event) override;
     void open();
     void search();
-    void resolved(HostSearch::Result const& found);
+    /** @param beside_client  the search began while there was one */
+    void resolved(HostSearch::Result const& found, bool beside_client);
     void open_client(std::string const& servers);
     void search_again_later();
     void connected_now();
@@ -123,6 +124,8 @@ private:
     /// null: not open
     std::shared_ptr<Client> client_;
     std::shared_ptr<HostSearch> search_;
+    /// what was found of each server last
+    HostSearch::Addresses addresses_;
     /// what the client was given last
     std::string servers_;
     std::string search_trouble_;
