@@ -19,6 +19,9 @@ namespace
 /// the key, with somebody's value
 constexpr std::size_t bytes_of_one = std::size_t{2} * 1024 * 1024;
 
+/// of the new lease over the old one: the former holder may renew that after the grant of this
+constexpr std::chrono::seconds spare{1};
+
 /** Four steps: who holds it, how long its lease is, a lease for that long, and the exchange, which compares. A key that
  * has moved to another lease meanwhile is looked at again. */
 class Eviction : public std::enable_shared_from_this<Eviction>
@@ -61,8 +64,8 @@ private:
                 self.finish(nonsense(self.node_->where(), self.key_));
             else
                 // What is left of it says nothing: a renewal before the exchange counts for all of it, and changes
-                // nothing that is compared. The second is for one that comes after the grant of the other lease.
-                self.replace(std::chrono::seconds(std::max<std::int64_t>(reply->granted_ttl, 0) + 1));
+                // nothing that is compared.
+                self.replace(std::chrono::seconds(std::max<std::int64_t>(reply->granted_ttl, 0)) + spare);
         });
     }
 
@@ -94,9 +97,21 @@ private:
                 self.node_->leases->discard(lease);
                 self.start();
             } else {
+                if (self.node_->runtime().now() - lease->since > spare)
+                    self.begin_anew(*lease);
                 self.finish(Evicted{std::chrono::seconds(lease->granted)});
             }
         });
+    }
+
+    /** A renewal between the grant of this lease and a late exchange would outlast it. */
+    void begin_anew(Lease const& lease)
+    {
+        Call call;
+        call.path = "lease/keepalive";
+        call.body = lease_body(lease.id);
+        call.not_after = node_->runtime().now() + std::chrono::seconds(lease.granted);
+        node_->client->call(std::move(call), [](Outcome const&) {});
     }
 
     /** Goes on with a good reply. */
