@@ -23,7 +23,7 @@ namespace
 constexpr Clock::duration longest_slack = milliseconds{100};
 /// leases judged within such a time of each other are renewed together from then on
 constexpr Clock::duration burst = milliseconds{20};
-/// when the store's own code, or a log sink, has thrown an exception
+/// when the store's own code has thrown an exception
 constexpr Clock::duration pause_after_failure = milliseconds{10};
 /// ttls that no lease has any more are forgotten when there are this many
 constexpr std::size_t many_ttls = 16;
@@ -95,7 +95,8 @@ void Keeper::remove(LeaseRecord& record)
 {
     record.machine.end();
     // whoever held it may have seen that its time is over before the timer did
-    report_loss(record);
+    if (record.token().reason() != LossReason::none)
+        report_loss(record);
     finish_calls(record, 0, make_error_code(errc::released), false);
     forget(record);
 }
@@ -226,12 +227,20 @@ void Keeper::lose(LeaseRecordPtr const& record, LossReason reason)
     forget(*record);
 }
 
-void Keeper::report_loss(LeaseRecord& record)
+bool Keeper::count_loss(LeaseRecord& record)
 {
     auto const known = record.token().reason();
-    if (known == LossReason::none || std::exchange(record.loss_reported, true))
-        return;
+    if (known == LossReason::none || std::exchange(record.loss_counted, true))
+        return false;
     counters_.lost(known);
+    return true;
+}
+
+void Keeper::report_loss(LeaseRecord& record)
+{
+    if (!count_loss(record))
+        return;
+    auto const known = record.token().reason();
     journal_.log(
         LogLevel::warning, "lease on " + record.key() + " is lost (" + std::string(to_string(known)) +
                                "): stop the work it covers" +
@@ -287,7 +296,7 @@ void Keeper::close()
         if (record->token().fire(LossReason::store_closed))
             counters_.lost(LossReason::store_closed);
         else
-            report_loss(*record);
+            count_loss(*record);
         record->tell_risk_waiters(make_error_code(errc::lease_lost));
         finish_calls(*record, 0, make_error_code(errc::lease_lost), false);
     }

@@ -57,7 +57,9 @@ private:
     [[nodiscard]] std::uint64_t jitter(Instant now);
     void finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that);
     void lose(LeaseRecordPtr const& record, LossReason reason);
-    /** Once, and only if its token has fired. */
+    /** Once, and only if its token has fired; tells if so. */
+    bool count_loss(LeaseRecord& record);
+    /** Counts it, and says so. */
     [[gnu::cold]] void report_loss(LeaseRecord& record);
     void forget(LeaseRecord& record);
 

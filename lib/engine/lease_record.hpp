@@ -79,8 +79,8 @@ public:
     std::uint32_t agenda_member = 0;
     /// true while the keeper has it; then it is in its agenda
     bool kept = false;
-    /// the loss was counted and logged
-    bool loss_reported = false;
+    /// the loss was counted
+    bool loss_counted = false;
     /// a claim of its acquisition ended without an answer, and may have taken another key of the range
     bool second_key = false;
     /// calls of async_renew that wait for an answer to this attempt or a later one
