@@ -76,7 +76,8 @@ public:
     {
         if (oldest_ == nullptr)
             collect();
-        while (auto task = take_oldest())
+        // the task may fork, and what waits is not for the child
+        while (auto task = forked() ? nullptr : take_oldest())
             task();
     }
 

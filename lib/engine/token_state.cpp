@@ -111,6 +111,8 @@ bool TokenState::cancelled() const noexcept
 
 std::stop_token TokenState::stop_token()
 {
+    if (forked())
+        return {};
     std::lock_guard const lock(mutex_);
     if (!stop_source_) {
         stop_source_.emplace();

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "fork_watch.hpp"
 
+#include "engine/fork_guard.hpp"
+
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/query.hpp>
@@ -52,6 +54,7 @@ asio::execution_context::id ForkWatch::Service::id;
 
 ForkWatch::ForkWatch(Runtime const& runtime, Stream& stream)
     : streams_(asio::use_service<Service>(asio::query(runtime.executor(), asio::execution::context)).streams())
+    , fork_generation_(engine::fork_generation())
 {
     std::lock_guard const lock(streams_->mutex);
     position_ = streams_->all.insert(streams_->all.end(), &stream);
@@ -59,7 +62,12 @@ ForkWatch::ForkWatch(Runtime const& runtime, Stream& stream)
 
 ForkWatch::~ForkWatch()
 {
-    std::lock_guard const lock(streams_->mutex);
+    std::unique_lock lock(streams_->mutex, std::try_to_lock);
+    if (!lock.owns_lock()) {
+        if (fork_generation_ != engine::fork_generation())
+            return; // as above
+        lock.lock();
+    }
     streams_->all.erase(position_);
 }
 

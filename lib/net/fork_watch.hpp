@@ -3,6 +3,7 @@
 
 #include "stream.hpp"
 
+#include <cstdint>
 #include <list>
 #include <memory>
 
@@ -27,6 +28,7 @@ private:
     /// of the context
     std::shared_ptr<Streams> streams_;
     std::list<Stream*>::iterator position_;
+    std::uint64_t fork_generation_;
 };
 
 } // namespace tenure::net
