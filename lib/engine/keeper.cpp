@@ -62,7 +62,7 @@ void Keeper::note_ttl(milliseconds ttl, int change)
 {
     auto& count = ttls_[ttl];
     count = change > 0 ? count + 1 : count - 1;
-    if (count > 1 || (change > 0 && (ttl == shortest_ttl_ || (ttl > shortest_ttl_ && any_with(shortest_ttl_)))))
+    if (count > 1 || (change > 0 && ttl >= shortest_ttl_ && shortest_ttl_ != milliseconds{0}))
         return;
     if (ttls_.size() > many_ttls)
         std::erase_if(ttls_, [](auto const& entry) { return entry.second == 0; });
@@ -72,12 +72,6 @@ void Keeper::note_ttl(milliseconds ttl, int change)
         return;
     shortest_ttl_ = shortest->first;
     backend_->shortest_ttl(shortest_ttl_);
-}
-
-bool Keeper::any_with(milliseconds ttl) const
-{
-    auto const found = ttls_.find(ttl);
-    return found != ttls_.end() && found->second > 0;
 }
 
 void Keeper::forget(LeaseRecord& record)

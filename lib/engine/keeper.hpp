@@ -47,7 +47,6 @@ private:
     void look(Instant now);
     void look_by(Instant when);
     void note_ttl(milliseconds ttl, int change);
-    [[nodiscard]] bool any_with(milliseconds ttl) const;
     /** Does what the machine said, and looks at the lease again when it said so. */
     void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step);
     void send_renewal(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt);

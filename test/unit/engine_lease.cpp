@@ -93,30 +93,6 @@ TEST_CASE("a loss that its holder saw before any timer did is counted and logged
     CHECK(test.runtime->logged("is lost (no renewal succeeded in time)") == 1);
 }
 
-TEST_CASE("the store is told the shortest ttl of the leases that there are")
-{
-    ScriptedStore test;
-    auto const hold = [&](std::chrono::milliseconds ttl) {
-        Attempt<Lease> attempt;
-        attempt.start(Lock(*test.store, {.key = "k", .ttl = ttl}));
-        test.runtime->run_ready();
-        test.backend->answer(test.backend->claims, test.grant(ttl));
-        test.runtime->run_ready();
-        return std::move(attempt.holding);
-    };
-    using Told = std::vector<std::chrono::milliseconds>;
-    auto lease = hold(200ms);
-    CHECK(test.backend->told_ttls == Told{200ms});
-    lease = Lease();
-    test.runtime->run_ready();
-    // leases come and go: the last one is remembered until there is another
-    CHECK(test.backend->told_ttls == Told{200ms});
-    auto const longer = hold(10s);
-    CHECK(test.backend->told_ttls == Told{200ms, 10s});
-    auto const longest = hold(20s);
-    CHECK(test.backend->told_ttls == Told{200ms, 10s});
-}
-
 TEST_CASE("the margin of renewals is that of answers that count")
 {
     HeldLease test;
