@@ -313,6 +313,22 @@ TEST_CASE("an evicted key stays as long as a renewal just before the exchange wo
     auto const reply = gateway.evict();
     REQUIRE(std::holds_alternative<Evicted>(reply));
     CHECK(std::get<Evicted>(reply).remaining >= EtcdGateway::ttl);
+    gateway.run_for(10ms);
+    CHECK(gateway.take("lease/keepalive") == 0);
+}
+
+TEST_CASE("the lease of an evicted key begins anew where the exchange came late", "[etcd]")
+{
+    EtcdGateway gateway;
+    static_cast<void>(gateway.claim());
+    gateway.on_request = [&](std::string const& path) {
+        // the former holder may have renewed meanwhile
+        if (path == "kv/txn")
+            gateway.runtime->skip(1500ms);
+    };
+    REQUIRE(std::holds_alternative<Evicted>(gateway.evict()));
+    gateway.run_for(10ms);
+    CHECK(gateway.take("lease/keepalive") == 1);
 }
 
 TEST_CASE("who evicts a key while it moves looks at it again", "[etcd]")
