@@ -1,11 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "figures/figures.hpp"
+#include "harness/awake.hpp"
 
 #include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -41,6 +43,8 @@ Measures tenure against a raw socket client on a redis-server of its own, and pr
   --only PART           only this part; may be repeated. Parts: floor pairs latency first_free handover
                         redlock_latency redlock_throughput etcd zookeeper compile_time renewals
   --rounds N            interleaved rounds of each figure (7)
+  --let-sleep           idle cores may sleep, so that figures across cores carry the time they take to wake; without
+                        it they are kept awake where the kernel allows it, which is for root
   --renewal-seconds S   length of one run of the renewals (60)
   --server PROGRAM      the server to start (redis-server)
   --peers FOLDER        compare with the programs that scripts/bench --peers has installed there
@@ -52,6 +56,7 @@ struct Options {
     /// empty: they are not compared
     std::string peers;
     std::vector<std::string> only;
+    bool let_sleep = false;
 
     [[nodiscard]] bool wants(std::string_view part) const
     {
@@ -97,6 +102,8 @@ Options parse(std::vector<std::string> const& arguments)
             options.only.push_back(part_name(value()));
         else if (option == "--rounds")
             options.extent.rounds = number(option, value());
+        else if (option == "--let-sleep")
+            options.let_sleep = true;
         else if (option == "--renewal-seconds")
             options.extent.renewal_seconds = number(option, value());
         else if (option == "--server")
@@ -120,6 +127,11 @@ int measure(Options const& options)
     std::printf(
         "tenure_bench: server %s, %u cores, load %.1f, %u rounds\n", redis.version().c_str(),
         std::thread::hardware_concurrency(), load, options.extent.rounds);
+    std::optional<bench::Awake> awake;
+    if (!options.let_sleep)
+        awake.emplace();
+    if (!awake || !awake->granted())
+        report.note("idle cores may sleep here: figures across cores carry the time they take to wake");
     if (load > 0.5)
         report.note("the machine is not idle: only the ratios say something, and less than they should");
     for (auto const& part : parts)

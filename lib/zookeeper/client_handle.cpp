@@ -13,6 +13,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <stdexcept>
@@ -26,6 +27,9 @@ namespace
 
 /// one turn hands on at most so many answers before others get theirs
 constexpr int answers_per_turn = 256;
+
+/// Of many that are asked in one turn so many leave together: the servers work on them while the next are being made.
+constexpr int questions_per_flush = 8;
 
 std::mutex& library_mutex()
 {
@@ -162,7 +166,7 @@ void ClientHandle::ask(Question question, AnswerHandler handler)
     int const code = was_connected ? asked.submit(handle_, acl) : ZINVALIDSTATE;
     if (code != ZOK && pending_.contains(id))
         finish(id, {code});
-    unflushed_ = corked_;
+    wrote();
     if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
         sending_failed_ = true;
 }
@@ -177,7 +181,7 @@ void ClientHandle::unwatch(std::string const& path)
     // it calls what it is given itself, although its type is that of a pointer to it
     auto* const called = reinterpret_cast<void_completion_t*>(&Calls::on_unwatched);
     ::zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, was_connected ? 0 : 1, called, nullptr);
-    unflushed_ = corked_;
+    wrote();
     if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
         sending_failed_ = true;
 }
@@ -235,7 +239,7 @@ ClientHandle::Interest ClientHandle::interest()
         if (auto const identity = identity_of_socket(); identity != std::exchange(identity_, identity))
             corked_ = false;
     // pings, which it sends while no answer is awaited, are written by the call above
-    if (unflushed_ || pending_.empty())
+    if (unflushed_ > 0 || pending_.empty())
         flush();
     interest.descriptor = descriptor_;
     interest.identity = identity_;
@@ -246,7 +250,8 @@ ClientHandle::Interest ClientHandle::interest()
 void ClientHandle::process(bool readable, bool writable)
 {
     Call const call(this);
-    unflushed_ = unflushed_ || writable;
+    if (writable)
+        unflushed_ = std::max(unflushed_, 1);
     int const events = (readable ? ZOOKEEPER_READ : 0) | (writable ? ZOOKEEPER_WRITE : 0);
     int code = ::zookeeper_process(handle_, events);
     // It reads one answer at a time. When none is awaited any more there is hardly anything to come, and waiting for it
@@ -278,9 +283,15 @@ void ClientHandle::set_cork(bool wanted) noexcept
         corked_ = wanted;
 }
 
+void ClientHandle::wrote() noexcept
+{
+    if (corked_ && ++unflushed_ >= questions_per_flush)
+        flush();
+}
+
 void ClientHandle::flush() noexcept
 {
-    unflushed_ = false;
+    unflushed_ = 0;
     if (!corked_)
         return;
     // sends what is there, and leaves the cork where it is (see tcp(7))

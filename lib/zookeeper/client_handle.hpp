@@ -124,6 +124,8 @@ private:
     [[nodiscard]] std::uint64_t identity_of_socket() const noexcept;
     /** Makes its socket keep what is written until it is flushed. */
     void set_cork(bool wanted) noexcept;
+    /** Something was given to the socket. */
+    void wrote() noexcept;
     void flush() noexcept;
     void finish(std::uint64_t id, Answer answer);
     void heard(std::string_view line);
@@ -136,8 +138,8 @@ private:
     std::uint64_t identity_ = 0;
     /// this connection's socket keeps what is written until it is flushed
     bool corked_ = false;
-    /// and may keep something now
-    bool unflushed_ = false;
+    /// and may keep so many requests now
+    int unflushed_ = 0;
     /// the C client closed its socket while sending, and still keeps what was asked over it
     bool sending_failed_ = false;
     /// by number, so the oldest is first
