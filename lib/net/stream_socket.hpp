@@ -34,6 +34,7 @@ class SocketStream : public Stream, public std::enable_shared_from_this<Derived>
 public:
     void read() final
     {
+        reading_ = true;
         derived().layer().async_read_some(asio::buffer(input_), on_strand<&SocketStream::have_read>());
     }
 
@@ -90,8 +91,11 @@ private:
 
     void have_read(error_code error, std::size_t size)
     {
+        reading_ = false;
         if (events_ != nullptr)
             events_->on_read(explain(error), std::string_view(input_.data(), size));
+        if (auto const failed = std::exchange(write_failure_, {}); failed && events_ != nullptr)
+            tell_written(failed);
     }
 
     void have_written(error_code error, std::size_t size)
@@ -101,8 +105,21 @@ private:
         sent_ += size;
         if (!error && sent_ < output_.size())
             write_rest();
+        else if (!Derived::is_plain && reading_ && is_reset(error))
+            // the server has said why before, and the read that is under way finds it
+            write_failure_ = error;
         else
-            events_->on_written(explain(error), Derived::is_plain ? sent_ : output_.size(), std::move(output_));
+            tell_written(error);
+    }
+
+    void tell_written(error_code error)
+    {
+        events_->on_written(explain(error), Derived::is_plain ? sent_ : output_.size(), std::move(output_));
+    }
+
+    [[nodiscard]] static bool is_reset(error_code error) noexcept
+    {
+        return error == asio::error::connection_reset || error == asio::error::broken_pipe;
     }
 
     /** The handler of an operation of the layer, which runs on the strand. Where the layer is the socket itself it
@@ -129,6 +146,9 @@ private:
     std::array<char, std::size_t{16} * 1024> input_;
     std::string output_;
     std::size_t sent_ = 0;
+    bool reading_ = false;
+    /// of a write that failed while a read was under way, which tells first
+    error_code write_failure_;
     ForkWatch fork_watch_;
 };
 
