@@ -25,7 +25,7 @@ namespace tenure::engine
 
 /** The engine of one store: what acquisitions, leases and releases have in common. Everything runs on the strand unless
  * it says otherwise. */
-class Core : public std::enable_shared_from_this<Core>, public Compensation::Listener
+class Core final : public std::enable_shared_from_this<Core>, public Compensation::Listener
 {
 public:
     Core(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name);
