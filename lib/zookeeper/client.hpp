@@ -40,7 +40,7 @@ public:
  * that is silent, or slow to let in, is left for the next one long before the C client would do so, since a lease may
  * not last that long.
  */
-class Client : public Afterthought, public std::enable_shared_from_this<Client>
+class Client final : public Afterthought, public std::enable_shared_from_this<Client>
 {
 public:
     struct Limits {
