@@ -46,7 +46,7 @@ constinit thread_local std::array<Class, classes> kept{};
 enum class Phase : unsigned char { unopened, open, closed };
 constinit thread_local Phase phase = Phase::unopened;
 
-struct Closing {
+struct Closing { // NOLINT(cppcoreguidelines-special-member-functions): one of each thread, never copied
     ~Closing()
     {
         phase = Phase::closed;

@@ -17,6 +17,7 @@ Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOp
     redlock::check_config(config);
     auto runtime = open_runtime(std::move(executor), options);
     std::vector<redlock::Quorum::Node> nodes;
+    nodes.reserve(config.servers.size());
     for (auto const& server : config.servers)
         nodes.push_back(redis::make_node_backend(runtime, server, redis::socket_streams()));
     auto backend = redlock::make_backend(runtime, std::move(nodes));

@@ -110,7 +110,7 @@ void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler ha
 {
     start_question<std::vector<KeyState>>(
         std::move(handle), std::move(handler),
-        [range = std::move(range)](engine::Core& core, Instant not_after, auto done) {
+        [range = std::move(range)](engine::Core& core, Instant not_after, auto const& done) {
             core.backend().inspect(range, not_after, [done](InspectReply reply) {
                 if (auto* states = std::get_if<std::vector<KeyState>>(&reply))
                     done({}, std::move(*states), {});
@@ -131,7 +131,7 @@ void Store::start_evict(
     request.evicted_by = std::move(who);
     start_question<std::chrono::milliseconds>(
         std::move(handle), std::move(handler),
-        [request = std::move(request)](engine::Core& core, Instant not_after, auto done) mutable {
+        [request = std::move(request)](engine::Core& core, Instant not_after, auto const& done) mutable {
             request.not_after = not_after;
             core.backend().evict(std::move(request), [done](EvictReply reply) {
                 using std::chrono::milliseconds;
@@ -150,7 +150,7 @@ void Store::start_evict(
 void Store::start_examine(HandlePtr handle, std::chrono::milliseconds ttl, ExamineHandler handler)
 {
     start_question<Findings>(
-        std::move(handle), std::move(handler), [ttl](engine::Core& core, Instant not_after, auto done) {
+        std::move(handle), std::move(handler), [ttl](engine::Core& core, Instant not_after, auto const& done) {
             core.backend().examine(ttl, not_after, [done](Findings findings) { done({}, std::move(findings), {}); });
         });
 }

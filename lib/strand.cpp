@@ -136,7 +136,9 @@ public:
         : state_(std::move(state))
     {
     }
+    Drain(Drain const&) = delete;
     Drain(Drain&&) noexcept = default;
+    Drain& operator=(Drain const&) = delete;
     Drain& operator=(Drain&&) = delete;
     ~Drain()
     {

@@ -49,7 +49,7 @@ public:
         requires(
             !std::same_as<std::decay_t<Function>, OneShot> && std::invocable<std::decay_t<Function>&, Arguments...>)
     OneShot(Function&& function)
-        : target_(new Holder<std::decay_t<Function>>(std::forward<Function>(function)))
+        : target_(new Holder<std::decay_t<Function>>(std::in_place, std::forward<Function>(function)))
     {
     }
 
@@ -70,7 +70,7 @@ private:
     {
     public:
         template <class Source>
-        explicit Holder(Source&& source)
+        Holder(std::in_place_t, Source&& source)
             : function_(std::forward<Source>(source))
         {
         }

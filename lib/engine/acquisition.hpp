@@ -23,7 +23,7 @@ namespace tenure::engine
 {
 
 class Contest;
-class Core;
+class Core; // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 
 /** One acquisition under way: asks the store as its machine says, takes its turn at the gate, and hands the lease to
  * its caller.

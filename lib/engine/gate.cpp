@@ -149,7 +149,7 @@ void Gates::left(std::shared_ptr<Gate> const& gate)
         });
 }
 
-void Gates::hint(KeyRange const& range)
+void Gates::hint(KeyRange const& range) const
 {
     if (auto const gate = find(range))
         gate->hint();

@@ -75,7 +75,7 @@ public:
     [[nodiscard]] std::shared_ptr<Gate> find_or_make(KeyRangePtr const& range);
     /** Somebody left: a gate without waiters is kept for a while, for its subscription's sake. */
     void left(std::shared_ptr<Gate> const& gate);
-    void hint(KeyRange const& range);
+    void hint(KeyRange const& range) const;
     void close();
 
 private:

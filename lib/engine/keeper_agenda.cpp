@@ -90,10 +90,11 @@ std::vector<LeaseRecordPtr> KeeperAgenda::due_by(Instant when) const
     };
     consider(0);
     // breadth first: what is below a later one is later still
-    for (std::size_t next = 0; next < places.size(); ++next) {
-        due.push_back(members_[heap_[places[next]].member].record);
-        consider(first_child(places[next]));
-        consider(first_child(places[next]) + 1);
+    for (std::size_t next = 0; next < places.size();) {
+        auto const place = places[next++];
+        due.push_back(members_[heap_[place].member].record);
+        consider(first_child(place));
+        consider(first_child(place) + 1);
     }
     return due;
 }

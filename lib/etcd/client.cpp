@@ -34,9 +34,9 @@ Client::Client(std::shared_ptr<Runtime> runtime, EtcdConfig config, StreamFactor
     , streams_(std::move(streams))
     , name_(std::move(name))
     , backoff_(config_.reconnect_backoff, [runtime = runtime_] { return runtime->random(); })
-{
     // a fleet that starts together does not lean on the first one
-    endpoint_ = runtime_->random() % config_.endpoints.size();
+    , endpoint_(runtime_->random() % config_.endpoints.size())
+{
 }
 
 Client::~Client()
@@ -290,7 +290,7 @@ void Client::lost(Connection const* connection, net::StreamError const& error)
     auto const found = std::ranges::find(links_, connection, [](Link const& link) { return link.connection.get(); });
     if (found == links_.end() || closed_)
         return;
-    auto const link = *found;
+    auto const link = std::move(*found);
     links_.erase(found);
     bool const proven = link.connection->proven();
     if (link.turn == turns_ && has_connection()) {

@@ -111,7 +111,7 @@ private:
     std::string name_;
     net::Backoff backoff_;
     /// index of the endpoint in use
-    std::size_t endpoint_ = 0;
+    std::size_t endpoint_;
     std::uint64_t turns_ = 0;
     std::vector<Link> links_;
     std::deque<Pending> queue_;

@@ -63,15 +63,17 @@ public:
     }
 
 protected:
+    [[nodiscard]] StreamEvents* events() const noexcept { return events_; }
+    void tell_to(StreamEvents& events) noexcept { events_ = &events; }
+
+private:
+    friend Derived;
+
     explicit SocketStream(Runtime const& runtime)
         : fork_watch_(runtime, *this)
     {
     }
 
-    [[nodiscard]] StreamEvents* events() const noexcept { return events_; }
-    void tell_to(StreamEvents& events) noexcept { events_ = &events; }
-
-private:
     [[nodiscard]] Derived& derived() noexcept { return static_cast<Derived&>(*this); }
 
     [[nodiscard]] StreamError explain(error_code error)

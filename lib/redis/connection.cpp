@@ -38,6 +38,8 @@ public:
     {
     }
 
+    StreamConnection(StreamConnection const&) = delete;
+    StreamConnection& operator=(StreamConnection const&) = delete;
     ~StreamConnection() override;
 
     void execute(resp::Command&& command, Instant not_after, OutcomeHandler handler) override

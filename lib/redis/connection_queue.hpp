@@ -90,13 +90,10 @@ public:
         for (std::size_t i = written_; i < size_; ++i) {
             auto& request = ring_[place(i)];
             if (is_over(*request)) {
-                take(std::move(*request));
-                request.reset();
+                take(*std::exchange(request, std::nullopt));
             } else {
-                if (kept != i) {
-                    ring_[place(kept)] = std::move(request);
-                    request.reset();
-                }
+                if (kept != i)
+                    ring_[place(kept)] = std::exchange(request, std::nullopt);
                 ++kept;
             }
         }

@@ -105,7 +105,7 @@ public:
     }
     void on_reachable(std::function<void()> handler) override
     {
-        state_->on_reachable.push_back([runtime = std::weak_ptr(runtime_), handler = std::move(handler)] {
+        state_->on_reachable.emplace_back([runtime = std::weak_ptr(runtime_), handler = std::move(handler)] {
             if (auto const strand = runtime.lock())
                 strand->post(handler);
         });

@@ -105,6 +105,7 @@ ClientHandle::ClientHandle(Settings settings)
     , fork_generation_(engine::fork_generation())
 {
     Call const call(this);
+    // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): what it calls back needs all members
     handle_ = ::zookeeper_init2(
         settings_.servers.c_str(), &Calls::on_event, static_cast<int>(settings_.timeout.count()), nullptr, this,
         ZOO_NO_LOG_CLIENTENV, &Calls::on_log);

@@ -133,6 +133,7 @@ void Watches::told(SessionEvent const& event)
 void Watches::connection(Session::Change change)
 {
     std::vector<std::string> paths;
+    paths.reserve(watched_.size());
     for (auto const& [path, watched] : watched_)
         paths.push_back(path);
     for (auto const& path : paths)

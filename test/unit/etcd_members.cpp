@@ -108,7 +108,7 @@ private:
     };
 
     static constexpr std::uint16_t first_port = 2379;
-    net::StreamError const refused{asio::error::connection_refused, "Connection refused", false};
+    static inline net::StreamError const refused{asio::error::connection_refused, "Connection refused", false};
     static constexpr char const* refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 48\r\n\r\n"
                                            R"({"error":"etcdserver: no leader","code":14     })";
     static constexpr char const* granting =

@@ -12,7 +12,6 @@ using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::redis;
 using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::StartsWith;
 using Severity = Finding::Severity;
 using resp::Value;
 

@@ -82,6 +82,7 @@ ChildProcess::ChildProcess(
     sigset_t before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): not before all is prepared
     id_ = ::fork();
     if (id_ == 0)
         become_command(preparation);

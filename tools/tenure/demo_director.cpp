@@ -264,7 +264,7 @@ int DemoDirector::judge()
         failures_.push_back(
             std::to_string(board_.disorders()) + " times a fencing token was not greater than the last");
     if (act_ != Act::closing && !stopped_)
-        failures_.push_back("the demo did not come to its end in time");
+        failures_.emplace_back("the demo did not come to its end in time");
     std::cout << '\n' << table.text() << '\n';
     for (auto const& failure : failures_)
         std::cout << "FAILED: " << failure << '\n';

@@ -57,9 +57,9 @@ private:
                                            "--ttl",          std::to_string(settings_.ttl.count()) + "ms",
                                            "--worker",       demo_worker_name(index)};
         if (settings_.verbosity == 0)
-            result.push_back("--quiet");
+            result.emplace_back("--quiet");
         for (int level = 0; level < settings_.verbosity; ++level)
-            result.push_back("-v");
+            result.emplace_back("-v");
         return result;
     }
 
@@ -70,7 +70,7 @@ private:
         for (auto const* const* line = environ; *line != nullptr; ++line)
             if (!std::string_view(*line).starts_with("TENURE_STORE="))
                 result.emplace_back(*line);
-        result.push_back("TENURE_STORE=" + settings_.url);
+        result.emplace_back("TENURE_STORE=" + settings_.url);
         return result;
     }
 

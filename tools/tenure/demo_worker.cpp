@@ -26,9 +26,9 @@ constexpr milliseconds between_looks{20};
 class ClosingWatch : public std::enable_shared_from_this<ClosingWatch>
 {
 public:
-    ClosingWatch(asio::any_io_executor executor, DemoBoard& board)
+    ClosingWatch(asio::any_io_executor const& executor, DemoBoard& board)
         : board_(board)
-        , timer_(std::move(executor))
+        , timer_(executor)
     {
     }
 

@@ -15,10 +15,12 @@ public:
         : number_(number)
     {
     }
+    Descriptor(Descriptor const&) = delete;
     Descriptor(Descriptor&& other) noexcept
         : number_(std::exchange(other.number_, -1))
     {
     }
+    Descriptor& operator=(Descriptor const&) = delete;
     Descriptor& operator=(Descriptor&& other) noexcept
     {
         if (this != &other) {

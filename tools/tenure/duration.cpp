@@ -13,7 +13,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-constexpr std::int64_t longest = std::int64_t{366} * 24 * 3600 * 1000;
+constexpr std::int64_t longest = std::int64_t{366} * 24LL * 3600 * 1000;
 
 std::optional<std::int64_t> unit_of(std::string_view name)
 {
@@ -66,9 +66,9 @@ std::string describe(milliseconds duration)
     auto const seconds = ms / 1000;
     if (seconds < 3600)
         return number(seconds / 60) + " min " + two_digits(seconds % 60) + " s";
-    if (seconds < 24 * 3600)
+    if (seconds < 24LL * 3600)
         return number(seconds / 3600) + " h " + two_digits(seconds % 3600 / 60) + " min";
-    return number(seconds / (24 * 3600)) + " d " + number(seconds % (24 * 3600) / 3600) + " h";
+    return number(seconds / (24LL * 3600)) + " d " + number(seconds % (24LL * 3600) / 3600) + " h";
 }
 
 } // namespace tenure::tool

@@ -31,10 +31,10 @@ void set_disposition(int signal, void (*disposition)(int)) noexcept
 bool close_all_on_exec() noexcept
 {
 #ifdef CLOSE_RANGE_CLOEXEC
-    if (::close_range(3, ~0U, static_cast<int>(CLOSE_RANGE_CLOEXEC)) == 0)
-        return true;
-#endif
+    return ::close_range(3, ~0U, static_cast<int>(CLOSE_RANGE_CLOEXEC)) == 0;
+#else
     return false;
+#endif
 }
 
 } // namespace

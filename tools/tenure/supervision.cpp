@@ -49,14 +49,14 @@ std::string rounded(nanoseconds duration)
 } // namespace
 
 Supervision::Supervision(
-    asio::any_io_executor executor, Lease const& lease, Guard& guard, ChildProcess& child, Terminal& terminal,
+    asio::any_io_executor const& executor, Lease const& lease, Guard& guard, ChildProcess& child, Terminal& terminal,
     Report const& report)
     : lease_(lease)
     , guard_(guard)
     , child_(child)
     , terminal_(terminal)
     , report_(report)
-    , next_look_(std::move(executor))
+    , next_look_(executor)
     , notice_(lease.valid_until() - lease.fires_at())
     , kill_at_(lease.valid_until() - kill_margin(notice_))
 {

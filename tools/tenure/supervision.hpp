@@ -40,8 +40,8 @@ public:
 
     /** Everything named here outlives this object; the guard watches the child, whose gate is open. */
     Supervision(
-        asio::any_io_executor executor, Lease const& lease, Guard& guard, ChildProcess& child, Terminal& terminal,
-        Report const& report);
+        asio::any_io_executor const& executor, Lease const& lease, Guard& guard, ChildProcess& child,
+        Terminal& terminal, Report const& report);
 
     /** Completes when the command and all it left in its group have ended; the child is reaped and the guard dismissed.
      */

@@ -193,6 +193,7 @@ StreamError MasterSearch::nobody_answered() const
 {
     // a refusal that a person must mend says more than a sentinel that is away
     std::vector<Asked const*> in_order;
+    in_order.reserve(asked_.size());
     for (auto const& asked : asked_)
         in_order.push_back(&asked);
     auto const others = std::ranges::stable_partition(
