@@ -26,6 +26,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace tenure::test;
@@ -83,6 +84,8 @@ private:
 struct Keeper {
     int number;
     ChildProcess process;
+    /// while it had a slot: what it still has of that is on its way out
+    bool struck = false;
 };
 
 /** What a keeper got while its command held a slot. */
@@ -95,7 +98,8 @@ struct Blow {
     bool killed;
 };
 
-/** A slot whose keeper got a blow while it had no command: none yet, or none any more. The auditor never sees it. */
+/** A slot whose keeper got its first blow while it had no command: none yet, or none any more. The auditor does not see
+ *  it. */
 struct BareGrant {
     std::uint32_t cell;
     std::int64_t at;
@@ -165,8 +169,10 @@ public:
             keeper.process.kill();
         else
             keeper.process.pause();
+        auto const cell = command ? command->cell : slot_of(keeper);
+        bool const first = cell && !std::exchange(keeper.struck, true);
         if (!command) {
-            if (auto const cell = slot_of(keeper))
+            if (first)
                 bare.push_back({*cell, at});
             return std::nullopt;
         }

@@ -70,7 +70,7 @@ private:
         for (auto const* const* line = environ; *line != nullptr; ++line)
             if (!std::string_view(*line).starts_with("TENURE_STORE="))
                 result.emplace_back(*line);
-        result.emplace_back("TENURE_STORE=" + settings_.url);
+        result.push_back("TENURE_STORE=" + settings_.url);
         return result;
     }
 

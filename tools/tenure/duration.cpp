@@ -13,7 +13,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-constexpr std::int64_t longest = std::int64_t{366} * 24LL * 3600 * 1000;
+constexpr std::int64_t longest = std::int64_t{366} * 24 * 3600 * 1000;
 
 std::optional<std::int64_t> unit_of(std::string_view name)
 {
