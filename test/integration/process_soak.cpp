@@ -311,7 +311,7 @@ TEST_CASE("keepers of a pool are killed and stopped, and no slot ever has two li
                    << " ms; a slot was held again after at most " << milliseconds(slowest_return) << " ms");
     CHECK(log.size() > 20);
     CHECK(blows.size() > 5);
-    if (fleet.auditor.violations().empty() == false)
+    if (!fleet.auditor.violations().empty())
         WARN(content(fleet.directory.file("keepers.log")));
 }
 
