@@ -46,7 +46,7 @@ HandlerBatch::~HandlerBatch()
 
 bool HandlerBatch::take(Task& handler)
 {
-    if (innermost == nullptr || innermost->phase_ != Phase::collecting)
+    if (innermost == nullptr || !innermost->collects_)
         return false;
     if (innermost->first_)
         innermost->more_.push_back(std::move(handler));
@@ -60,15 +60,10 @@ void HandlerBatch::post(asio::any_io_executor const& executor, Task handler)
     asio::post(executor, std::move(handler));
 }
 
-bool HandlerBatch::calls_the_only_one() noexcept
-{
-    return innermost != nullptr && innermost->phase_ == Phase::calling;
-}
-
 bool HandlerBatch::put_off(Runtime const& runtime, std::shared_ptr<Afterthought> afterthought) noexcept
 {
-    if (innermost == nullptr || &innermost->runtime_ != &runtime || innermost->phase_ != Phase::collecting ||
-        !innermost->first_ || !innermost->more_.empty() || innermost->afterthought_)
+    if (innermost == nullptr || &innermost->runtime_ != &runtime || !innermost->collects_ || !innermost->first_ ||
+        !innermost->more_.empty() || innermost->afterthought_)
         return false;
     innermost->fork_generation_ = engine::fork_generation();
     innermost->afterthought_ = std::move(afterthought);
@@ -100,13 +95,11 @@ bool detail::runs_here(asio::any_io_executor const& executor) noexcept
 
 void HandlerBatch::run()
 {
-    phase_ = Phase::over;
+    collects_ = false;
     if (!first_ || !more_.empty())
         return;
     auto handler = std::move(first_);
-    phase_ = Phase::calling;
     std::move(handler)();
-    phase_ = Phase::over;
 }
 
 } // namespace tenure

@@ -43,9 +43,6 @@ public:
     /** Posts it. */
     static void post(asio::any_io_executor const& executor, Task handler);
 
-    /** This thread calls the only handler that was ready: nothing else will be asked for in this turn. */
-    [[nodiscard]] static bool calls_the_only_one() noexcept;
-
     /** On the strand, in a batch of this runtime with just one handler so far: the afterthought comes when that handler
      * has been called, or was posted, also where it threw; but not in a fork that it made. False, and nothing is kept,
      * where there is no such batch, or it has an afterthought. */
@@ -71,11 +68,9 @@ public:
     [[nodiscard]] static bool is_run_below(Strand const& strand) noexcept;
 
 private:
-    enum class Phase { collecting, calling, over };
-
     Runtime const& runtime_;
     HandlerBatch* outer_;
-    Phase phase_ = Phase::collecting;
+    bool collects_ = true;
     /// the only one, in the usual case
     Task first_;
     std::vector<Task> more_;

@@ -6,6 +6,7 @@
 
 #include <tenure/detail/recycling_allocator.hpp>
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/require.hpp>
 
@@ -40,6 +41,7 @@ class Strand::State
 public:
     explicit State(asio::any_io_executor const& executor)
         : executor_(executor)
+        , loop_(executor_.target<asio::io_context::executor_type>())
         , never_blocking_(asio::require(executor_, asio::execution::blocking_t::never))
         , fork_generation_(engine::fork_generation())
     {
@@ -47,6 +49,9 @@ public:
 
     /** This process is a fork of the one that it was made in: nothing runs here any more. */
     [[nodiscard]] bool forked() const noexcept { return fork_generation_ != engine::fork_generation(); }
+
+    /** The executor runs functions here and now, and it is known without asking it to run one. */
+    [[nodiscard]] bool runs_here() const noexcept { return loop_ != nullptr && loop_->running_in_this_thread(); }
 
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return executor_; }
     [[nodiscard]] asio::any_io_executor const& never_blocking() const noexcept { return never_blocking_; }
@@ -119,8 +124,10 @@ private:
         return std::move(waiting->task);
     }
 
-    asio::any_io_executor executor_;
-    asio::any_io_executor never_blocking_;
+    asio::any_io_executor const executor_;
+    /// within `executor_`, if it is one of an io_context, as nearly all are
+    asio::io_context::executor_type const* const loop_;
+    asio::any_io_executor const never_blocking_;
     std::uint64_t fork_generation_;
     /// null: the strand is free. Each points to the one that came before it
     std::atomic<Waiting*> newest_{nullptr};
@@ -175,7 +182,9 @@ Strand::Turn::Turn(Strand const& strand)
 {
     if (is_in(*strand.state_))
         begun_ = true;
-    else if (HandlerBatch::is_run_below(strand) && !strand.state_->forked() && strand.state_->try_enter())
+    else if (
+        (strand.state_->runs_here() || HandlerBatch::is_run_below(strand)) && !strand.state_->forked() &&
+        strand.state_->try_enter())
         begin(strand.state_);
 }
 

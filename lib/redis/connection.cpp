@@ -48,8 +48,8 @@ public:
             machine_.open(runtime_->now());
         machine_.execute(std::move(command), not_after, std::move(handler));
         // the server may begin while we prepare the rest; what is dropped here is told by the run that follows
-        bool const is_alone = HandlerBatch::calls_the_only_one() && machine_.oldest_unanswered() == Instant::max();
-        if (ready() && !running_ && (is_alone || machine_.waiting() >= worth_a_write)) {
+        bool const is_idle = machine_.oldest_unanswered() == Instant::max();
+        if (ready() && !running_ && (is_idle || machine_.waiting() >= worth_a_write)) {
             write();
             read();
         }

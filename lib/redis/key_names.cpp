@@ -29,7 +29,16 @@ std::string fence_key(std::string_view key)
 
 std::string channel_of(KeyRange const& range)
 {
-    return has_hash_tag(range.prefix) ? range.prefix + ":free" : "{" + range.prefix + "}:free";
+    constexpr std::string_view tag_ends = "}:free";
+    // each release names it: one allocation
+    std::string channel;
+    channel.reserve(range.prefix.size() + 1 + tag_ends.size());
+    bool const has_tag = has_hash_tag(range.prefix);
+    if (!has_tag)
+        channel += '{';
+    channel += range.prefix;
+    channel += tag_ends.substr(has_tag ? 1 : 0);
+    return channel;
 }
 
 } // namespace tenure::redis

@@ -75,9 +75,9 @@ Node::NativeDelete Node::native_delete() const noexcept
     auto const& server = route_->server();
     if (native_refused_in_ != 0 && native_refused_in_ == route_->generation())
         return NativeDelete::none;
-    if (server.server == "valkey" && server.version.at_least(9, 0))
+    if (server.version.at_least(9, 0) && server.server == "valkey")
         return NativeDelete::delifeq;
-    if (server.server == "redis" && server.version.at_least(8, 4))
+    if (server.version.at_least(8, 4) && server.server == "redis")
         return NativeDelete::delex;
     return NativeDelete::none;
 }
@@ -87,8 +87,8 @@ bool Node::has_set_ifeq() const noexcept
     auto const& server = route_->server();
     if (native_refused_in_ != 0 && native_refused_in_ == route_->generation())
         return false;
-    return (server.server == "valkey" && server.version.at_least(8, 1)) ||
-           (server.server == "redis" && server.version.at_least(8, 4));
+    return (server.version.at_least(8, 1) && server.server == "valkey") ||
+           (server.version.at_least(8, 4) && server.server == "redis");
 }
 
 Unknown nonsense(Node& node, std::string_view what)

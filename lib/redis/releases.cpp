@@ -64,7 +64,7 @@ void Releases::flush(Batch all)
 
 bool Releases::does_natively(ReleaseRequest const& request) const
 {
-    return node_->native_delete() != Node::NativeDelete::none && !(request.wake_ups && node_->may_publish());
+    return !(request.wake_ups && node_->may_publish()) && node_->native_delete() != Node::NativeDelete::none;
 }
 
 void Releases::send(Batch batch)

@@ -81,6 +81,9 @@ TEST_CASE("a failed write tells apart what may have left and what surely did not
         return;
     ConnectionFixture test;
     test.open();
+    // its answer is awaited, so that the others leave together
+    test.stream().at_once = 1'000'000;
+    auto const before = test.ask(Command("PING"));
     test.stream().stalled = true;
     test.stream().at_once = at_once;
     std::vector<ConnectionFixture::OutcomePtr> outcomes;
@@ -89,6 +92,8 @@ TEST_CASE("a failed write tells apart what may have left and what surely did not
     test.runtime->run_ready();
     test.stream().finish_write({asio::error::broken_pipe, {}, false}, written - at_once);
     test.runtime->run_ready();
+    REQUIRE(before->has_value());
+    CHECK((*before)->delivery == Delivery::unknown);
     int ended = 0;
     for (auto const& outcome : outcomes)
         if (outcome->has_value()) {

@@ -11,7 +11,7 @@ namespace tenure::test
 
 using redis::resp::Value;
 
-TEST_CASE("requests of one turn leave in one write, and replies go to theirs in order")
+TEST_CASE("the first request of a turn leaves at once, the others in one write, and replies go to theirs in order")
 {
     ConnectionFixture test;
     test.open();
@@ -22,9 +22,10 @@ TEST_CASE("requests of one turn leave in one write, and replies go to theirs in 
         Command command("GET", "key" + std::to_string(i));
         expected += command.encoded();
         outcomes.push_back(test.ask(std::move(command)));
+        CHECK(test.stream().writes == writes + 1);
     }
     CHECK(test.received() == expected);
-    CHECK(test.stream().writes == writes + 1);
+    CHECK(test.stream().writes == writes + 2);
 
     std::string replies;
     for (int i = 0; i < 20; ++i)
@@ -56,6 +57,22 @@ TEST_CASE("a great many requests of one turn do not wait for the last of them, n
     CHECK(pieces > 10);
     CHECK(pieces < 100);
     CHECK(test.received() == expected);
+}
+
+TEST_CASE("while an answer is awaited, a request waits for those of its turn; else it waits for nothing")
+{
+    ConnectionFixture test;
+    test.open();
+    test.stream().at_once = 1'000'000;
+    (void)test.ask(Command("PING", "1"));
+    CHECK(test.stream().take_received() == Command("PING", "1").encoded());
+    CHECK(test.connection->oldest_unanswered() == test.runtime->now());
+    (void)test.ask(Command("PING", "2"));
+    CHECK(test.stream().take_received().empty());
+    CHECK(test.received() == Command("PING", "2").encoded());
+    test.send("+1\r\n+2\r\n");
+    (void)test.ask(Command("PING", "3"));
+    CHECK(test.stream().take_received() == Command("PING", "3").encoded());
 }
 
 TEST_CASE("an error of the server is an answer")
@@ -192,6 +209,9 @@ TEST_CASE("a request that is still unwritten when its time is over is dropped as
     SECTION("the process stood still")
     {
         test.open();
+        // while its answer is awaited, the next one waits for the end of the turn
+        (void)test.ask(Command("PING"));
+        CHECK(test.received() == Command("PING").encoded());
         auto const outcome = test.ask(Command("SET", "key", "value"), 500ms);
         test.runtime->skip(500ms);
         CHECK(test.received().empty());

@@ -139,6 +139,34 @@ TEST_CASE("outside of the strand a batch of its executor enters it at once, unle
     CHECK(loop.called == std::vector{1, 2, 3, 4, 5});
 }
 
+TEST_CASE("a handler of its context enters the strand at once, unless it is taken", "[strand]")
+{
+    Loop loop;
+    asio::io_context other;
+    Strand const elsewhere{asio::any_io_executor(other.get_executor())};
+    bool caught = false;
+    asio::post(loop.context, [&] {
+        loop.strand.execute(loop.note(1));
+        CHECK(loop.called == std::vector{1});
+        // to the caller, not to whoever runs the context
+        try {
+            loop.strand.execute([] { throw std::runtime_error("at once"); });
+        } catch (std::runtime_error const&) {
+            caught = true;
+        }
+        CHECK_FALSE(loop.strand.running_in_this_thread());
+        elsewhere.execute(loop.note(4));
+        loop.strand.post(loop.note(2));
+        loop.strand.execute(loop.note(3));
+        CHECK(loop.called == std::vector{1});
+    });
+    loop.context.run();
+    CHECK(caught);
+    CHECK(loop.called == std::vector{1, 2, 3});
+    other.run();
+    CHECK(loop.called == std::vector{1, 2, 3, 4});
+}
+
 TEST_CASE("what comes while the queue is run waits for the next turn of the loop", "[strand]")
 {
     Loop loop;
