@@ -21,6 +21,11 @@ namespace
 class ZookeeperSubject final : public Subject
 {
 public:
+    ZookeeperSubject() { person_.create_all(mark_); }
+    ZookeeperSubject(ZookeeperSubject const&) = delete;
+    ZookeeperSubject& operator=(ZookeeperSubject const&) = delete;
+    ~ZookeeperSubject() override = default;
+
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
     {
         auto config = settings();
@@ -45,9 +50,8 @@ public:
     void erase(std::string const& key) override { person_.remove(path_of(key)); }
     std::optional<std::string> value(std::string const& key) override
     {
-        auto const path = path_of(key);
-        person_.sync(path);
-        auto const node = person_.get(path);
+        // behind a write: a leader that has been replaced and has not noticed would let a sync pass
+        auto const node = person_.get_after_write(mark_, {path_of(key)}).front();
         if (!node)
             return std::nullopt;
         return node->data.substr(0, node->data.find('\n'));
@@ -99,6 +103,7 @@ private:
     }
 
     std::string chroot_ = next_chroot();
+    std::string mark_ = chroot_ + "-mark";
     ZookeeperClient person_{ensemble().server(ensemble().size() - 1).port()};
     FaultProxy proxy_{ensemble().server(0).port()};
 };
