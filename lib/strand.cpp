@@ -41,7 +41,7 @@ class Strand::State
 public:
     explicit State(asio::any_io_executor const& executor)
         : executor_(executor)
-        , loop_(executor_.target<asio::io_context::executor_type>())
+        , loop_(blocking_loop(executor_))
         , never_blocking_(asio::require(executor_, asio::execution::blocking_t::never))
         , fork_generation_(engine::fork_generation())
     {
@@ -106,6 +106,15 @@ public:
     }
 
 private:
+    /** Null where that executor never runs a function here and now. */
+    static asio::io_context::executor_type const* blocking_loop(asio::any_io_executor const& executor) noexcept
+    {
+        auto const* const loop = executor.target<asio::io_context::executor_type>();
+        bool const never_blocks =
+            loop != nullptr && asio::query(*loop, asio::execution::blocking) == asio::execution::blocking.never;
+        return never_blocks ? nullptr : loop;
+    }
+
     void collect() noexcept
     {
         auto* next = newest_.exchange(&nobody, std::memory_order_acquire);
@@ -125,7 +134,7 @@ private:
     }
 
     asio::any_io_executor const executor_;
-    /// within `executor_`, if it is one of an io_context, as nearly all are
+    /// within `executor_`, if it is one of an io_context that may block, as nearly all are
     asio::io_context::executor_type const* const loop_;
     asio::any_io_executor const never_blocking_;
     std::uint64_t fork_generation_;

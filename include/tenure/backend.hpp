@@ -211,10 +211,10 @@ using ReplyHandler = OneShot<void(Reply&&)>;
 /** What the author of a store implements: the one seam between engine and stores.
  *
  *  All functions are called on the runtime's strand, and all handlers are called there, exactly once, never inside the
- * call that got them. Requests that arrive in one turn of the loop should leave together, and one node that is stuck
- * must not delay requests to another. A request that may have been written is never cancelled: its reply is awaited (or
- * its connection given up, which makes it `Unknown`). docs/backends.md lists what the engine relies on; the conformance
- * suite checks it.
+ * call that got them. A request should leave at once or with the others of its turn of the loop, and one node that is
+ * stuck must not delay requests to another. A request that may have been written is never cancelled: its reply is
+ * awaited (or its connection given up, which makes it `Unknown`). docs/backends.md lists what the engine relies on; the
+ * conformance suite checks it.
  */
 class Backend
 {

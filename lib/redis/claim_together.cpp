@@ -65,6 +65,9 @@ private:
 
     void send(Step step, resp::Command command)
     {
+        // all of them in time or none: a grant without its token is of no use
+        if (step + 1 < steps)
+            command.leave_with_next();
         node_->route()->execute(
             std::move(command), request_.not_after, [self = shared_from_this(), step](Outcome outcome) {
                 self->outcomes_[step] = std::move(outcome);

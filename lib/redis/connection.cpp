@@ -46,10 +46,11 @@ public:
     {
         if (!machine_.is_open())
             machine_.open(runtime_->now());
+        bool const more_follows = command.leaves_with_next();
         machine_.execute(std::move(command), not_after, std::move(handler));
         // the server may begin while we prepare the rest; what is dropped here is told by the run that follows
         bool const is_idle = machine_.oldest_unanswered() == Instant::max();
-        if (ready() && !running_ && (is_idle || machine_.waiting() >= worth_a_write)) {
+        if (ready() && !running_ && !more_follows && (is_idle || machine_.waiting() >= worth_a_write)) {
             write();
             read();
         }

@@ -84,8 +84,9 @@ enum class ConnectionState { idle, connecting, ready, backing_off, failed, close
 /** One logical connection to one server, which reconnects by itself. Everything runs on the runtime's strand.
  *
  *  `execute` queues while the connection is being set up (until `not_after`) and is pipelined in order once it is
- *  ready. What is queued in one turn of the loop leaves in one write, or in a few where it is much. A written request
- *  is never cancelled.
+ *  ready. A request leaves at once where no answer is awaited; else what is queued in one turn of the loop leaves in
+ * one write, or in a few where it is much. What must leave in one write says so (`Command::leave_with_next`). A written
+ *  request is never cancelled.
  */
 class Connection
 {

@@ -60,6 +60,8 @@ void find_gap(
         resp::Command command("EXISTS");
         command.reserve(keys->bytes().size() + 16);
         command.add(*keys);
+        if (first + part.count < range->count)
+            command.leave_with_next();
         node->route()->execute(
             std::move(command), not_after, [search, part](Outcome outcome) { search->answered(part, outcome); });
     }

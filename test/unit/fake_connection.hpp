@@ -29,6 +29,8 @@ public:
         Instant not_after;
         Instant since;
         redis::OutcomeHandler handler;
+        /// `Command::leaves_with_next`
+        bool with_next = false;
         bool open = true;
     };
 
@@ -43,7 +45,8 @@ public:
     {
         if (command.wants_run_id())
             command.set_run_id(info.run_id);
-        sent.push_back({words_of(command.encoded()), not_after, runtime_.now(), std::move(handler)});
+        sent.push_back(
+            {words_of(command.encoded()), not_after, runtime_.now(), std::move(handler), command.leaves_with_next()});
     }
     [[nodiscard]] bool ready() const noexcept override { return state_ == redis::ConnectionState::ready; }
     [[nodiscard]] redis::ConnectionState state() const noexcept override { return state_; }

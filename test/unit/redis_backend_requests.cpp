@@ -209,6 +209,8 @@ TEST_CASE(
     CHECK(setting.words(0).size() == 129);
     CHECK(setting.words(1).at(1) == "p128");
     CHECK(setting.words(4).size() == 89);
+    for (std::size_t i = 0; i < 5; ++i)
+        CHECK(connection.sent.at(i).with_next == (i < 4));
     for (long const held : {128L, 128L, 127L, 128L, 10L})
         connection.answer(Value::integer(held));
     REQUIRE(connection.unanswered() == 1);

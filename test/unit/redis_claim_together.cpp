@@ -75,6 +75,8 @@ TEST_CASE("a claim made together costs no script, and tells the greater of last 
     Setting setting;
     setting.claim();
     REQUIRE(setting.connection().sent.size() == 4);
+    for (std::size_t i = 0; i < 4; ++i)
+        CHECK(setting.connection().sent[i].with_next == (i < 3));
     CHECK(setting.connection().sent[0].words == Words{"SET", "job", "me/1", "NX", "PX", "3000"});
     CHECK(setting.connection().sent[1].words == Words{"PTTL", "job"});
     CHECK(setting.connection().sent[2].words == Words{"GET", "{job}:fence"});

@@ -289,7 +289,9 @@ TEST_CASE("a renewal follows ASK with ASKING right in front of it", "[cluster]")
     auto& target = cluster.node(7002);
     REQUIRE(target.sent.size() == 2);
     CHECK(target.sent[0].words == Words{"ASKING"});
+    CHECK(target.sent[0].with_next);
     CHECK(target.sent[1].words.at(0) == "EVALSHA");
+    CHECK_FALSE(target.sent[1].with_next);
     target.answer(Value::status("OK"));
     target.answer(Value::text("1"));
     REQUIRE(*reply);

@@ -59,6 +59,36 @@ TEST_CASE("a great many requests of one turn do not wait for the last of them, n
     CHECK(test.received() == expected);
 }
 
+TEST_CASE("what has to leave with the next leaves in one write with it, however many there are")
+{
+    ConnectionFixture test;
+    test.open();
+    auto const writes = test.stream().writes;
+    auto const count = GENERATE(2, 100);
+    std::string expected;
+    for (int i = 0; i < count; ++i) {
+        Command command("GET", "key" + std::to_string(i));
+        if (i + 1 < count)
+            command.leave_with_next();
+        expected += command.encoded();
+        CHECK(test.stream().writes == writes);
+        (void)test.ask(std::move(command));
+    }
+    CHECK(test.stream().writes == writes + 1);
+    CHECK(test.received() == expected);
+    CHECK(test.stream().writes == writes + 1);
+}
+
+TEST_CASE("a request that has to leave with the next leaves all the same if none comes")
+{
+    ConnectionFixture test;
+    test.open();
+    test.stream().at_once = 1'000'000;
+    (void)test.ask(Command("PING", "1").leave_with_next().copy());
+    CHECK(test.stream().take_received().empty());
+    CHECK(test.received() == Command("PING", "1").encoded());
+}
+
 TEST_CASE("while an answer is awaited, a request waits for those of its turn; else it waits for nothing")
 {
     ConnectionFixture test;

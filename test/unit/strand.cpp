@@ -167,6 +167,19 @@ TEST_CASE("a handler of its context enters the strand at once, unless it is take
     CHECK(loop.called == std::vector{1, 2, 3, 4});
 }
 
+TEST_CASE("a strand of an executor that never blocks runs nothing within the call", "[strand]")
+{
+    asio::io_context context;
+    Strand const strand{asio::any_io_executor(asio::require(context.get_executor(), asio::execution::blocking.never))};
+    bool called = false;
+    asio::post(context, [&] {
+        strand.execute([&] { called = true; });
+        CHECK_FALSE(called);
+    });
+    context.run();
+    CHECK(called);
+}
+
 TEST_CASE("what comes while the queue is run waits for the next turn of the loop", "[strand]")
 {
     Loop loop;

@@ -77,11 +77,14 @@ private:
         auto const address = member.address;
         auto const until = std::min(not_after_, now() + longest_queueing);
         asking_refused_ = {};
-        if (asking)
-            member.route->execute(resp::Command("ASKING"), until, [self = shared_from_this()](Outcome outcome) {
+        if (asking) {
+            resp::Command ask("ASKING");
+            ask.leave_with_next();
+            member.route->execute(std::move(ask), until, [self = shared_from_this()](Outcome outcome) {
                 if (outcome.delivery == Delivery::answered && outcome.reply.is_error())
                     self->asking_refused_ = std::move(outcome.reply);
             });
+        }
         member.route->execute(command_.copy(), until, [self = shared_from_this(), address](Outcome outcome) {
             self->answered(address, std::move(outcome));
         });

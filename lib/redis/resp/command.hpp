@@ -233,6 +233,14 @@ public:
     }
     [[nodiscard]] std::size_t expected_reply_bytes() const noexcept { return reply_bytes_; }
 
+    /** The next command for the same connection comes in the same call, and the two leave in one write. */
+    Command& leave_with_next() noexcept
+    {
+        leaves_with_next_ = true;
+        return *this;
+    }
+    [[nodiscard]] bool leaves_with_next() const noexcept { return leaves_with_next_; }
+
     [[nodiscard]] Answer answer() const noexcept { return answer_; }
 
     /** How many replies or confirmations end the command. */
@@ -263,6 +271,7 @@ private:
         , reply_bytes_(other.reply_bytes_)
         , run_id_at_(other.run_id_at_)
         , answer_(other.answer_)
+        , leaves_with_next_(other.leaves_with_next_)
     {
     }
 
@@ -297,6 +306,7 @@ private:
     /// where the run id is in the bytes; 0: there is none
     std::size_t run_id_at_ = 0;
     Answer answer_;
+    bool leaves_with_next_ = false;
 };
 
 } // namespace tenure::redis::resp
