@@ -1,24 +1,56 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-# Most of the time to compile a file goes into the headers of Boost.Asio. Compiling ten files in one go builds a fresh tree
-# several times faster; a change to one file then compiles ten. The presets with clang compile every file by itself, so that
-# a file that forgot an include is found.
+# Most of the time to compile a file goes into the headers of Boost.Asio and Catch2. Compiling many files in one go builds a
+# fresh tree several times faster; a change to one file then compiles its whole batch. The presets with clang compile every
+# file by itself, so that a file that forgot an include is found.
 option(TENURE_UNITY_BUILD "Compile several sources of a target in one go" OFF)
 
-# tenure_unity_build(target [ALONE source...] [FAST source...]): ALONE are sources that share names with others of their
-# target. FAST are what each lease goes through: an optimised build compiles them by themselves, too. GCC lets a translation
-# unit grow only so much by inlining, and does not know which calls are worth it: among others an acquisition and its
-# release take a tenth more instructions.
+# tenure_unity_build(target [BATCH n] [ALONE source...] [FAST source...])
+#
+# Batches hold at most n sources (16), all of one folder: files of different folders may use the same names. ALONE are
+# sources that share names with others of their folder. FAST are what each lease goes through: an optimised build compiles
+# them by themselves, too. GCC lets a translation unit grow only so much by inlining, and does not know which calls are
+# worth it: among others an acquisition and its release take a tenth more instructions.
 function(tenure_unity_build target)
-  cmake_parse_arguments(PARSE_ARGV 1 argument "" "" "ALONE;FAST")
-  if(TENURE_UNITY_BUILD)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
-    # g++ takes a type of an unnamed namespace inside another type for a mistake, unless it stands in the file it was given.
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-    # Names of one file hide those of another only here.
-    target_compile_options(${target} PRIVATE -Wno-shadow)
-    set_source_files_properties(${argument_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-      set_source_files_properties(${argument_FAST} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endif()
+  if(NOT TENURE_UNITY_BUILD)
+    return()
   endif()
+  cmake_parse_arguments(PARSE_ARGV 1 argument "" "BATCH" "ALONE;FAST")
+  if(NOT argument_BATCH)
+    set(argument_BATCH 16)
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # g++ takes a type of an unnamed namespace inside another type for a mistake, unless it stands in the file it was given.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  # Names of one file hide those of another only here.
+  target_compile_options(${target} PRIVATE -Wno-shadow)
+
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  list(REMOVE_ITEM sources ${argument_ALONE})
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    list(REMOVE_ITEM sources ${argument_FAST})
+  endif()
+  set(folders "")
+  foreach(source IN LISTS sources)
+    get_filename_component(folder "${source}" DIRECTORY)
+    string(MAKE_C_IDENTIFIER "in_${folder}" folder)
+    list(APPEND folders "${folder}")
+    list(APPEND sources_${folder} "${source}")
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  list(LENGTH folders count)
+  foreach(number RANGE 1 ${count})
+    math(EXPR index "${number} - 1")
+    list(GET folders ${index} folder)
+    # batches of one size, instead of full ones and a small rest
+    list(LENGTH sources_${folder} size)
+    math(EXPR batches "(${size} + ${argument_BATCH} - 1) / ${argument_BATCH}")
+    math(EXPR batch_size "(${size} + ${batches} - 1) / ${batches}")
+    set(at 0)
+    foreach(source IN LISTS sources_${folder})
+      math(EXPR batch "${at} / ${batch_size}")
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${number}_${batch}")
+      math(EXPR at "${at} + 1")
+    endforeach()
+  endforeach()
 endfunction()

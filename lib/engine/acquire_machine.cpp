@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "acquire_machine.hpp"
 
-#include "mutation.hpp"
-
 #include <tenure/errc.hpp>
 
 #include <algorithm>
@@ -96,8 +94,6 @@ AcquireMachine::Step AcquireMachine::tick(Instant now)
 
 Clock::duration AcquireMachine::next_backoff(std::uint64_t random, Clock::duration longest) noexcept
 {
-    if (mutated(Mutant::no_pause))
-        return Clock::duration::zero();
     // decorrelated jitter: a random length between the shortest and three times the last one
     auto const span = std::max(backoff_ * 3, shortest_backoff * 2) - shortest_backoff;
     backoff_ = std::min(longest, shortest_backoff + span / 1024 * static_cast<Clock::rep>(random % 1024));

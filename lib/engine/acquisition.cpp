@@ -3,7 +3,6 @@
 
 #include "contest.hpp"
 #include "core.hpp"
-#include "mutation.hpp"
 #include "store_answer.hpp"
 
 #include <tenure/detail/recycling_allocator.hpp>
@@ -169,8 +168,6 @@ std::string Acquisition::make_owner()
     auto const& name = core_->worker_name();
     std::string owner(name.size() + 1 + 2 * digits_of_a_number, '/');
     name.copy(owner.data(), name.size());
-    if (mutated(Mutant::owner_repeated))
-        return owner;
     auto* const numbers = owner.data() + name.size() + 1;
     put_hex(numbers, core_->runtime()->random());
     put_hex(numbers + digits_of_a_number, core_->runtime()->random());
@@ -190,12 +187,7 @@ void Acquisition::ask(Instant now)
     request.ttl = terms_.ttl;
     request.not_after = write_by_;
     request.fencing = terms_.fencing;
-    if (!mutated(Mutant::claim_not_idempotent))
-        request.earliest_attempt = earliest_attempt_;
-    if (mutated(Mutant::claim_without_end))
-        request.ttl = std::chrono::hours{24};
-    if (mutated(Mutant::earliest_attempt_moves) && earliest_attempt_)
-        request.earliest_attempt = now;
+    request.earliest_attempt = earliest_attempt_;
     // until the answer is there, this attempt's outcome is not known either
     if (!earliest_attempt_)
         earliest_attempt_ = now;
@@ -240,8 +232,6 @@ void Acquisition::answered(std::shared_ptr<Claim> const& claim, ClaimReply const
 
 void Acquisition::answered_too_late(Claim const& claim, ClaimReply const& reply)
 {
-    if (mutated(Mutant::cancelled_claim_forgotten))
-        return;
     auto const lease = lease_.lock();
     bool const held = lease && !lease->released() && &claim == claim_.get();
     auto const* grant = std::get_if<Granted>(&reply);
@@ -262,7 +252,7 @@ void Acquisition::answered_too_late(Claim const& claim, ClaimReply const& reply)
 void Acquisition::granted(Granted const& grant, Instant now)
 {
     auto const usable_until = valid_until(grant.since, grant.ttl) - std::min(terms_.notice, grant.ttl / 3);
-    if (now >= usable_until && !mutated(Mutant::late_grant_believed)) {
+    if (now >= usable_until) {
         core_->journal().trouble(
             make_error_code(errc::ttl_too_short),
             "the answer for " + contest_->range()->describe() + " came " +
@@ -273,7 +263,7 @@ void Acquisition::granted(Granted const& grant, Instant now)
         return;
     }
     granted_index_ = grant.index;
-    claim_->index = mutated(Mutant::slot_shifted) ? grant.index + 1 : grant.index;
+    claim_->index = grant.index;
     claim_->fencing_token = grant.fencing_token;
     claim_->handle = grant.handle;
     auto record = make_recycled<LeaseRecord>(contest_->handle(), core_->runtime(), claim_, terms_, grant, now);
@@ -297,8 +287,7 @@ void Acquisition::of_no_use(Claim const& claim, Granted const& grant, error_code
 
 void Acquisition::spend_owner()
 {
-    if (!mutated(Mutant::spent_owner_used_again))
-        claim_.reset();
+    claim_.reset();
     earliest_attempt_.reset();
     unknown_ = false;
 }
@@ -327,7 +316,7 @@ void Acquisition::busy(Busy const& reply, Instant now)
 
 void Acquisition::cancel()
 {
-    if (handler_ && !mutated(Mutant::cancel_ignored))
+    if (handler_)
         finish(asio::error::operation_aborted);
 }
 
@@ -347,7 +336,7 @@ void Acquisition::finish(error_code error)
             error, contest_->range()->describe() + ": no answer within " +
                        std::to_string(std::chrono::round<milliseconds>(core_->runtime()->now() - started_).count()) +
                        " ms");
-    if (asked && unknown_ && !mutated(Mutant::unknown_claim_forgotten))
+    if (asked && unknown_)
         core_->withdraw(contest_->range(), claim_->owner, terms_.ttl, terms_.wake_ups);
     if (asked)
         end();

@@ -2,7 +2,6 @@
 #include "compensation.hpp"
 
 #include "journal.hpp"
-#include "mutation.hpp"
 #include "store_answer.hpp"
 
 #include <tenure/detail/recycling_allocator.hpp>
@@ -143,10 +142,6 @@ void Compensation::answered(ItemPtr const& item, Reply const& reply)
     if (item->asked_ > 0)
         --item->asked_;
     if (auto const failure = failure_of(reply)) {
-        if (mutated(Mutant::release_given_up)) {
-            finish(item, ReleaseOutcome::unconfirmed);
-            return;
-        }
         item->may_be_done_ = item->may_be_done_ || failure->may_take_effect;
         journal_.trouble(*failure);
         auto const backoff = first_retry_pause * (1 << std::min(item->failed_++, most_doublings));

@@ -3,7 +3,6 @@
 
 #include "context_guard.hpp"
 #include "fork_guard.hpp"
-#include "mutation.hpp"
 
 #include <boost/asio/query.hpp>
 
@@ -84,8 +83,7 @@ void Core::give_timers()
 
 void Core::release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item)
 {
-    if (!mutated(Mutant::renewal_after_release))
-        keeper_->remove(*record);
+    keeper_->remove(*record);
     auto const now = runtime_->now();
     if (now > record->valid_until())
         add_one(counters_.held_too_long);
@@ -171,8 +169,6 @@ void Core::abandon() noexcept
         until_closed_.reset();
         timer_.stop();
         gates_.close();
-        if (mutated(Mutant::waiters_outlive_context))
-            return;
         auto const acquisitions = acquisitions_.take_all();
         for (auto const& acquisition : acquisitions)
             acquisition->abandon();

@@ -2,7 +2,6 @@
 #include "gate.hpp"
 
 #include "acquisition.hpp"
-#include "mutation.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -60,8 +59,7 @@ void Gate::pass_turn()
     head_ = queue_.front();
     queue_.pop_front();
     // it tries at once: whatever news the old head had consumed is not lost
-    if (!mutated(Mutant::turn_not_passed))
-        head_->take_turn();
+    head_->take_turn();
 }
 
 void Gate::watch()
@@ -95,7 +93,7 @@ void Gate::on_event(WatchEvent event)
 
 void Gate::hint()
 {
-    if (head_ != nullptr && !mutated(Mutant::wake_up_missed))
+    if (head_ != nullptr)
         head_->take_turn();
 }
 

@@ -3,7 +3,6 @@
 
 #include "counters.hpp"
 #include "journal.hpp"
-#include "mutation.hpp"
 #include "store_answer.hpp"
 
 #include <tenure/errc.hpp>
@@ -146,12 +145,12 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
         return;
     }
     // nothing is renewed once a release has begun on another thread: it is on its way to this strand
-    if (record->released() && !mutated(Mutant::renewal_after_release)) {
+    if (record->released()) {
         forget(*record);
         return;
     }
     bool const was_at_risk = record->shows_risk();
-    if (!record->publish() && !mutated(Mutant::renewal_after_release)) {
+    if (!record->publish()) {
         record->machine.end();
         lose(record, record->token().reason());
         return;
@@ -171,10 +170,6 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
 
 void Keeper::send_renewal(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt)
 {
-    if (mutated(Mutant::one_failure_stops_others) && std::ranges::any_of(agenda_.all(), [&](auto const& other) {
-            return other != record && other->machine.at_risk();
-        }))
-        return;
     RenewRequest request;
     request.claim = record->claim_ptr();
     request.ttl = record->machine.ttl();
@@ -197,10 +192,6 @@ void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId atte
             finish_calls(*record, attempt, {}, false);
         }
         carry_out(record, step);
-    } else if (std::holds_alternative<NotOwner>(reply) && mutated(Mutant::loss_ignored)) {
-        carry_out(record, machine.failed(attempt, false, now, jitter(now)));
-    } else if (std::holds_alternative<Unknown>(reply) && mutated(Mutant::unknown_counts_as_success)) {
-        carry_out(record, machine.renewed(attempt, machine.ttl(), now, now, jitter(now)));
     } else if (std::holds_alternative<NotOwner>(reply)) {
         carry_out(record, machine.disowned());
     } else if (auto const failure = failure_of(reply)) {

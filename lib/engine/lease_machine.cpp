@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "lease_machine.hpp"
 
-#include "mutation.hpp"
-
 #include <algorithm>
 
 namespace tenure::engine
@@ -41,8 +39,6 @@ milliseconds LeaseMachine::notice() const noexcept
 
 Instant LeaseMachine::fires_at() const noexcept
 {
-    if (mutated(Mutant::notice_ignored))
-        return std::min(valid_until_, hold_until_);
     return std::min(valid_until_ - notice(), hold_until_);
 }
 
@@ -94,7 +90,7 @@ LossReason LeaseMachine::what_time_says(Instant now) noexcept
 
 LeaseMachine::Step LeaseMachine::look_again() const noexcept
 {
-    auto look = mutated(Mutant::deadline_only_on_renewal) ? next_renewal_ : std::min(fires_at(), next_renewal_);
+    auto look = std::min(fires_at(), next_renewal_);
     if (auto const oldest = oldest_unanswered(); !at_risk_ && oldest != Instant::max())
         look = std::min(look, oldest + patience());
     return {0, LossReason::none, look};
@@ -133,8 +129,6 @@ LeaseMachine::Step LeaseMachine::tick(Instant now, Clock::duration slack, std::u
 LeaseMachine::Step
 LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant now, std::uint64_t random)
 {
-    if (mutated(Mutant::validity_from_answer))
-        since = now;
     auto const attempt = std::ranges::find(attempts_, id, &Attempt::id);
     if (ended_ || attempt == attempts_.end())
         return ended_ ? Step{} : look_again();
@@ -186,9 +180,7 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
     at_risk_ = true;
     if (terms_.fire_on == FireOn::first_failed_renewal)
         return fire(LossReason::first_failed_renewal);
-    if (mutated(Mutant::failure_not_retried))
-        next_renewal_ = Instant::max();
-    else if (terms_.renewal == Renewal::automatic) {
+    if (terms_.renewal == Renewal::automatic) {
         // at once after the first failure, then ever more slowly, but at least a dozen times within a ttl
         auto const doublings = std::min(failures_, 10U);
         auto const longest = std::max<Clock::duration>(first_backoff, Clock::duration(ttl_) / 12);
@@ -211,8 +203,7 @@ LeaseMachine::Step LeaseMachine::renew_now(milliseconds ttl, Instant now)
         return {};
     if (ttl > milliseconds{0} && ttl != ttl_) {
         outdated_ = last_id_;
-        if (auto const until = engine::valid_until(now, ttl);
-            until < valid_until_ && !mutated(Mutant::shorter_ttl_not_lowered)) {
+        if (auto const until = engine::valid_until(now, ttl); until < valid_until_) {
             valid_until_ = until;
             usable_ttl_ = ttl;
         }

@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "lease_record.hpp"
 
-#include "mutation.hpp"
-
 #include <tenure/errc.hpp>
 
 namespace tenure::engine
@@ -30,8 +28,7 @@ Instant LeaseRecord::valid_until() const noexcept
 
 bool LeaseRecord::valid() const noexcept
 {
-    return !released() && token_.reason() != LossReason::lost && !forked() &&
-           (runtime_->now() < valid_until() || mutated(Mutant::valid_ignores_clock));
+    return !released() && token_.reason() != LossReason::lost && !forked() && runtime_->now() < valid_until();
 }
 
 LeaseState LeaseRecord::state() const noexcept

@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "lease_terms.hpp"
 
-#include "mutation.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 
@@ -44,10 +42,6 @@ std::string text(milliseconds value)
 Instant valid_until(Instant since, milliseconds ttl) noexcept
 {
     Clock::duration const granted = ttl;
-    if (mutated(Mutant::no_margin))
-        return since + granted - granted / drift_divisor;
-    if (mutated(Mutant::no_drift))
-        return since + granted - margin;
     return since + granted - granted / drift_divisor - margin;
 }
 

@@ -2,7 +2,6 @@
 #include "token_state.hpp"
 
 #include "fork_guard.hpp"
-#include "mutation.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -40,7 +39,7 @@ bool TokenState::set_fires_at(Instant instant, LossReason because)
 bool TokenState::fire(LossReason reason)
 {
     std::unique_lock lock(mutex_);
-    if (phase_.load(std::memory_order_relaxed) != Phase::live && !mutated(Mutant::token_fires_twice))
+    if (phase_.load(std::memory_order_relaxed) != Phase::live)
         return false;
     fire_locked(lock, reason);
     return true;
@@ -66,10 +65,6 @@ bool TokenState::end()
     std::unique_lock lock(mutex_);
     if (phase_.load(std::memory_order_relaxed) == Phase::fired)
         return false;
-    if (mutated(Mutant::release_fires_token)) {
-        fire_locked(lock, LossReason::lost);
-        return true;
-    }
     phase_.store(Phase::ended, std::memory_order_release);
     auto waiting = waiters_.take_all();
     lock.unlock();
@@ -89,7 +84,7 @@ bool TokenState::cancelled() const noexcept
         break;
     }
     auto const now = runtime_->now();
-    if (now < fires_at() || mutated(Mutant::token_ignores_clock))
+    if (now < fires_at())
         return false;
     // nobody tells anything in a child, and a thread that is not here may have the mutex for ever
     if (forked())

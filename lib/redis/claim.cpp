@@ -5,7 +5,6 @@
 #include "claim_survey.hpp"
 #include "gap_search.hpp"
 #include "key_names.hpp"
-#include "mutation.hpp"
 #include "script.hpp"
 #include "scripts.hpp"
 #include "server_error.hpp"
@@ -80,8 +79,7 @@ private:
             return scripts::survey();
         if (searching_)
             return scripts::find_own();
-        bool const searches = request_.earliest_attempt && !mutated(Mutant::own_claim_not_searched);
-        bool const finds_own = searches && pages_ == 1;
+        bool const finds_own = request_.earliest_attempt && pages_ == 1;
         if (node_->delays_after_failover())
             return finds_own ? scripts::own_or_first_free_after_failover() : scripts::first_free_after_failover();
         return finds_own ? scripts::own_or_first_free() : scripts::first_free();

@@ -2,7 +2,6 @@
 // Moves bytes, time and handlers between a stream, the runtime and the state machine of a connection.
 #include "connection_factory.hpp"
 #include "connection_machine.hpp"
-#include "mutation.hpp"
 
 #include <handler_batch.hpp>
 
@@ -243,8 +242,6 @@ void StreamConnection::take_actions()
 void StreamConnection::perform(Action& action)
 {
     if (auto* const done = std::get_if<Complete>(&action)) {
-        if (mutated(Mutant::time_from_reply))
-            done->outcome.since = runtime_->now();
         std::move(done->handler)(std::move(done->outcome));
     } else if (auto const* const push = std::get_if<DeliverPush>(&action)) {
         // a copy: the handler may replace itself

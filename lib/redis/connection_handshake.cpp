@@ -2,7 +2,6 @@
 #include "connection_handshake.hpp"
 
 #include "info_reply.hpp"
-#include "mutation.hpp"
 
 #include <algorithm>
 #include <array>
@@ -98,7 +97,7 @@ Handshake::Progress Handshake::after_role()
             errc::store_refused, false,
             "the server is no master (its role is '" + server_.role + "'), so nothing was asked of it");
     // every connection begins in database 0, and the user may lack the permission for SELECT
-    return database_ == 0 || mutated(Mutant::database_not_selected) ? after_select() : ask(Step::select);
+    return database_ == 0 ? after_select() : ask(Step::select);
 }
 
 Handshake::Progress Handshake::after_select()

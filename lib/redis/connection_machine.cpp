@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "connection_machine.hpp"
 
-#include "mutation.hpp"
-
 #include <tenure/errc.hpp>
 
 #include <algorithm>
@@ -196,8 +194,6 @@ bool ConnectionMachine::next(Action& action, Present now)
 
 bool ConnectionMachine::has_output() const noexcept
 {
-    if (mutated(Mutant::login_not_awaited) && phase_ == Phase::login && queue_.waiting() > 0)
-        return true;
     return phase_ == Phase::ready ? queue_.waiting() > 0 : phase_ == Phase::login && handshake_.has_bytes();
 }
 
@@ -205,11 +201,10 @@ void ConnectionMachine::take_output(std::string& out, Instant now)
 {
     if (phase_ == Phase::login) {
         out += handshake_.take_bytes();
-        if (!mutated(Mutant::login_not_awaited))
-            return;
-    } else if (phase_ != Phase::ready) {
         return;
     }
+    if (phase_ != Phase::ready)
+        return;
     if (now >= earliest_not_after_)
         expire_waiting(now, true);
     write_begin_ = handed_out_;
@@ -313,10 +308,7 @@ void ConnectionMachine::fail(Refusal why, Instant now)
         failure_.detail.insert(0, address_ + ": ");
     parser_.reset();
     actions_.emplace_back(DropStream{});
-    while (mutated(Mutant::written_sent_again) && queue_.written() > 0)
-        queue_.unmark_written();
-    if (!mutated(Mutant::replies_shift_after_cut))
-        answer_written(failure_.error, failure_.detail);
+    answer_written(failure_.error, failure_.detail);
     if (failure_.fatal) {
         deadline_ = now + config_.redis.reconnect_backoff;
         fail_for_good();
@@ -370,7 +362,7 @@ void ConnectionMachine::answer_written(error_code error, std::string const& deta
 {
     while (queue_.written() > 0) {
         Outcome outcome;
-        outcome.delivery = mutated(Mutant::written_reported_unsent) ? Delivery::not_sent : Delivery::unknown;
+        outcome.delivery = Delivery::unknown;
         outcome.since = queue_.front().since;
         outcome.error = error;
         outcome.detail = detail;

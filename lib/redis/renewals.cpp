@@ -2,7 +2,6 @@
 #include "renewals.hpp"
 
 #include "flags_reply.hpp"
-#include "mutation.hpp"
 #include "script.hpp"
 #include "scripts.hpp"
 #include "server_error.hpp"
@@ -78,8 +77,6 @@ void Renewals::send(Batch batch)
 
 void Renewals::drop_ended(Batch& batch)
 {
-    if (mutated(Mutant::ended_renewal_sent))
-        return;
     Batch ended;
     std::erase_if(batch, [&](Pending& pending) {
         if (!pending.request.claim->ended.load(std::memory_order_acquire))
@@ -147,7 +144,7 @@ void Renewals::answered(Batch batch, Outcome outcome)
         auto& [request, handler] = batch[i];
         if (!flags)
             std::move(handler)(RenewReply(nonsense(*node_, request.claim->key())));
-        else if (flags->own[mutated(Mutant::first_flag_for_all) ? 0 : i] == '1')
+        else if (flags->own[i] == '1')
             std::move(handler)(renewed(request, outcome));
         else
             std::move(handler)(RenewReply(NotOwner{}));

@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "route.hpp"
 
-#include "mutation.hpp"
-
 #include <tenure/errc.hpp>
 
 #include <algorithm>
@@ -191,7 +189,7 @@ void Route::watch_silence()
 {
     auto const silent_since = current_->oldest_unanswered();
     auto const now = runtime_->now();
-    if (silent_since == Instant::max() || now < silent_since + patience() || mutated(Mutant::silence_ignored))
+    if (silent_since == Instant::max() || now < silent_since + patience())
         return;
     if (other_ != nullptr) {
         // At most two at once: change sides if the other one answers, and let it go if it is silent too.

@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "script.hpp"
 
-#include "mutation.hpp"
 #include "sha1.hpp"
 #include "way.hpp"
 
@@ -52,7 +51,7 @@ void run_script(std::shared_ptr<Way> const& way, ScriptCall call, OutcomeHandler
 {
     auto shared = std::make_shared<ScriptCall const>(std::move(call));
     run_script_once(*way, *shared, false, [way, shared, handler = std::move(handler)](Outcome&& outcome) mutable {
-        if (is_unknown_script(outcome) && !mutated(Mutant::script_not_sent_again))
+        if (is_unknown_script(outcome))
             run_script_once(*way, *shared, true, std::move(handler));
         else
             std::move(handler)(std::move(outcome));

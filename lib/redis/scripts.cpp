@@ -2,7 +2,6 @@
 #include "scripts.hpp"
 
 #include "marker_script.hpp"
-#include "mutation.hpp"
 
 #include <initializer_list>
 #include <string>
@@ -254,40 +253,6 @@ redis.call('SET', fence, ARGV[2], 'PX', string.format('%.0f', ahead_ms + 8640000
 return 'accepted'
 )";
 
-// What mutants run instead (mutation.hpp).
-constexpr std::string_view release_anything_text = R"(
-local result = {}
-for i = 1, #KEYS do
-  result[i] = redis.call('DEL', KEYS[i]) == 1 and '1' or '0'
-end
-return table.concat(result)
-)";
-constexpr std::string_view renew_anything_text = R"(
-local result = {}
-for i = 1, #KEYS do
-  result[i] = redis.call('PEXPIRE', KEYS[i], ARGV[1]) == 1 and '1' or '0'
-end
-return table.concat(result)
-)";
-constexpr std::string_view bare_fence_text = R"(
-local function fence_of(key)
-  return ARGV[4] .. key .. ARGV[5]
-end
-local function next_token(key)
-  local fence = fence_of(key)
-  redis.call('INCR', fence)
-  return redis.call('GET', fence)
-end
-)";
-constexpr std::string_view take_first_text = R"(
-local token = ''
-if ARGV[4] then
-  token = next_token(KEYS[1])
-end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return {0, token}
-)";
-
 // Through the channel's own shard: nodes that serve other slots have nothing to do with it.
 std::string with_spublish(std::string text)
 {
@@ -309,14 +274,6 @@ std::string join(std::initializer_list<std::string_view> parts)
 
 Script const& first_free()
 {
-    if (mutated(Mutant::fence_by_increment)) {
-        static Script const planted(join({bare_fence_text, first_free_text, unless_asked_text, survey_text}));
-        return planted;
-    }
-    if (mutated(Mutant::first_free_unchecked)) {
-        static Script const planted(join({fence_text, take_first_text}));
-        return planted;
-    }
     static Script const script(join({fence_text, first_free_text, unless_asked_text, survey_text}));
     return script;
 }
@@ -363,10 +320,6 @@ Script const& look()
 
 Script const& renew()
 {
-    if (mutated(Mutant::renewal_without_compare)) {
-        static Script const planted(join({renew_anything_text}));
-        return planted;
-    }
     static Script const script(join({renew_text}));
     return script;
 }
@@ -379,10 +332,6 @@ Script const& renew_noting_ttl()
 
 Script const& release()
 {
-    if (mutated(Mutant::release_without_compare)) {
-        static Script const planted(join({release_anything_text}));
-        return planted;
-    }
     static Script const script(join({release_text}));
     return script;
 }

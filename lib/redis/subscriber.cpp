@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "subscriber.hpp"
 
-#include "mutation.hpp"
 #include "server_error.hpp"
 
 #include <algorithm>
@@ -191,7 +190,7 @@ void Subscriber::pushed(resp::Value const& push)
     if (parts.size() != 3)
         return;
     auto const kind = parts[0].as_string();
-    if ((kind == "message" || kind == "smessage") && !mutated(Mutant::hint_dropped))
+    if (kind == "message" || kind == "smessage")
         tell(std::string(parts[1].as_string()), WatchEvent::hint);
     else if (kind == "sunsubscribe" && moved_)
         // also the answer to nobody's question: the slot has gone to another node

@@ -5,7 +5,6 @@
 #include "claim_outcome.hpp"
 #include "claims.hpp"
 #include "give_back.hpp"
-#include "mutation.hpp"
 #include "split_vote.hpp"
 
 #include <algorithm>
@@ -86,10 +85,6 @@ void Candidacy::judge()
         }
         phase_ = Phase::agreeing;
         auto const token = TokenAgreement::first_token(votes_);
-        if (mutated(Mutant::token_not_agreed)) {
-            succeed(token - 1);
-            return;
-        }
         agreement_.emplace(*quorum_);
         propose(token);
         return;

@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "hold.hpp"
 
-#include "mutation.hpp"
 #include "votes.hpp"
 
 #include <algorithm>
@@ -101,8 +100,7 @@ struct RenewRule {
 
     [[nodiscard]] std::optional<RenewReply> decide(Quorum const& quorum, Votes<RenewReply> const& votes) const
     {
-        auto const needed = mutated(Mutant::minority_renews) ? 1 : quorum.majority();
-        if (votes.count<Renewed>() >= needed) {
+        if (votes.count<Renewed>() >= quorum.majority()) {
             Renewed all{request.ttl, Instant::max()};
             for (std::size_t node = 0; node < votes.size(); ++node)
                 if (auto const* const renewed = votes.get<Renewed>(node)) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "conformance/subject.hpp"
-#include "integration/live_backend.hpp"
+#include "system/support/live_backend.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace tenure::test
 struct Conformance {
     std::unique_ptr<Subject> subject = make_subject();
 
-    [[nodiscard]] std::string key(std::string const& name) const { return subject->tag() + name; }
+    [[nodiscard]] std::string key(std::string const& name) const { return subject->prefix() + name; }
     [[nodiscard]] KeyRangePtr lock(std::string const& name) const { return named_key(key(name)); }
     [[nodiscard]] KeyRangePtr pool(std::string const& prefix, std::uint32_t count) const
     {

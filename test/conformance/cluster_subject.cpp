@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// A cluster of six nodes. TENURE_CLUSTER_TAG stands in front of all keys: with a hash tag they are in one slot, without
-// they spread over the masters.
+// A cluster of six nodes, which serves all test cases. TENURE_CLUSTER_TAG stands in front of all keys: with a hash tag
+// they are in one slot, without they spread over the masters.
 #include "conformance/client.hpp"
 
 #include "harness/fault_proxy.hpp"
@@ -26,27 +26,23 @@ class ClusterSubject final : public Subject
 public:
     ClusterSubject()
     {
-        for (std::size_t i = 0; i < cluster_.size(); ++i)
-            proxies_.push_back(std::make_unique<FaultProxy>(cluster_.port(i)));
+        for (std::size_t i = 0; i < cluster().size(); ++i)
+            proxies_.push_back(std::make_unique<FaultProxy>(cluster().port(i)));
     }
 
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
     {
         return redis::make_cluster_backend(std::move(runtime), config(), redis::socket_streams());
     }
-    std::string tag() const override
-    {
-        char const* const tag = std::getenv("TENURE_CLUSTER_TAG");
-        return tag == nullptr ? "" : tag;
-    }
+    std::string prefix() const override { return prefix_; }
     void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
     {
-        cluster_.call({"SET", key, value, "PX", std::to_string(ttl.count())});
+        cluster().call({"SET", key, value, "PX", std::to_string(ttl.count())});
     }
-    void erase(std::string const& key) override { cluster_.call({"DEL", key}); }
+    void erase(std::string const& key) override { cluster().call({"DEL", key}); }
     std::optional<std::string> value(std::string const& key) override
     {
-        auto const reply = cluster_.call({"GET", key});
+        auto const reply = cluster().call({"GET", key});
         return reply.is_null() ? std::nullopt : std::optional(reply.text);
     }
 
@@ -57,8 +53,8 @@ public:
             std::move(runtime), config(),
             [this, streams = redis::socket_streams()](std::shared_ptr<Runtime> const& at, RedisConfig const& node) {
                 auto led = node;
-                for (std::size_t i = 0; i < cluster_.size(); ++i)
-                    if (cluster_.port(i) == node.port)
+                for (std::size_t i = 0; i < cluster().size(); ++i)
+                    if (cluster().port(i) == node.port)
                         led.port = proxies_[i]->port();
                 return streams(at, led);
             });
@@ -79,16 +75,26 @@ public:
     }
 
 private:
-    [[nodiscard]] RedisClusterConfig config() const
+    static RedisCluster& cluster()
+    {
+        static RedisCluster cluster;
+        return cluster;
+    }
+    static std::string tag()
+    {
+        char const* const tag = std::getenv("TENURE_CLUSTER_TAG");
+        return tag == nullptr ? "" : tag;
+    }
+    [[nodiscard]] static RedisClusterConfig config()
     {
         RedisClusterConfig config;
         // a replica among them: any node can be asked
         for (std::size_t const node : {std::size_t{4}, std::size_t{1}})
-            config.seeds.push_back({"127.0.0.1", cluster_.port(node)});
+            config.seeds.push_back({"127.0.0.1", cluster().port(node)});
         return config;
     }
 
-    RedisCluster cluster_;
+    std::string prefix_ = tag() + next_prefix();
     std::vector<std::unique_ptr<FaultProxy>> proxies_;
 };
 

@@ -1,6 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// etcd: one server, or a cluster of as many as TENURE_ETCD_MEMBERS says. It serves all test cases of a process, and
-// each of them begins without keys.
+// etcd: one server, or a cluster of as many as TENURE_ETCD_MEMBERS says, which serves all test cases of a process.
 #include "conformance/client.hpp"
 
 #include "harness/etcd_server.hpp"
@@ -29,8 +28,6 @@ class EtcdSubject final : public Subject
 public:
     EtcdSubject()
     {
-        // from the first key to the last
-        (void)post("kv/deleterange", R"({"key":"AA==","range_end":"AA=="})");
         for (std::size_t i = 0; i < cluster().size(); ++i)
             proxies_.push_back(std::make_unique<FaultProxy>(cluster().server(i).port()));
     }
@@ -43,6 +40,7 @@ public:
         return etcd::make_backend(std::move(runtime), std::move(config), etcd::socket_streams());
     }
 
+    std::string prefix() const override { return prefix_; }
     // whole seconds, two at least; and a server looks for expired leases twice a second
     std::chrono::milliseconds short_ttl() const override { return std::chrono::seconds{2}; }
     std::chrono::milliseconds expiry_slack() const override { return std::chrono::milliseconds{1500}; }
@@ -106,6 +104,7 @@ private:
         return etcd_post(cluster().server(0).port(), path, body);
     }
 
+    std::string prefix_ = next_prefix();
     std::vector<std::unique_ptr<FaultProxy>> proxies_;
 };
 

@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// One server: redis-server, or the program that TENURE_REDIS_SERVER names.
+// One server for all test cases: redis-server, or the program that TENURE_REDIS_SERVER names.
 #include "conformance/client.hpp"
 
 #include "harness/fault_proxy.hpp"
-#include "harness/programs.hpp"
+#include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
 
 #include "redis/backend.hpp"
@@ -21,8 +21,9 @@ class RedisSubject final : public Subject
 public:
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
     {
-        return connect_to(std::move(runtime), server_.port());
+        return connect_to(std::move(runtime), server().port());
     }
+    std::string prefix() const override { return prefix_; }
     void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
     {
         client_.call("SET", key, value, "PX", ttl.count());
@@ -42,6 +43,11 @@ public:
     }
 
 private:
+    static RedisServer& server()
+    {
+        static RedisServer server;
+        return server;
+    }
     static std::shared_ptr<Backend> connect_to(std::shared_ptr<Runtime> runtime, std::uint16_t port)
     {
         RedisConfig config;
@@ -49,9 +55,9 @@ private:
         return redis::make_backend(std::move(runtime), config, redis::socket_streams());
     }
 
-    RedisServer server_;
-    RedisClient client_ = server_.client();
-    FaultProxy proxy_{server_.port()};
+    std::string prefix_ = next_prefix();
+    RedisClient client_ = server().client();
+    FaultProxy proxy_{server().port()};
 };
 
 } // namespace

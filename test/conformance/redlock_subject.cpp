@@ -1,14 +1,16 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// As many independent servers as TENURE_REDLOCK_SERVERS says; what a person does is done on all of them.
+// As many independent servers as TENURE_REDLOCK_SERVERS says, which serve all test cases; what a person does is done on
+// all of them.
 #include "conformance/client.hpp"
 
 #include "harness/fault_proxy.hpp"
-#include "harness/programs.hpp"
+#include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
 
 #include "redis/node_backend.hpp"
 #include "redlock/backend.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <map>
@@ -22,26 +24,43 @@ namespace tenure::test
 namespace
 {
 
-/** One of the servers, and a way to it whose replies can be lost. */
+/** A test case's connection to one of the servers, and a way to it whose replies can be lost. */
 struct Server {
-    RedisServer server;
+    explicit Server(RedisServer& running)
+        : server(running)
+    {
+    }
+
+    RedisServer& server;
     RedisClient client = server.client();
     FaultProxy proxy{server.port()};
 };
 
+std::vector<std::unique_ptr<RedisServer>> const& running_servers()
+{
+    static auto const servers = [] {
+        auto const* const count = std::getenv("TENURE_REDLOCK_SERVERS");
+        std::vector<std::unique_ptr<RedisServer>> all(count == nullptr ? 3 : std::stoul(count));
+        std::ranges::generate(all, [] { return std::make_unique<RedisServer>(); });
+        return all;
+    }();
+    return servers;
+}
+
 class RedlockSubject final : public Subject
 {
 public:
-    explicit RedlockSubject(std::size_t count)
+    RedlockSubject()
     {
-        for (std::size_t i = 0; i < count; ++i)
-            servers_.push_back(std::make_unique<Server>());
+        for (auto const& server : running_servers())
+            servers_.push_back(std::make_unique<Server>(*server));
     }
 
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
     {
         return connect_to(std::move(runtime), [](Server& server) { return server.server.port(); });
     }
+    std::string prefix() const override { return prefix_; }
     void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
     {
         for (auto const& server : servers_)
@@ -92,6 +111,7 @@ private:
         return redlock::make_backend(std::move(runtime), std::move(nodes));
     }
 
+    std::string prefix_ = next_prefix();
     std::vector<std::unique_ptr<Server>> servers_;
 };
 
@@ -100,8 +120,7 @@ private:
 std::unique_ptr<Subject> make_subject()
 {
     require_redis();
-    auto const* const count = std::getenv("TENURE_REDLOCK_SERVERS");
-    return std::make_unique<RedlockSubject>(count == nullptr ? 3 : static_cast<std::size_t>(std::stoul(count)));
+    return std::make_unique<RedlockSubject>();
 }
 
 } // namespace tenure::test

@@ -1,10 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The master of a group: one server, two replicas and three sentinels. The group serves all test cases of a process,
-// and each begins with an empty master.
+// The master of a group: one server, two replicas and three sentinels, which serve all test cases of a process.
 #include "conformance/client.hpp"
 
 #include "harness/fault_proxy.hpp"
-#include "harness/programs.hpp"
+#include "harness/paths.hpp"
 #include "harness/sentinel_group.hpp"
 
 #include "redis/sentinel/sentinel_backend.hpp"
@@ -20,12 +19,11 @@ namespace
 class SentinelSubject final : public Subject
 {
 public:
-    SentinelSubject() { client_.call("FLUSHALL"); }
-
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
     {
         return redis::make_sentinel_backend(std::move(runtime), config(), redis::socket_streams());
     }
+    std::string prefix() const override { return prefix_; }
     void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
     {
         client_.call("SET", key, value, "PX", ttl.count());
@@ -68,6 +66,7 @@ private:
         return config;
     }
 
+    std::string prefix_ = next_prefix();
     RedisClient client_ = group().server(0).client();
     FaultProxy proxy_{group().server(0).port()};
 };

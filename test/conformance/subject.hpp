@@ -12,8 +12,8 @@
 namespace tenure::test
 {
 
-/** A store whose backend is put through the conformance suite: an empty store for each test case. Each executable of
- * the suite links one implementation and its `make_subject`. */
+/** A store whose backend is put through the conformance suite. Each executable of the suite links one implementation
+ * and its `make_subject`. The test cases of a process share the servers; each has a subject and keys of its own. */
 class Subject
 {
 public:
@@ -25,8 +25,8 @@ public:
     /** One more client of the store. */
     [[nodiscard]] virtual std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) = 0;
 
-    /** What stands in front of all keys of the suite: a hash tag, where the store puts keys with one tag together. */
-    [[nodiscard]] virtual std::string tag() const { return {}; }
+    /** What stands in front of all keys of this test case. No other case may use it while the servers run. */
+    [[nodiscard]] virtual std::string prefix() const { return {}; }
 
     /** A ttl that the store can grant and a test can wait for. */
     [[nodiscard]] virtual std::chrono::milliseconds short_ttl() const { return std::chrono::milliseconds{400}; }
@@ -65,5 +65,12 @@ public:
 };
 
 [[nodiscard]] std::unique_ptr<Subject> make_subject();
+
+/** A prefix that no other call in this process returns. */
+[[nodiscard]] inline std::string next_prefix()
+{
+    static unsigned count = 0;
+    return "case" + std::to_string(++count) + ":";
+}
 
 } // namespace tenure::test

@@ -73,7 +73,7 @@ char const* usage() noexcept
            "  --minutes N         how long faults are made, default 2.5\n"
            "  --store SCHEME      what is attacked, see below; default redis\n"
            "  --seed S            decides which faults come and when, default 1\n"
-           "  --mutant NAME       workers run with this bug planted (lib/engine/mutation.hpp)\n"
+           "  --mutant NAME       workers run with this bug planted (test/mutants)\n"
            "  --workers N         how many worker processes, default 10\n"
            "  --slots N           size of the pool that they share, 1 to 50, default 5\n"
            "  --locks N           how many locks they contend for besides, 0 to 50, default 3\n"

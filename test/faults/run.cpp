@@ -8,6 +8,7 @@
 #include "verdict.hpp"
 #include "watcher.hpp"
 
+#include "harness/paths.hpp"
 #include "harness/scratch_directory.hpp"
 
 #include <algorithm>
@@ -27,14 +28,12 @@ using test::boottime_ns;
 namespace
 {
 
-constexpr char const* programs = TENURE_FAULT_PROGRAMS "/";
-
 /** How much longer than G keys may stay after the end: what a loaded machine takes. */
 constexpr std::int64_t clean_slack = 1'000'000'000;
 
 std::string worker_program(Options const& options)
 {
-    return std::string{programs} + (options.mutant == "none" ? "fault_worker" : "fault_worker_mutants");
+    return test::test_program(options.mutant == "none" ? "fault_worker" : "fault_worker_mutants");
 }
 
 void check_mutant(Options const& options)
@@ -52,8 +51,7 @@ public:
         : arena_{.slots = options.slots, .locks = options.locks, .ttl = scheme.ttl}
         , store_(scheme.open(arena_))
         , auditor_(test::Auditor::create(directory_.file("audit"), arena_.cells()))
-        , register_(
-              std::string{programs} + "fenced_register", directory_.file("register"), directory_.file("stale-writes"))
+        , register_(test::test_program("fenced_register"), directory_.file("register"), directory_.file("stale-writes"))
         , random_(options.seed)
         , fleet_(setup(options), auditor_, ledger_)
         , watcher_(arena_, auditor_, *store_, ledger_)

@@ -2,6 +2,7 @@
 #include "wall_clock.hpp"
 
 #include "harness/auditor.hpp"
+#include "harness/paths.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -36,7 +37,7 @@ WallClock::~WallClock()
 
 std::vector<std::pair<std::string, std::string>> WallClock::environment() const
 {
-    return {{"LD_PRELOAD", TENURE_WALL_CLOCK_SHIM}, {"TENURE_WALL_CLOCK_OFFSET", path_}};
+    return {{"LD_PRELOAD", test::wall_clock_shim()}, {"TENURE_WALL_CLOCK_OFFSET", path_}};
 }
 
 void WallClock::set(std::chrono::nanoseconds offset) noexcept

@@ -10,8 +10,9 @@
 namespace tenure::faults
 {
 
-/** A wall clock of its own for a server: the shim (wall_clock_shim.cpp) is loaded into it and adds an offset, which
- * lies in a shared file, to the machine's. CLOCK_MONOTONIC and CLOCK_BOOTTIME stay as they are. */
+/** A wall clock of its own for a server: the shim (test/harness/programs/wall_clock_shim.cpp) is loaded into it and
+ * adds an offset, which lies in a shared file, to the machine's. CLOCK_MONOTONIC and CLOCK_BOOTTIME stay as they are.
+ */
 class WallClock
 {
 public:

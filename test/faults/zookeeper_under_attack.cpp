@@ -21,8 +21,8 @@ using test::boottime_ns;
 namespace
 {
 
-constexpr std::size_t servers = 3;
-constexpr std::size_t ways = 3;
+constexpr std::size_t ensemble_size = 3;
+constexpr std::size_t ensemble_ways = 3;
 /// a server that does not answer a look is left for another one
 constexpr auto look_limit = 700ms;
 /// servers start slowly beside everything else
@@ -65,10 +65,10 @@ KeyLook look_of(std::optional<test::ZookeeperNode> const& node)
 
 ZookeeperUnderAttack::ZookeeperUnderAttack(Arena const& arena)
     : arena_(arena)
-    , ensemble_(servers, options())
+    , ensemble_(ensemble_size, options())
 {
     for (std::size_t i = 0; i < ensemble_.size(); ++i)
-        networks_.push_back(std::make_unique<Network>(ensemble_.server(i).port(), ways));
+        networks_.push_back(std::make_unique<Network>(ensemble_.server(i).port(), ensemble_ways));
     for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell)
         paths_.push_back(path_of(arena_.key(cell)));
     test::ZookeeperClient{ensemble_.server(0).port()}.create_all(looks_mark);

@@ -16,6 +16,12 @@ namespace tenure::test
 /** Nanoseconds of CLOCK_BOOTTIME, read here and not by the library. */
 [[nodiscard]] std::int64_t boottime_ns() noexcept;
 
+/** Nanoseconds as milliseconds. */
+[[nodiscard]] constexpr double in_milliseconds(std::int64_t nanoseconds) noexcept
+{
+    return static_cast<double>(nanoseconds) / 1e6;
+}
+
 /** One interval in which somebody held a key, as it lies in the shared memory. */
 struct Holding {
     std::uint32_t cell;

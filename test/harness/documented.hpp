@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/paths.hpp"
+
 #include <catch2/catch_message.hpp>
 
 #include <cstdlib>
@@ -29,7 +31,7 @@ namespace tenure::test
 [[nodiscard]] inline bool documented(std::string const& message)
 {
     std::ostringstream page;
-    page << std::ifstream(TENURE_SOURCE_DIR "/docs/errors.md").rdbuf();
+    page << std::ifstream(source_path("docs/errors.md")).rdbuf();
     auto const general = in_general(message);
     if (char const* const collected = std::getenv("TENURE_MESSAGES"))
         std::ofstream(collected, std::ios::app) << general << "\n";

@@ -4,7 +4,9 @@
 #include "link.hpp"
 #include "message_network.hpp"
 #include "server.hpp"
+#include "world.hpp"
 
+#include <array>
 #include <utility>
 
 namespace tenure::simulation
@@ -27,6 +29,19 @@ Layer make_layer(World& world)
 Plan make_layer_plan(std::uint64_t seed)
 {
     return make_plan(seed);
+}
+
+std::span<StoreMutant const> store_mutants()
+{
+    static constexpr std::array<StoreMutant, 2> mutants{
+        {{"store_releases_without_compare", "S7", &StoreMutants::release_without_compare},
+         {"store_fence_by_increment", "S10", &StoreMutants::fence_by_increment}}};
+    return mutants;
+}
+
+std::string_view library_mutants()
+{
+    return "engine";
 }
 
 } // namespace tenure::simulation

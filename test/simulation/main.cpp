@@ -4,7 +4,6 @@
 #include "shrink.hpp"
 #include "world.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -98,21 +97,22 @@ void tell(World& world, Plan const& plan, Outcome const& outcome, bool full)
 int hunt(World& world, Options const& options)
 {
     unsigned missed = 0;
-    for (auto const& mutant : all_mutants()) {
+    auto const mutants = all_mutants();
+    for (auto const& mutant : mutants) {
         if (!plant(world, mutant.name))
             return 2;
         auto seed = options.from;
         Violation violation;
         for (; seed < options.from + options.seeds && violation.rule == Rule::none; ++seed)
             violation = world.run(make_layer_plan(seed)).violation;
-        bool const found = std::ranges::find(mutant.breaks, violation.rule) != mutant.breaks.end();
+        bool const found = is_one_of(name_of(violation.rule), mutant.rules);
         missed += found ? 0U : 1U;
         std::cout << (found ? "found " : "MISSED ") << mutant.name << " by " << name_of(violation.rule) << ", seed "
                   << seed - 1 << ": " << violation.text << "\n"
                   << std::flush;
     }
-    std::cout << all_mutants().size() << " mutants, " << missed << " missed\n";
-    return missed == 0 && !all_mutants().empty() ? 0 : 1;
+    std::cout << mutants.size() << " mutants, " << missed << " missed\n";
+    return missed == 0 && !mutants.empty() ? 0 : 1;
 }
 
 /** Each seed in a world that has seen others, and in a fresh one: they go the same way. */

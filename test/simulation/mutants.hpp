@@ -1,25 +1,29 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "world.hpp"
-
 #include <string_view>
 #include <vector>
 
 namespace tenure::simulation
 {
 
-/** A planted bug. */
+class World;
+
+/** A planted bug of this program's layer. */
 struct NamedMutant {
     std::string_view name;
-    /// the rules that it may break first
-    std::vector<Rule> breaks;
+    /// the rules by which it may be found, separated by spaces
+    std::string_view rules;
 };
 
-[[nodiscard]] std::vector<NamedMutant> const& all_mutants();
+/** Those of the simulated store, and those of the library where the program is linked with the copy that has them
+ *  (test/mutants). */
+[[nodiscard]] std::vector<NamedMutant> all_mutants();
 
-/** Plants the bug, and removes any other; "none" is no bug. False: there is no such mutant, or this program is linked
- *  with the engine that ships, which has none. */
+/** Plants the bug, and removes any other; "none" is no bug. False: this program has no bug with this name. */
 [[nodiscard]] bool plant(World& world, std::string_view name);
+
+/** Whether `rules` names the rule. */
+[[nodiscard]] bool is_one_of(std::string_view rule, std::string_view rules) noexcept;
 
 } // namespace tenure::simulation

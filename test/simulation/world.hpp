@@ -25,7 +25,7 @@ struct Outcome {
     std::uint64_t faults = 0;
 };
 
-/** Planted bugs of the simulated store. Those of the engine are in lib/engine/mutation.hpp. */
+/** Planted bugs of the simulated store. Those of the library are in test/mutants. */
 struct StoreMutants {
     bool release_without_compare = false;
     bool fence_by_increment = false;

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "fake_runtime.hpp"
-#include "scripted_backend.hpp"
+#include "unit/fake_runtime.hpp"
+#include "unit/scripted_backend.hpp"
 
 #include <tenure/lock.hpp>
 #include <tenure/slot_pool.hpp>

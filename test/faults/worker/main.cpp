@@ -5,7 +5,8 @@
 //   fault_worker --has-mutant NAME     -> exit status 0 if there is such a planted bug
 // Errors of the store end a turn, not the process: servers may come and go under it.
 #include "holder.hpp"
-#include "mutants.hpp"
+
+#include "mutants/mutants.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -135,11 +136,11 @@ private:
 int main(int count, char** argument)
 try {
     if (count == 3 && argument[1] == std::string_view{"--has-mutant"})
-        return plant(argument[2]) ? 0 : 1;
+        return tenure::mutants::activate(argument[2]) ? 0 : 1;
     if (count < 10)
         throw std::runtime_error("usage: fault_worker URL AUDIT_FILE TESTIMONY_FILE REGISTER_SOCKET SLOTS LOCKS TTL_MS "
                                  "TASKS SEED [MUTANT]");
-    if (count > 10 && !plant(argument[10]))
+    if (count > 10 && !tenure::mutants::activate(argument[10]))
         throw std::runtime_error(std::string{"no such mutant: "} + argument[10]);
     auto const command = read(argument);
     asio::io_context context{1};

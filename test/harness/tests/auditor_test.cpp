@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "harness/auditor.hpp"
-#include "harness/programs.hpp"
+#include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
 #include "harness/scratch_directory.hpp"
 

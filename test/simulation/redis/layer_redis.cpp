@@ -47,4 +47,14 @@ Plan make_layer_plan(std::uint64_t seed)
     return plan;
 }
 
+std::span<StoreMutant const> store_mutants()
+{
+    return {};
+}
+
+std::string_view library_mutants()
+{
+    return "redis";
+}
+
 } // namespace tenure::simulation

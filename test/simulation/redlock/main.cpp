@@ -2,16 +2,14 @@
 // simulate_redlock [--seeds N] [--from S] [--mutant NAME] [--twice] | --hunt
 #include "world.hpp"
 
-#include <redlock/mutation.hpp>
+#include "mutants/mutants.hpp"
 
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <span>
 #include <string_view>
-#include <utility>
 
 namespace
 {
@@ -25,22 +23,6 @@ struct Options {
     bool twice = false;
     bool hunt = false;
 };
-
-constexpr std::array<std::pair<std::string_view, redlock::Mutant>, 3> mutants{{
-    {"none", redlock::Mutant::none},
-    {"token_not_agreed", redlock::Mutant::token_not_agreed},
-    {"minority_renews", redlock::Mutant::minority_renews},
-}};
-
-bool plant([[maybe_unused]] redlock::Mutant mutant)
-{
-#ifdef TENURE_MUTANTS
-    redlock::active_mutant = mutant;
-    return true;
-#else
-    return mutant == redlock::Mutant::none;
-#endif
-}
 
 bool parse(std::span<char*> arguments, Options& options)
 {
@@ -104,16 +86,20 @@ std::uint64_t run(Options const& options, bool tell)
 int hunt(Options options)
 {
     int missed = 0;
-    for (auto const& [name, mutant] : mutants) {
-        if (mutant == redlock::Mutant::none || !plant(mutant))
+    int hunted = 0;
+    for (auto const& mutant : mutants::all()) {
+        if (mutant.layer != "redlock")
             continue;
+        ++hunted;
+        static_cast<void>(mutants::activate(mutant.name));
         auto const seed = run(options, false);
         std::printf(
-            "%-24s %s %llu\n", std::string(name).c_str(), seed == 0 ? "not found within" : "found by seed",
+            "%-24s %s %llu\n", std::string(mutant.name).c_str(), seed == 0 ? "not found within" : "found by seed",
             static_cast<unsigned long long>(seed == 0 ? options.seeds : seed));
         missed += seed == 0 ? 1 : 0;
     }
-    return missed;
+    std::printf("%d mutants, %d missed\n", hunted, missed);
+    return hunted > 0 && missed == 0 ? 0 : 1;
 }
 
 } // namespace
@@ -126,10 +112,9 @@ int main(int count, char** arguments)
         return 2;
     }
     if (options.hunt)
-        return hunt(options) == 0 ? 0 : 1;
-    for (auto const& [name, mutant] : mutants)
-        if (name == options.mutant && plant(mutant))
-            return run(options, true) == 0 ? 0 : 1;
+        return hunt(options);
+    if (mutants::activate(options.mutant))
+        return run(options, true) == 0 ? 0 : 1;
     std::cerr << "no such bug can be planted here: " << options.mutant << "\n";
     return 2;
 }

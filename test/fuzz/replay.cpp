@@ -1,0 +1,57 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// replay CORPUS: plays every stored input of every fuzz target once. A target that finds a defect aborts.
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+extern "C" {
+int fuzz_connection(std::uint8_t const* data, std::size_t size);
+int fuzz_replies(std::uint8_t const* data, std::size_t size);
+int fuzz_resp(std::uint8_t const* data, std::size_t size);
+int fuzz_url(std::uint8_t const* data, std::size_t size);
+}
+
+namespace
+{
+
+using Target = int (*)(std::uint8_t const*, std::size_t);
+
+void play(std::filesystem::path const& folder, Target target)
+{
+    std::size_t played = 0;
+    for (auto const& entry : std::filesystem::directory_iterator(folder)) {
+        // the last line before a crash names the input
+        std::cout << entry.path().string() << std::endl;
+        std::ifstream file(entry.path(), std::ios::binary);
+        std::vector<char> const bytes{std::istreambuf_iterator<char>(file), {}};
+        std::vector<std::uint8_t> const data(bytes.begin(), bytes.end());
+        target(data.data(), data.size());
+        ++played;
+    }
+    if (played == 0)
+        throw std::runtime_error(folder.string() + " has no inputs");
+}
+
+} // namespace
+
+int main(int count, char** arguments)
+try {
+    if (count != 2)
+        throw std::runtime_error("usage: replay CORPUS");
+    std::pair<char const*, Target> const targets[]{
+        {"connection", fuzz_connection}, {"replies", fuzz_replies}, {"resp", fuzz_resp}, {"url", fuzz_url}};
+    for (auto const& [name, target] : targets)
+        play(std::filesystem::path(arguments[1]) / name, target);
+    return 0;
+} catch (std::exception const& error) {
+    std::cerr << "replay: " << error.what() << "\n";
+    return 1;
+}

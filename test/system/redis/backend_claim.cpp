@@ -1,0 +1,250 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "system/support/live_backend.hpp"
+
+#include "harness/redis_server.hpp"
+
+#include <tenure/errc.hpp>
+#include <tenure/key_range.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <chrono>
+#include <string>
+
+using namespace std::chrono_literals;
+using namespace tenure;
+using namespace tenure::test;
+
+TEST_CASE("claims take the free keys in order and are busy when none is left", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    auto const range = numbered_keys("pool:", 3);
+
+    for (unsigned i = 0; i < 3; ++i) {
+        auto const before = live.now();
+        auto const granted = expect<Granted>(live.claim(range, owner(i)));
+        CHECK(granted.index == i);
+        CHECK(granted.ttl == 5s);
+        CHECK(granted.since >= before);
+        CHECK(granted.since <= live.now());
+        CHECK(client.get("pool:" + std::to_string(i)) == owner(i));
+        auto const left = client.pttl("pool:" + std::to_string(i));
+        CHECK(left > 3000);
+        CHECK(left <= 5000);
+    }
+    client.call("PEXPIRE", "pool:1", 800);
+    auto const busy = expect<Busy>(live.claim(range, owner(9)));
+    REQUIRE(busy.earliest_expiry);
+    CHECK(*busy.earliest_expiry <= 800ms);
+    CHECK(*busy.earliest_expiry > 0ms);
+    CHECK_FALSE(busy.never_frees);
+
+    client.call("DEL", "pool:1");
+    CHECK(expect<Granted>(live.claim(range, owner(9))).index == 1);
+}
+
+TEST_CASE("every number of held keys at the front leaves the next one to be found", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    auto const fencing = GENERATE(true, false);
+    auto const range = numbered_keys("pool:", 150);
+    for (unsigned held = 0; held < 150; ++held)
+        REQUIRE(expect<Granted>(live.claim(range, owner(held), fencing)).index == held);
+    static_cast<void>(expect<Busy>(live.claim(range, owner(150), fencing)));
+    for (unsigned const gap : {149U, 128U, 127U, 64U, 63U, 1U, 0U}) {
+        client.call("DEL", "pool:" + std::to_string(gap));
+        REQUIRE(expect<Granted>(live.claim(range, owner(200 + gap), fencing)).index == gap);
+    }
+}
+
+TEST_CASE("fencing tokens of a key rise, also where the fence is lost or ahead of the clock", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    auto const [key, fence] =
+        GENERATE(table<std::string, std::string>({{"job", "{job}:fence"}, {"{jobs}:nightly", "{jobs}:nightly:fence"}}));
+    auto const range = named_key(key);
+    std::uint64_t last = 0;
+    auto const next = [&] {
+        auto const token = expect<Granted>(live.claim(range, owner(1))).fencing_token;
+        CHECK(token > last);
+        last = token;
+        client.call("DEL", key);
+    };
+    next();
+    auto const time = client.call("TIME");
+    auto const now_us = std::stoull(time.elements.at(0).text) * 1'000'000 + std::stoull(time.elements.at(1).text);
+    CHECK(last <= now_us);
+    CHECK(last > now_us - 10'000'000);
+    CHECK(client.get(fence) == std::to_string(last));
+    CHECK(client.pttl(fence) > 86'000'000);
+    next();
+    client.call("DEL", fence);
+    next();
+    // an earlier server's clock was an hour ahead
+    client.call("SET", fence, now_us + 3'600'000'000);
+    next();
+    CHECK(last == now_us + 3'600'000'001);
+    CHECK(client.pexpiretime(fence) >= static_cast<std::int64_t>(last / 1000 + 86'400'000));
+    next();
+    // beyond what a double can count
+    client.call("SET", fence, "9007199254740993");
+    next();
+    CHECK(last == 9007199254740994);
+}
+
+TEST_CASE("a fence key that holds something else refuses the claim before the lock is taken", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    if (GENERATE(true, false))
+        client.call("RPUSH", "{job}:fence", "x");
+    else
+        client.call("SET", "{job}:fence", "nonsense");
+    auto const refused = expect<Refused>(live.claim(named_key("job"), owner(1)));
+    CHECK(refused.error == errc::foreign_key);
+    CHECK(refused.fatal);
+    CHECK_FALSE(client.get("job"));
+}
+
+TEST_CASE("a named key without fencing is claimed by a plain SET that others understand", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    auto const range = named_key("job");
+    auto const granted = expect<Granted>(live.claim(range, owner(1), false));
+    CHECK(granted.fencing_token == 0);
+    CHECK(client.get("job") == owner(1));
+    CHECK(client.send({"SET", "job", "python", "NX", "PX", "5000"}).is_null());
+    CHECK(client.info("cmdstat_evalsha").empty());
+
+    auto const busy = expect<Busy>(live.claim(range, owner(2), false));
+    REQUIRE(busy.earliest_expiry);
+    CHECK(*busy.earliest_expiry <= 5s);
+    CHECK(*busy.earliest_expiry > 3s);
+
+    client.call("SET", "job", "python", "PX", 700);
+    CHECK(expect<Busy>(live.claim(range, owner(2), false)).earliest_expiry <= 700ms);
+    CHECK(client.get("job") == "python");
+}
+
+TEST_CASE(
+    "keys of another type or without ttl count as held, and as never freeing only if all are such", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    auto const fencing = GENERATE(true, false);
+    client.call("SET", "pool:0", "somebody");
+    client.call("RPUSH", "pool:1", "somebody");
+    client.call("RPUSH", "pool:2", "somebody");
+    client.call("PEXPIRE", "pool:2", 60000);
+    auto const all = expect<Busy>(live.claim(numbered_keys("pool:", 3), owner(1), fencing));
+    CHECK(all.never_frees);
+    CHECK(expect<Busy>(live.claim(named_key("pool:0"), owner(1), fencing)).never_frees);
+    CHECK(expect<Busy>(live.claim(named_key("pool:1"), owner(1), fencing)).never_frees);
+
+    client.call("SET", "pool:3", "python", "PX", 2000);
+    auto const some = expect<Busy>(live.claim(numbered_keys("pool:", 4), owner(1), fencing));
+    CHECK_FALSE(some.never_frees);
+    CHECK(some.earliest_expiry <= 2s);
+    CHECK(client.get("pool:0") == "somebody");
+}
+
+TEST_CASE("a later attempt finds its own claim wherever it is, extends it and takes no other", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    auto const fencing = GENERATE(true, false);
+    auto const count = GENERATE(1U, 70U, 5000U);
+    auto const range = count == 1 ? named_key("pool:0") : numbered_keys("pool:", count);
+    client.call("SET", "pool:" + std::to_string(count - 1), owner(1), "PX", 900);
+    client.call("SET", "{pool:" + std::to_string(count - 1) + "}:fence", "77");
+
+    ClaimRequest request{range, owner(1), 5s, live.now() + 10s, fencing, live.now() - 1s};
+    auto const asked = live.now();
+    auto const granted = expect<Granted>(live.claim(request));
+    CHECK(granted.index == count - 1);
+    CHECK(granted.since >= asked);
+    CHECK(granted.fencing_token == (fencing ? 77U : 0U));
+    CHECK(client.pttl("pool:" + std::to_string(count - 1)) > 3000);
+    CHECK(client.keys("pool:*").size() == 1);
+
+    request.owner = owner(2);
+    if (count == 1) {
+        static_cast<void>(expect<Busy>(live.claim(request)));
+    } else {
+        CHECK(expect<Granted>(live.claim(request)).index == 0);
+        CHECK(client.get("pool:0") == owner(2));
+    }
+}
+
+TEST_CASE("a range of several pages is searched to its end", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    constexpr unsigned count = 9000;
+    auto const range = numbered_keys("pool:", count);
+    // from "pool:0" on, without a reply for each
+    client.call(
+        "EVAL", "for i = 0, tonumber(ARGV[1]) - 1 do redis.call('SET', 'pool:' .. i, 'x', 'PX', 60000) end", 0, count);
+    static_cast<void>(expect<Busy>(live.claim(range, owner(1))));
+    // large ranges tell the expiry from the second answer on
+    client.call("PEXPIRE", "pool:8500", 20000);
+    auto const busy = expect<Busy>(live.claim(range, owner(1)));
+    REQUIRE(busy.earliest_expiry);
+    CHECK(*busy.earliest_expiry <= 20s);
+    CHECK(*busy.earliest_expiry > 10s);
+    client.call("DEL", "pool:8999");
+    CHECK(expect<Granted>(live.claim(range, owner(1))).index == 8999);
+    client.call("DEL", "pool:4096");
+    CHECK(expect<Granted>(live.claim(range, owner(2))).index == 4096);
+}
+
+TEST_CASE("scripts that the server has forgotten are sent again, whatever they do", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    auto const range = numbered_keys("pool:", 2);
+    auto const flush = [&] { client.call("SCRIPT", "FLUSH"); };
+    flush();
+    CHECK(expect<Granted>(live.claim(range, owner(1))).index == 0);
+    auto const claim = claim_of(range, owner(1), 0);
+    flush();
+    static_cast<void>(expect<Renewed>(live.renew(claim, 9s)));
+    CHECK(client.pttl("pool:0") > 5000);
+    flush();
+    CHECK(expect<std::vector<KeyState>>(live.inspect(range)).size() == 2);
+    flush();
+    static_cast<void>(expect<Released>(live.release(claim)));
+    flush();
+    static_cast<void>(expect<Granted>(live.claim(range, owner(2))));
+    flush();
+    static_cast<void>(expect<Released>(live.withdraw(range, owner(2))));
+    CHECK_FALSE(client.get("pool:0"));
+    static_cast<void>(expect<Granted>(live.claim(range, owner(3))));
+    flush();
+    static_cast<void>(expect<Evicted>(live.evict(range, 0, owner(3))));
+    CHECK(client.get("pool:0") == "evicted/operator");
+}

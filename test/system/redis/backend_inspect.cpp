@@ -1,0 +1,106 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "system/support/live_backend.hpp"
+
+#include "harness/redis_server.hpp"
+
+#include <tenure/errc.hpp>
+#include <tenure/key_range.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace tenure;
+using namespace tenure::test;
+
+TEST_CASE("inspecting tells for each key who holds it, for how long, and with which token", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    auto const range = numbered_keys("pool:", 600);
+    auto const token = expect<Granted>(live.claim(range, owner(1))).fencing_token;
+    client.call("SET", "pool:1", "python", "PX", 4000);
+    client.call("SET", "pool:2", "for ever");
+    client.call("RPUSH", "pool:3", "x");
+    client.call("SET", "pool:4", std::string(100'000, 'x'), "PX", 4000);
+    client.call("SET", "pool:599", "evicted/me", "PX", 4000);
+    client.call("SET", "{pool:599}:fence", "12");
+
+    auto const keys = expect<std::vector<KeyState>>(live.inspect(range));
+    REQUIRE(keys.size() == 600);
+    for (std::uint32_t i = 0; i < 600; ++i)
+        CHECK(keys[i].index == i);
+
+    CHECK(keys[0].kind == KeyState::Kind::held);
+    CHECK(keys[0].owner == owner(1));
+    CHECK(keys[0].fencing_token == token);
+    REQUIRE(keys[0].held_for);
+    CHECK(*keys[0].held_for >= 0ms);
+    CHECK(*keys[0].held_for < 10s);
+    REQUIRE(keys[0].remaining);
+    CHECK(*keys[0].remaining <= 5s);
+    CHECK(*keys[0].remaining > 2s);
+
+    CHECK(keys[1].kind == KeyState::Kind::held);
+    CHECK(keys[1].owner == "python");
+    CHECK_FALSE(keys[1].held_for);
+    CHECK(keys[2].kind == KeyState::Kind::foreign);
+    CHECK_FALSE(keys[2].remaining);
+    CHECK(keys[3].kind == KeyState::Kind::foreign);
+    CHECK(keys[4].owner.size() == 1024);
+    CHECK(keys[5].kind == KeyState::Kind::free);
+    CHECK(keys[599].owner == "evicted/me");
+    CHECK(keys[599].fencing_token == 12);
+    CHECK_FALSE(keys[599].held_for);
+}
+
+TEST_CASE("evicting replaces only the owner that was seen, keeps its ttl and tells nobody", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    auto listener = server.client();
+    LiveBackend live(server);
+    auto const range = numbered_keys("pool:", 2);
+    static_cast<void>(expect<Granted>(live.claim(range, owner(1))));
+    listener.call("PSUBSCRIBE", "*");
+
+    static_cast<void>(expect<NotOwner>(live.evict(range, 0, owner(2))));
+    CHECK(client.get("pool:0") == owner(1));
+
+    auto const evicted = expect<Evicted>(live.evict(range, 0, owner(1)));
+    CHECK(client.get("pool:0") == "evicted/operator");
+    REQUIRE(evicted.remaining);
+    CHECK(*evicted.remaining <= 5s);
+    auto const left = client.pttl("pool:0");
+    CHECK(left > 0);
+    CHECK(left <= evicted.remaining->count());
+    CHECK_FALSE(listener.receive(200ms));
+
+    auto const claim = claim_of(range, owner(1), 0);
+    static_cast<void>(expect<NotOwner>(live.renew(claim, 5s)));
+    static_cast<void>(expect<NotOwner>(live.release(claim)));
+    CHECK(expect<Granted>(live.claim(range, owner(3))).index == 1);
+    static_cast<void>(expect<NotOwner>(live.evict(range, 0, owner(1))));
+}
+
+TEST_CASE("a key without ttl or of another type is not evicted", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    auto const range = numbered_keys("pool:", 2);
+    client.call("SET", "pool:0", "for ever");
+    client.call("RPUSH", "pool:1", "x");
+    auto const without_ttl = expect<Refused>(live.evict(range, 0, "for ever"));
+    CHECK(without_ttl.error == errc::foreign_key);
+    CHECK(client.get("pool:0") == "for ever");
+    CHECK(client.pttl("pool:0") == -1);
+    CHECK(expect<Refused>(live.evict(range, 1, "x")).error == errc::foreign_key);
+}

@@ -1,0 +1,153 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "system/support/live_backend.hpp"
+
+#include "harness/redis_server.hpp"
+
+#include <tenure/errc.hpp>
+#include <tenure/key_range.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace tenure;
+using namespace tenure::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace
+{
+
+// docs/redis-protocol.md promises that this is enough.
+std::string const minimal =
+    "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
+    "+pexpireat +pttl +incr +time ~P* ~{P*}:fence";
+std::string const with_wake_ups = minimal + " +subscribe +publish &{P*}:free";
+
+RedisConfig worker_of(RedisServer const& server)
+{
+    auto config = config_of(server);
+    config.username = "worker";
+    config.password = "secret";
+    return config;
+}
+
+void use_everything(LiveBackend& live, bool wake_ups)
+{
+    for (auto const& range : {numbered_keys("P:", 3), named_key("P-lock")}) {
+        for (bool const fencing : {true, false}) {
+            auto const granted = expect<Granted>(live.claim(range, owner(1), fencing));
+            auto const claim = claim_of(range, owner(1), granted.index);
+            static_cast<void>(expect<Renewed>(live.renew(claim, 6s)));
+            ClaimRequest const again{range, owner(1), 5s, live.now() + 10s, fencing, live.now() - 1s};
+            CHECK(expect<Granted>(live.claim(again)).index == granted.index);
+            for (std::uint32_t i = 1; i < range->count; ++i)
+                static_cast<void>(expect<Granted>(live.claim(range, owner(1 + i), fencing)));
+            static_cast<void>(expect<Busy>(live.claim(range, owner(9), fencing)));
+            CHECK(expect<std::vector<KeyState>>(live.inspect(range)).size() == range->count);
+            static_cast<void>(expect<NotOwner>(live.evict(range, 0, owner(9))));
+            static_cast<void>(expect<Released>(live.release(claim, wake_ups)));
+            for (std::uint32_t i = 1; i < range->count; ++i)
+                static_cast<void>(expect<Released>(live.release(claim_of(range, owner(1 + i), i), wake_ups)));
+        }
+    }
+    static_cast<void>(expect<Granted>(live.claim(named_key("P-evicted"), owner(1))));
+    static_cast<void>(expect<Evicted>(live.evict(named_key("P-evicted"), 0, owner(1))));
+}
+
+} // namespace
+
+TEST_CASE("the minimal permissions are enough for all that leases do, and nothing is refused", "[redis][backend][acl]")
+{
+    require_redis();
+    RedisServer server{{.config = {minimal}}};
+    auto client = server.client();
+    LiveBackend live(worker_of(server));
+    use_everything(live, false);
+    CHECK(client.call("ACL", "LOG").elements.empty());
+}
+
+TEST_CASE("the minimal permissions with wake-ups are enough for those too", "[redis][backend][acl]")
+{
+    require_redis();
+    RedisServer server{{.config = {with_wake_ups}}};
+    auto client = server.client();
+    LiveBackend live(worker_of(server));
+    auto const range = numbered_keys("P:", 3);
+    std::vector<WatchEvent> events;
+    std::unique_ptr<Watch> watch;
+    live.on_strand(
+        [&] { watch = live.backend().watch(range, [&events](WatchEvent event) { events.push_back(event); }); });
+    live.run_until([&] { return !events.empty(); });
+    use_everything(live, true);
+    static_cast<void>(expect<Granted>(live.claim(range, owner(7))));
+    static_cast<void>(expect<Released>(live.withdraw(range, owner(7))));
+    live.run_until([&] { return std::count(events.begin(), events.end(), WatchEvent::hint) >= 7; });
+    live.on_strand([&] { watch.reset(); });
+    CHECK(events.front() == WatchEvent::in_force);
+    CHECK(client.call("ACL", "LOG").elements.empty());
+}
+
+TEST_CASE("a missing permission is named, with what to grant", "[redis][backend][acl]")
+{
+    require_redis();
+    auto const [without, range, fencing, advice] = GENERATE(table<std::string, KeyRangePtr, bool, std::string>({
+        {"-evalsha", numbered_keys("P:", 3), true, "grant +evalsha"},
+        {"-set", named_key("P-lock"), false, "grant +set"},
+        {"-set", numbered_keys("P:", 3), true, "+set"},
+        {"-incr", numbered_keys("P:", 3), true, "+incr"},
+        {"", numbered_keys("Q:", 3), true, "~PREFIX* ~{PREFIX*}:fence"},
+        {"", named_key("Q"), false, "~PREFIX*"},
+    }));
+    CAPTURE(without, advice);
+    RedisServer server{{.config = {minimal + " " + without}}};
+    auto client = server.client();
+    LiveBackend live(worker_of(server));
+    auto const refused = expect<Refused>(live.claim(range, owner(1), fencing));
+    CHECK(refused.error == errc::permission_denied);
+    CHECK(refused.fatal);
+    CHECK_THAT(refused.detail, ContainsSubstring(advice));
+    CHECK_THAT(refused.detail, ContainsSubstring(range->describe()));
+    CHECK(client.keys(range->prefix + "*").empty());
+}
+
+TEST_CASE(
+    "a release that may not look at the key is refused, and the key is not taken for lost", "[redis][backend][acl]")
+{
+    require_redis();
+    RedisServer server{{.config = {minimal}}};
+    auto client = server.client();
+    LiveBackend live(worker_of(server));
+    auto const range = named_key("P-lock");
+    static_cast<void>(expect<Granted>(live.claim(range, owner(1))));
+    client.call("ACL", "SETUSER", "worker", "-get");
+    auto const refused = expect<Refused>(live.release(claim_of(range, owner(1), 0)));
+    CHECK(refused.error == errc::permission_denied);
+    CHECK_THAT(refused.detail, ContainsSubstring("+get"));
+    CHECK_THAT(refused.detail, ContainsSubstring("P-lock"));
+    CHECK(client.get("P-lock") == owner(1));
+    client.call("ACL", "SETUSER", "worker", "+get");
+    static_cast<void>(expect<Released>(live.release(claim_of(range, owner(1), 0))));
+}
+
+TEST_CASE("a wrong password is fatal, and nothing runs as somebody else", "[redis][backend][acl]")
+{
+    require_redis();
+    RedisServer server{{.config = {with_wake_ups}}};
+    auto client = server.client();
+    auto config = worker_of(server);
+    config.password = "wrong-password";
+    LiveBackend live(config);
+    auto const not_sent = expect<NotSent>(live.claim(numbered_keys("P:", 3), owner(1)));
+    CHECK(not_sent.error == errc::authentication_failed);
+    CHECK(not_sent.fatal);
+    CHECK(not_sent.detail.find("wrong-password") == std::string::npos);
+    CHECK(live.logged("wrong-password") == 0);
+    CHECK(client.keys("*").empty());
+}

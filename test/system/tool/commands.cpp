@@ -1,0 +1,148 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// `tenure status`, `doctor` and `evict` on a real server.
+#include "system/support/tool_process.hpp"
+
+#include "harness/paths.hpp"
+#include "harness/redis_server.hpp"
+
+#include <boost/json/parse.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <csignal>
+#include <string>
+
+using namespace std::chrono_literals;
+using namespace tenure::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace
+{
+
+/** A command that holds slot 0 of the pool job:0..1 as worker w1. */
+ToolProcess holder(RedisServer const& server)
+{
+    return ToolProcess(
+        {"run", "--pool", "job:", "--size", "2", "--ttl", "3s", "--worker", "w1", "--", "sh", "-c",
+         "echo ready; exec sleep 600"},
+        server.url());
+}
+
+boost::json::object json_of(ToolProcess& tool, int expected_code)
+{
+    CHECK(tool.exit_code() == expected_code);
+    return boost::json::parse(tool.output()).as_object();
+}
+
+} // namespace
+
+TEST_CASE("status names the holder and never its secret", "[integration][tool]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    auto const held = holder(server);
+    REQUIRE(held.says("ready"));
+    static_cast<void>(redis.call("SET", "job:1", "123e4567-e89b-12d3-a456-426614174000-77", "PX", 600'000));
+    auto const owner = redis.get("job:0").value();
+    auto const secret = owner.substr(owner.find('/') + 1);
+    REQUIRE(secret.size() == 32);
+
+    ToolProcess table({"status", "--pool", "job:", "--size", "2"}, server.url());
+    CHECK(table.exit_code() == 0);
+    CHECK_THAT(table.output(), ContainsSubstring("w1") && ContainsSubstring("(other software)"));
+    CHECK_THAT(table.output(), ContainsSubstring("2 of 2 held"));
+    CHECK_THAT(table.output(), !ContainsSubstring(secret) && !ContainsSubstring("426614174000"));
+
+    ToolProcess json({"status", "--pool", "job:", "--size", "2", "--json"}, server.url());
+    auto const object = json_of(json, 0);
+    CHECK_THAT(json.output(), !ContainsSubstring(secret) && !ContainsSubstring("426614174000"));
+    auto const& keys = object.at("keys").as_array();
+    REQUIRE(keys.size() == 2);
+    CHECK(keys[0].at("worker").as_string() == "w1");
+    CHECK(keys[0].at("remaining_ms").as_int64() <= 3'000);
+    CHECK(keys[0].at("held_for_ms").as_int64() >= 0);
+    CHECK(keys[1].at("state").as_string() == "held");
+}
+
+TEST_CASE("a watched status is shown again and again, until it is interrupted", "[integration][tool]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    ToolProcess tool({"status", "--lock", "job", "--watch"}, server.url());
+    REQUIRE(tool.says("0 of 1 held"));
+    static_cast<void>(redis.call("SET", "job", "x", "PX", 600'000));
+    REQUIRE(tool.says("1 of 1 held"));
+    tool.process().signal(SIGINT);
+    CHECK(tool.exit_code() == 0);
+}
+
+TEST_CASE("status says so when the store cannot be reached", "[integration][tool]")
+{
+    ToolProcess tool({"status", "--size", "2"}, "redis://127.0.0.1:" + std::to_string(free_port()));
+    CHECK(tool.exit_code() == 69);
+    CHECK_THAT(tool.output(), ContainsSubstring("error"));
+}
+
+TEST_CASE("an evicted holder is ended, and the slot frees when its ttl has passed", "[integration][tool]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    auto held = holder(server);
+    REQUIRE(held.says("ready"));
+    ToolProcess evict(
+        {"evict", "--pool", "job:", "--size", "2", "--slot", "0", "--yes", "--worker", "admin"}, server.url());
+    CHECK(evict.exit_code() == 0);
+    CHECK_THAT(evict.output(), ContainsSubstring("job:0 is held by w1") && ContainsSubstring("frees in"));
+    CHECK(redis.get("job:0") == "evicted/admin");
+    CHECK(redis.pttl("job:0") <= 3'000);
+    CHECK(held.exit_code() == 79);
+    CHECK(redis.get("job:0").value_or("evicted/admin") == "evicted/admin");
+
+    ToolProcess again({"evict", "--pool", "job:", "--size", "2", "--slot", "0", "--yes"}, server.url());
+    CHECK(again.exit_code() == 1);
+    CHECK(eventually([&] { return !redis.get("job:0").has_value(); }));
+}
+
+TEST_CASE("evict leaves alone what is free, what is no lease, and what nobody was asked about", "[integration][tool]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    ToolProcess free({"evict", "--lock", "job", "--yes"}, server.url());
+    CHECK(free.exit_code() == 1);
+    CHECK_THAT(free.output(), ContainsSubstring("job is free"));
+    static_cast<void>(redis.call("SET", "job", "for ever"));
+    ToolProcess foreign({"evict", "--lock", "job", "--yes"}, server.url());
+    CHECK(foreign.exit_code() == 1);
+    CHECK(redis.get("job") == "for ever");
+    static_cast<void>(redis.call("SET", "job", "for now", "PX", 600'000));
+    ToolProcess unasked({"evict", "--lock", "job"}, server.url());
+    CHECK(unasked.exit_code() == 64);
+    CHECK(redis.get("job") == "for now");
+    ToolProcess no_slot({"evict", "--size", "2", "--slot", "2", "--yes"}, server.url());
+    CHECK(no_slot.exit_code() == 64);
+}
+
+TEST_CASE("doctor warns of an evicting server, with advice", "[integration][tool]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    ToolProcess before({"doctor", "--json"}, server.url());
+    auto const first = json_of(before, before.exit_code());
+    CHECK(first.at("errors").as_int64() == 0);
+    static_cast<void>(redis.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"));
+    static_cast<void>(redis.call("CONFIG", "SET", "maxmemory", "100mb"));
+    ToolProcess after({"doctor"}, server.url());
+    CHECK(after.exit_code() >= 1);
+    CHECK_THAT(after.output(), ContainsSubstring("allkeys-lru"));
+}
+
+TEST_CASE("doctor calls a store that cannot be reached an error", "[integration][tool]")
+{
+    ToolProcess tool({"doctor"}, "redis://127.0.0.1:" + std::to_string(free_port()));
+    CHECK(tool.exit_code() == 2);
+}

@@ -1,0 +1,92 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// `tenure demo`, in process and on a real server: it judges itself, and its verdict is looked at here.
+#include "system/support/tool_process.hpp"
+
+#include "harness/paths.hpp"
+#include "harness/redis_server.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace tenure::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace
+{
+
+std::vector<std::string> const short_demo = {"demo", "--workers", "4", "--slots", "2", "--ttl", "1s", "--seconds", "4"};
+
+void check_story(std::string const& output)
+{
+    INFO(output);
+    CHECK_THAT(output, ContainsSubstring("worker-4 was killed while it held slot"));
+    CHECK_THAT(output, ContainsSubstring("after the kill"));
+    CHECK_THAT(output, ContainsSubstring("was taken away from"));
+    CHECK_THAT(output, ContainsSubstring("was told that it lost slot"));
+    CHECK_THAT(output, ContainsSubstring("No slot was ever held by two workers"));
+    CHECK_THAT(output, !ContainsSubstring("FAILED"));
+}
+
+} // namespace
+
+TEST_CASE("the demo runs without a server and ends well", "[integration][tool][demo]")
+{
+    ToolProcess tool(short_demo);
+    CHECK(tool.exit_code() == 0);
+    check_story(tool.output());
+    CHECK_THAT(tool.output(), ContainsSubstring("coroutines of this process"));
+}
+
+TEST_CASE("the demo runs with processes on a server, ends well and leaves no key held", "[integration][tool][demo]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    ToolProcess tool(short_demo, server.url());
+    CHECK(tool.exit_code() == 0);
+    check_story(tool.output());
+    CHECK_THAT(tool.output(), ContainsSubstring("processes of their own"));
+    // fencing tokens stay for a day, so that they go on increasing
+    CHECK(eventually([&] {
+        for (auto const& key : redis.keys("*"))
+            if (!key.ends_with(":fence"))
+                return false;
+        return true;
+    }));
+}
+
+TEST_CASE(
+    "the demo knows that a store which cools slots down keeps that of a killed worker for longer",
+    "[integration][tool][demo]")
+{
+    require_redis();
+    RedisServer const server;
+    ToolProcess tool(short_demo, server.url() + "?cool_down=true");
+    CHECK(tool.exit_code() == 0);
+    check_story(tool.output());
+}
+
+TEST_CASE("a demo that is interrupted gives back what its workers hold", "[integration][tool][demo]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    ToolProcess tool({"demo", "--ttl", "60s", "--seconds", "600", "--pool", "demo:"}, server.url());
+    REQUIRE(eventually([&] { return redis.get("demo:0").has_value(); }));
+    tool.process().signal(SIGINT);
+    CHECK(tool.exit_code() == 128 + SIGINT);
+    for (auto const* key : {"demo:0", "demo:1", "demo:2"})
+        CHECK_FALSE(redis.get(key).has_value());
+}
+
+TEST_CASE("a demo on a store that cannot be reached fails with words", "[integration][tool][demo]")
+{
+    ToolProcess tool({"demo", "--ttl", "1s", "--seconds", "2"}, "redis://127.0.0.1:" + std::to_string(free_port()));
+    CHECK(tool.exit_code() == 1);
+    CHECK_THAT(tool.output(), ContainsSubstring("FAILED"));
+}

@@ -1,0 +1,118 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What a user of ZooKeeper reads when the server is away, ends the session or does not let us in.
+#include "harness/documented.hpp"
+#include "harness/eventually.hpp"
+#include "harness/zookeeper_server.hpp"
+#include "system/support/running_store.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <chrono>
+#include <string>
+
+using namespace tenure;
+using namespace tenure::test;
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+
+namespace
+{
+
+/// twenty ticks of the servers here
+constexpr auto refused_ttl = 2000ms;
+
+[[nodiscard]] std::string with_login(std::string url, std::string const& login)
+{
+    return url.insert(url.find("//") + 2, login + "@");
+}
+
+/** What a claim is told that ends within `wait`. */
+[[nodiscard]] std::string refusal(RunningStore& running, std::string const& key, errc expected)
+{
+    CHECK(RunningStore::acquire_error(running.lock(key, refused_ttl), {.wait = 1500ms}) == expected);
+    return running.store().diagnostics().last_detail;
+}
+
+} // namespace
+
+TEST_CASE("nobody listens where ZooKeeper should be", "[zookeeper]")
+{
+    require_zookeeper();
+    RunningStore running{"zookeeper://127.0.0.1:1/app?tick=100ms&shortest_ttl=1s"};
+    CHECK(documented(refusal(running, "wanted", errc::store_unavailable)));
+    RunningStore nameless{"zookeeper://no-such-host.invalid/app?tick=100ms&shortest_ttl=1s"};
+    CHECK_THAT(
+        refusal(nameless, "wanted", errc::store_unavailable),
+        ContainsSubstring("zookeeper://no-such-host.invalid:2181/app: not connected: cannot resolve"));
+}
+
+TEST_CASE("who waits without end for a ZooKeeper that is away keeps no thread busy", "[zookeeper]")
+{
+    asio::io_context context;
+    auto const store = connect(context.get_executor(), "zookeeper://127.0.0.1:1/app?tick=100ms&shortest_ttl=1s");
+    Lock const lock{store, {.key = "wanted", .ttl = refused_ttl}};
+    lock.async_acquire(
+        {.wait = std::chrono::milliseconds::max()}, [](error_code, Lease const&) { FAIL("nothing was to come"); });
+    CHECK(context.run_for(1s) < 1000);
+}
+
+TEST_CASE("a login that may not use a node of ZooKeeper is told in words, and no secret with it", "[zookeeper]")
+{
+    require_zookeeper();
+    ZookeeperServer const server;
+    RunningStore owner{with_login(server.url(), "worker:very-secret")};
+    auto lease = RunningStore::acquire(owner.lock("held", refused_ttl));
+    for (auto const* const login : {"worker:wrong-secret", "other:very-secret"}) {
+        RunningStore stranger{with_login(server.url(), login)};
+        CHECK(documented(refusal(stranger, "held", errc::permission_denied)));
+        CHECK((stranger.log() + stranger.store().diagnostics().last_detail).find("secret") == std::string::npos);
+    }
+    RunningStore nobody{server.url()};
+    CHECK(documented(refusal(nobody, "held", errc::permission_denied)));
+    CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
+}
+
+TEST_CASE(
+    "a ZooKeeper server that is away is told of; leases outlive a restart, and nothing outlives their time",
+    "[zookeeper]")
+{
+    require_zookeeper();
+    ZookeeperServer server;
+    RunningStore running{server.url()};
+    auto lasting = RunningStore::acquire(running.lock("lasting", 30s));
+    auto lease = RunningStore::acquire(running.lock("held", refused_ttl));
+    FiredAt fired{lease.token()};
+    server.kill();
+    CHECK(
+        RunningStore::acquire_error(running.lock("wanted", refused_ttl), {.wait = 1500ms}) == errc::store_unavailable);
+    CHECK(eventually([&] { return documented(running.store().diagnostics().last_detail); }));
+    auto const told = fired.wait(refused_ttl);
+    REQUIRE(told);
+    CHECK(*told < nanoseconds(lease.valid_until()));
+    CHECK(lease.token().reason() == LossReason::expired);
+    server.start();
+    CHECK(eventually([&, before = lasting.valid_until()] { return lasting.valid_until() > before; }));
+    CHECK_FALSE(lasting.token().cancelled());
+    CHECK(RunningStore::release(lasting) == ReleaseOutcome::released);
+}
+
+TEST_CASE(
+    "a ZooKeeper server that stands still costs the lease, told in the log with the key and what to do", "[zookeeper]")
+{
+    require_zookeeper();
+    ZookeeperServer server;
+    RunningStore running{server.url()};
+    auto lease = RunningStore::acquire(running.lock("held", refused_ttl));
+    FiredAt fired{lease.token()};
+    server.pause();
+    CHECK(fired.wait(refused_ttl));
+    server.resume();
+    CHECK(lease.token().reason() == LossReason::expired);
+    CHECK_THAT(
+        running.log(),
+        ContainsSubstring("lease on held is lost (no renewal succeeded in time): stop the work it covers"));
+    CHECK(RunningStore::acquire_error(running.lock("held", refused_ttl), {.wait = 10s}) == error_code());
+}

@@ -1,0 +1,50 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Renewals that are proven together. In virtual time, with a gateway that the test plays.
+#include "unit/etcd/gateway.hpp"
+
+#include "etcd/leases.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+using namespace tenure;
+using namespace tenure::test;
+
+TEST_CASE("a key that may not be read any more costs its own renewal, and no other that is proven with it", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    // the gateway shows one key in place of any
+    auto const other = [&](char const* name) {
+        auto const copy = std::make_shared<Claim>();
+        copy->range = named_key(name);
+        copy->owner = claim->owner;
+        copy->handle = std::make_shared<etcd::Holding>(etcd::holding_of(*claim));
+        return ClaimPtr(copy);
+    };
+    gateway.forbidden = "forbidden";
+    gateway.withheld = "lease/keepalive";
+    std::vector<RenewReply> good;
+    std::vector<RenewReply> bad;
+    for (auto const& one : {claim, other("first"), other("second"), other("third")})
+        gateway.backend->renew({one, EtcdGateway::ttl, gateway.runtime->now() + 5s}, [&good](RenewReply reply) {
+            good.push_back(std::move(reply));
+        });
+    gateway.backend->renew(
+        {other("forbidden"), EtcdGateway::ttl, gateway.runtime->now() + 5s},
+        [&bad](RenewReply reply) { bad.push_back(std::move(reply)); });
+    gateway.run_for(10ms);
+    gateway.let_go(); // so they are proven together
+    gateway.run_for(100ms);
+    REQUIRE(bad.size() == 1);
+    REQUIRE(std::holds_alternative<Refused>(bad.front()));
+    CHECK(std::get<Refused>(bad.front()).error == errc::permission_denied);
+    REQUIRE(good.size() == 4);
+    for (auto const& reply : good)
+        CHECK(std::holds_alternative<Renewed>(reply));
+}

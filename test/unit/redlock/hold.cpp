@@ -1,0 +1,219 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "unit/redlock/scripted_nodes.hpp"
+#include "unit/scripted_store.hpp"
+
+#include <tenure/connect.hpp>
+#include <tenure/errc.hpp>
+#include <tenure/redlock_store.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <optional>
+
+namespace tenure::test
+{
+
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace
+{
+
+std::shared_ptr<Claim> claim_of_lock()
+{
+    auto claim = std::make_shared<Claim>();
+    claim->range = named_key("lock");
+    claim->owner = "owner";
+    claim->fencing_token = 42;
+    return claim;
+}
+
+/** A renewal under way. */
+struct Renewing {
+    explicit Renewing(ScriptedQuorum& quorum)
+    {
+        RenewRequest request;
+        request.claim = claim;
+        request.ttl = 2s;
+        request.not_after = quorum.runtime->now() + 1s;
+        quorum.backend->renew(std::move(request), [this](RenewReply given) { reply = std::move(given); });
+    }
+
+    template <class Answer>
+    [[nodiscard]] bool is() const
+    {
+        return reply && std::holds_alternative<Answer>(*reply);
+    }
+
+    std::shared_ptr<Claim> claim = claim_of_lock();
+    std::optional<RenewReply> reply;
+};
+
+} // namespace
+
+TEST_CASE("a majority extends a lease, from the earliest of its requests on", "[redlock]")
+{
+    ScriptedQuorum quorum;
+    Renewing const renewing(quorum);
+    auto const now = quorum.runtime->now();
+    ScriptedNode::answer(quorum[1].renewals, Renewed{2s, now - 1ms});
+    CHECK_FALSE(renewing.reply);
+    ScriptedNode::answer(quorum[2].renewals, Renewed{2s, now - 3ms});
+    REQUIRE(renewing.is<Renewed>());
+    CHECK(std::get<Renewed>(*renewing.reply).since == now - 3ms);
+}
+
+TEST_CASE("a lease is lost when no majority can have it any more, and not before", "[redlock]")
+{
+    ScriptedQuorum quorum;
+    Renewing const renewing(quorum);
+    ScriptedNode::answer(quorum[0].renewals, NotOwner{});
+    CHECK_FALSE(renewing.reply);
+    SECTION("proven")
+    {
+        ScriptedNode::answer(quorum[1].renewals, NotOwner{});
+        CHECK(renewing.is<NotOwner>());
+        // nobody has proven that it is ours: nothing is taken back
+        ScriptedNode::answer(quorum[2].renewals, Renewed{2s, quorum.runtime->now()});
+        CHECK(quorum[0].claims.empty());
+    }
+    SECTION("not proven: an answer is missing")
+    {
+        ScriptedNode::answer(quorum[1].renewals, unreachable());
+        ScriptedNode::answer(
+            quorum[2].renewals, Unknown{make_error_code(errc::store_unavailable), "the connection broke"});
+        REQUIRE(renewing.is<Unknown>());
+        CHECK_THAT(
+            std::get<Unknown>(*renewing.reply).detail,
+            ContainsSubstring("redis://a:6379/0: bears another owner; redis://b:6379/0: connection refused"));
+    }
+    SECTION("nothing was sent anywhere else")
+    {
+        ScriptedNode::answer(quorum[1].renewals, unreachable());
+        ScriptedNode::answer(quorum[2].renewals, unreachable());
+        CHECK(renewing.is<Refused>());
+    }
+}
+
+TEST_CASE("a server that lost a lease gets it back once a majority has proven it", "[redlock]")
+{
+    ScriptedQuorum quorum;
+    Renewing const renewing(quorum);
+    auto const now = quorum.runtime->now();
+    ScriptedNode::answer(quorum[0].renewals, NotOwner{});
+    ScriptedNode::answer(quorum[1].renewals, Renewed{2s, now});
+    CHECK(quorum[0].claims.empty());
+    SECTION("while it is held")
+    {
+        ScriptedNode::answer(quorum[2].renewals, Renewed{2s, now});
+        REQUIRE(quorum[0].claims.size() == 1);
+        CHECK(quorum[0].claims.front().first.owner == "owner");
+        CHECK_FALSE(quorum[0].claims.front().first.fencing);
+        SECTION("and if it was released meanwhile, it is given back")
+        {
+            renewing.claim->ended = true;
+            ScriptedNode::answer(quorum[0].claims, Granted{0, 0, 2s, now, nullptr});
+            CHECK(quorum[0].releases.size() == 1);
+        }
+        SECTION("and it is kept")
+        {
+            ScriptedNode::answer(quorum[0].claims, Granted{0, 0, 2s, now, nullptr});
+            CHECK(quorum[0].releases.empty());
+            // with its token
+            REQUIRE(quorum[0].tokens.size() == 1);
+            CHECK(quorum[0].tokens.front().first.token == 42);
+        }
+    }
+    SECTION("not after its release began")
+    {
+        renewing.claim->ended = true;
+        ScriptedNode::answer(quorum[2].renewals, Renewed{2s, now});
+        CHECK(quorum[0].claims.empty());
+    }
+}
+
+TEST_CASE("a release is done when a majority has done it, and was too late when none can have", "[redlock]")
+{
+    ScriptedQuorum quorum;
+    ReleaseRequest request;
+    request.claim = claim_of_lock();
+    request.not_after = quorum.runtime->now() + 1s;
+    std::optional<ReleaseReply> reply;
+    quorum.backend->release(request, [&](ReleaseReply given) { reply = std::move(given); });
+    SECTION("released, while one server is silent")
+    {
+        ScriptedNode::answer(quorum[0].releases, Released{});
+        CHECK_FALSE(reply);
+        ScriptedNode::answer(quorum[2].releases, Released{});
+        REQUIRE(reply);
+        CHECK(std::holds_alternative<Released>(*reply));
+    }
+    SECTION("lost before")
+    {
+        ScriptedNode::answer(quorum[0].releases, NotOwner{});
+        ScriptedNode::answer(quorum[1].releases, NotOwner{});
+        REQUIRE(reply);
+        CHECK(std::holds_alternative<NotOwner>(*reply));
+    }
+}
+
+TEST_CASE("a hint is passed on when a majority has told, or a moment after the first", "[redlock]")
+{
+    ScriptedQuorum quorum;
+    std::vector<WatchEvent> events;
+    auto const watch = quorum.backend->watch(named_key("lock"), [&](WatchEvent event) { events.push_back(event); });
+    quorum[0].watch_handler(WatchEvent::in_force);
+    CHECK(events.empty());
+    quorum[1].watch_handler(WatchEvent::in_force);
+    CHECK(events == std::vector{WatchEvent::in_force});
+    events.clear();
+    quorum[0].watch_handler(WatchEvent::hint);
+    CHECK(events.empty());
+    SECTION("a majority")
+    {
+        quorum[2].watch_handler(WatchEvent::hint);
+        CHECK(events == std::vector{WatchEvent::hint});
+        quorum.runtime->run_for(100ms);
+        CHECK(events.size() == 1);
+    }
+    SECTION("only one")
+    {
+        quorum.runtime->run_for(100ms);
+        CHECK(events == std::vector{WatchEvent::hint});
+    }
+    SECTION("the subscriptions break")
+    {
+        quorum[1].watch_handler(WatchEvent::interrupted);
+        CHECK(events == std::vector{WatchEvent::interrupted});
+    }
+}
+
+TEST_CASE("what several servers shall be is checked before anything is connected", "[redlock]")
+{
+    asio::io_context context;
+    auto const open = [&](std::initializer_list<std::uint16_t> ports) {
+        RedlockConfig config;
+        for (auto const port : ports) {
+            RedisConfig server;
+            server.port = port;
+            config.servers.push_back(server);
+        }
+        return open_redlock(context.get_executor(), config);
+    };
+    CHECK_THROWS_MATCHES(open({1, 2}), std::invalid_argument, MessageMatches(ContainsSubstring("an odd number")));
+    CHECK_THROWS_MATCHES(open({1}), std::invalid_argument, MessageMatches(ContainsSubstring("an odd number")));
+    CHECK_THROWS_MATCHES(
+        open({1, 2, 1}), std::invalid_argument, MessageMatches(ContainsSubstring("different servers")));
+    CHECK_THROWS_MATCHES(open({1, 2, 0}), std::invalid_argument, MessageMatches(ContainsSubstring("port")));
+    CHECK_NOTHROW(open({1, 2, 3}));
+    auto const store = connect(context.get_executor(), "redlock://user:secret@a:1,b:2,c/5?connect_timeout=1s");
+    CHECK(store.describe() == "redlock://a:1,b:2,c:6379");
+    CHECK_THROWS_AS(connect(context.get_executor(), "redlock://a:1,b:2"), std::invalid_argument);
+}
+
+} // namespace tenure::test
