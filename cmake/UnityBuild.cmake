@@ -6,10 +6,10 @@ option(TENURE_UNITY_BUILD "Compile several sources of a target in one go" OFF)
 
 # tenure_unity_build(target [BATCH n] [ALONE source...] [FAST source...])
 #
-# Batches hold at most n sources (16), all of one folder: files of different folders may use the same names. ALONE are
-# sources that share names with others of their folder. FAST are what each lease goes through: an optimised build compiles
-# them by themselves, too. GCC lets a translation unit grow only so much by inlining, and does not know which calls are
-# worth it: among others an acquisition and its release take a tenth more instructions.
+# Batches hold at most n sources (16), all of one folder: files of different folders may use the same names. Only small
+# folders share one. ALONE are sources that share names with others. FAST are what each lease goes through: an optimised
+# build compiles them by themselves, too. GCC lets a translation unit grow only so much by inlining, and does not know which
+# calls are worth it: among others an acquisition and its release take a tenth more instructions.
 function(tenure_unity_build target)
   if(NOT TENURE_UNITY_BUILD)
     return()
@@ -30,6 +30,7 @@ function(tenure_unity_build target)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     list(REMOVE_ITEM sources ${argument_FAST})
   endif()
+  # which sources go together, by folder
   set(folders "")
   foreach(source IN LISTS sources)
     get_filename_component(folder "${source}" DIRECTORY)
@@ -38,19 +39,39 @@ function(tenure_unity_build target)
     list(APPEND sources_${folder} "${source}")
   endforeach()
   list(REMOVE_DUPLICATES folders)
-  list(LENGTH folders count)
-  foreach(number RANGE 1 ${count})
-    math(EXPR index "${number} - 1")
-    list(GET folders ${index} folder)
-    # batches of one size, instead of full ones and a small rest
+  set(groups "")
+  foreach(folder IN LISTS folders)
     list(LENGTH sources_${folder} size)
+    if(size LESS 6)
+      list(APPEND sources_small ${sources_${folder}})
+    else()
+      list(APPEND groups ${folder})
+    endif()
+  endforeach()
+  if(sources_small)
+    list(APPEND groups small)
+  endif()
+
+  set(number 0)
+  foreach(group IN LISTS groups)
+    # batches of one size, instead of full ones and a small rest
+    list(LENGTH sources_${group} size)
     math(EXPR batches "(${size} + ${argument_BATCH} - 1) / ${argument_BATCH}")
     math(EXPR batch_size "(${size} + ${batches} - 1) / ${batches}")
     set(at 0)
-    foreach(source IN LISTS sources_${folder})
+    foreach(source IN LISTS sources_${group})
       math(EXPR batch "${at} / ${batch_size}")
       set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${number}_${batch}")
       math(EXPR at "${at} + 1")
     endforeach()
+    math(EXPR number "${number} + 1")
   endforeach()
+endfunction()
+
+# tenure_precompile(target header...): for headers of others that most files of a target include. Only where batches are
+# compiled: a precompiled header hides that a file forgot an include. Optimised builds gain nothing.
+function(tenure_precompile target)
+  if(TENURE_UNITY_BUILD AND CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
 endfunction()

@@ -4,11 +4,12 @@
 // is asked before the login is over.
 #include "redis/connection_machine.hpp"
 
+#include "demand.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,13 +20,8 @@ namespace
 {
 
 namespace redis = tenure::redis;
+using tenure::fuzz::demand;
 using namespace std::chrono_literals;
-
-void demand(bool holds)
-{
-    if (!holds)
-        std::abort();
-}
 
 class World
 {

@@ -1,5 +1,18 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // replay CORPUS: plays every stored input of every fuzz target once. A target that finds a defect aborts.
+#define LLVMFuzzerTestOneInput fuzz_connection
+#include "connection.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_replies
+#include "replies.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_resp
+#include "resp.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_url
+#include "url.cpp"
+#undef LLVMFuzzerTestOneInput
+
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -11,13 +24,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-extern "C" {
-int fuzz_connection(std::uint8_t const* data, std::size_t size);
-int fuzz_replies(std::uint8_t const* data, std::size_t size);
-int fuzz_resp(std::uint8_t const* data, std::size_t size);
-int fuzz_url(std::uint8_t const* data, std::size_t size);
-}
 
 namespace
 {

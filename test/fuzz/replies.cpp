@@ -10,10 +10,11 @@
 #include "redis/sentinel/sentinel_reply.hpp"
 #include "redis/server_error.hpp"
 
+#include "demand.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,12 +26,7 @@ namespace
 namespace redis = tenure::redis;
 using redis::resp::Parser;
 using redis::resp::Value;
-
-void demand(bool holds)
-{
-    if (!holds)
-        std::abort();
-}
+using tenure::fuzz::demand;
 
 bool is_harmless(std::string_view text)
 {

@@ -1,6 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The only file that is compiled with paths of this build: all other objects are the same wherever the tree lies, so
-// a compiler cache serves every clone.
+// The only file of the tests that is compiled with paths of this build.
 #include "harness/paths.hpp"
 
 #include "harness/child_process.hpp"

@@ -25,18 +25,21 @@ namespace tenure::tool
 namespace
 {
 
-constexpr auto line = "tenure demo [--store URL] [OPTIONS]";
-constexpr auto description =
-    "Shows what leases do: workers contend for fewer slots, one of them is killed and its slot lapses, another loses\n"
-    "its slot and is told so in time. Without a store all of it happens in this process; with the URL of a server the\n"
-    "workers are processes that share that server, and the killed one gets kill -9. The demo keeps its own record of\n"
-    "who worked under which slot, and checks it.";
-constexpr auto footer =
-    "Examples:\n"
-    "  tenure demo\n"
-    "  tenure demo --store redis://localhost --workers 8 --slots 3 --seconds 20\n\n"
-    "Exit codes: 0 every worker has had a slot, and no slot was ever held by two; 1 something did not go as it must;\n"
-    "64 the command line is wrong; 128 + N ended by signal N";
+constexpr CommandHelp demo_help{
+    .usage = "tenure demo [--store URL] [OPTIONS]",
+    .text = "Shows what leases do: workers contend for fewer slots, one of them is killed and its slot lapses, another "
+            "loses\n"
+            "its slot and is told so in time. Without a store all of it happens in this process; with the URL of a "
+            "server the\n"
+            "workers are processes that share that server, and the killed one gets kill -9. The demo keeps its own "
+            "record of\n"
+            "who worked under which slot, and checks it.",
+    .footer = "Examples:\n"
+              "  tenure demo\n"
+              "  tenure demo --store redis://localhost --workers 8 --slots 3 --seconds 20\n\n"
+              "Exit codes: 0 every worker has had a slot, and no slot was ever held by two; 1 something did not go as "
+              "it must;\n"
+              "64 the command line is wrong; 128 + N ended by signal N"};
 
 struct DemoOptions {
     StoreSettings store;
@@ -89,7 +92,7 @@ Command add_demo_command(CLI::App& program)
 {
     auto settings = std::make_shared<DemoOptions>();
     auto* const options = program.add_subcommand("demo", "show leases at work, without or with a server");
-    describe_command(*options, line, description, footer);
+    describe_command(*options, demo_help);
     add_store_options(*options, settings->store, false);
     options->add_option("--workers", settings->demo.workers, "how many workers contend")
         ->capture_default_str()

@@ -4,6 +4,7 @@
 #include "duration.hpp"
 #include "exit_code.hpp"
 #include "holder.hpp"
+#include "loop.hpp"
 #include "store_error.hpp"
 #include "table.hpp"
 
@@ -28,12 +29,6 @@ constexpr milliseconds between_looks{100};
 constexpr milliseconds slack{1'000};
 /// how long after its planned end a demo waits for what it has not seen yet
 constexpr milliseconds overtime{10'000};
-
-asio::awaitable<void> pause_for(milliseconds duration)
-{
-    asio::steady_timer timer(co_await asio::this_coro::executor, duration);
-    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
-}
 
 } // namespace
 

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "demo_worker.hpp"
 
+#include "loop.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -20,7 +22,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds between_looks{20};
+constexpr milliseconds between_checks{20};
 
 /** Ends a wait for a slot when the board is closed. */
 class ClosingWatch : public std::enable_shared_from_this<ClosingWatch>
@@ -34,7 +36,7 @@ public:
 
     void start()
     {
-        timer_.expires_after(between_looks);
+        timer_.expires_after(between_checks);
         timer_.async_wait([self = shared_from_this()](error_code error) {
             if (error)
                 return;
@@ -52,12 +54,6 @@ private:
     asio::steady_timer timer_;
 };
 
-asio::awaitable<void> pause_for(milliseconds duration)
-{
-    asio::steady_timer timer(co_await asio::this_coro::executor, duration);
-    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
-}
-
 /** Works for a while; ends early if the token fires or the demo is over. */
 asio::awaitable<void> take_turn(Slot const& slot, DemoBoard& board, std::uint32_t index, milliseconds duration)
 {
@@ -67,7 +63,7 @@ asio::awaitable<void> take_turn(Slot const& slot, DemoBoard& board, std::uint32_
     board.enter(slot.id(), index, slot.fencing_token(), slot.valid_until());
     while (!token.cancelled() && !board.closed() && (Clock::now() < end || row.works_on)) {
         board.stay(slot.id(), slot.valid_until());
-        co_await pause_for(between_looks);
+        co_await pause_for(between_checks);
     }
     board.leave(slot.id(), index);
     if (token.cancelled()) {

@@ -26,16 +26,17 @@ namespace tenure::tool
 namespace
 {
 
-constexpr auto line = "tenure evict (--size N [--pool PREFIX] --slot I | --lock NAME) [--yes] [OPTIONS]";
-constexpr auto description =
-    "Takes a slot or lock away from its holder. The holder's token fires at its next renewal, and the key frees when\n"
-    "the claim's present ttl has passed, so that the holder's validity has surely ended before anybody else gets it.";
-constexpr auto footer =
-    "Examples:\n"
-    "  tenure evict --size 16 --slot 3\n"
-    "  tenure evict --lock nightly --yes\n\n"
-    "Exit codes: 0 evicted; 1 there was nothing to evict, the holder has changed meanwhile, or you said no;\n"
-    "64 the command line is wrong; 69 the store cannot be reached or refuses";
+constexpr CommandHelp evict_help{
+    .usage = "tenure evict (--size N [--pool PREFIX] --slot I | --lock NAME) [--yes] [OPTIONS]",
+    .text = "Takes a slot or lock away from its holder. The holder's token fires at its next renewal, and the key "
+            "frees when\n"
+            "the claim's present ttl has passed, so that the holder's validity has surely ended before anybody else "
+            "gets it.",
+    .footer = "Examples:\n"
+              "  tenure evict --size 16 --slot 3\n"
+              "  tenure evict --lock nightly --yes\n\n"
+              "Exit codes: 0 evicted; 1 there was nothing to evict, the holder has changed meanwhile, or you said no;\n"
+              "64 the command line is wrong; 69 the store cannot be reached or refuses"};
 
 struct EvictSettings {
     StoreSettings store;
@@ -128,7 +129,7 @@ Command add_evict_command(CLI::App& program)
 {
     auto settings = std::make_shared<EvictSettings>();
     auto* const options = program.add_subcommand("evict", "take a slot or lock away from its holder");
-    describe_command(*options, line, description, footer);
+    describe_command(*options, evict_help);
     add_store_options(*options, settings->store);
     add_target_options(*options, settings->target);
     options->add_option("--slot", settings->slot, "which slot of the pool")->type_name("I");

@@ -59,10 +59,10 @@ private:
 
 } // namespace
 
-void describe_command(CLI::App& command, std::string usage, std::string text, std::string footer)
+void describe_command(CLI::App& command, CommandHelp const& help)
 {
-    command.formatter(std::make_shared<HelpFormatter>(std::move(usage), std::move(text)));
-    command.footer(std::move(footer));
+    command.formatter(std::make_shared<HelpFormatter>(help.usage, help.text));
+    command.footer(help.footer);
 }
 
 } // namespace tenure::tool

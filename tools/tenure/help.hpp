@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <string>
-
 namespace CLI
 {
 class App;
@@ -11,7 +9,16 @@ class App;
 namespace tenure::tool
 {
 
-/** Gives a command's help its first line, a paragraph on what it does, and its examples and exit codes at the end. */
-void describe_command(CLI::App& command, std::string usage, std::string text, std::string footer);
+/** What the help of a command says beside its options. */
+struct CommandHelp {
+    /// its first line
+    char const* usage;
+    /// a paragraph on what the command does
+    char const* text;
+    /// examples and exit codes
+    char const* footer;
+};
+
+void describe_command(CLI::App& command, CommandHelp const& help);
 
 } // namespace tenure::tool

@@ -1,7 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "loop.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <exception>
 #include <stdexcept>
@@ -29,6 +33,12 @@ int run_to_end(asio::io_context& loop, asio::awaitable<int> operation)
     if (!completed)
         throw std::logic_error("the event loop ended before its operation");
     return result;
+}
+
+asio::awaitable<void> pause_for(std::chrono::milliseconds duration)
+{
+    asio::steady_timer timer(co_await asio::this_coro::executor, duration);
+    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
 } // namespace tenure::tool

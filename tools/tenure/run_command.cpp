@@ -14,26 +14,27 @@ namespace tenure::tool
 namespace
 {
 
-constexpr auto line = "tenure run (--size N [--pool PREFIX] | --lock NAME) [OPTIONS] -- COMMAND [ARGUMENTS...]";
-constexpr auto description =
-    "Holds a slot of a pool, or a lock, while a command runs.\n\n"
-    "The command gets TENURE_KEY, TENURE_FENCING_TOKEN and, for a pool, TENURE_SLOT in its environment. It runs in a\n"
-    "process group of its own, and signals are passed on to that group. When the lease is lost, the group gets "
-    "SIGTERM\n"
-    "and, before the lease's validity ends, SIGKILL; the same happens if this program is killed, stopped or stuck. "
-    "The\n"
-    "lease is released when the command, and everything it left behind in its group, has ended.";
-
-constexpr auto footer =
-    "Examples:\n"
-    "  tenure run --size 16 -- ./worker                    one of the slots thread_id_lock:0..15 for ./worker\n"
-    "  tenure run --pool shard: --size 4 --wait 2m -- sh -c 'work --shard $TENURE_SLOT'\n"
-    "  tenure run --lock nightly --wait 0 -- backup        does nothing if another machine is at it\n\n"
-    "Exit codes: the command's own, or 128 + the signal that ended it; and\n"
-    "  64  the command line is wrong            69  the store cannot be reached or refuses\n"
-    "  70  no process could be started          75  none was free within --wait\n"
-    "  79  the lease was lost                   126 the command cannot be executed   127 there is no such command\n"
-    "  128 + N  ended by signal N while waiting for a slot";
+constexpr CommandHelp run_help{
+    .usage = "tenure run (--size N [--pool PREFIX] | --lock NAME) [OPTIONS] -- COMMAND [ARGUMENTS...]",
+    .text =
+        "Holds a slot of a pool, or a lock, while a command runs.\n\n"
+        "The command gets TENURE_KEY, TENURE_FENCING_TOKEN and, for a pool, TENURE_SLOT in its environment. It runs in "
+        "a\n"
+        "process group of its own, and signals are passed on to that group. When the lease is lost, the group gets "
+        "SIGTERM\n"
+        "and, before the lease's validity ends, SIGKILL; the same happens if this program is killed, stopped or stuck. "
+        "The\n"
+        "lease is released when the command, and everything it left behind in its group, has ended.",
+    .footer =
+        "Examples:\n"
+        "  tenure run --size 16 -- ./worker                    one of the slots thread_id_lock:0..15 for ./worker\n"
+        "  tenure run --pool shard: --size 4 --wait 2m -- sh -c 'work --shard $TENURE_SLOT'\n"
+        "  tenure run --lock nightly --wait 0 -- backup        does nothing if another machine is at it\n\n"
+        "Exit codes: the command's own, or 128 + the signal that ended it; and\n"
+        "  64  the command line is wrong            69  the store cannot be reached or refuses\n"
+        "  70  no process could be started          75  none was free within --wait\n"
+        "  79  the lease was lost                   126 the command cannot be executed   127 there is no such command\n"
+        "  128 + N  ended by signal N while waiting for a slot"};
 
 } // namespace
 
@@ -41,7 +42,7 @@ Command add_run_command(CLI::App& program)
 {
     auto settings = std::make_shared<RunSettings>();
     auto* const options = program.add_subcommand("run", "hold a slot or a lock while a command runs");
-    describe_command(*options, line, description, footer);
+    describe_command(*options, run_help);
     add_store_options(*options, settings->store);
     add_target_options(*options, settings->target);
     add_duration(

@@ -27,17 +27,19 @@ namespace tenure::tool
 namespace
 {
 
-constexpr auto line = "tenure status (--size N [--pool PREFIX] | --lock NAME) [OPTIONS]";
-constexpr auto description =
-    "Shows who holds which slot or lock, since when and for how long, and how long the claim still lives in the store\n"
-    "if nobody renews it. A snapshot: it proves nothing about the next moment. The owner's secret is never shown.";
-constexpr auto footer = "Examples:\n"
-                        "  tenure status --size 16\n"
-                        "  tenure status --lock nightly --json\n"
-                        "  tenure status --pool shard: --size 4 --watch          again each second, until ^C\n\n"
-                        "Exit codes: 0 shown; 64 the command line is wrong; 69 the store cannot be reached or refuses";
+constexpr CommandHelp status_help{
+    .usage = "tenure status (--size N [--pool PREFIX] | --lock NAME) [OPTIONS]",
+    .text =
+        "Shows who holds which slot or lock, since when and for how long, and how long the claim still lives in the "
+        "store\n"
+        "if nobody renews it. A snapshot: it proves nothing about the next moment. The owner's secret is never shown.",
+    .footer = "Examples:\n"
+              "  tenure status --size 16\n"
+              "  tenure status --lock nightly --json\n"
+              "  tenure status --pool shard: --size 4 --watch          again each second, until ^C\n\n"
+              "Exit codes: 0 shown; 64 the command line is wrong; 69 the store cannot be reached or refuses"};
 
-constexpr std::chrono::seconds between_looks{1};
+constexpr std::chrono::seconds between_pictures{1};
 
 struct StatusSettings {
     StoreSettings store;
@@ -107,7 +109,7 @@ private:
             // a store that is away may come back while it is watched; whoever reads the output does not
             if (!settings_.watch || !std::cout)
                 co_return error ? exit_code_for(error) : success;
-            pause_.expires_after(between_looks);
+            pause_.expires_after(between_pictures);
             co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
             if (stopped_)
                 co_return success;
@@ -130,7 +132,7 @@ Command add_status_command(CLI::App& program)
 {
     auto settings = std::make_shared<StatusSettings>();
     auto* const options = program.add_subcommand("status", "show who holds which slot or lock");
-    describe_command(*options, line, description, footer);
+    describe_command(*options, status_help);
     add_store_options(*options, settings->store);
     add_target_options(*options, settings->target);
     options->add_flag("--watch,-w", settings->watch, "show it again each second, until ^C");
