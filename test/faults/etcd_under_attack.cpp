@@ -25,25 +25,21 @@ using test::boottime_ns;
 namespace
 {
 
-constexpr std::size_t ways = 3;
 /// a member that does not answer a look is left for another one
 constexpr auto look_limit = 700ms;
 
 } // namespace
 
 EtcdUnderAttack::EtcdUnderAttack(Arena const& arena)
-    : arena_(arena)
+    : ConsensusUnderAttack(arena, "member")
 {
     for (std::size_t i = 0; i < cluster_.size(); ++i)
-        networks_.push_back(std::make_unique<Network>(cluster_.server(i).port(), ways));
+        add_member(cluster_.server(i).port());
 }
 
 std::string EtcdUnderAttack::url(std::size_t worker) const
 {
-    std::string hosts;
-    for (auto const& network : networks_)
-        hosts += (hosts.empty() ? "" : ",") + ("127.0.0.1:" + std::to_string(network->port(worker)));
-    return "etcd://" + hosts;
+    return "etcd://" + hosts(worker);
 }
 
 // -- what is there --
@@ -61,16 +57,16 @@ std::string EtcdUnderAttack::ask(std::string const& path, std::string const& bod
 std::optional<std::vector<KeyLook>> EtcdUnderAttack::look()
 try {
     etcd::Transaction transaction;
-    for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell)
-        transaction.then_read({arena_.key(cell), {}}, {});
+    for (std::uint32_t cell = 0; cell < arena().cells(); ++cell)
+        transaction.then_read({arena().key(cell), {}}, {});
     auto const reply = etcd::parse_transaction(ask("kv/txn", transaction.body()));
-    if (!reply || reply->reads.size() != arena_.cells()) {
+    if (!reply || reply->reads.size() != arena().cells()) {
         asked_ = (asked_ + 1) % cluster_.size();
         return std::nullopt;
     }
-    std::vector<KeyLook> keys(arena_.cells());
-    looked_at_ = (looked_at_ + 1) % arena_.cells();
-    for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell) {
+    std::vector<KeyLook> keys(arena().cells());
+    looked_at_ = (looked_at_ + 1) % arena().cells();
+    for (std::uint32_t cell = 0; cell < arena().cells(); ++cell) {
         auto const& found = reply->reads[cell].found;
         if (found.empty())
             continue;
@@ -96,14 +92,8 @@ std::optional<std::int64_t> EtcdUnderAttack::expiry_of(std::int64_t lease)
     auto const reply = etcd::parse_lease(ask("lease/timetolive", etcd::lease_body(lease)));
     if (!reply || reply->ttl < 0)
         return std::nullopt;
-    auto const seconds = std::min<std::int64_t>(reply->ttl + 1, arena_.ttl_ns() / 1'000'000'000);
+    auto const seconds = std::min<std::int64_t>(reply->ttl + 1, arena().ttl_ns() / 1'000'000'000);
     return boottime_ns() + seconds * 1'000'000'000;
-}
-
-std::int64_t EtcdUnderAttack::expiry_delay(std::int64_t now) const
-{
-    auto const left = election_ + 2 * arena_.ttl_ns() - now;
-    return election_ != 0 && left > 0 ? left : 0;
 }
 
 std::vector<std::string> EtcdUnderAttack::endless_keys()
@@ -122,64 +112,12 @@ std::vector<std::string> EtcdUnderAttack::endless_keys()
 
 // -- what is done --
 
-std::vector<test::EtcdServer*> EtcdUnderAttack::choose(Random& random, Whom whom)
-{
-    auto const leader = cluster_.leader();
-    auto const first = leader + 1 + random.below(cluster_.size() - 1);
-    auto const count = whom == Whom::all ? cluster_.size() : whom == Whom::majority ? cluster_.size() / 2 + 1 : 1;
-    std::vector<test::EtcdServer*> chosen;
-    for (std::size_t i = 0; i < count; ++i)
-        chosen.push_back(&cluster_.server((whom == Whom::follower ? first : leader + i) % cluster_.size()));
-    return chosen;
-}
-
-/** Until the cluster leads itself again, and renewals have come through. */
-void EtcdUnderAttack::recover(Attack& attack)
-{
-    static_cast<void>(cluster_.leader());
-    election_ = boottime_ns();
-    attack.wait(arena_.ttl / 2);
-}
-
-bool EtcdUnderAttack::stop(Attack& attack, std::string const& name, Whom whom, bool briefly)
-{
-    auto const ttl = arena_.ttl;
-    {
-        FaultScope const scope{attack.ledger, briefly || whom == Whom::follower ? harmless(name) : disturbing(name)};
-        auto const chosen = choose(attack.random, whom);
-        election_ = boottime_ns();
-        for (auto* const server : chosen)
-            server->pause();
-        attack.wait(
-            briefly ? attack.random.between(ttl / 16, ttl / 6) : attack.random.between(ttl * 11 / 10, ttl * 9 / 5));
-        for (auto* const server : chosen)
-            server->resume();
-        if (!briefly)
-            recover(attack);
-    }
-    return true;
-}
-
-bool EtcdUnderAttack::restart(Attack& attack, std::string const& name, Whom whom)
-{
-    FaultScope const scope{attack.ledger, whom == Whom::follower ? harmless(name) : disturbing(name)};
-    auto const chosen = choose(attack.random, whom);
-    election_ = boottime_ns();
-    for (auto* const server : chosen)
-        server->kill();
-    attack.wait(attack.random.between(0ms, arena_.ttl));
-    for (auto* const server : chosen)
-        server->start_without_waiting();
-    recover(attack);
-    return true;
-}
-
 bool EtcdUnderAttack::move_leader(Attack& attack)
 {
     FaultScope const scope{attack.ledger, harmless("leadership moved")};
     auto const leader = cluster_.leader();
     auto const next = (leader + 1 + attack.random.below(cluster_.size() - 1)) % cluster_.size();
-    election_ = boottime_ns();
+    expect_election();
     auto const status = test::etcdctl(cluster_.server(next).port(), {"endpoint", "status"});
     // endpoint, ID, version, ...
     auto const begin = status.find(", ");
@@ -204,7 +142,7 @@ bool EtcdUnderAttack::rob(Attack& attack, bool only_delete)
     auto const victim = attack.fleet.oldest_holder();
     if (!victim)
         return false;
-    auto const key = arena_.key(victim->cell);
+    auto const key = arena().key(victim->cell);
     auto const port = cluster_.server(0).port();
     if (attack.fleet.holder_of(victim->cell) != victim->fencing_token)
         return false;
@@ -221,7 +159,7 @@ bool EtcdUnderAttack::rob(Attack& attack, bool only_delete)
         // a lease that outlasts the victim's
         etcd::LeaseId const lease = static_cast<etcd::LeaseId>(1 + attack.random.below(1'000'000'000));
         static_cast<void>(
-            test::etcd_post(port, "lease/grant", etcd::grant_body(lease, 3 * arena_.ttl_ns() / 1'000'000'000)));
+            test::etcd_post(port, "lease/grant", etcd::grant_body(lease, 3 * arena().ttl_ns() / 1'000'000'000)));
         transaction.then_put(key, stranger, lease);
     }
     auto const done = etcd::parse_transaction(test::etcd_post(port, "kv/txn", transaction.body()));
@@ -236,7 +174,7 @@ bool EtcdUnderAttack::rob(Attack& attack, bool only_delete)
             attack.wait(20ms);
             return attack.fleet.holder_of(victim->cell) != victim->fencing_token;
         },
-        arena_.ttl * 3 / 2));
+        arena().ttl * 3 / 2));
     attack.wait(100ms);
     auto const now = etcd::parse_range(test::etcd_post(port, "kv/range", etcd::range_body({key, {}}, {})));
     if (!now || now->found.empty() || now->found.front().value != stranger)
@@ -246,39 +184,13 @@ bool EtcdUnderAttack::rob(Attack& attack, bool only_delete)
     return true;
 }
 
-Disturbance EtcdUnderAttack::on_network(std::size_t kind)
-{
-    auto like = networks_.front()->disturbances()[kind];
-    return {like.name + ", one member", like.often, [this, kind](Attack& attack) {
-                return networks_[attack.random.below(networks_.size())]->disturbances()[kind].strike(attack);
-            }};
-}
-
 std::vector<Disturbance> EtcdUnderAttack::disturbances()
 {
-    auto const stopping = [this](std::string const& name, unsigned often, Whom whom, bool briefly) {
-        return Disturbance{
-            name, often, [this, name, whom, briefly](Attack& attack) { return stop(attack, name, whom, briefly); }};
-    };
-    auto const restarting = [this](std::string const& name, unsigned often, Whom whom) {
-        return Disturbance{name, often, [this, name, whom](Attack& attack) { return restart(attack, name, whom); }};
-    };
-    std::vector<Disturbance> all{
-        stopping("follower stopped for more than G", 2, Whom::follower, false),
-        stopping("leader stopped for more than G", 3, Whom::leader, false),
-        stopping("majority stopped for more than G", 2, Whom::majority, false),
-        stopping("all members stopped for less than G/6", 2, Whom::all, true),
-        restarting("follower killed and restarted", 2, Whom::follower),
-        restarting("leader killed and restarted", 3, Whom::leader),
-        restarting("majority killed and restarted", 1, Whom::majority),
-        restarting("all members killed and restarted", 1, Whom::all),
-        {"leadership moved", 2, [this](Attack& attack) { return move_leader(attack); }},
-        {"history compacted", 1, [this](Attack& attack) { return compact(attack); }},
-        {"key overwritten by a stranger", 2, [this](Attack& attack) { return rob(attack, false); }},
-        {"key deleted by a stranger", 2, [this](Attack& attack) { return rob(attack, true); }},
-    };
-    for (std::size_t kind = 0; kind < networks_.front()->disturbances().size(); ++kind)
-        all.push_back(on_network(kind));
+    auto all = common_disturbances();
+    all.push_back({"leadership moved", 2, [this](Attack& attack) { return move_leader(attack); }});
+    all.push_back({"history compacted", 1, [this](Attack& attack) { return compact(attack); }});
+    all.push_back({"key overwritten by a stranger", 2, [this](Attack& attack) { return rob(attack, false); }});
+    all.push_back({"key deleted by a stranger", 2, [this](Attack& attack) { return rob(attack, true); }});
     return all;
 }
 

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "redlock_under_attack.hpp"
 
+#include "stranger.hpp"
+
 #include "harness/auditor.hpp"
 
 #include <algorithm>
@@ -22,7 +24,6 @@ namespace
 
 constexpr std::size_t servers = 5;
 constexpr std::size_t majority = servers / 2 + 1;
-constexpr std::chrono::seconds clock_jump{60};
 
 test::RedisServerOptions server_options(WallClock const* clock)
 {

@@ -70,7 +70,7 @@ void ZookeeperUnderAttack::expect_kept(Attack& attack, test::ZookeeperClient& pe
             attack.wait(20ms);
             return attack.fleet.holder_of(victim.cell) != victim.fencing_token;
         },
-        arena_.ttl * 3 / 2));
+        arena().ttl * 3 / 2));
     attack.wait(100ms);
     auto const now = person.get_after_write(looks_mark, {path}).front();
     if (!now || now->data != stranger)
@@ -87,7 +87,7 @@ void ZookeeperUnderAttack::expect_gone(Attack& attack, test::ZookeeperClient& pe
             attack.wait(20ms);
             return !is_of(person.get(path), victim);
         },
-        arena_.ttl + gone_slack);
+        arena().ttl + gone_slack);
     if (!gone)
         attack.ledger.breach(
             "S9", path + ": its holder was told that it lost it, and does not remove the node G and 3 s after");
@@ -106,10 +106,10 @@ bool ZookeeperUnderAttack::close_session(Attack& attack)
         if (!is_of(node, *victim) || node->ephemeral_owner == 0)
             return;
         auto const session = node->ephemeral_owner;
-        auto intruder = test::ZookeeperClient::in_session(some_port(attack.random), session, arena_.ttl);
+        auto intruder = test::ZookeeperClient::in_session(some_port(attack.random), session, arena().ttl);
         auto const nodes = intruder.get_after_write(looks_mark, paths_);
         std::vector<std::uint32_t> cells;
-        for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell)
+        for (std::uint32_t cell = 0; cell < arena().cells(); ++cell)
             if (nodes[cell] && nodes[cell]->ephemeral_owner == session)
                 cells.push_back(cell);
         if (cells.empty())

@@ -1,8 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "network.hpp"
-#include "store_under_attack.hpp"
+#include "consensus_under_attack.hpp"
 
 #include "harness/auditor.hpp"
 #include "harness/zookeeper_client.hpp"
@@ -19,9 +18,10 @@
 namespace tenure::faults
 {
 
-/** An ensemble of three ZooKeeper servers, each reached through three proxies. What is done to one that does not lead
- * must cost no lease, and nothing that is done may let two hold a key: the store forgets nothing. */
-class ZookeeperUnderAttack final : public StoreUnderAttack
+/** An ensemble of three ZooKeeper servers. What is done to one that does not lead must cost no lease, and nothing that
+ * is done may let two hold a key: the store forgets nothing. That a session ends with a tick, up to one later than its
+ * timeout, is within what every store is given on top of G. */
+class ZookeeperUnderAttack final : public ConsensusUnderAttack
 {
 public:
     explicit ZookeeperUnderAttack(Arena const& arena);
@@ -29,16 +29,12 @@ public:
     [[nodiscard]] std::string url(std::size_t worker) const override;
     [[nodiscard]] std::vector<Disturbance> disturbances() override;
     [[nodiscard]] std::optional<std::vector<KeyLook>> look() override;
-    /** A new leader starts all sessions anew. That a session ends with a tick, up to one later than its timeout, is
-     * within what every store is given on top of G. */
-    [[nodiscard]] std::int64_t expiry_delay(std::int64_t now) const override;
     [[nodiscard]] std::vector<std::string> endless_keys() override;
 
 private:
     /// written before each look: a write takes a majority
     static constexpr char const* looks_mark = "/looks";
 
-    enum class Whom { leader, follower, majority, all };
     /** What a stranger does to the node of a lease. */
     enum class Deed {
         remove,
@@ -48,13 +44,13 @@ private:
         overwrite
     };
 
-    // what is done to servers
+    [[nodiscard]] std::size_t leader() override;
+    void pause(std::size_t member) override { ensemble_.server(member).pause(); }
+    void resume(std::size_t member) override { ensemble_.server(member).resume(); }
+    void kill(std::size_t member) override { ensemble_.server(member).kill(); }
+    void start(std::size_t member) override { ensemble_.server(member).start(); }
+    void await_whole(Attack& attack) override;
     [[nodiscard]] bool whole() const;
-    [[nodiscard]] std::vector<test::ZookeeperServer*> choose(Random& random, Whom whom);
-    void recover(Attack& attack);
-    bool stop(Attack& attack, std::string const& name, Whom whom, bool briefly);
-    bool restart(Attack& attack, std::string const& name, Whom whom);
-    [[nodiscard]] Disturbance on_network(std::size_t kind);
 
     // what strangers do (zookeeper_strangers.cpp)
     [[nodiscard]] std::uint16_t some_port(Random& random);
@@ -65,16 +61,12 @@ private:
     void expect_gone(Attack& attack, test::ZookeeperClient& person, test::Holding const& victim);
     bool close_session(Attack& attack);
 
-    Arena arena_;
     test::ZookeeperEnsemble ensemble_;
-    std::vector<std::unique_ptr<Network>> networks_;
     /// of all cells
     std::vector<std::string> paths_;
     // of look() alone: who looks, where, and the server that answered last
     std::optional<test::ZookeeperClient> looker_;
     std::size_t asked_ = 0;
-    /// when there may have been an election last, in ns of CLOCK_BOOTTIME; 0: never
-    std::atomic<std::int64_t> election_ = 0;
 };
 
 } // namespace tenure::faults

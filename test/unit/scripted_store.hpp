@@ -37,7 +37,7 @@ struct ScriptedStore {
         runtime->run_ready();
         // What the test left unanswered would keep engine and runtime alive for each other.
         runtime->discard();
-        runtime->context().end();
+        runtime->end_context();
         backend->watch_handler = nullptr;
         backend->reachable = nullptr;
     }

@@ -17,22 +17,15 @@ using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
-TEST_CASE("claims take the free keys in order and are busy when none is left", "[redis][backend]")
+TEST_CASE("a claim gives its key the ttl, and busy says when the first key expires", "[redis][backend]")
 {
     require_redis();
     RedisServer server;
     auto client = server.client();
     LiveBackend live(server);
-    auto const range = numbered_keys("pool:", 3);
-
-    for (unsigned i = 0; i < 3; ++i) {
-        auto const before = live.now();
-        auto const granted = expect<Granted>(live.claim(range, owner(i)));
-        CHECK(granted.index == i);
-        CHECK(granted.ttl == 5s);
-        CHECK(granted.since >= before);
-        CHECK(granted.since <= live.now());
-        CHECK(client.get("pool:" + std::to_string(i)) == owner(i));
+    auto const range = numbered_keys("pool:", 2);
+    for (unsigned i = 0; i < 2; ++i) {
+        CHECK(expect<Granted>(live.claim(range, owner(i))).ttl == 5s);
         auto const left = client.pttl("pool:" + std::to_string(i));
         CHECK(left > 3000);
         CHECK(left <= 5000);
@@ -42,10 +35,6 @@ TEST_CASE("claims take the free keys in order and are busy when none is left", "
     REQUIRE(busy.earliest_expiry);
     CHECK(*busy.earliest_expiry <= 800ms);
     CHECK(*busy.earliest_expiry > 0ms);
-    CHECK_FALSE(busy.never_frees);
-
-    client.call("DEL", "pool:1");
-    CHECK(expect<Granted>(live.claim(range, owner(9))).index == 1);
 }
 
 TEST_CASE("every number of held keys at the front leaves the next one to be found", "[redis][backend]")

@@ -478,7 +478,7 @@ TEST_CASE("a context that is destroyed takes waiting handlers and what they own 
         owned.reset();
         CHECK(witness.use_count() == 2);
         test.runtime->discard();
-        test.runtime->context().end();
+        test.runtime->end_context();
     }
     CHECK(witness.use_count() == 1);
 }

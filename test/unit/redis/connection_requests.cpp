@@ -356,7 +356,7 @@ TEST_CASE("closing ends everything exactly once and leaves nothing behind")
     CHECK((*waiting)->error == why);
     CHECK(test.states.back() == ConnectionState::closed);
     CHECK(test.runtime->timers() == 0);
-    CHECK(test.runtime->context().ready() == 0);
+    CHECK(test.runtime->ready() == 0);
 
     auto const later = test.ask(Command("GET", "c"));
     test.connection->open();

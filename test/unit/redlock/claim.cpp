@@ -439,7 +439,7 @@ TEST_CASE("timers that never ring own no claim and no look", "[redlock]")
     quorum->backend->shutdown();
     for (auto const& node : quorum->nodes)
         node->forget();
-    quorum->runtime->context().end();
+    quorum->runtime->end_context();
     quorum->backend.reset();
     CHECK(owned.use_count() == 1);
 }
