@@ -7,6 +7,7 @@
 #include <tenure/redlock_store.hpp>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -56,16 +57,22 @@ struct Renewing {
 
 } // namespace
 
-TEST_CASE("a majority extends a lease, from the earliest of its requests on", "[redlock]")
+TEST_CASE("a majority extends a lease by the shortest ttl, from the earliest of its requests on", "[redlock]")
 {
+    // whichever server it is
+    auto const [first_since, first_ttl, second_since, second_ttl] = GENERATE(
+        table<
+            std::chrono::milliseconds, std::chrono::milliseconds, std::chrono::milliseconds, std::chrono::milliseconds>(
+            {{1ms, 2000ms, 3ms, 1900ms}, {3ms, 1900ms, 1ms, 2000ms}}));
     ScriptedQuorum quorum;
     Renewing const renewing(quorum);
     auto const now = quorum.runtime->now();
-    ScriptedNode::answer(quorum[1].renewals, Renewed{2s, now - 1ms});
+    ScriptedNode::answer(quorum[1].renewals, Renewed{first_ttl, now - first_since});
     CHECK_FALSE(renewing.reply);
-    ScriptedNode::answer(quorum[2].renewals, Renewed{2s, now - 3ms});
+    ScriptedNode::answer(quorum[2].renewals, Renewed{second_ttl, now - second_since});
     REQUIRE(renewing.is<Renewed>());
     CHECK(std::get<Renewed>(*renewing.reply).since == now - 3ms);
+    CHECK(std::get<Renewed>(*renewing.reply).ttl == 1900ms);
 }
 
 TEST_CASE("a lease is lost when no majority can have it any more, and not before", "[redlock]")
