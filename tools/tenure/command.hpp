@@ -18,8 +18,9 @@ class Inheritance;
 /** What a command gets from main. */
 struct Invocation {
     Inheritance const& inheritance;
-    /// what stood after `--` on the command line
+    /// what stood after the first `--` on the command line
     std::vector<std::string> after_dashes;
+    bool has_dashes = false;
 };
 
 /** One subcommand: its options as CLI11 knows them, and what it does once they are parsed. */

@@ -93,7 +93,7 @@ Command add_demo_command(CLI::App& program)
     auto settings = std::make_shared<DemoOptions>();
     auto* const options = program.add_subcommand("demo", "show leases at work, without or with a server");
     describe_command(*options, demo_help);
-    add_store_options(*options, settings->store, false);
+    add_optional_store_options(*options, settings->store);
     options->add_option("--workers", settings->demo.workers, "how many workers contend")
         ->capture_default_str()
         ->check(CLI::Range(std::uint32_t{2}, DemoBoard::most_workers));

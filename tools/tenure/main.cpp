@@ -2,6 +2,7 @@
 #include "command.hpp"
 #include "exit_code.hpp"
 #include "inheritance.hpp"
+#include "suggestion.hpp"
 
 #include <tenure/version.hpp>
 
@@ -13,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace
@@ -33,25 +35,46 @@ int fail(std::string const& text, int code)
 }
 
 /** What stands after the first `--` is not for this program, whatever it looks like. */
-std::vector<std::string> cut_after_dashes(std::vector<std::string>& words)
+Invocation cut_after_dashes(Inheritance const& inheritance, std::vector<std::string>& words)
 {
     auto const dashes = std::find(words.begin(), words.end(), "--");
     if (dashes == words.end())
-        return {};
+        return {inheritance, {}, false};
     auto result = std::vector<std::string>(dashes + 1, words.end());
     words.erase(dashes, words.end());
-    return result;
+    return {inheritance, std::move(result), true};
+}
+
+/** @throws std::invalid_argument if the first word that is no option is no command */
+void check_command(CLI::App& program, std::vector<std::string> const& words)
+{
+    auto const word = std::ranges::find_if(words, [](std::string const& one) { return !one.starts_with('-'); });
+    if (word == words.end())
+        return;
+    std::vector<std::string> known;
+    for (auto const* const command : program.get_subcommands([](CLI::App const*) { return true; })) {
+        if (command->get_name() == *word)
+            return;
+        // one without a group is not for people
+        if (!command->get_group().empty())
+            known.push_back(command->get_name());
+    }
+    auto const meant = suggestion_for(*word, known);
+    throw std::invalid_argument(
+        "there is no command '" + *word + "'" + (meant.empty() ? "" : "; did you mean '" + meant + "'?") +
+        " (tenure --help lists the commands)");
 }
 
 int run(Inheritance const& inheritance, std::vector<std::string> words)
 {
-    auto const invocation = Invocation{inheritance, cut_after_dashes(words)};
+    auto const invocation = cut_after_dashes(inheritance, words);
     CLI::App program(description, "tenure");
     program.footer(footer);
     program.set_version_flag("--version", std::string(tenure::version()));
     program.require_subcommand(1);
     auto const commands = {add_run_command(program),   add_status_command(program), add_doctor_command(program),
                            add_evict_command(program), add_demo_command(program),   add_demo_worker_command(program)};
+    check_command(program, words);
     try {
         // CLI11 takes the words from the back
         std::reverse(words.begin(), words.end());

@@ -7,6 +7,9 @@
 
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tenure::tool
 {
@@ -15,7 +18,7 @@ namespace
 {
 
 constexpr CommandHelp run_help{
-    .usage = "tenure run (--size N [--pool PREFIX] | --lock NAME) [OPTIONS] -- COMMAND [ARGUMENTS...]",
+    .usage = "tenure run (--size N [--pool PREFIX] | --lock NAME) [OPTIONS] [--] COMMAND [ARGUMENTS...]",
     .text =
         "Holds a slot of a pool, or a lock, while a command runs.\n\n"
         "The command gets TENURE_KEY, TENURE_FENCING_TOKEN and, for a pool, TENURE_SLOT in its environment. It runs in "
@@ -35,6 +38,21 @@ constexpr CommandHelp run_help{
         "  70  no process could be started          75  none was free within --wait\n"
         "  79  the lease was lost                   126 the command cannot be executed   127 there is no such command\n"
         "  128 + N  ended by signal N while waiting for a slot"};
+
+/** The words of the command, which may begin without `--` in front of it. */
+Invocation with_command(Invocation const& invocation, std::vector<std::string> words)
+{
+    if (!words.empty() && words.front().starts_with('-'))
+        throw std::invalid_argument("there is no option " + words.front() + " (tenure run --help lists the options)");
+    // one that comes later is the command's own
+    if (!words.empty() && invocation.has_dashes)
+        words.emplace_back("--");
+    words.insert(words.end(), invocation.after_dashes.begin(), invocation.after_dashes.end());
+    if (words.empty())
+        throw std::invalid_argument(
+            "no command to run: give it behind the options, like: tenure run --size 4 ./worker");
+    return {invocation.inheritance, std::move(words), true};
+}
 
 } // namespace
 
@@ -57,10 +75,10 @@ Command add_run_command(CLI::App& program)
         *options, "--kill-after,--notice", settings->notice,
         "the time the command has to end between SIGTERM and the end of the lease (default: ttl/10, at least 20ms; at "
         "most ttl/3)");
-    auto run = [settings](Invocation const& invocation) {
-        if (invocation.after_dashes.empty())
-            throw std::invalid_argument("no command: put it after --, like: tenure run --size 4 -- ./worker");
-        return run_leased(*settings, invocation);
+    // the command begins with the first word that is no option, or after --
+    options->prefix_command();
+    auto run = [settings, options](Invocation const& invocation) {
+        return run_leased(*settings, with_command(invocation, options->remaining()));
     };
     return {options, run};
 }

@@ -21,20 +21,34 @@ Store StoreSettings::open(asio::any_io_executor executor) const
     return connect(std::move(executor), url, std::move(options));
 }
 
-void add_store_options(CLI::App& command, StoreSettings& settings, bool url_required)
+namespace
+{
+
+CLI::Option& add_common_options(CLI::App& command, StoreSettings& settings)
 {
     auto* const url = command.add_option(
         "--store,-s", settings.url,
         "where the leases live, e.g. redis://user:password@host:6379/0, or redis+sentinel://host,host/master. A "
         "password is safer in the environment than "
         "here, where every user of the machine can read it");
-    url->envname("TENURE_STORE")->type_name("URL");
-    if (url_required)
-        url->required();
+    url->type_name("URL");
     command.add_option("--worker", settings.worker, "the name others see as the holder (default: host:pid)")
         ->type_name("NAME");
     command.add_flag(
         "-v,--verbose", settings.verbosity, "say more on standard error; twice: debug, thrice: everything");
+    return *url;
+}
+
+} // namespace
+
+void add_store_options(CLI::App& command, StoreSettings& settings)
+{
+    add_common_options(command, settings).envname("TENURE_STORE")->required();
+}
+
+void add_optional_store_options(CLI::App& command, StoreSettings& settings)
+{
+    static_cast<void>(add_common_options(command, settings));
 }
 
 KeyRangePtr TargetSettings::range() const

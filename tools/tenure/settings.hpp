@@ -30,7 +30,10 @@ struct StoreSettings {
     [[nodiscard]] Store open(asio::any_io_executor executor) const;
 };
 
-void add_store_options(CLI::App& command, StoreSettings& settings, bool url_required = true);
+/** The store is required, on the command line or as TENURE_STORE. */
+void add_store_options(CLI::App& command, StoreSettings& settings);
+/** For a command that needs no store and uses none that was not named on its own command line. */
+void add_optional_store_options(CLI::App& command, StoreSettings& settings);
 
 /** Which keys: a pool or a lock. */
 struct TargetSettings {

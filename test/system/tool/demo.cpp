@@ -19,7 +19,15 @@ using Catch::Matchers::ContainsSubstring;
 namespace
 {
 
-std::vector<std::string> const short_demo = {"demo", "--workers", "4", "--slots", "2", "--ttl", "1s", "--seconds", "4"};
+using Words = std::vector<std::string>;
+Words const short_demo = {"demo", "--workers", "4", "--slots", "2", "--ttl", "1s", "--seconds", "4"};
+
+Words short_demo_on(std::string const& url)
+{
+    auto words = short_demo;
+    words.insert(words.end(), {"--store", url});
+    return words;
+}
 
 void check_story(std::string const& output)
 {
@@ -34,9 +42,9 @@ void check_story(std::string const& output)
 
 } // namespace
 
-TEST_CASE("the demo runs without a server and ends well", "[integration][tool][demo]")
+TEST_CASE("the demo runs without a server, whatever TENURE_STORE names, and ends well", "[integration][tool][demo]")
 {
-    ToolProcess tool(short_demo);
+    ToolProcess tool(short_demo, "redis://127.0.0.1:1");
     CHECK(tool.exit_code() == 0);
     check_story(tool.output());
     CHECK_THAT(tool.output(), ContainsSubstring("coroutines of this process"));
@@ -47,7 +55,7 @@ TEST_CASE("the demo runs with processes on a server, ends well and leaves no key
     require_redis();
     RedisServer server;
     auto redis = server.client();
-    ToolProcess tool(short_demo, server.url());
+    ToolProcess tool(short_demo_on(server.url()));
     CHECK(tool.exit_code() == 0);
     check_story(tool.output());
     CHECK_THAT(tool.output(), ContainsSubstring("processes of their own"));
@@ -66,7 +74,7 @@ TEST_CASE(
 {
     require_redis();
     RedisServer const server;
-    ToolProcess tool(short_demo, server.url() + "?cool_down=true");
+    ToolProcess tool(short_demo_on(server.url() + "?cool_down=true"));
     CHECK(tool.exit_code() == 0);
     check_story(tool.output());
 }
@@ -76,7 +84,7 @@ TEST_CASE("a demo that is interrupted gives back what its workers hold", "[integ
     require_redis();
     RedisServer server;
     auto redis = server.client();
-    ToolProcess tool({"demo", "--ttl", "60s", "--seconds", "600", "--pool", "demo:"}, server.url());
+    ToolProcess tool({"demo", "--ttl", "60s", "--seconds", "600", "--pool", "demo:", "--store", server.url()});
     REQUIRE(eventually([&] { return redis.get("demo:0").has_value(); }));
     tool.process().signal(SIGINT);
     CHECK(tool.exit_code() == 128 + SIGINT);
@@ -86,7 +94,8 @@ TEST_CASE("a demo that is interrupted gives back what its workers hold", "[integ
 
 TEST_CASE("a demo on a store that cannot be reached fails with words", "[integration][tool][demo]")
 {
-    ToolProcess tool({"demo", "--ttl", "1s", "--seconds", "2"}, "redis://127.0.0.1:" + std::to_string(free_port()));
+    ToolProcess tool(
+        {"demo", "--ttl", "1s", "--seconds", "2", "--store", "redis://127.0.0.1:" + std::to_string(free_port())});
     CHECK(tool.exit_code() == 1);
     CHECK_THAT(tool.output(), ContainsSubstring("FAILED"));
 }

@@ -48,7 +48,8 @@ TEST_CASE("the demo runs with processes on etcd and ends well", "[etcd][tool][de
 {
     require_etcd();
     EtcdServer const server;
-    ToolProcess demo({"demo", "--workers", "4", "--slots", "2", "--ttl", "2s", "--seconds", "6"}, server.url());
+    ToolProcess demo(
+        {"demo", "--workers", "4", "--slots", "2", "--ttl", "2s", "--seconds", "6", "--store", server.url()});
     CHECK(demo.exit_code() == 0);
     CHECK_THAT(
         demo.output(), ContainsSubstring("worker-4 was killed while it held slot") &&

@@ -9,6 +9,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <string>
 #include <vector>
@@ -163,6 +164,31 @@ TEST_CASE("a store that cannot be reached is an error of its own", "[integration
     CHECK_THAT(tool.output(), !ContainsSubstring("ran"));
 }
 
+TEST_CASE("a command needs no dashes in front of it, and keeps its own options and dashes", "[integration][tool]")
+{
+    require_redis();
+    RedisServer server;
+    for (auto const& words : std::vector<Words>{
+             {"run", "--size", "2", "sh", "-c", "echo got $0 $*", "a", "--help", "-v"},
+             {"run", "--size", "2", "sh", "-c", "echo got $0 $*", "a", "--", "--help", "-v"},
+             {"run", "--size", "2", "--", "sh", "-c", "echo got $0 $*", "a", "--", "--help", "-v"}}) {
+        ToolProcess tool(words, server.url());
+        CHECK(tool.exit_code() == 0);
+        bool const dashes = std::ranges::count(words, "a") == 1 && *(std::ranges::find(words, "a") + 1) == "--";
+        CHECK_THAT(tool.output(), ContainsSubstring(dashes ? "got a -- --help -v" : "got a --help -v"));
+    }
+}
+
+TEST_CASE("a mistyped command or option is named, with what was meant", "[integration][tool]")
+{
+    ToolProcess command({"stauts", "--size", "2"});
+    CHECK(command.exit_code() == 64);
+    CHECK_THAT(command.output(), ContainsSubstring("there is no command 'stauts'; did you mean 'status'?"));
+    ToolProcess option({"run", "--sizee", "2", "true"}, "memory://");
+    CHECK(option.exit_code() == 64);
+    CHECK_THAT(option.output(), ContainsSubstring("there is no option --sizee"));
+}
+
 TEST_CASE("a mistake on the command line is told before anything is connected", "[integration][tool]")
 {
     for (auto const& words : std::vector<Words>{
@@ -174,6 +200,7 @@ TEST_CASE("a mistake on the command line is told before anything is connected", 
              run_with({"--size", "2", "--ttl", "3s", "--notice", "2s"}, {"true"}), // more than a third
              run_with({"--size", "2", "--wait", "soon"}, {"true"}),                // no duration
              run_with({"--lock", "x", "--store", "gopher://host"}, {"true"}),      // no such store
+             {"run", "--sizee", "2", "true"},                                      // no such option
              {"no-such-command"},
              {},
          }) {
