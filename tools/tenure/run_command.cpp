@@ -50,7 +50,7 @@ Invocation with_command(Invocation const& invocation, std::vector<std::string> w
     words.insert(words.end(), invocation.after_dashes.begin(), invocation.after_dashes.end());
     if (words.empty())
         throw std::invalid_argument(
-            "no command to run: give it behind the options, like: tenure run --size 4 ./worker");
+            "no command to run: give it after the options, like: tenure run --size 4 ./worker");
     return {invocation.inheritance, std::move(words), true};
 }
 
