@@ -13,7 +13,8 @@ import sys
 import time
 import xml.etree.ElementTree as tree
 
-DONE = re.compile(r"^\s*(\d+)/(\d+) Test\s+#\d+: (.*?) \.*\s*(\*+)?(Passed|Skipped|Failed|Timeout|Not Run|Exception|Subprocess)")
+DONE = re.compile(r"^\s*(?:(\d+)/(\d+) )?Test\s+#\d+: (.*?) \.*\s*(\*+)?(Passed|Skipped|Failed|Timeout|Not Run|Exception|Subprocess)")
+BEGIN = re.compile(r"^\s*Start\s+\d+: |^\d+% tests passed|^\s*Test timeout")
 NO_NETWORKS = "cannot make networks of its own"
 
 
@@ -40,20 +41,28 @@ class Progress:
 
 
 def run(preset, arguments):
-    """Runs ctest. Returns its exit status, its last lines, and the test cases of its report."""
+    """Runs ctest. Returns its exit status, its last lines, the test cases of its report, and what attempts that failed have
+    printed, by the test's name: the report has only the last attempt."""
     report = os.path.abspath(f"build/{preset}/tests.xml")
     if os.path.exists(report):
         os.remove(report)
     command = ["ctest", "--preset", preset, "--output-junit", report, *arguments]
-    progress, last = Progress(), []
+    progress, last, failures, printing = Progress(), [], {}, None
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
         for line in process.stdout:
             last = [*last[-29:], line]
             if done := DONE.match(line):
-                progress.show(int(done[1]), int(done[2]), done[3], done[5] in ("Passed", "Skipped"))
+                passed = done[5] in ("Passed", "Skipped")
+                printing = None if passed else failures.setdefault(done[3], [])
+                if done[1]:
+                    progress.show(int(done[1]), int(done[2]), done[3], passed)
+            elif BEGIN.match(line):
+                printing = None
+            elif printing is not None:
+                printing.append(line)
     progress.end()
     cases = list(tree.parse(report).getroot().iter("testcase")) if os.path.exists(report) else []
-    return process.returncode, last, cases
+    return process.returncode, last, cases, failures
 
 
 def output_of(case):
@@ -74,7 +83,7 @@ def main(arguments):
         return 0
     preset, strict, arguments = arguments[0], "--strict" in arguments, [a for a in arguments[1:] if a != "--strict"]
     began = time.monotonic()
-    status, last, cases = run(preset, arguments)
+    status, last, cases, failures = run(preset, arguments)
     passed = [case for case in cases if case.get("status") == "run"]
     failed = [case for case in cases if case.get("status") == "fail"]
     skipped = [case for case in cases if case.get("status") not in ("run", "fail")]
@@ -86,6 +95,11 @@ def main(arguments):
             print(f"\n--- {case.get('name')}\n{output_of(case)}")
     elif status != 0 and not (strict and missing):
         print("".join(last))
+    repeated = [case.get("name") for case in passed if case.get("name") in failures]
+    if repeated:
+        print(f"\n{len(repeated)} passed only when they were repeated:")
+        for name in repeated:
+            print(f"\n--- {name}\n{''.join(failures[name]).strip()}")
     if skipped:
         print(f"\n{len(skipped)} skipped:")
         for case in skipped:
@@ -95,13 +109,13 @@ def main(arguments):
         print("\nthe slowest:")
         for case in slowest:
             print(f"  {float(case.get('time')):6.1f} s  {case.get('name')}")
-    failures = len(failed) + (len(missing) if strict else 0)
+    not_passed = len(failed) + (len(missing) if strict else 0)
     print(f"\n{len(cases)} tests in {time.monotonic() - began:.0f} s")
     # a ctest that ends badly without a failed test has failed, too
-    failures = failures or int(status != 0 or not passed)
+    not_passed = not_passed or int(status != 0 or not passed)
     rest = len(skipped) - (len(missing) if strict else 0)
-    print(f"{len(passed)} passed, {failures} failed" + (f", {rest} skipped" if rest else ""))
-    return 1 if failures else 0
+    print(f"{len(passed)} passed, {not_passed} failed" + (f", {rest} skipped" if rest else ""))
+    return 1 if not_passed else 0
 
 
 if __name__ == "__main__":

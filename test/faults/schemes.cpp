@@ -31,15 +31,6 @@ std::string without_etcd()
                : std::string{};
 }
 
-std::string without_zookeeper()
-{
-#ifdef TENURE_HAS_ZOOKEEPER
-    return test::missing_zookeeper();
-#else
-    return "tenure was built without its store on ZooKeeper, which needs libzookeeper_st";
-#endif
-}
-
 template <class Store>
 std::unique_ptr<StoreUnderAttack> open(Arena const& arena)
 {
@@ -56,7 +47,7 @@ std::vector<Scheme> const& schemes()
         {"redis+cluster", without_redis, open<ClusterUnderAttack>},
         {"redlock", without_redis, open<RedlockUnderAttack>},
         {"etcd", without_etcd, open<EtcdUnderAttack>, std::chrono::seconds{4}},
-        {"zookeeper", without_zookeeper, open<ZookeeperUnderAttack>, std::chrono::seconds{5}},
+        {"zookeeper", test::missing_zookeeper, open<ZookeeperUnderAttack>, std::chrono::seconds{5}},
     };
     return all;
 }

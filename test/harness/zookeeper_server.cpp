@@ -198,6 +198,9 @@ void ZookeeperEnsemble::wait_until_whole()
 
 std::string missing_zookeeper()
 {
+#ifndef TENURE_HAS_ZOOKEEPER
+    return "tenure was built without its store on ZooKeeper, which needs libzookeeper_st";
+#endif
     return find_program("java").empty() || !std::filesystem::exists(jar)
                ? "no ZooKeeper (" + std::string(jar) + ") or no java in PATH"
                : std::string();

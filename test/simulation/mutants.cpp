@@ -28,7 +28,11 @@ bool plant(World& world, std::string_view name)
             world.mutants.*mutant.flag = true;
             return mutants::activate("none");
         }
-    return mutants::activate(name);
+    for (auto const& mutant : all_mutants())
+        if (mutant.name == name)
+            return mutants::activate(name);
+    // this program never comes to where those of other layers are planted
+    return mutants::activate("none") && name == "none";
 }
 
 bool is_one_of(std::string_view rule, std::string_view rules) noexcept

@@ -69,7 +69,8 @@ public:
                 return condition();
             }
             skip(std::max(next_timer() - now(), Instant::duration::zero()));
-            auto due = timers_left().extract(timers_left().begin());
+            auto& timers = time_.state()->timers;
+            auto due = timers.extract(timers.begin());
             std::move(due.mapped())();
         }
         return true;
@@ -118,7 +119,6 @@ private:
         work->run();
         return true;
     }
-    [[nodiscard]] auto& timers_left() noexcept { return time_.state()->timers; }
 
     Time time_;
     std::shared_ptr<Runtime> runtime_;

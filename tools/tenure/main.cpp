@@ -45,23 +45,23 @@ Invocation cut_after_dashes(Inheritance const& inheritance, std::vector<std::str
     return {inheritance, std::move(result), true};
 }
 
-/** @throws std::invalid_argument if the first word that is no option is no command */
+/** @throws std::invalid_argument if the first word is neither an option nor a command */
 void check_command(CLI::App& program, std::vector<std::string> const& words)
 {
-    auto const word = std::ranges::find_if(words, [](std::string const& one) { return !one.starts_with('-'); });
-    if (word == words.end())
+    if (words.empty() || words.front().starts_with('-'))
         return;
+    auto const& word = words.front();
     std::vector<std::string> known;
     for (auto const* const command : program.get_subcommands([](CLI::App const*) { return true; })) {
-        if (command->get_name() == *word)
+        if (command->get_name() == word)
             return;
         // one without a group is not for people
         if (!command->get_group().empty())
             known.push_back(command->get_name());
     }
-    auto const meant = suggestion_for(*word, known);
+    auto const meant = suggestion_for(word, known);
     throw std::invalid_argument(
-        "there is no command '" + *word + "'" + (meant.empty() ? "" : "; did you mean '" + meant + "'?") +
+        "there is no command '" + word + "'" + (meant.empty() ? "" : "; did you mean '" + meant + "'?") +
         " (tenure --help lists the commands)");
 }
 

@@ -4,6 +4,7 @@
 
 #include "mutants/mutants.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -46,6 +47,15 @@ bool parse(std::span<char*> arguments, Options& options)
         }
     }
     return true;
+}
+
+/** Those of other layers are planted where this program never comes. */
+bool plant(std::string_view name)
+{
+    auto const is_ours = [name](mutants::Mutant const& mutant) {
+        return mutant.name == name && mutant.layer == "redlock";
+    };
+    return (name == "none" || std::ranges::any_of(mutants::all(), is_ours)) && mutants::activate(name);
 }
 
 /** Runs the seeds until one breaks a rule. @returns that one, or 0 */
@@ -113,7 +123,7 @@ int main(int count, char** arguments)
     }
     if (options.hunt)
         return hunt(options);
-    if (mutants::activate(options.mutant))
+    if (plant(options.mutant))
         return run(options, true) == 0 ? 0 : 1;
     std::cerr << "no such bug can be planted here: " << options.mutant << "\n";
     return 2;

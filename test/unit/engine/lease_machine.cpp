@@ -49,7 +49,7 @@ TEST_CASE("a renewal is due at a third of the ttl, and leaves earlier only withi
     CHECK(machine.tick(granted_at + 900ms, 100ms, 0).renew == 1);
 }
 
-TEST_CASE("a renewal that is answered moves validity to what its request's granted_at allows")
+TEST_CASE("a renewal that is answered moves validity to what its request's start allows")
 {
     auto machine = held(terms_of(3s));
     auto const sent = granted_at + 1s;
