@@ -22,7 +22,7 @@ struct Mutant {
  *  library that ships (none.cpp). */
 [[nodiscard]] std::span<Mutant const> all();
 
-/** Activates the bug with this name, and no other; "none" is no bug. False: there is none with this name. */
+/** Activates the bug with this name, and no other; "none" is no bug. False: no bug has this name. */
 [[nodiscard]] inline bool activate(std::string_view name) noexcept
 {
     active_number = 0;
