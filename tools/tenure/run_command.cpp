@@ -42,15 +42,17 @@ constexpr CommandHelp run_help{
 /** The words of the command, which may begin without `--` in front of it. */
 Invocation with_command(Invocation const& invocation, std::vector<std::string> words)
 {
+    // without its value, which may be a secret
     if (!words.empty() && words.front().starts_with('-'))
-        throw std::invalid_argument("there is no option " + words.front() + " (tenure run --help lists the options)");
+        throw std::invalid_argument(
+            "there is no option " + words.front().substr(0, words.front().find('=')) +
+            " (tenure run --help lists the options)");
     // one that comes later is the command's own
     if (!words.empty() && invocation.has_dashes)
         words.emplace_back("--");
     words.insert(words.end(), invocation.after_dashes.begin(), invocation.after_dashes.end());
     if (words.empty())
-        throw std::invalid_argument(
-            "no command to run: give it after the options, like: tenure run --size 4 ./worker");
+        throw std::invalid_argument("no command to run: give it after the options, like: tenure run --size 4 ./worker");
     return {invocation.inheritance, std::move(words), true};
 }
 

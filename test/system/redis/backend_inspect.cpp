@@ -59,7 +59,7 @@ TEST_CASE("inspecting tells for each key who holds it, for how long, and with wh
     CHECK_FALSE(keys[599].held_for);
 }
 
-TEST_CASE("an evicted key names who did it, keeps its ttl and is announced to nobody", "[redis][backend]")
+TEST_CASE("an evicted key names the evictor, keeps its ttl, and no message is published", "[redis][backend]")
 {
     require_redis();
     RedisServer server;

@@ -184,9 +184,9 @@ TEST_CASE("a mistyped command or option is named, with what was meant", "[integr
     ToolProcess command({"stauts", "--size", "2"});
     CHECK(command.exit_code() == 64);
     CHECK_THAT(command.output(), ContainsSubstring("there is no command 'stauts'; did you mean 'status'?"));
-    ToolProcess option({"run", "--sizee", "2", "true"}, "memory://");
+    ToolProcess option({"run", "--stor=redis://:secret@host", "true"}, "memory://");
     CHECK(option.exit_code() == 64);
-    CHECK_THAT(option.output(), ContainsSubstring("there is no option --sizee"));
+    CHECK_THAT(option.output(), ContainsSubstring("there is no option --stor (") && !ContainsSubstring("secret"));
 }
 
 TEST_CASE("a mistake on the command line is told before anything is connected", "[integration][tool]")
