@@ -7,6 +7,7 @@ set(TENURE_PUBLIC_HEADERS
     cancellation_token.hpp
     clock.hpp
     connect.hpp
+    deadline.hpp
     detail/handler_executor.hpp
     detail/pool_run.hpp
     detail/recycling_allocator.hpp

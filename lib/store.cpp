@@ -6,7 +6,10 @@
 
 #include <tenure/errc.hpp>
 
+#include <boost/asio/error.hpp>
+
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 #include <utility>
 
@@ -51,26 +54,55 @@ make_handle(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, 
     return std::make_shared<engine::Handle>(std::move(core));
 }
 
-/** Starts a question to the store: `ask(core, call)` on the strand. */
+/** A question under way. It keeps the store open for as long as somebody waits for the answer. */
+template <class Result>
+class Question : public engine::Call<Result>
+{
+public:
+    using engine::Call<Result>::Call;
+
+    void keep_open(std::shared_ptr<engine::Handle> handle) noexcept { handle_ = std::move(handle); }
+    [[nodiscard]] std::atomic<bool> const& over() const noexcept { return over_; }
+
+    /** On the strand, by the answer or by the user's cancellation. */
+    void complete(error_code error, Result result)
+    {
+        if (over_.exchange(true, std::memory_order_acq_rel))
+            return;
+        if (auto const handle = std::exchange(handle_, nullptr); handle && error == asio::error::operation_aborted)
+            handle->core()->drop_abandoned();
+        engine::Call<Result>::complete(error, std::move(result));
+    }
+
+private:
+    std::shared_ptr<engine::Handle> handle_;
+    std::atomic<bool> over_{false};
+};
+
+/** Starts a question to the store: `ask(core, deadline, done)` on the strand. */
 template <class Result, class Ask>
 void start_question(
     std::shared_ptr<engine::Handle> handle, detail::UserHandler<void(error_code, Result)> handler, Ask ask)
 {
     auto const runtime = handle->core()->runtime();
-    auto call = engine::Call<Result>::start(std::move(handler), runtime);
+    auto call = Question<Result>::template start<Question<Result>>(std::move(handler), runtime);
     if (!handle->core()->same_process()) {
         call->complete(make_error_code(errc::forked), Result{});
         return;
     }
-    // the handle is held until the answer is there, so that the store stays open
     runtime->strand().execute([handle = std::move(handle), call = std::move(call), ask = std::move(ask)]() mutable {
-        auto& core = *handle->core();
-        ask(core, core.runtime()->now() + answer_limit,
-            [handle, call](error_code error, Result result, std::string detail) {
-                if (error)
-                    handle->core()->journal().trouble(error, std::move(detail));
-                call->complete(error, std::move(result));
-            });
+        if (call->over())
+            return;
+        auto const core = handle->core();
+        call->keep_open(std::move(handle));
+        auto const deadline = Deadline(
+            core->runtime()->now() + answer_limit,
+            Deadline::Abandoned(call, &call->over())).with_one_attempt();
+        ask(*core, deadline, [core, call](error_code error, Result result, std::string detail) {
+            if (error && !call->over())
+                core->journal().trouble(error, std::move(detail));
+            call->complete(error, std::move(result));
+        });
     });
 }
 
@@ -110,7 +142,7 @@ void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler ha
 {
     start_question<std::vector<KeyState>>(
         std::move(handle), std::move(handler),
-        [range = std::move(range)](engine::Core& core, Instant not_after, auto const& done) {
+        [range = std::move(range)](engine::Core& core, Deadline const& not_after, auto const& done) {
             core.backend().inspect(range, not_after, [done](InspectReply reply) {
                 if (auto* states = std::get_if<std::vector<KeyState>>(&reply))
                     done({}, std::move(*states), {});
@@ -131,7 +163,7 @@ void Store::start_evict(
     request.evicted_by = std::move(who);
     start_question<std::chrono::milliseconds>(
         std::move(handle), std::move(handler),
-        [request = std::move(request)](engine::Core& core, Instant not_after, auto const& done) mutable {
+        [request = std::move(request)](engine::Core& core, Deadline const& not_after, auto const& done) mutable {
             request.not_after = not_after;
             core.backend().evict(std::move(request), [done](EvictReply reply) {
                 using std::chrono::milliseconds;
@@ -150,7 +182,7 @@ void Store::start_evict(
 void Store::start_examine(HandlePtr handle, std::chrono::milliseconds ttl, ExamineHandler handler)
 {
     start_question<Findings>(
-        std::move(handle), std::move(handler), [ttl](engine::Core& core, Instant not_after, auto const& done) {
+        std::move(handle), std::move(handler), [ttl](engine::Core& core, Deadline const& not_after, auto const& done) {
             core.backend().examine(ttl, not_after, [done](Findings findings) { done({}, std::move(findings), {}); });
         });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/clock.hpp>
+#include <tenure/deadline.hpp>
 #include <tenure/key_range.hpp>
 #include <tenure/one_shot.hpp>
 #include <tenure/shared_text.hpp>
@@ -109,8 +110,8 @@ struct ClaimRequest {
     /// keeps the claim that it is to become alive: a `Granted::handle` that kept it would be a cycle
     SharedText owner;
     std::chrono::milliseconds ttl{};
-    /// a request still unwritten at this instant is dropped and answered `NotSent`
-    Instant not_after{};
+    /// a request that is still unwritten when this is over is dropped and answered `NotSent`
+    Deadline not_after;
     bool fencing = true;
     /// the earliest attempt of this owner whose outcome is not known; unset on an owner's first attempt. When set, the
     /// whole range is searched for the owner before a free key is taken, and a claim found but not extended counts from
@@ -162,7 +163,7 @@ struct EvictRequest {
     std::string owner;
     /// who evicts: the key then bears `evicted/<who>` for the rest of its ttl
     std::string evicted_by;
-    Instant not_after{};
+    Deadline not_after;
 };
 struct Evicted {
     /// when the key frees by itself
@@ -241,13 +242,13 @@ public:
     /** Subscribes to news about the range. The handler runs on the strand, never inside this call. */
     [[nodiscard]] virtual std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) = 0;
 
-    virtual void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) = 0;
+    virtual void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) = 0;
 
     virtual void evict(EvictRequest request, ReplyHandler<EvictReply> handler) = 0;
 
     /** Looks at the server's version, settings and permissions, as far as it may. Never fails as a whole: what could
      * not be seen is a finding too. */
-    virtual void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) = 0;
+    virtual void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) = 0;
 
     /** Called on the strand whenever the store becomes reachable (again), so that what failed is retried at once. */
     virtual void on_reachable(std::function<void()> handler) = 0;
@@ -255,6 +256,10 @@ public:
     /** The shortest ttl of a lease that is held now (zero: none): a store uses it to judge how long silence is
      * acceptable. */
     virtual void shortest_ttl(std::chrono::milliseconds ttl) = 0;
+
+    /** Owners of some requests have given up, and their `Deadline` says so: a request that was not written yet leaves
+     * its queue now and is answered `NotSent`. A store that queues nothing has nothing to do. */
+    virtual void drop_abandoned() {}
 
     /** Where this is, for logs and errors, without secrets: `redis://host:6379/0`. */
     [[nodiscard]] virtual std::string describe() const = 0;

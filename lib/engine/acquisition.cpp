@@ -61,6 +61,7 @@ Acquisition::Acquisition(
     Handler handler)
     : contest_(std::move(contest))
     , core_(contest_->handle()->core())
+    , range_(contest_->range())
     , terms_(terms)
     , options_(options)
     , only_try_(only_try)
@@ -97,7 +98,7 @@ void Acquisition::begin()
     core_->add(shared_from_this());
 
     // while the gate is closed whoever comes later waits for its turn; a single try asks past it
-    if (auto gate = single ? nullptr : core_->gates().find(*contest_->range()); gate && gate->closed()) {
+    if (auto gate = single ? nullptr : core_->gates().find(*range_); gate && gate->closed()) {
         gate_ = std::move(gate);
         gate_->join(*this);
         carry_out(machine_->queue_up(started_), started_);
@@ -178,21 +179,24 @@ void Acquisition::ask(Instant now)
 {
     if (!claim_) {
         claim_ = make_recycled<Claim>();
-        claim_->range = contest_->range();
+        claim_->range = range_;
         claim_->owner = make_owner();
     }
     ClaimRequest request;
-    request.range = contest_->range();
+    request.range = range_;
     request.owner = std::shared_ptr<std::string const>(claim_, &claim_->owner);
     request.ttl = terms_.ttl;
-    request.not_after = write_by_;
+    request.not_after = {write_by_, Deadline::Abandoned(claim_, &claim_->ended)};
     request.fencing = terms_.fencing;
     request.earliest_attempt = earliest_attempt_;
     // until the answer is there, this attempt's outcome is not known either
     if (!earliest_attempt_)
         earliest_attempt_ = now;
+    core_->claim_begins();
     core_->backend().claim(std::move(request), [self = shared_from_this(), claim = claim_](ClaimReply const& reply) {
         self->answered(claim, reply);
+        // what the answer leaves to be done has begun
+        self->core_->claim_ends();
     });
 }
 
@@ -207,7 +211,7 @@ void Acquisition::answered(std::shared_ptr<Claim> const& claim, ClaimReply const
     unknown_ = unknown_ || std::holds_alternative<Unknown>(reply);
     if (core_->backend().single_use_owners() && !std::holds_alternative<Granted>(reply)) {
         if (unknown_)
-            core_->withdraw(contest_->range(), claim_->owner, terms_.ttl, terms_.wake_ups);
+            core_->withdraw(range_, claim_->owner, terms_.ttl, terms_.wake_ups);
         spend_owner();
         machine_->owner_spent();
     }
@@ -242,7 +246,7 @@ void Acquisition::answered_too_late(Claim const& claim, ClaimReply const& reply)
         if (!held || granted_index_ != grant->index)
             give_back(claim, *grant);
     } else if (std::holds_alternative<Unknown>(reply) && !held) {
-        core_->withdraw(contest_->range(), claim.owner, terms_.ttl, terms_.wake_ups);
+        core_->withdraw(range_, claim.owner, terms_.ttl, terms_.wake_ups);
     } else if (std::holds_alternative<Unknown>(reply)) {
         // to withdraw it now would take the lease along
         lease->second_key = true;
@@ -255,7 +259,7 @@ void Acquisition::granted(Granted const& grant, Instant now)
     if (now >= usable_until) {
         core_->journal().trouble(
             make_error_code(errc::ttl_too_short),
-            "the answer for " + contest_->range()->describe() + " came " +
+            "the answer for " + range_->describe() + " came " +
                 std::to_string(std::chrono::round<milliseconds>(now - grant.since).count()) +
                 " ms after the request, and the ttl is " + std::to_string(grant.ttl.count()) +
                 " ms: nothing of it was left; the key was given back. Use a longer ttl or a nearer store");
@@ -287,6 +291,7 @@ void Acquisition::of_no_use(Claim const& claim, Granted const& grant, error_code
 
 void Acquisition::spend_owner()
 {
+    drop_claims();
     claim_.reset();
     earliest_attempt_.reset();
     unknown_ = false;
@@ -302,7 +307,7 @@ void Acquisition::busy(Busy const& reply, Instant now)
     }
     // the store has said that all keys are held: from now on one contends, and the others queue
     if (!gate_) {
-        gate_ = core_->gates().find_or_make(contest_->range());
+        gate_ = core_->gates().find_or_make(range_);
         gate_->join(*this);
     }
     if (gate_->is_head(*this)) {
@@ -333,13 +338,15 @@ void Acquisition::finish(error_code error)
     bool const asked = machine_.has_value();
     if (asked && error == errc::store_unavailable && machine_->silence())
         core_->journal().trouble(
-            error, contest_->range()->describe() + ": no answer within " +
+            error, range_->describe() + ": no answer within " +
                        std::to_string(std::chrono::round<milliseconds>(core_->runtime()->now() - started_).count()) +
                        " ms");
     if (asked && unknown_)
-        core_->withdraw(contest_->range(), claim_->owner, terms_.ttl, terms_.wake_ups);
-    if (asked)
+        core_->withdraw(range_, claim_->owner, terms_.ttl, terms_.wake_ups);
+    if (asked) {
+        drop_claims();
         end();
+    }
     if (only_try_ && error == errc::timed_out)
         error = {};
     call_handler(error, nullptr);
@@ -356,6 +363,17 @@ void Acquisition::end()
         core_->gates().left(gate);
     }
     core_->remove(*this);
+    // what comes later needs the core only: an acquisition that is over keeps no store open
+    contest_.reset();
+}
+
+void Acquisition::drop_claims()
+{
+    if (!claim_)
+        return;
+    claim_->ended.store(true, std::memory_order_release);
+    if (machine_->asking() || machine_->asking_more())
+        core_->drop_abandoned();
 }
 
 void Acquisition::call_handler(error_code error, LeaseRecordPtr record)
@@ -376,7 +394,7 @@ void Acquisition::give_back(Claim const& claim, Granted const& grant)
 {
     // a claim of its own: the owner's may be that of a lease on another key
     auto unwanted = make_recycled<Claim>();
-    unwanted->range = contest_->range();
+    unwanted->range = range_;
     unwanted->index = grant.index;
     unwanted->owner = claim.owner;
     unwanted->handle = grant.handle;

@@ -71,12 +71,16 @@ private:
     void busy(Busy const& reply, Instant now);
     void finish(error_code error);
     void end();
+    /** Claims under the present owner that were not written yet never will be. */
+    [[gnu::cold]] void drop_claims();
     void call_handler(error_code error, LeaseRecordPtr record);
     [[gnu::cold]] void give_back(Claim const& claim, Granted const& grant);
     [[nodiscard]] std::string make_owner();
 
+    /// null once it is over
     std::shared_ptr<Contest> contest_;
     std::shared_ptr<Core> core_;
+    KeyRangePtr range_;
     LeaseTerms terms_;
     AcquireOptions options_;
     bool only_try_;

@@ -21,6 +21,9 @@ using std::chrono::milliseconds;
 
 /// an unanswered request is asked again after this time, then after twice of it, and so on
 constexpr Clock::duration patience = milliseconds{1000};
+/// without users of the store: for each key in all, and for one that was tried long before
+constexpr Clock::duration hurried = milliseconds{1000};
+constexpr Clock::duration last_chance = milliseconds{250};
 constexpr Clock::duration first_retry_pause = milliseconds{10};
 constexpr unsigned most_doublings = 6;
 
@@ -62,6 +65,7 @@ void Compensation::withdraw(KeyRangePtr range, std::string owner, bool wake_ups,
 void Compensation::begin(ItemPtr const& item, Instant now)
 {
     item->position_ = items_.push_back(item);
+    item->began_ = now;
     item->tell_at_ = now + patience;
     ask(item, now);
 }
@@ -162,13 +166,18 @@ void Compensation::finish(ItemPtr const& item, ReleaseOutcome outcome)
         runtime_->cancel(std::exchange(item->timer_, 0));
     items_.erase(item->position_);
     if (outcome == ReleaseOutcome::unconfirmed)
-        journal_.log(
-            LogLevel::warning, "giving back " + (item->claim_ ? item->claim_->key() : item->range_->describe()) +
-                                   " was never confirmed; it lapses by its ttl");
+        log_unconfirmed(*item);
     auto const listener = listener_.lock();
     tell(listener.get(), *item, outcome);
     if (items_.empty() && listener)
         listener->all_given_back();
+}
+
+void Compensation::log_unconfirmed(Item const& item) const
+{
+    journal_.log(
+        LogLevel::warning, "giving back " + (item.claim_ ? item.claim_->key() : item.range_->describe()) +
+                               " was never confirmed; it lapses by its ttl");
 }
 
 void Compensation::tell(Listener* listener, Item& item, ReleaseOutcome outcome)
@@ -187,15 +196,16 @@ void Compensation::reachable()
             ask(item, now);
 }
 
-void Compensation::hurry(Instant give_up_at)
+void Compensation::hurry(Instant now)
 {
-    auto const now = runtime_->now();
     auto const all = std::vector<ItemPtr>(items_.begin(), items_.end());
-    for (auto const& item : all)
+    for (auto const& item : all) {
+        auto const give_up_at = std::max(now + last_chance, item->began_ + hurried);
         if (!item->finished_ && give_up_at < item->give_up_at_) {
             item->give_up_at_ = give_up_at;
-            retry_at(item, std::max(give_up_at, now));
+            retry_at(item, std::min(item->ask_at_, give_up_at));
         }
+    }
 }
 
 void Compensation::close()
@@ -205,6 +215,7 @@ void Compensation::close()
     auto const all = items_.take_all();
     for (auto const& item : all) {
         item->finished_ = true;
+        log_unconfirmed(*item);
         runtime_->cancel(std::exchange(item->timer_, 0));
         tell(listener.get(), *item, ReleaseOutcome::unconfirmed);
     }

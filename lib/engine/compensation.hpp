@@ -61,8 +61,8 @@ public:
     /** The store can be reached again: what failed is asked again at once. */
     void reachable();
 
-    /** Nobody uses the store any more: nothing is tried beyond this instant. */
-    void hurry(Instant give_up_at);
+    /** Nobody uses the store any more: each key is tried for a second in all, and for a last moment from now. */
+    void hurry(Instant now);
 
     void tell_to(std::weak_ptr<Listener> listener) noexcept { listener_ = std::move(listener); }
 
@@ -80,6 +80,7 @@ private:
     /** To the items that have none. */
     void give_timers();
     void finish(ItemPtr const& item, ReleaseOutcome outcome);
+    void log_unconfirmed(Item const& item) const;
     static void tell(Listener* listener, Item& item, ReleaseOutcome outcome);
     template <class Reply>
     void answered(ItemPtr const& item, Reply const& reply);
@@ -106,6 +107,7 @@ private:
     KeyRangePtr range_;
     std::string owner_;
     bool wake_ups_ = true;
+    Instant began_{};
     Instant give_up_at_{};
     /// by then who waits is told that it takes long
     Instant tell_at_{};

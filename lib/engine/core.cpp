@@ -81,6 +81,24 @@ void Core::give_timers()
         (*young)->take_timer();
 }
 
+void Core::claim_ends()
+{
+    --claims_;
+    if (closing_)
+        close_if_idle();
+}
+
+void Core::drop_abandoned()
+{
+    if (closed_ || std::exchange(drop_posted_, true))
+        return;
+    runtime_->post([self = shared_from_this()] {
+        self->drop_posted_ = false;
+        if (!self->closed_)
+            self->backend_->drop_abandoned();
+    });
+}
+
 void Core::release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item)
 {
     keeper_->remove(*record);
@@ -139,7 +157,14 @@ void Core::handle_gone() noexcept
         runtime_->post([self = shared_from_this()] {
             self->closing_ = true;
             self->until_closed_ = self;
-            self->compensation_->hurry(self->runtime_->now() + closing_time);
+            auto const now = self->runtime_->now();
+            self->compensation_->hurry(now);
+            self->closing_timer_ = self->runtime_->call_at(now + closing_time, [weak = self->weak_from_this()] {
+                if (auto const core = weak.lock()) {
+                    core->closing_timer_ = 0;
+                    core->close();
+                }
+            });
             self->close_if_idle();
         });
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the store closes with its context
@@ -148,11 +173,18 @@ void Core::handle_gone() noexcept
 
 void Core::close_if_idle()
 {
-    if (!closing_ || closed_ || !keeper_->empty() || !compensation_->idle() || !acquisitions_.empty())
+    if (closing_ && claims_ == 0 && keeper_->empty() && compensation_->idle() && acquisitions_.empty())
+        close();
+}
+
+void Core::close()
+{
+    if (closed_)
         return;
     auto const self = std::exchange(until_closed_, nullptr);
     closed_ = true;
     timer_.stop();
+    runtime_->cancel(std::exchange(closing_timer_, 0));
     gates_.close();
     keeper_->close();
     compensation_->close();
@@ -168,6 +200,7 @@ void Core::abandon() noexcept
         closed_ = true;
         until_closed_.reset();
         timer_.stop();
+        runtime_->cancel(std::exchange(closing_timer_, 0));
         gates_.close();
         auto const acquisitions = acquisitions_.take_all();
         for (auto const& acquisition : acquisitions)

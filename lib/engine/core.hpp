@@ -61,6 +61,13 @@ public:
     /** One of the acquisitions that have no timer of their own wants a tick then. */
     void tick_by(Instant when) { timer_.ring_by(when); }
 
+    /** A claim was handed to the store, and its answer has come. A store without users stays open for the answer, but
+     * not for long. */
+    void claim_begins() noexcept { ++claims_; }
+    void claim_ends();
+    /** Owners of requests have given up: what the store has not written of them ends. */
+    void drop_abandoned();
+
     void release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item);
     /** A grant that nobody wants any more. */
     [[gnu::cold]] void give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups);
@@ -73,6 +80,7 @@ private:
     void given_back(Claim const& claim, Compensation::Reason reason, ReleaseOutcome outcome) override;
     void all_given_back() override { close_if_idle(); }
     void close_if_idle();
+    void close();
     /** To the acquisitions that have none. */
     void give_timers();
     /** Where the acquisition of a released lease may have left a second key behind. */
@@ -91,6 +99,12 @@ private:
     /// acquisitions under way
     RecyclingList<std::shared_ptr<Acquisition>> acquisitions_;
     SharedTimer<Core> timer_;
+    /// claims without an answer
+    std::size_t claims_ = 0;
+    /// `Backend::drop_abandoned` will be called
+    bool drop_posted_ = false;
+    /// ends what is under way when no public object is left
+    Runtime::TimerId closing_timer_ = 0;
     /// no public object is left
     bool closing_ = false;
     /// itself, from then until it is closed: nobody else owns it any more

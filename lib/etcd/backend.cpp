@@ -61,7 +61,7 @@ public:
     {
         return watcher_->watch(*range, std::move(handler));
     }
-    void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
         etcd::inspect(node_, std::move(range), not_after, std::move(handler));
     }
@@ -69,12 +69,13 @@ public:
     {
         etcd::evict(node_, std::move(request), std::move(handler));
     }
-    void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
         etcd::examine(node_, ttl, not_after, std::move(handler));
     }
     void on_reachable(std::function<void()> handler) override { client_->on_reachable(std::move(handler)); }
     void shortest_ttl(std::chrono::milliseconds ttl) override { client_->shortest_ttl(ttl); }
+    void drop_abandoned() override { client_->drop_abandoned(); }
     [[nodiscard]] std::string describe() const override { return description_; }
     [[nodiscard]] TtlLimits ttl_limits() const noexcept override { return {shortest_lease, TtlLimits{}.longest}; }
 

@@ -231,7 +231,7 @@ private:
 
     void put(std::uint32_t index)
     {
-        if (stopped() || node_->runtime().now() >= request_.not_after) {
+        if (stopped() || request_.not_after.over(node_->runtime().now())) {
             // with a spare lease this is still inside of the call that asks for the claim
             node_->runtime().post([self = shared_from_this()] { self->fail(NotSent{}); });
             return;

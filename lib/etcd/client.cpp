@@ -159,7 +159,7 @@ void Client::drop_overdue()
     std::erase_if(queue_, [&](Pending& pending) {
         bool const ended =
             pending.call.unless_ended != nullptr && pending.call.unless_ended->ended.load(std::memory_order_acquire);
-        if (!ended && now < pending.call.not_after)
+        if (!ended && !pending.call.not_after.over(now))
             return false;
         auto outcome = not_sent();
         if (ended)
@@ -325,12 +325,15 @@ void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
 {
     reached_ = false;
     auto text = config_.endpoints.size() == 1 ? error.text() : name_of(endpoint) + ": " + error.text();
-    trouble_ = {error.fatal ? error.code : make_error_code(errc::store_unavailable), std::move(text), error.fatal};
+    bool const is_public = error.code.category() == tenure_category();
+    trouble_ = {is_public ? error.code : make_error_code(errc::store_unavailable), std::move(text), error.fatal};
     ++failed_in_a_row_;
     fatal_in_a_row_ = error.fatal ? fatal_in_a_row_ + 1 : 0;
     bool const all_failed = failed_in_a_row_ % config_.endpoints.size() == 0;
-    if (all_failed)
+    if (all_failed) {
         open_after_ = runtime_->now() + backoff_.after_failure();
+        refuse_questions();
+    }
     // with another endpoint left to try, a person has nothing to do yet
     trouble_.fatal = error.fatal && fatal_in_a_row_ >= config_.endpoints.size();
     if (trouble_.fatal)
@@ -391,7 +394,7 @@ void Client::look_for_silence()
     bool silent = false;
     for (auto const& link : std::vector(links_)) {
         if (link.connection->state() == Connection::State::connecting && now >= link.connect_by)
-            link.connection->give_up({make_error_code(errc::store_unavailable), "no connection in time", false});
+            link.connection->give_up(link.connection->overdue());
         if (link.connection->state() != Connection::State::busy)
             continue;
         auto const age = now - link.connection->busy_since();
@@ -451,6 +454,16 @@ void Client::authenticated(std::uint64_t turn, Outcome outcome)
     turn_away(turns_);
 }
 
+void Client::refuse_questions()
+{
+    std::erase_if(queue_, [this](Pending& pending) {
+        if (!pending.call.not_after.one_attempt())
+            return false;
+        answer_later(std::move(pending.handler), not_sent());
+        return true;
+    });
+}
+
 void Client::fail_queue(Outcome const& outcome)
 {
     for (auto& pending : std::exchange(queue_, {}))
@@ -464,7 +477,7 @@ void Client::arm()
     auto when = Instant::max();
     auto const now = runtime_->now();
     for (auto const& pending : queue_)
-        when = std::min(when, pending.call.not_after);
+        when = std::min(when, pending.call.not_after.at());
     if ((!queue_.empty() || wants_connection_) && open_after_ > now)
         when = std::min(when, open_after_);
     if (!queue_.empty() && more_after_ > now)

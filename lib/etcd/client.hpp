@@ -45,7 +45,13 @@ public:
     [[nodiscard]] std::string where() const;
 
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
-    void shortest_ttl(std::chrono::milliseconds ttl) noexcept { shortest_ttl_ = ttl; }
+    void shortest_ttl(std::chrono::milliseconds ttl) noexcept
+    {
+        shortest_ttl_ = ttl;
+        backoff_.protect(ttl);
+    }
+    /** Owners of requests have given up (see Deadline). */
+    void drop_abandoned() { pump(); }
 
     // -- for streams, which have connections of their own --
 
@@ -98,6 +104,8 @@ private:
     void authenticate(Connection& connection);
     void authenticated(std::uint64_t turn, Outcome outcome);
     void fail_queue(Outcome const& outcome);
+    /** No endpoint could be reached: questions that wait for no second attempt learn why. */
+    void refuse_questions();
     void answer_later(OutcomeHandler handler, Outcome outcome);
     [[nodiscard]] Outcome not_sent() const;
     [[nodiscard]] std::string name_of(std::size_t endpoint) const;

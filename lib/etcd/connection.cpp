@@ -83,6 +83,13 @@ void Connection::close() noexcept
             });
 }
 
+net::StreamError Connection::overdue() const
+{
+    if (auto why = stream_ != nullptr ? stream_->overdue() : net::StreamError(); why)
+        return why;
+    return {make_error_code(errc::store_unavailable), "no connection in time", false};
+}
+
 void Connection::give_up(net::StreamError const& why)
 {
     fail(why);

@@ -55,6 +55,9 @@ public:
      * when the stream ends. */
     void start_stream(Call const& call, std::string_view token, std::function<void(std::string_view)> line);
 
+    /** Why it is not connected yet. */
+    [[nodiscard]] net::StreamError overdue() const;
+
     [[nodiscard]] State state() const noexcept { return state_; }
     /** When the request under way was written. */
     [[nodiscard]] Instant busy_since() const noexcept { return since_; }

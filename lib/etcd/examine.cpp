@@ -23,7 +23,7 @@ constexpr std::string_view probe_key = "tenure/doctor";
 class Examination : public std::enable_shared_from_this<Examination>
 {
 public:
-    Examination(NodePtr node, std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler)
+    Examination(NodePtr node, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
         : node_(std::move(node))
         , not_after_(not_after)
         , handler_(std::move(handler))
@@ -115,7 +115,7 @@ private:
     void finish() { std::move(handler_)(judge(facts_)); }
 
     NodePtr node_;
-    Instant not_after_;
+    Deadline not_after_;
     ReplyHandler<Findings> handler_;
     Facts facts_;
     unsigned open_ = 0;
@@ -123,7 +123,7 @@ private:
 
 } // namespace
 
-void examine(NodePtr const& node, std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler)
+void examine(NodePtr const& node, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
 {
     std::make_shared<Examination>(node, std::max(ttl, std::chrono::milliseconds{1000}), not_after, std::move(handler))
         ->measure();

@@ -12,6 +12,6 @@ namespace tenure::etcd
 
 /** Asks the cluster about itself and judges the answers for leases of this ttl. A lease without keys is made and
  * revoked; nothing else is written. */
-void examine(NodePtr const& node, std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler);
+void examine(NodePtr const& node, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler);
 
 } // namespace tenure::etcd

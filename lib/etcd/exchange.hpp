@@ -46,7 +46,7 @@ struct Call {
     std::string_view path;
     std::string body;
     /// dropped, and answered as not sent, if it is still unwritten then
-    Instant not_after{};
+    Deadline not_after;
     /// goes ahead of others
     bool urgent = false;
     /// answered as not sent at once while there is no connection

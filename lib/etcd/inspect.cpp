@@ -21,7 +21,7 @@ constexpr std::size_t most_looks = 1000;
 class Inspection : public std::enable_shared_from_this<Inspection>
 {
 public:
-    Inspection(NodePtr node, KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler)
+    Inspection(NodePtr node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
         : node_(std::move(node))
         , range_(std::move(range))
         , not_after_(not_after)
@@ -107,7 +107,7 @@ private:
 
     NodePtr node_;
     KeyRangePtr range_;
-    Instant not_after_;
+    Deadline not_after_;
     ReplyHandler<InspectReply> handler_;
     std::vector<KeyState> states_;
     /// of the keys whose lease is looked at
@@ -117,7 +117,7 @@ private:
 
 } // namespace
 
-void inspect(NodePtr const& node, KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler)
+void inspect(NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
     auto const keys = whole(*range);
     std::make_shared<Inspection>(node, std::move(range), not_after, std::move(handler))->read(keys);

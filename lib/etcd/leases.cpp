@@ -82,7 +82,7 @@ Clock::duration Leases::age(Lease const& lease) const
     return client_->runtime().now() - lease.since;
 }
 
-void Leases::take(std::chrono::milliseconds ttl, Instant not_after, OneShot<void(Taken&&)> handler)
+void Leases::take(std::chrono::milliseconds ttl, Deadline not_after, OneShot<void(Taken&&)> handler)
 {
     auto& spares = spares_[whole_seconds(ttl)];
     while (!spares.empty()) {
@@ -102,7 +102,7 @@ void Leases::take(std::chrono::milliseconds ttl, Instant not_after, OneShot<void
 }
 
 /** Much cheaper than a new one: no server writes anything down. */
-void Leases::refresh(LeasePtr lease, std::chrono::milliseconds ttl, Instant not_after, TakenHandler handler)
+void Leases::refresh(LeasePtr lease, std::chrono::milliseconds ttl, Deadline not_after, TakenHandler handler)
 {
     Call call;
     call.path = "lease/keepalive";
@@ -126,7 +126,7 @@ void Leases::refresh(LeasePtr lease, std::chrono::milliseconds ttl, Instant not_
         });
 }
 
-void Leases::grant(std::chrono::milliseconds ttl, Instant not_after, OneShot<void(Taken&&)> handler)
+void Leases::grant(std::chrono::milliseconds ttl, Deadline not_after, OneShot<void(Taken&&)> handler)
 {
     auto lease = std::make_shared<Lease>();
     // chosen here, so that one whose grant is not answered can be revoked
@@ -209,7 +209,7 @@ void Leases::discard(LeasePtr const& lease)
     revoke(lease, client_->runtime().now() + revoke_limit, [](WithdrawReply const&) {});
 }
 
-void Leases::revoke(LeasePtr const& lease, Instant not_after, ReplyHandler<WithdrawReply> handler)
+void Leases::revoke(LeasePtr const& lease, Deadline not_after, ReplyHandler<WithdrawReply> handler)
 {
     lease->revoked = true;
     Call call;

@@ -88,10 +88,10 @@ public:
 
     /** A lease that no key bears, and no request under way can bind one to it. Whoever binds a key to it proves it with
      * the answer. The handler may be called inside. */
-    void take(std::chrono::milliseconds ttl, Instant not_after, OneShot<void(Taken&&)> handler);
+    void take(std::chrono::milliseconds ttl, Deadline not_after, OneShot<void(Taken&&)> handler);
 
     /** A new one in any case. */
-    void grant(std::chrono::milliseconds ttl, Instant not_after, OneShot<void(Taken&&)> handler);
+    void grant(std::chrono::milliseconds ttl, Deadline not_after, OneShot<void(Taken&&)> handler);
 
     /** What an answer to a read or write says that a majority took part in. One that is late sets the term back for a
      * moment: a lease may be taken for older than it is then, and moved for nothing. */
@@ -107,7 +107,7 @@ public:
     void discard(LeasePtr const& lease);
 
     /** The same, and tells. That there is no such lease is success. */
-    void revoke(LeasePtr const& lease, Instant not_after, ReplyHandler<WithdrawReply> handler);
+    void revoke(LeasePtr const& lease, Deadline not_after, ReplyHandler<WithdrawReply> handler);
 
     /** A lease that was made here and is still in use; null if there is none. */
     [[nodiscard]] LeasePtr known(LeaseId id) const;
@@ -121,7 +121,7 @@ private:
     [[nodiscard]] bool is_young(Lease const& lease) const;
     /** What is kept for one. */
     [[nodiscard]] bool is_spare(Lease const& lease) const;
-    void refresh(LeasePtr lease, std::chrono::milliseconds ttl, Instant not_after, TakenHandler handler);
+    void refresh(LeasePtr lease, std::chrono::milliseconds ttl, Deadline not_after, TakenHandler handler);
     void arm(Instant when);
     void sweep();
 

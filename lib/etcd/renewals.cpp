@@ -99,7 +99,7 @@ void Renewals::verify(Batch batch)
     call.reply_bytes = 4096;
     for (auto const& pending : batch) {
         transaction.then_read({pending.request.claim->key(), {}}, {0, true});
-        call.not_after = std::min(call.not_after, pending.request.not_after);
+        call.not_after = call.not_after.no_later_than(pending.request.not_after);
         call.reply_bytes += reply_bytes(*pending.request.claim->range, 1);
     }
     call.body = transaction.body();

@@ -76,7 +76,7 @@ public:
     {
         return std::make_unique<MemoryWatch>(runtime_, domain_, *range, std::move(handler));
     }
-    void inspect(KeyRangePtr range, Instant, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
         reply(InspectReply(domain_->inspect(*range, runtime_->now())), std::move(handler));
     }
@@ -84,7 +84,7 @@ public:
     {
         reply(domain_->evict(request, runtime_->now()), std::move(handler));
     }
-    void examine(std::chrono::milliseconds, Instant, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
     {
         Findings findings;
         findings.push_back(

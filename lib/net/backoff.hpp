@@ -24,10 +24,18 @@ public:
     /** An attempt failed. */
     [[nodiscard]] std::chrono::nanoseconds after_failure()
     {
-        std::chrono::nanoseconds const step = std::min<std::chrono::nanoseconds>(shortest * (1 << failures_), longest_);
+        std::chrono::nanoseconds const step =
+            std::min<std::chrono::nanoseconds>(shortest * (1 << failures_), longest_pause());
         failures_ = std::min(failures_ + 1, 16);
         return step / 2 + part_of(step / 2);
     }
+
+    /** The server refused the connection in a way that only a person can change. */
+    [[nodiscard]] std::chrono::nanoseconds after_refusal() const noexcept { return longest_pause(); }
+
+    /** Leases are held, the shortest of this ttl (zero: none): a pause must leave time for several attempts before a
+     * lease is lost. */
+    void protect(std::chrono::milliseconds shortest_ttl) noexcept { shortest_ttl_ = shortest_ttl; }
 
     /** It works: the next failure is the first one again. */
     void worked() noexcept { failures_ = 0; }
@@ -49,6 +57,15 @@ public:
 
 private:
     static constexpr std::chrono::milliseconds shortest{100};
+    /// of the shortest ttl: a lease outlives an outage of about half its ttl
+    static constexpr int attempts_per_ttl = 12;
+
+    [[nodiscard]] std::chrono::nanoseconds longest_pause() const noexcept
+    {
+        if (shortest_ttl_ <= std::chrono::milliseconds::zero())
+            return longest_;
+        return std::min(longest_, std::max<std::chrono::nanoseconds>(shortest / 2, shortest_ttl_ / attempts_per_ttl));
+    }
 
     [[nodiscard]] std::chrono::nanoseconds part_of(std::chrono::nanoseconds whole)
     {
@@ -57,6 +74,7 @@ private:
     }
 
     std::chrono::nanoseconds longest_;
+    std::chrono::milliseconds shortest_ttl_{0};
     std::function<std::uint64_t()> random_;
     /// failed attempts since a connection last worked
     int failures_ = 0;

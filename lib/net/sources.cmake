@@ -5,6 +5,7 @@ target_sources(
   PRIVATE
     net/config_rules.cpp
     net/fork_watch.cpp
+    net/name_lookup.cpp
     net/stream_dial.cpp
     net/tcp_stream.cpp
     net/tls_stream.cpp

@@ -70,6 +70,9 @@ public:
     /** "host:port" of the server that it has turned to; empty where the config names it. */
     [[nodiscard]] virtual std::string peer() const { return {}; }
 
+    /** Why it is still not connected when the caller's deadline has come; clear: the deadline says it all. */
+    [[nodiscard]] virtual StreamError overdue() const { return {}; }
+
     /** Ends everything at once; no event comes afterwards. To be called before the last reference goes. */
     virtual void close() noexcept = 0;
 };

@@ -3,7 +3,6 @@
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/ip/address.hpp>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -55,27 +54,20 @@ TcpDial::TcpDial(
     , port_(port)
     , deadline_(deadline)
     , handler_(std::move(handler))
-    , resolver_(runtime_->strand())
     , socket_(runtime_->executor())
 {
 }
 
 void TcpDial::start()
 {
-    error_code not_numeric;
-    auto const address = asio::ip::make_address(host_, not_numeric);
-    if (!not_numeric) {
-        // Asio's resolver would start a thread for it
-        endpoints_.emplace_back(address, port_);
-        runtime_->post([self = shared_from_this()] { self->try_next({}); });
-        return;
-    }
-    resolver_.async_resolve(
-        host_, std::to_string(port_), asio::ip::resolver_base::numeric_service,
-        [self = shared_from_this()](error_code error, auto const& results) {
-            for (auto const& result : results)
-                self->endpoints_.push_back(result.endpoint());
-            if (error && self->handler_)
+    lookup_.emplace(
+        runtime_, host_, [weak = weak_from_this()](error_code error, NameLookup::Addresses const& addresses) {
+            auto const self = weak.lock();
+            if (!self || !self->handler_)
+                return;
+            for (auto const& address : addresses)
+                self->endpoints_.emplace_back(address, self->port_);
+            if (error)
                 self->tell({error, "cannot resolve " + self->host_ + ": " + error.message(), false});
             else
                 self->try_next(asio::error::host_not_found);
@@ -86,7 +78,7 @@ void TcpDial::cancel() noexcept
 {
     handler_ = nullptr;
     runtime_->cancel(std::exchange(timer_, 0));
-    resolver_.cancel();
+    lookup_.reset();
     error_code ignored;
     socket_.close(ignored);
 }

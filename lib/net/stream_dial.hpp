@@ -1,15 +1,16 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "name_lookup.hpp"
 #include "stream.hpp"
 
-#include <boost/asio/ip/basic_resolver.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,7 @@ private:
     Instant deadline_;
     /// null once it was called or cancelled
     Handler handler_;
-    asio::ip::basic_resolver<asio::ip::tcp, Strand> resolver_;
+    std::optional<NameLookup> lookup_;
     TcpSocket socket_;
     std::vector<Endpoint> endpoints_;
     /// how many of the endpoints were tried, the present one included

@@ -81,6 +81,18 @@ public:
         return {error, {}, false};
     }
 
+    [[nodiscard]] StreamError overdue() const override
+    {
+        if (!layer_)
+            return {};
+        // a server that is paused, or does not know what to do with the first message of TLS
+        return {
+            make_error_code(errc::tls_failed),
+            "TLS handshake with " + host_ + ": no answer in time: does the server speak TLS on port " +
+                std::to_string(port_) + "?",
+            false};
+    }
+
     void close_socket() noexcept
     {
         if (auto const dial = std::exchange(dial_, nullptr))

@@ -20,14 +20,14 @@ AcknowledgedWay::AcknowledgedWay(
     route_->expect_delay(wanted.acknowledged_within);
 }
 
-void AcknowledgedWay::execute(resp::Command&& command, Instant not_after, OutcomeHandler handler)
+void AcknowledgedWay::execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler)
 {
     if (gathering_ == nullptr)
         gathering_ = std::make_shared<Group>();
     auto const& group = gathering_;
     auto const index = group->sent.size();
     group->sent.push_back({std::move(handler), std::nullopt});
-    group->not_after = std::max(group->not_after, not_after);
+    group->not_after = std::max(group->not_after, not_after.at());
     ++group->open;
     route_->execute(std::move(command), not_after, [self = shared_from_this(), group, index](Outcome outcome) {
         self->answered(*group, index, std::move(outcome));

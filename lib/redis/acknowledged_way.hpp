@@ -32,7 +32,7 @@ public:
     AcknowledgedWay(
         std::shared_ptr<Runtime> runtime, std::shared_ptr<Route> route, ReplicaAcknowledgement const& wanted);
 
-    void execute(resp::Command&& command, Instant not_after, OutcomeHandler handler) override;
+    void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) override;
 
     [[nodiscard]] bool ready() override { return route_->ready(); }
     [[nodiscard]] std::string last_error() const override { return route_->last_error(); }

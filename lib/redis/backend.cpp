@@ -79,7 +79,7 @@ public:
         return subscriber_->watch(channel_of(*range), std::move(handler));
     }
 
-    void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
         redis::inspect(node_, std::move(range), not_after, std::move(handler));
     }
@@ -99,7 +99,7 @@ public:
         redis::accept_token(node_, std::move(request), std::move(handler));
     }
 
-    void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
         redis::examine(node_, for_examination_, ttl, not_after, std::move(handler));
     }
@@ -116,6 +116,13 @@ public:
         route_->shortest_ttl(ttl);
         if (acknowledged_route_ != nullptr)
             acknowledged_route_->shortest_ttl(ttl);
+    }
+
+    void drop_abandoned() override
+    {
+        route_->drop_abandoned();
+        if (acknowledged_route_ != nullptr)
+            acknowledged_route_->drop_abandoned();
     }
 
     [[nodiscard]] std::string describe() const override { return node_->name(); }

@@ -19,7 +19,7 @@ class Reading : public std::enable_shared_from_this<Reading>
 {
 public:
     Reading(
-        Runtime& runtime, std::shared_ptr<Connection> connection, Instant not_after,
+        Runtime& runtime, std::shared_ptr<Connection> connection, Deadline not_after,
         std::function<void(std::optional<ClockReading>, std::string)> handler)
         : runtime_(runtime)
         , connection_(std::move(connection))
@@ -61,7 +61,7 @@ private:
 
     Runtime& runtime_;
     std::shared_ptr<Connection> connection_;
-    Instant not_after_;
+    Deadline not_after_;
     std::function<void(std::optional<ClockReading>, std::string)> handler_;
     std::optional<ClockReading> best_;
     int answers_ = 0;
@@ -93,7 +93,7 @@ std::optional<ClockReading> better(std::optional<ClockReading> const& a, std::op
 }
 
 void read_clock(
-    Runtime& runtime, std::shared_ptr<Connection> connection, Instant not_after,
+    Runtime& runtime, std::shared_ptr<Connection> connection, Deadline not_after,
     std::function<void(std::optional<ClockReading>, std::string why_not)> handler)
 {
     std::make_shared<Reading>(runtime, std::move(connection), not_after, std::move(handler))->ask();

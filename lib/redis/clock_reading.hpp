@@ -34,7 +34,7 @@ better(std::optional<ClockReading> const& a, std::optional<ClockReading> const& 
 /** Asks a server for its time, a few times, one after the other, and closes the connection. The handler gets the best
  * reading, or why there is none; it keeps the runtime. */
 void read_clock(
-    Runtime& runtime, std::shared_ptr<Connection> connection, Instant not_after,
+    Runtime& runtime, std::shared_ptr<Connection> connection, Deadline not_after,
     std::function<void(std::optional<ClockReading>, std::string why_not)> handler);
 
 } // namespace tenure::redis

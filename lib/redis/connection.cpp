@@ -41,12 +41,12 @@ public:
     StreamConnection& operator=(StreamConnection const&) = delete;
     ~StreamConnection() override;
 
-    void execute(resp::Command&& command, Instant not_after, OutcomeHandler handler) override
+    void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) override
     {
         if (!machine_.is_open())
             machine_.open(runtime_->now());
         bool const more_follows = command.leaves_with_next();
-        machine_.execute(std::move(command), not_after, std::move(handler));
+        machine_.execute(std::move(command), std::move(not_after), std::move(handler));
         // the server may begin while we prepare the rest; what is dropped here is told by the run that follows
         bool const is_idle = machine_.oldest_unanswered() == Instant::max();
         if (ready() && !running_ && !more_follows && (is_idle || machine_.waiting() >= worth_a_write)) {
@@ -65,6 +65,14 @@ public:
         machine_.open(runtime_->now());
         run_soon();
     }
+
+    void drop_abandoned() override
+    {
+        machine_.drop_abandoned();
+        run_soon();
+    }
+
+    void shortest_ttl(std::chrono::milliseconds ttl) override { machine_.shortest_ttl(ttl); }
 
     void hurry() override
     {
@@ -341,9 +349,10 @@ void StreamConnection::arm_timer()
             return;
         self->timer_ = 0;
         self->timer_at_ = Instant::max();
-        if (self->stream_ && !self->connected_)
+        bool const connecting = self->stream_ && !self->connected_;
+        if (connecting)
             self->machine_.turned_to(self->stream_->peer());
-        self->machine_.timeout(self->runtime_->now());
+        self->machine_.timeout(self->runtime_->now(), connecting ? self->stream_->overdue() : StreamError());
         self->run();
     });
 }

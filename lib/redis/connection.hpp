@@ -5,7 +5,7 @@
 #include "resp/value.hpp"
 #include "server_version.hpp"
 
-#include <tenure/clock.hpp>
+#include <tenure/deadline.hpp>
 #include <tenure/one_shot.hpp>
 
 #include <boost/system/error_code.hpp>
@@ -97,7 +97,7 @@ public:
     virtual ~Connection() = default;
 
     /** Sends a command. The handler is called on the strand, exactly once, never inside this call. */
-    virtual void execute(resp::Command&& command, Instant not_after, OutcomeHandler handler) = 0;
+    virtual void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) = 0;
 
     /** True if a command given now would be written at once. */
     [[nodiscard]] virtual bool ready() const noexcept = 0;
@@ -106,6 +106,12 @@ public:
     /** Opens the connection without waiting for the first command, and one that failed again once its pause is over.
      * Whatever else it is doing goes on. */
     virtual void open() = 0;
+
+    /** Owners of requests have given up (see Deadline): what they asked for and was not written ends as not_sent. */
+    virtual void drop_abandoned() = 0;
+
+    /** The shortest ttl of the leases that are held (zero: none): no pause between two attempts may cost one of them. */
+    virtual void shortest_ttl(std::chrono::milliseconds) {}
 
     /** While it waits between two attempts to connect: the next one begins now. There is news of the server. */
     virtual void hurry() {}

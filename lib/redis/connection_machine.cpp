@@ -57,15 +57,28 @@ void ConnectionMachine::open(Instant now)
         begin_connect(now);
 }
 
-void ConnectionMachine::execute(resp::Command&& command, Instant not_after, OutcomeHandler&& handler)
+void ConnectionMachine::execute(resp::Command&& command, Deadline&& not_after, OutcomeHandler&& handler)
 {
+    if (not_after.abandoned()) {
+        Request request(std::move(command), std::move(not_after), std::move(handler));
+        not_sent(request, {}, {}, false);
+        return;
+    }
     if (phase_ == Phase::closed || phase_ == Phase::failed) {
-        Request request(std::move(command), not_after, std::move(handler));
+        Request request(std::move(command), std::move(not_after), std::move(handler));
         not_sent(request, failure_.error, failure_.detail, failure_.fatal);
         return;
     }
-    earliest_not_after_ = std::min(earliest_not_after_, not_after);
-    queue_.push(std::move(command), not_after, std::move(handler));
+    earliest_not_after_ = std::min(earliest_not_after_, not_after.at());
+    queue_.push(std::move(command), std::move(not_after), std::move(handler));
+}
+
+void ConnectionMachine::drop_abandoned()
+{
+    queue_.take_waiting(
+        [](Request const& request) { return request.not_after.abandoned(); },
+        [&](Request request) { not_sent(request, {}, {}, false); });
+    note_earliest_deadline();
 }
 
 void ConnectionMachine::connected(StreamError const& error, Instant now)
@@ -101,7 +114,7 @@ void ConnectionMachine::written(StreamError const& error, std::size_t bytes, Ins
     // what surely did not leave goes on waiting for the next connection
     while (queue_.written() > 0 && queue_[queue_.written() - 1].first_byte >= write_begin_ + bytes) {
         queue_.unmark_written();
-        earliest_not_after_ = std::min(earliest_not_after_, queue_[queue_.written()].not_after);
+        earliest_not_after_ = std::min(earliest_not_after_, queue_[queue_.written()].not_after.at());
     }
     lost(error, now);
 }
@@ -112,10 +125,12 @@ void ConnectionMachine::hurry(Instant now)
         begin_connect(now);
 }
 
-void ConnectionMachine::timeout(Instant now)
+void ConnectionMachine::timeout(Instant now, StreamError const& overdue)
 {
     if (now >= deadline_) {
-        if (phase_ == Phase::connecting || phase_ == Phase::login) {
+        if (phase_ == Phase::connecting && overdue) {
+            fail({public_code(overdue.code), handshake_.harmless(overdue.text(), longest_reason), overdue.fatal}, now);
+        } else if (phase_ == Phase::connecting || phase_ == Phase::login) {
             auto const limit = milliseconds_text(config_.redis.connect_timeout);
             fail(
                 {make_error_code(errc::store_unavailable),
@@ -310,7 +325,7 @@ void ConnectionMachine::fail(Refusal why, Instant now)
     actions_.emplace_back(DropStream{});
     answer_written(failure_.error, failure_.detail);
     if (failure_.fatal) {
-        deadline_ = now + config_.redis.reconnect_backoff;
+        deadline_ = now + backoff_.after_refusal();
         fail_for_good();
     } else {
         retry(was_ready, unanswered, now);
@@ -338,6 +353,8 @@ void ConnectionMachine::retry(bool was_ready, std::size_t unanswered, Instant no
     line += "; trying again in " + milliseconds_text(pause);
     log(!was_ready && logged_failure_ == failure_.detail ? LogLevel::debug : LogLevel::warning, std::move(line));
     logged_failure_ = failure_.detail;
+    if (!was_ready)
+        refuse_questions();
     enter(Phase::backing_off);
 }
 
@@ -351,11 +368,24 @@ void ConnectionMachine::expire_waiting(Instant now, bool can_write)
     auto const detail =
         failure_.detail.empty() ? std::string("still unwritten when its time was over") : failure_.detail;
     queue_.take_waiting(
-        [now](Request const& request) { return now >= request.not_after; },
+        [now](Request const& request) { return request.not_after.over(now); },
         [&](Request request) { not_sent(request, error, detail, false); });
+    note_earliest_deadline();
+}
+
+void ConnectionMachine::note_earliest_deadline()
+{
     earliest_not_after_ = Instant::max();
     for (std::size_t i = queue_.written(); i < queue_.size(); ++i)
-        earliest_not_after_ = std::min(earliest_not_after_, queue_[i].not_after);
+        earliest_not_after_ = std::min(earliest_not_after_, queue_[i].not_after.at());
+}
+
+void ConnectionMachine::refuse_questions()
+{
+    queue_.take_waiting(
+        [](Request const& request) { return request.not_after.one_attempt(); },
+        [&](Request request) { not_sent(request, failure_.error, failure_.detail, false); });
+    note_earliest_deadline();
 }
 
 void ConnectionMachine::answer_written(error_code error, std::string const& detail)

@@ -11,6 +11,7 @@
 
 #include <tenure/log.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -66,7 +67,9 @@ public:
     // -- events --
     void open(Instant now);
     /** `open` comes first where the machine is not open: it needs the time, this does not. */
-    void execute(resp::Command&& command, Instant not_after, OutcomeHandler&& handler);
+    void execute(resp::Command&& command, Deadline&& not_after, OutcomeHandler&& handler);
+    /** Owners of requests have given up: those that wait to be written leave the queue. */
+    void drop_abandoned();
     void connected(StreamError const& error, Instant now);
     /** Where the stream has turned to: "host:port" for the texts; empty: the config tells. */
     void turned_to(std::string address) { address_ = std::move(address); }
@@ -76,10 +79,12 @@ public:
     void lost(StreamError const& error, Instant now);
     /** A write ended; after an error the bytes from `bytes` on surely did not leave. */
     void written(StreamError const& error, std::size_t bytes, Instant now);
+    /** The shortest ttl of the leases that are held; zero: none. */
+    void shortest_ttl(std::chrono::milliseconds ttl) noexcept { backoff_.protect(ttl); }
     /** There is news of the server: a pause between two attempts is over. */
     void hurry(Instant now);
-    /** To be called at `wake_at` or later. */
-    void timeout(Instant now);
+    /** To be called at `wake_at` or later. @param overdue  why the stream is not connected yet, where it can tell */
+    void timeout(Instant now, StreamError const& overdue = {});
     /** The caller found `what` the server sent to be no answer to its request. */
     void distrust(std::string_view what, Instant now);
     void close();
@@ -120,6 +125,9 @@ private:
     [[gnu::cold]] void retry(bool was_ready, std::size_t unanswered, Instant now);
     /// `can_write`: they come too late although the connection works
     [[gnu::cold]] void expire_waiting(Instant now, bool can_write);
+    [[gnu::cold]] void note_earliest_deadline();
+    /** Questions that wait for no second attempt learn why this one failed. */
+    [[gnu::cold]] void refuse_questions();
     [[gnu::cold]] void answer_written(error_code error, std::string const& detail);
     [[gnu::cold]] void refuse_waiting();
     [[gnu::cold]] void not_sent(Request& request, error_code error, std::string detail, bool fatal);

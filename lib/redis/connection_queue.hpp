@@ -15,15 +15,15 @@ namespace tenure::redis
 
 /** One command on its way, from `execute` to its outcome. */
 struct Request {
-    Request(resp::Command&& what, Instant until, OutcomeHandler&& whose) noexcept
+    Request(resp::Command&& what, Deadline&& until, OutcomeHandler&& whose) noexcept
         : command(std::move(what))
-        , not_after(until)
+        , not_after(std::move(until))
         , handler(std::move(whose))
     {
     }
 
     resp::Command command;
-    Instant not_after;
+    Deadline not_after;
     OutcomeHandler handler;
     /// when it was handed to the stream
     Instant since{};
@@ -50,11 +50,11 @@ public:
     [[nodiscard]] Request& front() noexcept { return (*this)[0]; }
     [[nodiscard]] Request const& front() const noexcept { return (*this)[0]; }
 
-    void push(resp::Command&& command, Instant not_after, OutcomeHandler&& handler)
+    void push(resp::Command&& command, Deadline&& not_after, OutcomeHandler&& handler)
     {
         if (size_ == ring_.size())
             grow();
-        ring_[place(size_)].emplace(std::move(command), not_after, std::move(handler));
+        ring_[place(size_)].emplace(std::move(command), std::move(not_after), std::move(handler));
         ++size_;
     }
 

@@ -31,7 +31,7 @@ class Examination : public std::enable_shared_from_this<Examination>
 {
 public:
     Examination(
-        NodePtr node, ExamineSettings settings, std::chrono::milliseconds ttl, Instant not_after,
+        NodePtr node, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
         ReplyHandler<Findings> handler)
         : node_(std::move(node))
         , username_(settings.username.empty() ? "default" : std::move(settings.username))
@@ -107,7 +107,7 @@ private:
     /// Whichever of them takes over counts the leases by its own clock.
     void ask_replicas()
     {
-        auto const until = std::min<Instant>(not_after_, node_->runtime().now() + longest_for_a_replica);
+        auto const until = not_after_.no_later_than(node_->runtime().now() + longest_for_a_replica);
         for (auto const& replica : replicas_in(facts_.info)) {
             ++open_questions_;
             read_clock(
@@ -153,7 +153,7 @@ private:
     NodePtr node_;
     std::string username_;
     ConnectTo connect_to_;
-    Instant not_after_;
+    Deadline not_after_;
     ReplyHandler<Findings> handler_;
     Facts facts_;
     std::size_t open_questions_ = 0;
@@ -162,7 +162,7 @@ private:
 } // namespace
 
 void examine(
-    NodePtr const& node, ExamineSettings settings, std::chrono::milliseconds ttl, Instant not_after,
+    NodePtr const& node, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
     ReplyHandler<Findings> handler)
 {
     std::make_shared<Examination>(node, std::move(settings), ttl, not_after, std::move(handler))->measure();

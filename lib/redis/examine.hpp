@@ -27,7 +27,7 @@ struct ExamineSettings {
  * written. What the user may not ask lands in the server's ACL LOG and becomes an unverified finding: this is for a
  * person at a terminal. */
 void examine(
-    NodePtr const& node, ExamineSettings settings, std::chrono::milliseconds ttl, Instant not_after,
+    NodePtr const& node, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
     ReplyHandler<Findings> handler);
 
 } // namespace tenure::redis

@@ -47,7 +47,7 @@ void note_first_free(NodePtr const& node, KeyRangePtr const& range, std::optiona
 }
 
 void find_gap(
-    NodePtr const& node, KeyRangePtr const& range, Instant not_after,
+    NodePtr const& node, KeyRangePtr const& range, Deadline not_after,
     std::function<void(std::optional<RangePart>)> handler)
 {
     auto const search = std::make_shared<Search>();

@@ -26,7 +26,7 @@ void note_first_free(NodePtr const& node, KeyRangePtr const& range, std::optiona
 /** Looks for the first part of the range with a free key, by commands that the server executes in half the time of a
  * script over the same keys. Just a hint: the claim must look again. Unset: there is none, or it could not be told. */
 void find_gap(
-    NodePtr const& node, KeyRangePtr const& range, Instant not_after,
+    NodePtr const& node, KeyRangePtr const& range, Deadline not_after,
     std::function<void(std::optional<RangePart>)> handler);
 
 } // namespace tenure::redis

@@ -24,7 +24,7 @@ constexpr std::size_t reply_bytes_per_key = 1200;
 class Inspection : public std::enable_shared_from_this<Inspection>
 {
 public:
-    Inspection(NodePtr node, KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler)
+    Inspection(NodePtr node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
         : node_(std::move(node))
         , range_(std::move(range))
         , not_after_(not_after)
@@ -68,14 +68,14 @@ private:
 
     NodePtr node_;
     KeyRangePtr range_;
-    Instant not_after_;
+    Deadline not_after_;
     ReplyHandler<InspectReply> handler_;
     std::vector<KeyState> keys_;
 };
 
 } // namespace
 
-void inspect(NodePtr const& node, KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler)
+void inspect(NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
     std::make_shared<Inspection>(node, std::move(range), not_after, std::move(handler))->call_page();
 }

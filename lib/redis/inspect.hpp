@@ -9,7 +9,7 @@ namespace tenure::redis
 {
 
 /** Tells who holds which key of the range, page by page. */
-void inspect(NodePtr const& node, KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler);
+void inspect(NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
 
 /** Replaces the owner that was seen by `evicted/<who>` for the rest of its ttl. */
 void evict(NodePtr const& node, EvictRequest request, ReplyHandler<EvictReply> handler);

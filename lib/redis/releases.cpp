@@ -122,7 +122,7 @@ void Releases::send_script(Batch batch)
         bool const publish = request.wake_ups && may_publish;
         channels.add(publish ? channel_of(*request.claim->range) : std::string());
         any_channel = any_channel || publish;
-        call.not_after = std::min(call.not_after, request.not_after);
+        call.not_after = call.not_after.no_later_than(request.not_after);
     }
     if (any_channel)
         call.values.add(channels);

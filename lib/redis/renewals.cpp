@@ -105,7 +105,7 @@ void Renewals::send_script(Batch batch, bool by_text)
         request.claim->range->assign_key(request.claim->index, key);
         keys->add(key);
         call.values.add(request.claim->owner);
-        call.not_after = std::min(call.not_after, request.not_after);
+        call.not_after = call.not_after.no_later_than(request.not_after);
     }
     if (notes_ttl)
         call.values.add(node_->marker());

@@ -35,7 +35,7 @@ Route::~Route()
     close();
 }
 
-void Route::execute(resp::Command&& command, Instant not_after, OutcomeHandler handler)
+void Route::execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler)
 {
     if (closed_) {
         runtime_->post([handler = std::move(handler)]() mutable {
@@ -51,7 +51,7 @@ void Route::execute(resp::Command&& command, Instant not_after, OutcomeHandler h
     sent_ = true;
     if (timer_ == 0)
         arm(runtime_->now() + patience());
-    current_->execute(std::move(command), not_after, std::move(handler));
+    current_->execute(std::move(command), std::move(not_after), std::move(handler));
 }
 
 bool Route::ready()
@@ -79,9 +79,19 @@ std::string Route::last_error() const
 void Route::shortest_ttl(std::chrono::milliseconds ttl)
 {
     shortest_ttl_ = ttl;
+    for (auto const& connection : {current_, other_})
+        if (connection != nullptr)
+            connection->shortest_ttl(ttl);
     // A shorter ttl makes what is under way now too old sooner.
     if (timer_ != 0 && timer_at_ > runtime_->now() + patience())
         arm(runtime_->now() + patience());
+}
+
+void Route::drop_abandoned()
+{
+    for (auto const& connection : {current_, other_})
+        if (connection != nullptr)
+            connection->drop_abandoned();
 }
 
 void Route::note_ttl(std::chrono::milliseconds ttl) noexcept
@@ -142,6 +152,7 @@ Instant Route::oldest_unanswered() const noexcept
 std::shared_ptr<Connection> Route::make_connection(std::string_view purpose)
 {
     auto connection = connect_(purpose);
+    connection->shortest_ttl(shortest_ttl_);
     connection->on_state([weak = weak_from_this(), raw = connection.get()](ConnectionState state) {
         if (auto const self = weak.lock())
             self->state_changed(raw, state);

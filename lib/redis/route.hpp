@@ -48,7 +48,7 @@ public:
     ~Route() override;
 
     /** Sends a command over the connection that works. */
-    void execute(resp::Command&& command, Instant not_after, OutcomeHandler handler) override;
+    void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) override;
 
     [[nodiscard]] bool ready() override;
     [[nodiscard]] std::string last_error() const override;
@@ -64,6 +64,8 @@ public:
     void shortest_ttl(std::chrono::milliseconds ttl);
 
     void note_ttl(std::chrono::milliseconds ttl) noexcept override;
+
+    void drop_abandoned();
 
     /** Silence of the server may last so much longer: what it is asked here takes time. */
     void expect_delay(std::chrono::milliseconds delay) noexcept { delay_ = delay; }

@@ -33,7 +33,7 @@ struct ScriptCall {
     /// the number of keys, then the keys
     std::shared_ptr<resp::EncodedArguments const> keys;
     resp::EncodedArguments values;
-    Instant not_after{};
+    Deadline not_after{};
     /// the largest reply expected, where that is more than the connection's limit
     std::size_t reply_bytes = 0;
     /// the last value is the run id of the process that is to run the script

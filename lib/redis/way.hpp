@@ -24,7 +24,7 @@ public:
     virtual ~Way() = default;
 
     /** Sends a command. The handler is called on the strand, once, never inside this call. */
-    virtual void execute(resp::Command&& command, Instant not_after, OutcomeHandler handler) = 0;
+    virtual void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) = 0;
 
     /** True if a command given now would be written at once. */
     [[nodiscard]] virtual bool ready() = 0;

@@ -51,7 +51,7 @@ public:
         return redlock::watch(quorum_, range, std::move(handler));
     }
 
-    void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
         redlock::inspect(quorum_, std::move(range), not_after, std::move(handler));
     }
@@ -61,7 +61,7 @@ public:
         redlock::evict(quorum_, std::move(request), std::move(handler));
     }
 
-    void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
         redlock::examine(quorum_, ttl, not_after, std::move(handler));
     }
@@ -76,6 +76,12 @@ public:
     {
         for (auto const& node : quorum_->nodes())
             node->shortest_ttl(ttl);
+    }
+
+    void drop_abandoned() override
+    {
+        for (auto const& node : quorum_->nodes())
+            node->drop_abandoned();
     }
 
     [[nodiscard]] std::string describe() const override

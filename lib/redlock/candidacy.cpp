@@ -37,13 +37,13 @@ Candidacy::Candidacy(
 void Candidacy::start()
 {
     auto const now = runtime().now();
-    if (now >= request_.not_after) {
+    if (request_.not_after.over(now)) {
         runtime().post([self = shared_from_this()] { self->finish(NotSent{}); });
         return;
     }
     auto const patience = std::clamp<std::chrono::milliseconds>(request_.ttl / 4, 100ms, 1000ms);
-    until_ = std::min(request_.not_after, now + patience);
-    arm(until_);
+    until_ = request_.not_after.no_later_than(now + patience);
+    arm(until_.at());
     // a new owner cannot have a lock already: no need to look, unless others contend for it
     if (request_.range->count == 1 && !request_.earliest_attempt &&
         !candidates_->contended(request_.range->key(0), now))
@@ -89,12 +89,12 @@ void Candidacy::looked(std::size_t node, InspectReply reply, Instant began)
     if (looks_.complete())
         choose();
     else if (looks_.count<std::vector<KeyState>>() == quorum_->majority())
-        arm(std::min(until_, runtime().now() + (runtime().now() - began) + grace));
+        arm(std::min(until_.at(), runtime().now() + (runtime().now() - began) + grace));
 }
 
 void Candidacy::choose()
 {
-    arm(until_);
+    arm(until_.at());
     if (looks_.count<std::vector<KeyState>>() < quorum_->majority()) {
         finish(no_look(*quorum_, *request_.range, looks_));
         return;
@@ -133,7 +133,7 @@ void Candidacy::pause()
     if (stopped_)
         give_up_pause();
     else
-        arm(std::min(until_, runtime().now() + 1ms * (1 + static_cast<int>(runtime().random() % 8))));
+        arm(std::min(until_.at(), runtime().now() + 1ms * (1 + static_cast<int>(runtime().random() % 8))));
 }
 
 void Candidacy::give_up_pause()
@@ -173,10 +173,10 @@ void Candidacy::rang()
         given_back();
         break;
     case Phase::pausing:
-        if (runtime().now() >= until_) {
+        if (until_.over(runtime().now())) {
             finish(Busy{});
         } else {
-            arm(until_);
+            arm(until_.at());
             look();
         }
         break;

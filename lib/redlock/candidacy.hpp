@@ -107,7 +107,7 @@ private:
     /// of looking and voting: what belongs to an earlier one does not count
     std::uint64_t round_ = 0;
     /// when the nodes that have not answered are not waited for any more
-    Instant until_{};
+    Deadline until_;
     /// when the votes were asked for
     Instant asked_at_{};
     Runtime::TimerId timer_ = 0;

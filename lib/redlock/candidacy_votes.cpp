@@ -92,7 +92,7 @@ void Candidacy::judge()
     if (votes_.count<Busy>() >= quorum_->veto() || votes_.complete())
         fail();
     else if (votes_.cast() - granted >= quorum_->veto())
-        arm(std::min(until_, runtime().now() + (runtime().now() - asked_at_) + grace)); // for the words of the rest
+        arm(std::min(until_.at(), runtime().now() + (runtime().now() - asked_at_) + grace)); // for the words of the rest
 }
 
 void Candidacy::propose(std::uint64_t token)
@@ -101,7 +101,7 @@ void Candidacy::propose(std::uint64_t token)
     for (std::size_t node = 0; node < quorum_->size(); ++node)
         if (agreement_->is_asked(node))
             quorum_->nodes()[node]->accept_token(
-                {key_, 0, request_.owner, token, until_}, [self = shared_from_this(), node, round](TokenReply reply) {
+                {key_, 0, request_.owner, token, until_.at()}, [self = shared_from_this(), node, round](TokenReply reply) {
                     if (self->phase_ == Phase::agreeing)
                         self->agreed(node, round, std::move(reply));
                 });
@@ -127,7 +127,7 @@ void Candidacy::agreed(std::size_t node, std::uint64_t round, TokenReply reply)
 void Candidacy::tell_token(std::size_t node)
 {
     quorum_->nodes()[node]->accept_token(
-        {key_, 0, request_.owner, agreement_->token(), until_}, [](TokenReply const&) {});
+        {key_, 0, request_.owner, agreement_->token(), until_.at()}, [](TokenReply const&) {});
 }
 
 void Candidacy::fail()
@@ -169,7 +169,7 @@ void Candidacy::given_back()
     }
     // with a try of this owner still under way somewhere, another one would meet it
     bool const alone = request_.range->count == 1;
-    if (!in_doubt && !alone && ++tries_ < most_tries && runtime().now() < until_) {
+    if (!in_doubt && !alone && ++tries_ < most_tries && !until_.over(runtime().now())) {
         pause();
         return;
     }
@@ -196,7 +196,7 @@ void Candidacy::take_the_rest()
 {
     phase_ = Phase::completing;
     auto const longest = std::min<std::chrono::milliseconds>(longest_completion, request_.ttl / 10);
-    arm(std::min(until_, runtime().now() + longest));
+    arm(std::min(until_.at(), runtime().now() + longest));
     std::vector<std::size_t> missing;
     for (std::size_t node = 0; node < votes_.size(); ++node)
         if (votes_.get<Busy>(node))

@@ -68,11 +68,11 @@ public:
     {
     }
 
-    void start(Instant not_after)
+    void start(Deadline not_after)
     {
         auto& runtime = quorum_->runtime();
         // held by the nodes that have not answered; a runtime that is gone never rings
-        timer_ = runtime.call_at(not_after, [weak = weak_from_this()] {
+        timer_ = runtime.call_at(not_after.at(), [weak = weak_from_this()] {
             if (auto const self = weak.lock())
                 self->finish();
         });
@@ -145,7 +145,7 @@ public:
     {
     }
 
-    void start(milliseconds ttl, Instant not_after)
+    void start(milliseconds ttl, Deadline not_after)
     {
         for (std::size_t node = 0; node < quorum_->size(); ++node)
             quorum_->nodes()[node]->examine(ttl, not_after, [self = shared_from_this(), node](Findings findings) {
@@ -180,12 +180,12 @@ private:
 
 } // namespace
 
-void inspect(QuorumPtr const& quorum, KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler)
+void inspect(QuorumPtr const& quorum, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
     std::make_shared<Inspection>(quorum, std::move(range), std::move(handler))->start(not_after);
 }
 
-void examine(QuorumPtr const& quorum, milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler)
+void examine(QuorumPtr const& quorum, milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
 {
     std::make_shared<Examination>(quorum, std::move(handler))->start(ttl, not_after);
 }

@@ -64,7 +64,7 @@ void SplitVote::wait()
 
 void SplitVote::ask()
 {
-    if (stopped_ || quorum_->runtime().now() >= claim_.not_after)
+    if (stopped_ || claim_.not_after.over(quorum_->runtime().now()))
         return;
     for (auto const node : missing_) {
         ++unanswered_;
@@ -90,7 +90,7 @@ void SplitVote::answered(std::size_t node, ClaimReply const& reply)
     std::erase(missing_, node);
     if (token_ != 0)
         quorum_->nodes()[node]->accept_token(
-            {claim_.range, 0, claim_.owner, token_, claim_.not_after}, [](redis::TokenReply const&) {});
+            {claim_.range, 0, claim_.owner, token_, claim_.not_after.at()}, [](redis::TokenReply const&) {});
     if (missing_.empty())
         tell();
 }

@@ -91,7 +91,7 @@ public:
     {
         return std::make_unique<Subscription>(runtime_, state_->domain, *range, std::move(handler));
     }
-    void inspect(KeyRangePtr range, Instant, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
         ask<InspectReply>([&](Instant now) { return state_->domain->inspect(*range, now); }, std::move(handler));
     }
@@ -99,7 +99,7 @@ public:
     {
         ask<EvictReply>([&](Instant now) { return state_->domain->evict(request, now); }, std::move(handler));
     }
-    void examine(std::chrono::milliseconds, Instant, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
     {
         reply(Findings{}, std::move(handler), state_->delay);
     }

@@ -52,7 +52,7 @@ public:
     {
         return watches_->watch(std::move(range), std::move(handler));
     }
-    void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
         zookeeper::inspect(ensemble_, std::move(range), not_after, std::move(handler));
     }
@@ -60,11 +60,12 @@ public:
     {
         zookeeper::evict(ensemble_, std::move(request), std::move(handler));
     }
-    void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
         zookeeper::examine(ensemble_, ttl, not_after, std::move(handler));
     }
     void on_reachable(std::function<void()> handler) override { ensemble_->on_reachable(std::move(handler)); }
+    void drop_abandoned() override { ensemble_->drop_abandoned(); }
     /** How long silence is borne follows from the timeout of each session. */
     void shortest_ttl(std::chrono::milliseconds) override {}
     [[nodiscard]] std::string describe() const override { return ensemble_->name(); }

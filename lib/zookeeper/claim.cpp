@@ -130,7 +130,7 @@ private:
 
     void create(HoldingPtr holding)
     {
-        if (ensemble_->runtime().now() > request_.not_after) {
+        if (request_.not_after.over(ensemble_->runtime().now())) {
             if (!request_.earliest_attempt)
                 ensemble_->ledger().remove(*holding);
             ensemble_->runtime().post([self = shared_from_this()] { self->reply(NotSent{}); });

@@ -203,6 +203,7 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
         // the pause after all servers were tried in vain: not in step with all other clients
         auto const least = std::max<Clock::duration>(wait, 20ms);
         wait = least + least / 1024 * static_cast<Clock::rep>(runtime_->random() % 1024);
+        tell_no_server();
     } else if (!handle_.connected()) {
         wait = std::min<Clock::duration>(wait, begun_ + limits_.connect - now);
     } else if (handle_.oldest_unanswered() != Instant::max()) {
@@ -220,6 +221,14 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
             self->timer_ = 0;
             self->pump();
         }
+    });
+}
+
+void Client::tell_no_server()
+{
+    runtime_->post([weak = weak_from_this()] {
+        if (auto const self = weak.lock(); self && self->listener_ != nullptr)
+            self->listener_->on_no_server();
     });
 }
 

@@ -32,6 +32,8 @@ public:
     virtual ~ClientListener() = default;
 
     virtual void on_session_event(SessionEvent const& event) = 0;
+    /** All servers were tried in vain; after a pause they are tried again. */
+    virtual void on_no_server() = 0;
 };
 
 /** Drives a handle of the C client on the runtime's strand: waits for its descriptor and its timer, and lets it work.
@@ -85,6 +87,7 @@ private:
     void ready(std::uint64_t adoption, bool readable, error_code error);
     void look_at_silence(Instant now);
     void set_timer(Instant now, ClientHandle::Interest const& interest);
+    void tell_no_server();
     void deliver();
     void tell(ClientHandle::Happening& one);
 

@@ -125,6 +125,26 @@ void Ensemble::make_ancestor(
         });
 }
 
+std::vector<SessionPtr> Ensemble::sessions() const
+{
+    std::vector<SessionPtr> all;
+    for (auto const& [ttl, session] : holding_)
+        all.push_back(session);
+    if (looking_ != nullptr)
+        all.push_back(looking_);
+    for (auto const& probe : probes_)
+        if (auto session = probe.lock())
+            all.push_back(std::move(session));
+    return all;
+}
+
+void Ensemble::drop_abandoned()
+{
+    // a copy: who is called back may begin or end sessions
+    for (auto const& session : sessions())
+        session->drop_abandoned();
+}
+
 void Ensemble::close() noexcept
 {
     closed_ = true;

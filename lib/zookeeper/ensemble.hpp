@@ -71,9 +71,13 @@ public:
     /** What happens to the looking session. */
     void on_looking(Session::ChangeHandler handler) { looking_changed_ = std::move(handler); }
 
+    /** Owners of requests have given up (see Deadline). */
+    void drop_abandoned();
+
     void close() noexcept;
 
 private:
+    [[nodiscard]] std::vector<SessionPtr> sessions() const;
     [[nodiscard]] SessionPtr make(Session::Settings settings);
     void changed(Session& session, Session::Change change);
     void make(SessionPtr const& session, Question const& node, AnswerHandler handler);

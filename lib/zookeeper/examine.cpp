@@ -21,7 +21,7 @@ constexpr auto least_timeout = 150ms;
 class Examination : public std::enable_shared_from_this<Examination>
 {
 public:
-    Examination(EnsemblePtr ensemble, std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler)
+    Examination(EnsemblePtr ensemble, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
         : ensemble_(std::move(ensemble))
         , not_after_(not_after)
         , handler_(std::move(handler))
@@ -104,7 +104,7 @@ private:
         ++open_;
         auto const probe = ensemble_->probe(timeout);
         probe->when_connected(
-            std::min(not_after_, ensemble_->runtime().now() + 2s),
+            not_after_.no_later_than(ensemble_->runtime().now() + 2s),
             [self = shared_from_this(), probe, &granted](NotSent const* why) {
                 if (why == nullptr)
                     granted = probe->timeout();
@@ -152,7 +152,7 @@ private:
     }
 
     EnsemblePtr ensemble_;
-    Instant not_after_;
+    Deadline not_after_;
     ReplyHandler<Findings> handler_;
     SessionPtr session_;
     Session::Use use_;
@@ -162,7 +162,7 @@ private:
 
 } // namespace
 
-void examine(EnsemblePtr ensemble, std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler)
+void examine(EnsemblePtr ensemble, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
 {
     std::make_shared<Examination>(std::move(ensemble), ttl, not_after, std::move(handler))->start();
 }

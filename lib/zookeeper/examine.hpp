@@ -33,6 +33,6 @@ struct Facts {
 /** What the facts mean for leases, and what to do. */
 [[nodiscard]] Findings judge(Facts const& facts);
 
-void examine(EnsemblePtr ensemble, std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler);
+void examine(EnsemblePtr ensemble, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler);
 
 } // namespace tenure::zookeeper

@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "host_search.hpp"
 
-#include <boost/asio/ip/address.hpp>
-
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +12,6 @@ HostSearch::HostSearch(
     : runtime_(std::move(runtime))
     , servers_(std::move(servers))
     , handler_(std::move(handler))
-    , resolver_(runtime_->strand())
     , addresses_(std::move(known))
     , open_(servers_.size())
 {
@@ -24,22 +21,17 @@ HostSearch::HostSearch(
 void HostSearch::start()
 {
     for (std::size_t i = 0; i < servers_.size(); ++i) {
-        auto const port = std::to_string(servers_[i].port);
-        boost::system::error_code not_numeric;
-        auto const address = asio::ip::make_address(servers_[i].host, not_numeric);
-        if (!not_numeric) {
-            // Asio's resolver would start a thread for it
-            runtime_->post([self = shared_from_this(), i, text = address.to_string() + ":" + port] {
-                self->found(i, {text}, {});
-            });
-            continue;
-        }
-        resolver_.async_resolve(
-            servers_[i].host, port, asio::ip::resolver_base::numeric_service,
-            [self = shared_from_this(), i, port](boost::system::error_code error, auto const& results) {
+        lookups_.emplace_back(
+            runtime_, servers_[i].host,
+            [weak = weak_from_this(),
+             i](boost::system::error_code error, net::NameLookup::Addresses const& results) {
+                auto const self = weak.lock();
+                if (!self)
+                    return;
+                auto const port = std::to_string(self->servers_[i].port);
                 std::vector<std::string> addresses;
-                for (auto const& result : results)
-                    addresses.push_back(result.endpoint().address().to_string() + ":" + port);
+                for (auto const& address : results)
+                    addresses.push_back(address.to_string() + ":" + port);
                 // a resolver turns them round, and the C client has an order of its own
                 std::ranges::sort(addresses);
                 self->found(
@@ -52,7 +44,7 @@ void HostSearch::start()
 void HostSearch::cancel() noexcept
 {
     handler_ = nullptr;
-    resolver_.cancel();
+    lookups_.clear();
 }
 
 void HostSearch::found(std::size_t position, std::vector<std::string> addresses, std::string const& trouble)

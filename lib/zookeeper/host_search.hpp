@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <net/name_lookup.hpp>
 #include <tenure/runtime.hpp>
 #include <tenure/zookeeper_store.hpp>
 
-#include <boost/asio/ip/tcp.hpp>
-
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@
 namespace tenure::zookeeper
 {
 
-/** Finds the addresses of all servers at once, by Asio: the C client would block for each of them. */
+/** Finds the addresses of all servers at once: the C client would block for each of them. */
 class HostSearch : public std::enable_shared_from_this<HostSearch>
 {
 public:
@@ -45,7 +45,8 @@ private:
     std::vector<ZookeeperConfig::Server> servers_;
     /// null once called, or cancelled
     Handler handler_;
-    asio::ip::tcp::resolver resolver_;
+    /// under way; of each server
+    std::list<net::NameLookup> lookups_;
     Addresses addresses_;
     std::string trouble_;
     std::size_t open_;

@@ -18,7 +18,7 @@ namespace
 class InspectRun : public std::enable_shared_from_this<InspectRun>
 {
 public:
-    InspectRun(EnsemblePtr ensemble, KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler)
+    InspectRun(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
         : ensemble_(std::move(ensemble))
         , range_(std::move(range))
         , not_after_(not_after)
@@ -103,7 +103,7 @@ private:
 
     EnsemblePtr ensemble_;
     KeyRangePtr range_;
-    Instant not_after_;
+    Deadline not_after_;
     ReplyHandler<InspectReply> handler_;
     std::shared_ptr<RangeNodes const> nodes_;
     SessionPtr session_;
@@ -177,7 +177,7 @@ private:
     /** Somebody has claimed a key of the same generation, maybe this one. */
     void look_again()
     {
-        if (ensemble_->runtime().now() > request_.not_after)
+        if (request_.not_after.over(ensemble_->runtime().now()))
             reply(NotSent{});
         else
             look();
@@ -205,7 +205,7 @@ private:
 
 } // namespace
 
-void inspect(EnsemblePtr ensemble, KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler)
+void inspect(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
     std::make_shared<InspectRun>(std::move(ensemble), std::move(range), not_after, std::move(handler))->start();
 }

@@ -9,7 +9,7 @@ namespace tenure::zookeeper
 {
 
 /** Reads the children of the range's parent, and what each of them holds. */
-void inspect(EnsemblePtr ensemble, KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler);
+void inspect(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
 
 /** Replaces the owner in the node, which stays with the session that made it. */
 void evict(EnsemblePtr ensemble, EvictRequest request, ReplyHandler<EvictReply> handler);

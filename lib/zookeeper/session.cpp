@@ -63,7 +63,7 @@ Session::Use Session::use()
     return users_;
 }
 
-void Session::when_connected(Instant not_after, ConnectedHandler handler)
+void Session::when_connected(Deadline not_after, ConnectedHandler handler)
 {
     last_used_ = runtime_->now();
     if (closed_ || connected()) {
@@ -85,7 +85,7 @@ void Session::answer_waiting()
         if (closed_)
             waiting.handler(
                 &static_cast<NotSent const&>(NotSent{errc::closed, settings_.name + ": the store was closed", false}));
-        else if (now > waiting.not_after)
+        else if (waiting.not_after.over(now))
             waiting.handler(&static_cast<NotSent const&>(NotSent{{}, {}, false}));
         else if (connected())
             waiting.handler(nullptr);
@@ -99,7 +99,8 @@ void Session::look_at_waiting()
     runtime_->cancel(std::exchange(waiting_timer_, 0));
     if (waiting_.empty())
         return;
-    auto const first = std::ranges::min_element(waiting_, {}, &Waiting::not_after)->not_after;
+    auto const first =
+        std::ranges::min(waiting_, {}, [](Waiting const& waiting) { return waiting.not_after.at(); }).not_after.at();
     if (first == Instant::max())
         return; // all of them wait without end
     waiting_timer_ = runtime_->call_at(first, [weak = weak_from_this()] {
@@ -107,17 +108,31 @@ void Session::look_at_waiting()
         if (self == nullptr)
             return;
         self->waiting_timer_ = 0;
-        auto const now = self->runtime_->now();
-        auto const why = self->connected() ? NotSent{} : self->why_not_connected();
-        auto due = std::exchange(self->waiting_, {});
-        auto const rest = std::stable_partition(
-            due.begin(), due.end(), [now](Waiting const& waiting) { return now >= waiting.not_after; });
-        std::move(rest, due.end(), std::back_inserter(self->waiting_));
-        due.erase(rest, due.end());
-        for (auto const& waiting : due)
-            waiting.handler(&why);
-        self->look_at_waiting();
+        self->call_back(
+            [now = self->runtime_->now()](Waiting const& waiting) { return waiting.not_after.over(now); },
+            self->connected() ? NotSent{} : self->why_not_connected());
     });
+}
+
+void Session::drop_abandoned()
+{
+    call_back([](Waiting const& waiting) { return waiting.not_after.abandoned(); }, NotSent{});
+}
+
+void Session::on_no_server()
+{
+    call_back([](Waiting const& waiting) { return waiting.not_after.one_attempt(); }, why_not_connected());
+}
+
+void Session::call_back(std::function<bool(Waiting const&)> const& whom, NotSent const& why)
+{
+    auto chosen = std::exchange(waiting_, {});
+    auto const rest = std::stable_partition(chosen.begin(), chosen.end(), whom);
+    std::move(rest, chosen.end(), std::back_inserter(waiting_));
+    chosen.erase(rest, chosen.end());
+    look_at_waiting();
+    for (auto const& one : chosen)
+        one.handler(&why);
 }
 
 NotSent Session::why_not_connected() const
@@ -170,6 +185,7 @@ void Session::resolved(HostSearch::Result const& found, bool beside_client)
     if (beside_client && !wanted())
         return; // that was closed meanwhile, and nobody needs another
     if (found.servers.empty()) {
+        on_no_server();
         runtime_->call_at(
             runtime_->now() + search_pause + std::chrono::milliseconds(runtime_->random() % 200),
             [weak = weak_from_this()] {

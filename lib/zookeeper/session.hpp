@@ -52,7 +52,9 @@ public:
     ~Session() override { close(false); }
 
     /** Calls back once, never inside this call: when it is connected, or `not_after` has come, or nothing will help. */
-    void when_connected(Instant not_after, ConnectedHandler handler);
+    void when_connected(Deadline not_after, ConnectedHandler handler);
+    /** Owners of requests have given up (see Deadline): who waits for one of them is called back. */
+    void drop_abandoned();
     [[nodiscard]] bool connected() const noexcept { return client_ != nullptr && client_->connected(); }
 
     [[nodiscard]] NotSent why_not_connected() const;
@@ -86,7 +88,7 @@ public:
 
 private:
     struct Waiting {
-        Instant not_after;
+        Deadline not_after;
         ConnectedHandler handler;
     };
     struct Reading {
@@ -96,6 +98,7 @@ private:
     };
 
     void on_session_event(SessionEvent const& event) override;
+    void on_no_server() override;
     void open();
     void search();
     /** @param beside_client  the search began while there was one */
@@ -105,6 +108,8 @@ private:
     void connected_now();
     void over(Change change);
     void fail_waiting(NotSent const& why);
+    /** Takes some of those that wait out, and tells them. */
+    void call_back(std::function<bool(Waiting const&)> const& whom, NotSent const& why);
     void fail_readings();
     void answer_waiting();
     void look_at_waiting();

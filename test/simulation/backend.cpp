@@ -77,7 +77,7 @@ public:
         link_.watch(id, std::move(handler));
         return std::make_unique<Subscription>(link_, id);
     }
-    void inspect(KeyRangePtr, Instant, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr, Deadline, ReplyHandler<InspectReply> handler) override
     {
         process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(std::vector<KeyState>()); });
     }
@@ -85,12 +85,13 @@ public:
     {
         process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(NotOwner{}); });
     }
-    void examine(std::chrono::milliseconds, Instant, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
     {
         process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(Findings{}); });
     }
     void on_reachable(std::function<void()> handler) override { link_.on_reachable(std::move(handler)); }
     void shortest_ttl(std::chrono::milliseconds) override {}
+    void drop_abandoned() override { link_.drop_abandoned(); }
     [[nodiscard]] std::string describe() const override { return "simulated://"; }
     void shutdown() noexcept override { link_.clear(); }
 
@@ -110,7 +111,7 @@ private:
         return request;
     }
     template <class Handler>
-    void ask(Link::Request request, Instant not_after, Handler handler)
+    void ask(Link::Request request, Deadline not_after, Handler handler)
     {
         request.not_after = not_after;
         request.handler.emplace(std::move(handler));

@@ -147,11 +147,18 @@ void Link::ask(Request request)
     auto& kept = requests_.back();
     if (connected_) {
         write(kept);
-    } else if (message.kind == Message::Kind::renew || process_.now() >= kept.not_after) {
+    } else if (message.kind == Message::Kind::renew || kept.not_after.over(process_.now())) {
         finish(kept, false);
-    } else if (kept.not_after != Instant::max()) {
-        world_.scheduler.at(process_.world_at(kept.not_after), *this, expire, kept.message.request);
+    } else if (kept.not_after.at() != Instant::max()) {
+        world_.scheduler.at(process_.world_at(kept.not_after.at()), *this, expire, kept.message.request);
     }
+}
+
+void Link::drop_abandoned()
+{
+    for (auto& request : requests_)
+        if (request.handler && !request.written && request.not_after.abandoned())
+            finish(request, false);
 }
 
 void Link::write(Request& request)

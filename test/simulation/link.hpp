@@ -35,7 +35,7 @@ public:
         /// before it was written
         Instant since{};
         std::optional<Instant> earliest_attempt;
-        Instant not_after{};
+        Deadline not_after;
         bool written = false;
         bool doomed = false;
         std::optional<Handler> handler;
@@ -45,6 +45,7 @@ public:
 
     // -- for the backend, on the strand --
     void ask(Request request);
+    void drop_abandoned();
     void watch(RangeId range, std::function<void(WatchEvent)> handler);
     void unwatch(RangeId range) noexcept;
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }

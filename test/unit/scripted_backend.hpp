@@ -61,7 +61,7 @@ public:
         watch_handler = std::move(handler);
         return std::make_unique<Subscription>(*this);
     }
-    void inspect(KeyRangePtr, Instant, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr, Deadline, ReplyHandler<InspectReply> handler) override
     {
         runtime_->post([handler = std::move(handler)]() mutable {
             std::move(handler)(NotSent{
@@ -73,7 +73,7 @@ public:
     {
         runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(NotOwner{}); });
     }
-    void examine(std::chrono::milliseconds, Instant, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
     {
         runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(Findings{}); });
     }

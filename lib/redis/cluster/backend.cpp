@@ -108,7 +108,7 @@ public:
         return subscriber_->watch(channel_of(*range), std::move(handler));
     }
 
-    void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
         if (auto const slot = shared_slot(*range)) {
             auto const node = of_range(*range, *slot);
@@ -124,7 +124,7 @@ public:
         redis::evict(node, std::move(request), std::move(handler));
     }
 
-    void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
         examine_cluster(cluster_, for_examination_, ttl, not_after, std::move(handler));
     }
@@ -132,6 +132,8 @@ public:
     void on_reachable(std::function<void()> handler) override { cluster_->on_reachable(std::move(handler)); }
 
     void shortest_ttl(std::chrono::milliseconds ttl) override { cluster_->members().shortest_ttl(ttl); }
+
+    void drop_abandoned() override { cluster_->drop_abandoned(); }
 
     [[nodiscard]] std::string describe() const override { return cluster_->name(); }
 

@@ -84,10 +84,17 @@ void Cluster::wait(Instant until, bool on_change, std::function<void()> task)
     arm();
 }
 
-void Cluster::map_changed()
+void Cluster::drop_abandoned()
 {
     if (closed_)
         return;
+    members_->drop_abandoned();
+    run_waiting_for_change();
+    arm();
+}
+
+void Cluster::run_waiting_for_change()
+{
     std::vector<std::function<void()>> tasks;
     for (auto entry = waiting_.begin(); entry != waiting_.end();) {
         if (entry->second.on_change) {
@@ -97,9 +104,16 @@ void Cluster::map_changed()
             ++entry;
         }
     }
-    tend();
     for (auto const& task : tasks)
         task();
+}
+
+void Cluster::map_changed()
+{
+    if (closed_)
+        return;
+    tend();
+    run_waiting_for_change();
     // copies: a handler may close this
     if (auto const handler = changed_)
         handler();

@@ -51,6 +51,9 @@ public:
      */
     void wait(Instant until, bool on_change, std::function<void()> task);
 
+    /** Owners of requests have given up (see Deadline). */
+    void drop_abandoned();
+
     /** Called after the map may have changed. */
     void on_change(std::function<void()> handler) { changed_ = std::move(handler); }
     /** Called when a node that serves slots becomes reachable (again), or another one serves them. */
@@ -70,6 +73,8 @@ private:
     };
 
     void map_changed();
+    /** Runs what waits for a change of the map, or looks again whether it still has to. */
+    void run_waiting_for_change();
     void tend();
     void arm();
     void tick();

@@ -19,7 +19,7 @@ class ClusterExamination : public std::enable_shared_from_this<ClusterExaminatio
 {
 public:
     ClusterExamination(
-        std::shared_ptr<Cluster> cluster, ExamineSettings settings, std::chrono::milliseconds ttl, Instant not_after,
+        std::shared_ptr<Cluster> cluster, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
         ReplyHandler<Findings> handler)
         : cluster_(std::move(cluster))
         , settings_(std::move(settings))
@@ -33,10 +33,10 @@ public:
     {
         auto& topology = cluster_->topology();
         auto const& failure = topology.failure();
-        bool const is_over = cluster_->closed() || cluster_->runtime()->now() >= not_after_;
+        bool const is_over = cluster_->closed() || not_after_.over(cluster_->runtime()->now());
         if (topology.known()) {
             look_at_nodes();
-        } else if (is_over || (asked_ && failure.fatal)) {
+        } else if (is_over || (asked_ && (failure.fatal || (failure.error && not_after_.one_attempt())))) {
             findings_.push_back(
                 {Finding::Severity::error, "cluster",
                  failure.detail.empty() ? "no node told who serves which hash slot" : failure.detail,
@@ -45,7 +45,7 @@ public:
         } else {
             asked_ = true;
             topology.refresh();
-            cluster_->wait(not_after_, true, [self = shared_from_this()] { self->start(); });
+            cluster_->wait(not_after_.at(), true, [self = shared_from_this()] { self->start(); });
         }
     }
 
@@ -65,7 +65,7 @@ private:
         under_way_ = masters.size();
         for (auto const& address : masters) {
             auto& member = cluster_->members().at(address);
-            member.used = not_after_;
+            member.used = not_after_.at();
             auto const node = std::make_shared<Node>(
                 cluster_->runtime(), member.route, cluster_->name() + " at " + to_string(address));
             examine(node, settings_, ttl_, not_after_, [self = shared_from_this(), address](Findings findings) {
@@ -94,7 +94,7 @@ private:
     std::shared_ptr<Cluster> cluster_;
     ExamineSettings settings_;
     std::chrono::milliseconds ttl_;
-    Instant not_after_;
+    Deadline not_after_;
     ReplyHandler<Findings> handler_;
     Findings findings_;
     std::size_t under_way_ = 0;
@@ -104,7 +104,7 @@ private:
 } // namespace
 
 void examine_cluster(
-    std::shared_ptr<Cluster> const& cluster, ExamineSettings settings, std::chrono::milliseconds ttl, Instant not_after,
+    std::shared_ptr<Cluster> const& cluster, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
     ReplyHandler<Findings> handler)
 {
     std::make_shared<ClusterExamination>(cluster, std::move(settings), ttl, not_after, std::move(handler))->start();

@@ -49,6 +49,12 @@ void Members::shortest_ttl(std::chrono::milliseconds ttl)
         member.route->shortest_ttl(ttl);
 }
 
+void Members::drop_abandoned()
+{
+    for (auto const& [address, member] : members_)
+        member.route->drop_abandoned();
+}
+
 Instant Members::keep_needed(std::function<bool(ServerAddress const&)> const& needed, std::chrono::milliseconds grace)
 {
     auto again = Instant::max();

@@ -52,6 +52,7 @@ public:
     }
 
     void shortest_ttl(std::chrono::milliseconds ttl);
+    void drop_abandoned();
 
     /** Lets go of those that nobody needs: `needed` says no, and nothing was asked of them for `grace`. What they did
      * not answer ends as lost. Tells when to look again; Instant::max(): no need. */

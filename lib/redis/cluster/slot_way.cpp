@@ -24,12 +24,12 @@ constexpr auto longest_queueing = 100ms;
 class SlotWay::Request : public std::enable_shared_from_this<SlotWay::Request>
 {
 public:
-    Request(std::shared_ptr<SlotWay> way, resp::Command command, Instant not_after, OutcomeHandler handler)
+    Request(std::shared_ptr<SlotWay> way, resp::Command command, Deadline not_after, OutcomeHandler handler)
         : way_(std::move(way))
         , command_(std::move(command))
-        , not_after_(not_after)
+        , not_after_(std::move(not_after))
         , handler_(std::move(handler))
-        , rules_(way_->migration_, not_after, [runtime = cluster().runtime()] { return runtime->random(); })
+        , rules_(way_->migration_, not_after_.at(), [runtime = cluster().runtime()] { return runtime->random(); })
     {
     }
 
@@ -57,9 +57,9 @@ private:
     {
         auto const& topology = cluster().topology();
         auto const& failure = topology.failure();
-        if (failure.fatal && waited_for_map_) {
-            end_unsent(failure.error, failure.detail, true);
-        } else if (now() >= not_after_) {
+        if (waited_for_map_ && (failure.fatal || (failure.error && not_after_.one_attempt()))) {
+            end_unsent(failure.error, failure.detail, failure.fatal);
+        } else if (not_after_.over(now())) {
             bool const says_why = !topology.known() && failure.error;
             end_unsent(
                 says_why ? failure.error : make_error_code(errc::store_unavailable),
@@ -68,14 +68,15 @@ private:
                 false);
         } else {
             waited_for_map_ = true;
-            cluster().wait(not_after_, true, [self = shared_from_this()] { self->go(); });
+            cluster().wait(not_after_.at(), true, [self = shared_from_this()] { self->go(); });
         }
     }
 
     void send(Member& member, bool asking)
     {
         auto const address = member.address;
-        auto const until = std::min(not_after_, now() + longest_queueing);
+        // another node may serve the slot by now, so that one node that is lost does not end a question
+        auto const until = not_after_.no_later_than(now() + longest_queueing).with_many_attempts();
         asking_refused_ = {};
         if (asking) {
             resp::Command ask("ASKING");
@@ -98,7 +99,8 @@ private:
             return;
         }
         cluster().topology().refresh();
-        bool const is_final = outcome.delivery == Delivery::unknown || outcome.fatal || cluster().closed();
+        bool const is_final = outcome.delivery == Delivery::unknown || outcome.fatal || cluster().closed() ||
+                              not_after_.over(now());
         if (is_final || !decide(rules_.not_sent(now()))) {
             if (!outcome.detail.empty())
                 outcome.detail = "node " + to_string(address) + ": " + outcome.detail;
@@ -164,7 +166,7 @@ private:
 
     std::shared_ptr<SlotWay> way_;
     resp::Command command_;
-    Instant not_after_;
+    Deadline not_after_;
     OutcomeHandler handler_;
     RedirectRules rules_;
     /// what the node said to the ASKING in front of the command; null: nothing bad
@@ -179,9 +181,9 @@ SlotWay::SlotWay(std::shared_ptr<Cluster> cluster, HashSlot slot, Migration migr
 {
 }
 
-void SlotWay::execute(resp::Command&& command, Instant not_after, OutcomeHandler handler)
+void SlotWay::execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler)
 {
-    std::make_shared<Request>(shared_from_this(), std::move(command), not_after, std::move(handler))->go();
+    std::make_shared<Request>(shared_from_this(), std::move(command), std::move(not_after), std::move(handler))->go();
 }
 
 Member* SlotWay::member() const noexcept

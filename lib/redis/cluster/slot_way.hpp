@@ -21,7 +21,7 @@ class SlotWay final : public Way, public std::enable_shared_from_this<SlotWay>
 public:
     SlotWay(std::shared_ptr<Cluster> cluster, HashSlot slot, Migration migration);
 
-    void execute(resp::Command&& command, Instant not_after, OutcomeHandler handler) override;
+    void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) override;
     [[nodiscard]] bool ready() override;
     [[nodiscard]] std::string last_error() const override;
     [[nodiscard]] ServerInfo const& server() const noexcept override;

@@ -48,7 +48,7 @@ public:
         auto const wanted = searching || next_ > 0 ? largest_look : first_look;
         SpreadPart const part{request_.range, next_, std::min(wanted, request_.range->count - next_)};
         auto const deadline =
-            std::min(request_.not_after, nodes_->runtime().now() + (searching ? search_within : look_within));
+            request_.not_after.no_later_than(nodes_->runtime().now() + (searching ? search_within : look_within));
         look_at(nodes_, part, request_.owner, deadline, searching, [self = shared_from_this(), part](Looks looks) {
             self->looked(part, std::move(looks));
         });
@@ -166,7 +166,7 @@ private:
             finish(busy_reply(ranges, request_.range, now, std::nullopt));
             return;
         }
-        auto const deadline = std::min(request_.not_after, now + look_within);
+        auto const deadline = request_.not_after.no_later_than(now + look_within);
         survey(nodes_, request_.range, deadline, [self = shared_from_this()](SpreadSurvey const& survey) {
             bool const complete = survey.seen == self->request_.range->count;
             Survey const seen{survey.earliest_expiry, complete ? survey.foreign : 0};

@@ -22,7 +22,7 @@ class SpreadInspection : public std::enable_shared_from_this<SpreadInspection>
 {
 public:
     SpreadInspection(
-        std::shared_ptr<SlotNodes> nodes, KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler)
+        std::shared_ptr<SlotNodes> nodes, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
         : nodes_(std::move(nodes))
         , range_(std::move(range))
         , not_after_(not_after)
@@ -62,7 +62,7 @@ private:
 
     std::shared_ptr<SlotNodes> nodes_;
     KeyRangePtr range_;
-    Instant not_after_;
+    Deadline not_after_;
     ReplyHandler<InspectReply> handler_;
     std::vector<KeyState> keys_;
     std::uint32_t next_ = 0;
@@ -73,7 +73,7 @@ private:
 } // namespace
 
 void spread_inspect(
-    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler)
+    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
     std::make_shared<SpreadInspection>(nodes, std::move(range), not_after, std::move(handler))->look();
 }

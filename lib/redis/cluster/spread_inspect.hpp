@@ -12,6 +12,6 @@ namespace tenure::redis
 
 /** Describes the keys of a range that spreads over the nodes: many at a time, each by a call of its own. */
 void spread_inspect(
-    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler);
+    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
 
 } // namespace tenure::redis

@@ -95,7 +95,7 @@ KeyLook read_look(resp::Value const& reply)
     }
 }
 
-ScriptCall call_for(Script const& script, KeyRange const& range, std::uint32_t index, Instant deadline)
+ScriptCall call_for(Script const& script, KeyRange const& range, std::uint32_t index, Deadline deadline)
 {
     ScriptCall call;
     call.script = &script;
@@ -123,7 +123,7 @@ class PagedSurvey : public std::enable_shared_from_this<PagedSurvey>
 {
 public:
     PagedSurvey(
-        std::shared_ptr<SlotNodes> nodes, KeyRangePtr range, Instant deadline,
+        std::shared_ptr<SlotNodes> nodes, KeyRangePtr range, Deadline deadline,
         std::function<void(SpreadSurvey)> handler)
         : nodes_(std::move(nodes))
         , range_(std::move(range))
@@ -144,7 +144,7 @@ public:
                 node, [self = shared_from_this()](Node&, Outcome const& outcome) { self->add(outcome); });
             run_script(node.way, call_for(scripts::survey(), *range_, index, deadline_), std::move(answered));
         }
-        questions->wait(deadline_);
+        questions->wait(deadline_.at());
     }
 
 private:
@@ -165,7 +165,7 @@ private:
 
     void looked()
     {
-        if (next_ < range_->count && nodes_->runtime().now() < deadline_)
+        if (next_ < range_->count && !deadline_.over(nodes_->runtime().now()))
             look();
         else
             handler_(result_);
@@ -173,7 +173,7 @@ private:
 
     std::shared_ptr<SlotNodes> nodes_;
     KeyRangePtr range_;
-    Instant deadline_;
+    Deadline deadline_;
     std::function<void(SpreadSurvey)> handler_;
     /// the first key that was not looked at yet
     std::uint32_t next_ = 0;
@@ -183,7 +183,7 @@ private:
 } // namespace
 
 void look_at(
-    std::shared_ptr<SlotNodes> const& nodes, SpreadPart const& part, std::string const& owner, Instant deadline,
+    std::shared_ptr<SlotNodes> const& nodes, SpreadPart const& part, std::string const& owner, Deadline deadline,
     bool searching, std::function<void(Looks)> handler)
 {
     auto const looks = std::make_shared<Looks>();
@@ -220,11 +220,11 @@ void look_at(
             node.way->execute(resp::Command("EXISTS", key), deadline, std::move(answered));
         }
     }
-    questions->wait(deadline);
+    questions->wait(deadline.at());
 }
 
 void survey(
-    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr const& range, Instant deadline,
+    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr const& range, Deadline deadline,
     std::function<void(SpreadSurvey)> handler)
 {
     std::make_shared<PagedSurvey>(nodes, range, deadline, std::move(handler))->look();

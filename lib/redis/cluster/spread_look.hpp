@@ -47,7 +47,7 @@ struct SpreadPart {
  *  @param deadline  keys without an answer then are unreadable
  *  @param searching  for the owner: nodes that are known to be out of reach are waited for. false: no key is `own` */
 void look_at(
-    std::shared_ptr<SlotNodes> const& nodes, SpreadPart const& part, std::string const& owner, Instant deadline,
+    std::shared_ptr<SlotNodes> const& nodes, SpreadPart const& part, std::string const& owner, Deadline deadline,
     bool searching, std::function<void(Looks)> handler);
 
 /** When the first of the keys expires, and how many never do or are of another type: of those that could be looked at
@@ -59,7 +59,7 @@ struct SpreadSurvey {
     std::uint32_t seen = 0;
 };
 void survey(
-    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr const& range, Instant deadline,
+    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr const& range, Deadline deadline,
     std::function<void(SpreadSurvey)> handler);
 
 } // namespace tenure::redis

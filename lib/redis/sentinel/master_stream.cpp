@@ -50,6 +50,8 @@ public:
     void write(std::string bytes) override { inner_->write(std::move(bytes)); }
     [[nodiscard]] std::string peer() const override { return master_ ? to_string(*master_) : std::string(); }
 
+    [[nodiscard]] StreamError overdue() const override { return inner_ ? inner_->overdue() : StreamError(); }
+
     void master_is_at(ServerAddress const& address) override
     {
         if (events_ == nullptr || !master_ || *master_ == address)

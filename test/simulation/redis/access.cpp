@@ -107,7 +107,7 @@ public:
             });
         return std::make_unique<ObservedWatch>(access_, id, std::move(watch));
     }
-    void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
         backend_->inspect(std::move(range), not_after, std::move(handler));
     }
@@ -115,10 +115,11 @@ public:
     {
         backend_->evict(std::move(request), std::move(handler));
     }
-    void examine(std::chrono::milliseconds ttl, Instant not_after, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
         backend_->examine(ttl, not_after, std::move(handler));
     }
+    void drop_abandoned() override { backend_->drop_abandoned(); }
     void on_reachable(std::function<void()> handler) override { backend_->on_reachable(std::move(handler)); }
     void shortest_ttl(std::chrono::milliseconds ttl) override { backend_->shortest_ttl(ttl); }
     [[nodiscard]] std::string describe() const override { return backend_->describe(); }

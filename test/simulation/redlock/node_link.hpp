@@ -81,7 +81,7 @@ public:
             request.not_after, [node = node_, request](Instant now) { return node->server.withdraw(request, now); },
             std::move(handler));
     }
-    void inspect(KeyRangePtr range, Instant not_after, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
         ask<InspectReply>(
             not_after, [node = node_, range](Instant now) { return node->server.inspect(*range, now); },
@@ -102,7 +102,7 @@ public:
     {
         runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(NotOwner{}); });
     }
-    void examine(std::chrono::milliseconds, Instant, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
     {
         runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(Findings{}); });
     }
@@ -136,10 +136,10 @@ private:
     };
 
     template <class Reply, class Execute>
-    void ask(Instant not_after, Execute execute, ReplyHandler<Reply> handler)
+    void ask(Deadline not_after, Execute execute, ReplyHandler<Reply> handler)
     {
         auto const now = runtime_->now();
-        if (now >= not_after) {
+        if (not_after.over(now)) {
             runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(Reply(NotSent{})); });
             return;
         }

@@ -408,8 +408,8 @@ TEST_CASE("releases that wait for a connection keep their own time limits", "[re
     static_cast<void>(setting.ask(&Backend::release, ReleaseRequest{setting.held("b"), now + 2s, true}));
     setting.runtime->run_ready();
     REQUIRE(setting.connection().sent.size() == 2);
-    CHECK(setting.connection().sent.at(0).not_after == now + 1s);
-    CHECK(setting.connection().sent.at(1).not_after == now + 2s);
+    CHECK(setting.connection().sent.at(0).not_after.at() == now + 1s);
+    CHECK(setting.connection().sent.at(1).not_after.at() == now + 2s);
 }
 
 TEST_CASE("servers that compare and delete by themselves are asked to where nobody is woken", "[redis][requests]")

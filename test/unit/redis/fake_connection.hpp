@@ -26,7 +26,7 @@ class FakeConnection final : public redis::Connection
 public:
     struct Sent {
         std::vector<std::string> words;
-        Instant not_after;
+        Deadline not_after;
         Instant since;
         redis::OutcomeHandler handler;
         /// `Command::leaves_with_next`
@@ -41,7 +41,7 @@ public:
     }
 
     // -- Connection --
-    void execute(redis::resp::Command&& command, Instant not_after, redis::OutcomeHandler handler) override
+    void execute(redis::resp::Command&& command, Deadline not_after, redis::OutcomeHandler handler) override
     {
         if (command.wants_run_id())
             command.set_run_id(info.run_id);
@@ -50,6 +50,7 @@ public:
     }
     [[nodiscard]] bool ready() const noexcept override { return state_ == redis::ConnectionState::ready; }
     [[nodiscard]] redis::ConnectionState state() const noexcept override { return state_; }
+    void drop_abandoned() override {}
     void open() override { opened = true; }
     void hurry() override { ++hurried; }
     void on_state(std::function<void(redis::ConnectionState)> handler) override { on_state_ = std::move(handler); }

@@ -50,7 +50,7 @@ public:
     {
         withdrawals.emplace_back(std::move(request), std::move(handler));
     }
-    void inspect(KeyRangePtr range, Instant, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
         looks.emplace_back(std::move(range), std::move(handler));
     }
@@ -67,7 +67,7 @@ public:
         watch_handler = std::move(handler);
         return std::make_unique<Watch>();
     }
-    void examine(std::chrono::milliseconds, Instant, ReplyHandler<Findings> handler) override
+    void examine(std::chrono::milliseconds, Deadline, ReplyHandler<Findings> handler) override
     {
         std::move(handler)(Findings{});
     }

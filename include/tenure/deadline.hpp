@@ -1,0 +1,72 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/clock.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace tenure
+{
+
+/** How long a request may wait to be written: until an instant, and no longer than its owner wants it.
+ *
+ *  A request that is over before it was written is dropped and answered `NotSent`. What was written is never dropped.
+ */
+class Deadline
+{
+public:
+    using Abandoned = std::shared_ptr<std::atomic<bool> const>;
+
+    Deadline() noexcept = default;
+    /** Nobody abandons the request. */
+    Deadline(Instant at) noexcept // NOLINT(google-explicit-constructor): an instant is the usual deadline
+        : at_(at)
+    {
+    }
+    /** @param abandoned  true once the owner of the request has given up; `Backend::drop_abandoned` is called then */
+    Deadline(Instant at, Abandoned abandoned) noexcept
+        : at_(at)
+        , abandoned_(std::move(abandoned))
+    {
+    }
+
+    /** Also ends when an attempt to connect fails: for questions that no lease depends on. */
+    [[nodiscard]] Deadline with_one_attempt() const
+    {
+        auto copy = *this;
+        copy.one_attempt_ = true;
+        return copy;
+    }
+    /** The same, through any number of attempts. */
+    [[nodiscard]] Deadline with_many_attempts() const
+    {
+        auto copy = *this;
+        copy.one_attempt_ = false;
+        return copy;
+    }
+    /** Not after `limit` either. */
+    [[nodiscard]] Deadline no_later_than(Instant limit) const
+    {
+        auto copy = *this;
+        copy.at_ = std::min(at_, limit);
+        return copy;
+    }
+
+    [[nodiscard]] Instant at() const noexcept { return at_; }
+    [[nodiscard]] bool abandoned() const noexcept
+    {
+        return abandoned_ != nullptr && abandoned_->load(std::memory_order_acquire);
+    }
+    [[nodiscard]] bool over(Instant now) const noexcept { return now >= at_ || abandoned(); }
+    [[nodiscard]] bool one_attempt() const noexcept { return one_attempt_; }
+
+private:
+    Instant at_{};
+    Abandoned abandoned_;
+    bool one_attempt_ = false;
+};
+
+} // namespace tenure

@@ -1,0 +1,57 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/runtime.hpp>
+
+#include <boost/asio/ip/address.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::net
+{
+
+using boost::system::error_code;
+
+/** The addresses of a host. Used once; everything on the strand.
+ *
+ *  A name is looked up by getaddrinfo in a thread of its own, which nobody waits for: getaddrinfo cannot be stopped and
+ *  may take half a minute, and Asio's resolver would keep the loop running, and every other lookup waiting, for as
+ *  long. A numeric address needs no thread.
+ */
+class NameLookup
+{
+public:
+    using Addresses = std::vector<asio::ip::address>;
+    using Handler = std::function<void(error_code, Addresses)>;
+
+    /** An answer that has not come by then is none. */
+    static constexpr std::chrono::seconds patience{30};
+
+    /** The handler is called once, never inside this call, unless the object goes before. */
+    NameLookup(std::shared_ptr<Runtime> runtime, std::string const& host, Handler handler);
+    NameLookup(NameLookup const&) = delete;
+    NameLookup& operator=(NameLookup const&) = delete;
+    ~NameLookup();
+
+private:
+    struct Shared;
+
+    void look_up(std::string const& host);
+    static void run(std::string const& host, Shared& shared) noexcept;
+    void answered(error_code error, Addresses addresses);
+
+    std::shared_ptr<Runtime> runtime_;
+    /// null once it was called
+    Handler handler_;
+    /// with the thread, and with what is posted
+    std::shared_ptr<Shared> shared_;
+    /// keeps the loop running while the answer is awaited, and ends the wait
+    Runtime::TimerId timer_ = 0;
+};
+
+} // namespace tenure::net
