@@ -27,6 +27,11 @@ std::string wall_clock_shim()
     return TENURE_WALL_CLOCK_SHIM;
 }
 
+std::string hanging_names_shim()
+{
+    return TENURE_HANGING_NAMES_SHIM;
+}
+
 std::string tool_path()
 {
     return TENURE_TOOL;

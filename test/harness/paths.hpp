@@ -15,6 +15,10 @@ namespace tenure::test
 /** The library that moves the wall clock of a server that it is loaded into (programs/wall_clock_shim.cpp). */
 [[nodiscard]] std::string wall_clock_shim();
 
+/** The library that makes the lookup of some names hang in a program that it is loaded into
+ * (programs/hanging_names_shim.cpp). */
+[[nodiscard]] std::string hanging_names_shim();
+
 /** The command-line program; empty if this build is without it. */
 [[nodiscard]] std::string tool_path();
 

@@ -29,6 +29,9 @@ public:
     /** Its connections are cut. */
     virtual void cut() = 0;
 
+    /** No request is under way, and nothing is connected or about to be. */
+    [[nodiscard]] virtual bool idle() const noexcept = 0;
+
     /** Requests about this owner are under way. */
     [[nodiscard]] virtual bool asking(OwnerId owner) const noexcept = 0;
     [[nodiscard]] virtual bool claiming(RangeId range) const noexcept = 0;

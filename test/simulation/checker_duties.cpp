@@ -99,11 +99,11 @@ void Checker::look_for_leftovers()
             continue;
         auto& process = world_.process(key.process);
         auto const now = world_.now();
-        if (!process.alive() || process.life() != key.life) {
+        if (!process.alive() || process.life() != key.life || process.stopping()) {
             auto const died = process.died_at();
             if (!key.late && std::min(now - died, now - key.written) > longest_ttl() + longest_pause &&
                 world_.store.last_trouble + longest_ttl() + largest_jump_back < now)
-                violate(Rule::s13, "a process died, and key " + std::to_string(id) + " is held beyond its ttl");
+                violate(Rule::s13, "a process died or stopped, and key " + std::to_string(id) + " is held beyond its ttl");
             continue;
         }
         // a second key of a claim without an answer goes with the lease, or lapses

@@ -46,6 +46,8 @@ std::string what(Entry const& entry)
         return "end of " + std::string(name_of(static_cast<FaultKind>(entry.about)));
     case Note::process_starts:
         return "starts, life " + number;
+    case Note::process_is_told_to_stop:
+        return "is told to stop";
     case Note::process_dies:
         return "dies";
     case Note::process_stops:

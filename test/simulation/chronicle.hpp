@@ -19,6 +19,7 @@ enum class Note : std::uint8_t {
     fault_ends,
     process_starts,
     process_dies,
+    process_is_told_to_stop,
     process_stops,
     process_goes_on,
     asks,

@@ -66,6 +66,11 @@ void Link::clear() noexcept
     reachable_ = nullptr;
 }
 
+bool Link::idle() const noexcept
+{
+    return std::ranges::none_of(requests_, [](Request const& one) { return one.handler.has_value(); });
+}
+
 void Link::connect_soon()
 {
     world_.scheduler.at(world_.now() + random_.between(millisecond, 200 * millisecond), *this, connect, number_);

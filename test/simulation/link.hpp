@@ -55,6 +55,7 @@ public:
     [[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime) override;
     /** A new life begins, or the old one has ended: nothing of before counts. */
     void clear() noexcept override;
+    [[nodiscard]] bool idle() const noexcept override;
     /** The connection is cut. */
     void cut() override;
 

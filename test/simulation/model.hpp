@@ -60,6 +60,9 @@ struct Noise {
     Ns longest_delay = 2 * millisecond;
 };
 
+/// within which a process that was told to stop has nothing left to do: a second, and timers that are late
+constexpr Ns shutdown_time = 1060 * millisecond;
+
 /** What the seed decided about a world. */
 struct Settings {
     std::uint32_t processes = 3;

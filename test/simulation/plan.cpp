@@ -47,6 +47,8 @@ Ns length_of(FaultKind kind, Random& random, Ns ttl)
         return random.below(3) == 0 ? upto(ttl / 3) : upto(ttl * 5 / 2);
     case FaultKind::kill:
         return upto(3 * second);
+    case FaultKind::stop:
+        return shutdown_time + upto(3 * second);
     case FaultKind::partition:
     case FaultKind::deaf:
     case FaultKind::mute:
@@ -97,13 +99,14 @@ Plan make_plan(std::uint64_t seed)
     plan.settings = make_settings(random);
     auto const ttl = *std::ranges::max_element(plan.settings.ttl);
     // what breaks the store itself comes less often than what a lease has to survive
-    constexpr std::array<FaultKind, 24> kinds{
+    constexpr std::array<FaultKind, 26> kinds{
         FaultKind::pause,       FaultKind::pause,         FaultKind::pause,      FaultKind::kill,
         FaultKind::kill,        FaultKind::partition,     FaultKind::partition,  FaultKind::deaf,
         FaultKind::deaf,        FaultKind::mute,          FaultKind::mute,       FaultKind::reset,
         FaultKind::reset,       FaultKind::slow,          FaultKind::slow,       FaultKind::store_pause,
         FaultKind::store_pause, FaultKind::store_restart, FaultKind::store_loss, FaultKind::failover,
-        FaultKind::clock_jump,  FaultKind::refusal,       FaultKind::overwrite,  FaultKind::removal};
+        FaultKind::clock_jump,  FaultKind::refusal,       FaultKind::overwrite,  FaultKind::removal,
+        FaultKind::stop,        FaultKind::stop};
     Ns const pause = random.below(4) == 0 ? 8 * second : 3 * second;
     for (Ns at = random.between(0, pause); at < plan.quiet_from; at += random.between(100 * millisecond, 2 * pause)) {
         Fault fault;
@@ -120,7 +123,7 @@ Plan make_plan(std::uint64_t seed)
 std::string_view name_of(FaultKind kind) noexcept
 {
     constexpr std::array<std::string_view, fault_kinds> names{
-        "pause",   "kill",        "partition",     "deaf",       "mute",     "reset",
+        "pause",   "kill",  "stop",      "partition",     "deaf",       "mute",     "reset",
         "slow",    "store pause", "store restart", "store loss", "failover", "clock jump",
         "refusal", "overwrite",   "removal",       "silence",    "hang up",  "script flush"};
     return names.at(static_cast<std::size_t>(kind));

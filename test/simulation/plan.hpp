@@ -16,6 +16,9 @@ enum class FaultKind : std::uint8_t {
     pause,
     /// a process dies, and starts anew after `length`
     kill,
+    /// a process is told to stop: it cancels what it waits for, gives back what it holds, and lets go of its store. It
+    /// ends a moment later, and starts anew after `length`
+    stop,
     /// messages between one process and the store vanish
     partition,
     /// only those from the store vanish
@@ -52,7 +55,7 @@ enum class FaultKind : std::uint8_t {
     /// the server forgets its scripts (SCRIPT FLUSH)
     script_flush
 };
-constexpr std::uint32_t fault_kinds = 18;
+constexpr std::uint32_t fault_kinds = 19;
 
 struct Fault {
     Ns at = 0;

@@ -3,6 +3,7 @@
 
 #include "world.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -107,6 +108,7 @@ void Process::start()
     if (alive())
         return;
     ++life_;
+    stopping_ = false;
     world_.chronicle.write(Note::process_starts, id_, 0, 0, life_);
     world_.scheduler.let_run(id_);
     make_store();
@@ -133,7 +135,8 @@ void Process::die()
         return;
     world_.chronicle.write(Note::process_dies, id_);
     world_.checker.dies(*this);
-    died_at_ = world_.now();
+    if (!stopping_)
+        died_at_ = world_.now();
     ++last_timer_;
     // nothing of it runs any more, and nothing of what it held is released
     context_->end();
@@ -153,6 +156,42 @@ void Process::die()
     if (!remains.expired())
         world_.checker.violate(Rule::s14, "something of a process that died keeps its runtime alive");
     context_.reset();
+}
+
+void Process::stop()
+{
+    if (!alive() || stopping_)
+        return;
+    world_.scheduler.post(id_, Work([this, life = life_] {
+        if (alive() && life == life_ && !stopping_)
+            let_go();
+    }));
+}
+
+void Process::let_go()
+{
+    world_.chronicle.write(Note::process_is_told_to_stop, id_);
+    stopping_ = true;
+    died_at_ = world_.now();
+    for (auto& worker : workers_)
+        worker.stop();
+    slots_.reset();
+    plain_.reset();
+    job_.reset();
+    store_.reset();
+    world_.scheduler.at(world_.now() + shutdown_time, *this, has_stopped, life_);
+}
+
+void Process::look_at_what_is_left()
+{
+    auto const timers = std::ranges::count_if(timers_, [](Timer const& timer) { return timer.number != 0; });
+    bool const stood_still = stands_still() || last_trouble_ > died_at_;
+    if (!stood_still && (timers > 0 || !access_->idle()))
+        world_.checker.violate(
+            Rule::s14, "process " + std::to_string(id_) + " has let go of its store, and a second later there are " +
+                           std::to_string(timers) + " timers" + (access_->idle() ? "" : " and requests") + " left");
+    die();
+    world_.restart(id_);
 }
 
 void Process::end() noexcept
@@ -240,6 +279,10 @@ void Process::on_event(std::uint32_t what, std::uint64_t value)
                 id_, Work([this, worker = (value >> 40U) & 0xffU, number = static_cast<std::uint32_t>(value)] {
                     workers_[worker].step(number);
                 }));
+        break;
+    case has_stopped:
+        if (alive() && value == life_)
+            look_at_what_is_left();
         break;
     case goes_on:
         if (world_.now() < still_until_ || !alive())

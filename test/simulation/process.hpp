@@ -36,16 +36,20 @@ public:
     // -- what happens to it --
     void start();
     void die();
+    /** It is told to stop, does so, and dies. */
+    void stop();
     void stand_still(Ns length);
 
     [[nodiscard]] ProcessId id() const noexcept { return id_; }
     [[nodiscard]] bool alive() const noexcept { return context_ != nullptr; }
+    /** It was told to stop. */
+    [[nodiscard]] bool stopping() const noexcept { return stopping_; }
     /** Which life this is. */
     [[nodiscard]] std::uint32_t life() const noexcept { return life_; }
     [[nodiscard]] bool stands_still() const noexcept;
     /** When it last stood still for longer than machines usually do. */
     [[nodiscard]] Ns last_trouble() const noexcept { return last_trouble_; }
-    /** When its last life ended. */
+    /** When its last life ended, or was told to. */
     [[nodiscard]] Ns died_at() const noexcept { return died_at_; }
 
     [[nodiscard]] Instant now() const noexcept;
@@ -78,13 +82,15 @@ public:
     void on_event(std::uint32_t what, std::uint64_t value) override;
 
 private:
-    enum What : std::uint32_t { timer_rings, step, goes_on };
+    enum What : std::uint32_t { timer_rings, step, goes_on, has_stopped };
     struct Timer {
         Task task;
         std::uint32_t number = 0;
     };
 
     void make_store();
+    void let_go();
+    void look_at_what_is_left();
 
     World& world_;
     ProcessId id_;
@@ -102,6 +108,7 @@ private:
     std::vector<std::uint32_t> unused_timers_;
     std::uint32_t last_timer_ = 0;
     std::uint32_t life_ = 0;
+    bool stopping_ = false;
     /// it stands still until then
     Ns still_until_ = 0;
     Ns last_trouble_ = 0;

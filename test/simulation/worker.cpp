@@ -34,6 +34,15 @@ void Worker::start()
         rest(300 * millisecond);
 }
 
+void Worker::stop()
+{
+    auto const before = std::exchange(phase_, Phase::stopped);
+    if (before == Phase::acquiring)
+        cancel_->emit(asio::cancellation_type::terminal);
+    else if (before == Phase::holding && !holding_->released)
+        give_up_lease();
+}
+
 void Worker::forget() noexcept
 {
     phase_ = Phase::idle;
@@ -51,6 +60,8 @@ void Worker::wake_after(Ns time)
 
 void Worker::rest(Ns longest)
 {
+    if (phase_ == Phase::stopped)
+        return;
     phase_ = Phase::idle;
     wake_after(random_.between(0, longest));
 }
@@ -70,6 +81,8 @@ void Worker::step(std::uint32_t number)
     case Phase::holding:
         if (!holding_->released)
             look();
+        break;
+    case Phase::stopped:
         break;
     }
 }
@@ -128,6 +141,11 @@ void Worker::cancel()
 
 void Worker::acquired(std::uint32_t turn, error_code error, Lease lease, std::uint32_t index)
 {
+    if (phase_ == Phase::stopped) {
+        // a lease that came all the same goes with this handler
+        world_.checker.ended_waiting(process_, range_);
+        return;
+    }
     if (turn != turn_ || phase_ != Phase::acquiring) {
         world_.checker.violate(Rule::s14, "the handler of an acquisition was called twice");
         return;

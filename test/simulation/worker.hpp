@@ -33,6 +33,8 @@ public:
     Worker(World& world, Process& process, std::uint32_t number, std::uint64_t seed);
 
     void start();
+    /** Its process ends: whatever it does, it stops, and begins nothing more. */
+    void stop();
     /** Its process has died. */
     void forget() noexcept;
 
@@ -49,7 +51,7 @@ public:
     [[nodiscard]] Holding const& holding() const noexcept { return *holding_; }
 
 private:
-    enum class Phase : std::uint8_t { idle, acquiring, holding };
+    enum class Phase : std::uint8_t { idle, acquiring, holding, stopped };
 
     void rest(Ns longest);
     void wake_after(Ns time);

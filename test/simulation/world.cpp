@@ -132,6 +132,9 @@ void World::begin_fault(std::uint32_t index)
     case FaultKind::kill:
         struck.die();
         break;
+    case FaultKind::stop:
+        struck.stop();
+        break;
     case FaultKind::partition:
     case FaultKind::deaf:
     case FaultKind::mute:
@@ -186,6 +189,14 @@ void World::begin_fault(std::uint32_t index)
     scheduler.at(now() + fault.length, *this, fault_ends, index);
 }
 
+void World::restart(ProcessId id)
+{
+    for (auto const kind : {FaultKind::kill, FaultKind::stop})
+        if (going_on_[static_cast<std::size_t>(kind)][id] > 0)
+            return;
+    process(id).start();
+}
+
 void World::end_fault(Fault const& fault)
 {
     --going_on_[static_cast<std::size_t>(fault.kind)][fault.process];
@@ -196,8 +207,8 @@ void World::end_fault(Fault const& fault)
     chronicle.write(Note::fault_ends, fault.process, static_cast<std::uint8_t>(fault.kind));
     switch (fault.kind) {
     case FaultKind::kill:
-        if (!goes_on(FaultKind::kill))
-            process(fault.process).start();
+    case FaultKind::stop:
+        restart(fault.process);
         break;
     case FaultKind::partition:
     case FaultKind::deaf:

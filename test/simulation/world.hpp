@@ -57,6 +57,9 @@ public:
     Checker checker{*this};
     StoreMutants mutants;
 
+    /** Starts the process, unless a fault keeps it down. */
+    void restart(ProcessId id);
+
 private:
     enum What : std::uint32_t { fault_begins, fault_ends, all_quiet, restore };
 

@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A service that is told to stop while its store is unavailable. Usage:
 //
-//     shut_down URL TTL_MS owned|outlives OPERATION...
+//     shut_down URL TTL_MS OPERATION...
 //
-// Each operation runs in a loop of its own. `owned`: the operation has the only handle to the store, as a service that
-// is being torn down. `outlives`: the store is a variable of main(). The program reads two lines from standard input:
-// "outage" when the store has become unavailable, and "stop". For each operation it writes how many milliseconds after
-// "stop" the loop's run() returned, and how the operation ended.
+// Each operation runs in a loop of its own and has the only handle to its store. With `hold` as the first operation the
+// store works in the beginning: the program writes "ready" when all operations have their leases or wait for one, and
+// SIGUSR1 tells it that the store has become unavailable. SIGTERM tells it to stop. For each operation it writes how
+// many milliseconds later the loop's run() returned, and how the operation ended.
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -19,14 +19,19 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <csignal>
+
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <future>
+#include <initializer_list>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -196,7 +201,7 @@ std::string in_words(std::exception_ptr const& failure)
 class Service
 {
 public:
-    Service(std::string name, std::string const& url, milliseconds ttl, bool outlives)
+    Service(std::string name, std::string const& url, milliseconds ttl)
         : name_(std::move(name))
     {
         tenure::StoreOptions options;
@@ -205,8 +210,6 @@ public:
                 std::clog << (name + ": " + std::string(to_string(level)) + " " + std::string(line) + "\n");
         };
         auto store = tenure::connect(context_.get_executor(), url, std::move(options));
-        if (outlives)
-            store_ = store;
         statistics_ = store;
         asio::co_spawn(
             context_, operation(name_, std::move(store), ttl, stage_),
@@ -271,8 +274,6 @@ public:
 private:
     std::string name_;
     asio::io_context context_{1};
-    /// in the form `outlives`
-    std::optional<tenure::Store> store_;
     /// until the outage, to see whether the operation waits
     std::optional<tenure::Store> statistics_;
     Stage stage_{context_};
@@ -283,35 +284,47 @@ private:
     std::thread thread_;
 };
 
-bool told(std::string_view what)
+sigset_t signals_of(std::initializer_list<int> numbers)
 {
-    std::string line;
-    return std::getline(std::cin, line) && line == what;
+    sigset_t set;
+    sigemptyset(&set);
+    for (auto const number : numbers)
+        sigaddset(&set, number);
+    return set;
+}
+
+void wait_for(int number)
+{
+    auto const set = signals_of({number});
+    int came = 0;
+    if (sigwait(&set, &came) != 0)
+        throw std::runtime_error("cannot wait for a signal");
 }
 
 } // namespace
 
 int main(int count, char** arguments)
 try {
+    // threads inherit it
+    auto const signals = signals_of({SIGUSR1, SIGTERM});
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::vector<std::string> const given(arguments + 1, arguments + count);
-    if (given.size() < 4)
-        throw std::runtime_error("usage: shut_down URL TTL_MS owned|outlives OPERATION...");
+    if (given.size() < 3)
+        throw std::runtime_error("usage: shut_down URL TTL_MS OPERATION...");
     auto const ttl = milliseconds(std::stoi(given[1]));
     std::vector<std::unique_ptr<Service>> services;
-    bool const has_holder = given[3] == "hold";
-    for (std::size_t i = 3; i < given.size(); ++i) {
-        services.push_back(std::make_unique<Service>(given[i], given[0], ttl, given[2] == "outlives"));
+    bool const has_holder = given[2] == "hold";
+    for (std::size_t i = 2; i < given.size(); ++i) {
+        services.push_back(std::make_unique<Service>(given[i], given[0], ttl));
         services.back()->start();
         if (has_holder && !services.back()->wait_until_ready())
             throw std::runtime_error(given[i] + ": got no lease although the store is there");
     }
     std::cout << "ready" << std::endl;
-    if (!told("outage"))
-        throw std::runtime_error("expected the line 'outage'");
+    wait_for(SIGUSR1);
     for (auto const& service : services)
         service->outage();
-    if (!told("stop"))
-        throw std::runtime_error("expected the line 'stop'");
+    wait_for(SIGTERM);
     auto const stopped = std::chrono::steady_clock::now();
     for (auto const& service : services)
         service->stop();

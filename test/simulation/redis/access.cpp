@@ -209,6 +209,11 @@ void RedisAccess::clear() noexcept
     in_force_ = {};
 }
 
+bool RedisAccess::idle() const noexcept
+{
+    return asked_.empty() && !network_.is_open(process_.id());
+}
+
 void RedisAccess::cut()
 {
     network_.cut(process_.id());

@@ -30,6 +30,7 @@ public:
     void begin(std::uint64_t seed) override;
     [[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime) override;
     void clear() noexcept override;
+    [[nodiscard]] bool idle() const noexcept override;
     void cut() override;
     [[nodiscard]] bool asking(OwnerId owner) const noexcept override;
     [[nodiscard]] bool claiming(RangeId range) const noexcept override;

@@ -340,6 +340,13 @@ void ByteNetwork::cut(ProcessId process)
             break_off(id);
 }
 
+bool ByteNetwork::is_open(ProcessId process) const noexcept
+{
+    return std::ranges::any_of(connections_, [process](Connection const& connection) {
+        return connection.process == process && connection.socket != nullptr;
+    });
+}
+
 void ByteNetwork::close_all(ProcessId process) noexcept
 {
     for (ConnectionId id = 1; id <= connections_.size(); ++id)

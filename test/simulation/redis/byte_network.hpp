@@ -77,6 +77,8 @@ public:
     void close(ConnectionId id) noexcept;
     /** All connections of a process are reset. */
     void cut(ProcessId process);
+    /** It has a connection, or is making one. */
+    [[nodiscard]] bool is_open(ProcessId process) const noexcept;
     /** Its kernel closes what a dead process leaves open. */
     void close_all(ProcessId process) noexcept;
 
