@@ -77,6 +77,8 @@ public:
     {
         runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(Findings{}); });
     }
+    /** Its requests count as written: none is dropped. */
+    void drop_abandoned() override { ++drops; }
     void on_reachable(std::function<void()> handler) override { reachable = std::move(handler); }
     void shortest_ttl(std::chrono::milliseconds ttl) override { told_ttls.push_back(ttl); }
     [[nodiscard]] std::string describe() const override { return "scripted://"; }
@@ -114,6 +116,8 @@ public:
     std::string no_renewal_of;
     int watching = 0;
     int shutdowns = 0;
+    /// how often it was told that requests were abandoned
+    int drops = 0;
 
 private:
     std::shared_ptr<Runtime> runtime_;

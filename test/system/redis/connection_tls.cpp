@@ -184,6 +184,23 @@ TEST_CASE("a server that wants a client certificate gets it, and says so if it d
     }
 }
 
+TEST_CASE("TLS to a port without says that it is TLS")
+{
+    require_redis();
+    Authority const authority;
+    authority.issue("good", here);
+    RedisServer const server(tls_options(authority, "good"));
+    auto config = tls_config(server, authority);
+    config.connect_timeout = 500ms;
+    config.port = server.port();
+    LiveConnection test(config);
+    auto const answer = test.post(1500ms, "SET", "key", "value");
+    test.run_until([&] { return answer->has_value(); });
+    CHECK((*answer)->error == errc::tls_failed);
+    CAPTURE((*answer)->detail);
+    CHECK((*answer)->detail.find("does the server speak TLS on port " + std::to_string(server.port())) != std::string::npos);
+}
+
 TEST_CASE("TLS to a port without, and none to a port with, never connect")
 {
     require_redis();

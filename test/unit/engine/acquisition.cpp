@@ -59,6 +59,64 @@ TEST_CASE("two acquisitions never share an owner")
     CHECK(test.backend->claims[0].request.owner != test.backend->claims[1].request.owner);
 }
 
+TEST_CASE("a cancelled acquisition abandons its claim, and keeps no store open for it")
+{
+    ScriptedStore test;
+    Attempt<Lease> attempt;
+    attempt.start(Lock(*test.store, {.key = "k", .ttl = 3s}), {.wait = std::chrono::milliseconds::max()});
+    test.store.reset();
+    test.runtime->run_ready();
+    REQUIRE(test.backend->claims.size() == 1);
+    auto const& deadline = test.backend->claims.front().request.not_after;
+    CHECK_FALSE(deadline.over(test.runtime->now()));
+    attempt.cancel.emit(asio::cancellation_type::terminal);
+    test.runtime->run_ready();
+    CHECK(deadline.abandoned());
+    CHECK(test.backend->drops == 1);
+    CHECK(test.backend->shutdowns == 0);
+    SECTION("one that was not written ends at once, and with it the store")
+    {
+        test.backend->answer(test.backend->claims, NotSent{});
+        test.runtime->run_ready();
+        CHECK(test.backend->shutdowns == 1);
+    }
+    SECTION("one that was granted is given back before the store closes")
+    {
+        test.backend->answer(test.backend->claims, test.grant(3s));
+        test.runtime->run_ready();
+        CHECK(test.backend->shutdowns == 0);
+        REQUIRE(test.backend->releases.size() == 1);
+        test.backend->answer(test.backend->releases, Released{});
+        test.runtime->run_ready();
+        CHECK(test.backend->shutdowns == 1);
+    }
+    SECTION("one that is never answered is waited for a second")
+    {
+        test.runtime->run_for(999ms);
+        CHECK(test.backend->shutdowns == 0);
+        test.runtime->run_for(1ms);
+        CHECK(test.backend->shutdowns == 1);
+    }
+}
+
+TEST_CASE("a release that was tried for a second ends a moment after the last user of its store")
+{
+    ScriptedStore test;
+    Attempt<Lease> attempt;
+    attempt.start(Lock(*test.store, {.key = "k", .ttl = 10s}));
+    test.runtime->run_ready();
+    test.backend->answer(test.backend->claims, test.grant(10s));
+    test.runtime->run_ready();
+    attempt.holding = Lease();
+    test.runtime->run_for(2s);
+    test.store.reset();
+    test.runtime->run_for(249ms);
+    CHECK(test.backend->shutdowns == 0);
+    test.runtime->run_for(1ms);
+    CHECK(test.backend->shutdowns == 1);
+    CHECK(test.runtime->logged("was never confirmed; it lapses by its ttl") == 1);
+}
+
 TEST_CASE("a cancelled acquisition owns nothing, and gives back a grant that arrives later")
 {
     ScriptedStore test;

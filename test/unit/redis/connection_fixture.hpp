@@ -56,8 +56,12 @@ public:
     /** Executes a command; the outcome appears in the result. */
     OutcomePtr ask(Command command, Instant::duration patience = 1min)
     {
+        return ask(std::move(command), Deadline(runtime->now() + patience));
+    }
+    OutcomePtr ask(Command command, Deadline deadline)
+    {
         auto outcome = std::make_shared<std::optional<Outcome>>();
-        connection->execute(std::move(command), runtime->now() + patience, [outcome](Outcome result) {
+        connection->execute(std::move(command), std::move(deadline), [outcome](Outcome result) {
             if (outcome->has_value())
                 twice() = true;
             *outcome = std::move(result);

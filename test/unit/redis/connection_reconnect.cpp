@@ -4,7 +4,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <atomic>
 #include <cstddef>
+#include <memory>
 
 namespace tenure::test
 {
@@ -131,6 +133,79 @@ TEST_CASE("what surely did not leave still ends when its time is over")
     test.runtime->run_for(1ms);
     REQUIRE(outcome->has_value());
     CHECK((*outcome)->delivery == Delivery::not_sent);
+}
+
+TEST_CASE("an abandoned request leaves the queue at once, unless it was written")
+{
+    ConnectionFixture test;
+    test.open();
+    test.stream().stalled = true;
+    auto const abandoned = std::make_shared<std::atomic<bool>>(false);
+    Deadline const deadline(Instant::max(), abandoned);
+    auto const written = test.ask(Command("GET", "a"), deadline);
+    test.runtime->run_ready();
+    auto const waiting = test.ask(Command("GET", "b"), deadline);
+    auto const of_another = test.ask(Command("GET", "c"));
+    test.runtime->run_ready();
+    *abandoned = true;
+    test.connection->drop_abandoned();
+    CHECK_FALSE(waiting->has_value());
+    test.runtime->run_ready();
+    REQUIRE(waiting->has_value());
+    CHECK((*waiting)->delivery == Delivery::not_sent);
+    CHECK_FALSE((*waiting)->error);
+    CHECK_FALSE(written->has_value());
+    CHECK_FALSE(of_another->has_value());
+
+    // and one that comes too late is never written
+    auto const late = test.ask(Command("GET", "d"), deadline);
+    test.runtime->run_ready();
+    REQUIRE(late->has_value());
+    CHECK((*late)->delivery == Delivery::not_sent);
+}
+
+TEST_CASE("a question ends with the first attempt to connect that fails")
+{
+    ConnectionFixture test;
+    auto const request = test.ask(Command("GET", "a"));
+    auto const question = test.ask(Command("GET", "b"), Deadline(test.runtime->now() + 1min).with_one_attempt());
+    test.runtime->run_ready();
+    test.stream().accept({asio::error::connection_refused, "cannot connect to host port 1: refused", false});
+    test.runtime->run_ready();
+    REQUIRE(question->has_value());
+    CHECK((*question)->delivery == Delivery::not_sent);
+    CHECK((*question)->error == errc::store_unavailable);
+    CHECK((*question)->detail == "cannot connect to host port 1: refused");
+    CHECK_FALSE(request->has_value());
+}
+
+TEST_CASE("while leases are held no pause between attempts costs one of them")
+{
+    RedisConfig config;
+    config.reconnect_backoff = 2s;
+    ConnectionFixture test(config);
+    test.open();
+    test.connection->shortest_ttl(2700ms);
+    test.cut();
+    test.runtime->run_for(100ms);
+    SECTION("after a refusal")
+    {
+        test.stream().accept({make_error_code(errc::tls_failed), "the certificate is refused", true});
+        test.runtime->run_ready();
+        REQUIRE(test.connection->state() == ConnectionState::failed);
+        test.runtime->run_for(2700ms / 12);
+        test.connection->open();
+        CHECK(test.connection->state() == ConnectionState::connecting);
+    }
+    SECTION("after many failures")
+    {
+        for (int failures = 0; failures < 12; ++failures) {
+            auto const attempts = test.streams.count();
+            test.stream().accept({asio::error::connection_refused, "refused", false});
+            test.runtime->run_for(2700ms / 12);
+            REQUIRE(test.streams.count() == attempts + 1);
+        }
+    }
 }
 
 TEST_CASE("pauses between attempts grow up to the limit, with jitter")
