@@ -95,9 +95,8 @@ void start_question(
             return;
         auto const core = handle->core();
         call->keep_open(std::move(handle));
-        auto const deadline = Deadline(
-            core->runtime()->now() + answer_limit,
-            Deadline::Abandoned(call, &call->over())).with_one_attempt();
+        auto const deadline = Deadline(core->runtime()->now() + answer_limit, Deadline::Abandoned(call, &call->over()))
+                                  .with_one_attempt();
         ask(*core, deadline, [core, call](error_code error, Result result, std::string detail) {
             if (error && !call->over())
                 core->journal().trouble(error, std::move(detail));

@@ -110,7 +110,8 @@ public:
     /** Owners of requests have given up (see Deadline): what they asked for and was not written ends as not_sent. */
     virtual void drop_abandoned() = 0;
 
-    /** The shortest ttl of the leases that are held (zero: none): no pause between two attempts may cost one of them. */
+    /** The shortest ttl of the leases that are held (zero: none): no pause between two attempts may cost one of them.
+     */
     virtual void shortest_ttl(std::chrono::milliseconds) {}
 
     /** While it waits between two attempts to connect: the next one begins now. There is news of the server. */

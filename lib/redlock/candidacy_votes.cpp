@@ -92,7 +92,8 @@ void Candidacy::judge()
     if (votes_.count<Busy>() >= quorum_->veto() || votes_.complete())
         fail();
     else if (votes_.cast() - granted >= quorum_->veto())
-        arm(std::min(until_.at(), runtime().now() + (runtime().now() - asked_at_) + grace)); // for the words of the rest
+        arm(std::min(
+            until_.at(), runtime().now() + (runtime().now() - asked_at_) + grace)); // for the words of the rest
 }
 
 void Candidacy::propose(std::uint64_t token)
@@ -101,7 +102,8 @@ void Candidacy::propose(std::uint64_t token)
     for (std::size_t node = 0; node < quorum_->size(); ++node)
         if (agreement_->is_asked(node))
             quorum_->nodes()[node]->accept_token(
-                {key_, 0, request_.owner, token, until_.at()}, [self = shared_from_this(), node, round](TokenReply reply) {
+                {key_, 0, request_.owner, token, until_.at()},
+                [self = shared_from_this(), node, round](TokenReply reply) {
                     if (self->phase_ == Phase::agreeing)
                         self->agreed(node, round, std::move(reply));
                 });

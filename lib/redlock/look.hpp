@@ -12,6 +12,7 @@ namespace tenure::redlock
 void inspect(QuorumPtr const& quorum, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
 
 /** The findings about each node under its name, and those about all of them together. */
-void examine(QuorumPtr const& quorum, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler);
+void examine(
+    QuorumPtr const& quorum, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler);
 
 } // namespace tenure::redlock

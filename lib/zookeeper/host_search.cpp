@@ -23,8 +23,7 @@ void HostSearch::start()
     for (std::size_t i = 0; i < servers_.size(); ++i) {
         lookups_.emplace_back(
             runtime_, servers_[i].host,
-            [weak = weak_from_this(),
-             i](boost::system::error_code error, net::NameLookup::Addresses const& results) {
+            [weak = weak_from_this(), i](boost::system::error_code error, net::NameLookup::Addresses const& results) {
                 auto const self = weak.lock();
                 if (!self)
                     return;

@@ -12,9 +12,8 @@ namespace tenure::test
 {
 
 /** The schemes that stand for the stores, and two with TLS. */
-inline constexpr std::array<std::string_view, 8> store_kinds{"redis",         "rediss",  "redis+sentinel",
-                                                             "redis+cluster", "redlock", "etcd",
-                                                             "etcds",         "zookeeper"};
+inline constexpr std::array<std::string_view, 8> store_kinds{"redis",   "rediss", "redis+sentinel", "redis+cluster",
+                                                             "redlock", "etcd",   "etcds",          "zookeeper"};
 
 enum class Outage {
     /// nothing listens on the port

@@ -103,7 +103,8 @@ void Checker::look_for_leftovers()
             auto const died = process.died_at();
             if (!key.late && std::min(now - died, now - key.written) > longest_ttl() + longest_pause &&
                 world_.store.last_trouble + longest_ttl() + largest_jump_back < now)
-                violate(Rule::s13, "a process died or stopped, and key " + std::to_string(id) + " is held beyond its ttl");
+                violate(
+                    Rule::s13, "a process died or stopped, and key " + std::to_string(id) + " is held beyond its ttl");
             continue;
         }
         // a second key of a claim without an answer goes with the lease, or lapses

@@ -123,9 +123,9 @@ Plan make_plan(std::uint64_t seed)
 std::string_view name_of(FaultKind kind) noexcept
 {
     constexpr std::array<std::string_view, fault_kinds> names{
-        "pause",   "kill",  "stop",      "partition",     "deaf",       "mute",     "reset",
-        "slow",    "store pause", "store restart", "store loss", "failover", "clock jump",
-        "refusal", "overwrite",   "removal",       "silence",    "hang up",  "script flush"};
+        "pause",     "kill",        "stop",          "partition",  "deaf",        "mute",       "reset",
+        "slow",      "store pause", "store restart", "store loss", "failover",    "clock jump", "refusal",
+        "overwrite", "removal",     "silence",       "hang up",    "script flush"};
     return names.at(static_cast<std::size_t>(kind));
 }
 

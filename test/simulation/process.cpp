@@ -163,9 +163,9 @@ void Process::stop()
     if (!alive() || stopping_)
         return;
     world_.scheduler.post(id_, Work([this, life = life_] {
-        if (alive() && life == life_ && !stopping_)
-            let_go();
-    }));
+                              if (alive() && life == life_ && !stopping_)
+                                  let_go();
+                          }));
 }
 
 void Process::let_go()

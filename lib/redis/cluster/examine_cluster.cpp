@@ -104,8 +104,8 @@ private:
 } // namespace
 
 void examine_cluster(
-    std::shared_ptr<Cluster> const& cluster, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
-    ReplyHandler<Findings> handler)
+    std::shared_ptr<Cluster> const& cluster, ExamineSettings settings, std::chrono::milliseconds ttl,
+    Deadline not_after, ReplyHandler<Findings> handler)
 {
     std::make_shared<ClusterExamination>(cluster, std::move(settings), ttl, not_after, std::move(handler))->start();
 }

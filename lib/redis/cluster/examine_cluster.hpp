@@ -15,7 +15,7 @@ namespace tenure::redis
 
 /** Looks at each master as `examine` does at one server, and at whether all hash slots are served. */
 void examine_cluster(
-    std::shared_ptr<Cluster> const& cluster, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
-    ReplyHandler<Findings> handler);
+    std::shared_ptr<Cluster> const& cluster, ExamineSettings settings, std::chrono::milliseconds ttl,
+    Deadline not_after, ReplyHandler<Findings> handler);
 
 } // namespace tenure::redis

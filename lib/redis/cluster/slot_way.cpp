@@ -99,8 +99,8 @@ private:
             return;
         }
         cluster().topology().refresh();
-        bool const is_final = outcome.delivery == Delivery::unknown || outcome.fatal || cluster().closed() ||
-                              not_after_.over(now());
+        bool const is_final =
+            outcome.delivery == Delivery::unknown || outcome.fatal || cluster().closed() || not_after_.over(now());
         if (is_final || !decide(rules_.not_sent(now()))) {
             if (!outcome.detail.empty())
                 outcome.detail = "node " + to_string(address) + ": " + outcome.detail;

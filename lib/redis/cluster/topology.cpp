@@ -111,8 +111,9 @@ void Topology::ask(ServerAddress const& address, std::size_t refresh, bool by_sl
     member.used = runtime_->now();
     resp::Command question("CLUSTER", by_slots ? "SLOTS" : "SHARDS");
     question.expect_reply_bytes(map_reply_bytes);
+    // another node may know as well: none is waited for beyond an attempt to connect
     member.route->execute(
-        std::move(question), runtime_->now() + answer_within,
+        std::move(question), Deadline(runtime_->now() + answer_within).with_one_attempt(),
         [weak = weak_from_this(), address, refresh, by_slots, refused = std::move(refused)](Outcome outcome) {
             if (auto const self = weak.lock())
                 self->answered(address, refresh, by_slots, refused, std::move(outcome));

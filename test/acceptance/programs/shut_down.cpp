@@ -6,7 +6,8 @@
 // Each operation runs in a loop of its own and has the only handle to its store. With `hold` as the first operation the
 // store works in the beginning: the program writes "ready" when all operations have their leases or wait for one, and
 // SIGUSR1 tells it that the store has become unavailable. SIGTERM tells it to stop. For each operation it writes how
-// many milliseconds later the loop's run() returned, and how the operation ended.
+// many milliseconds later the loop's run() returned, and how the operation ended; last, for how many of these the
+// machine had no time for the program.
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -22,6 +23,7 @@
 #include <csignal>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -213,9 +215,8 @@ public:
         statistics_ = store;
         asio::co_spawn(
             context_, operation(name_, std::move(store), ttl, stage_),
-            asio::bind_cancellation_slot(signal_.slot(), [this](std::exception_ptr failure) {
-                result_ = in_words(failure);
-            }));
+            asio::bind_cancellation_slot(
+                signal_.slot(), [this](std::exception_ptr failure) { result_ = in_words(failure); }));
     }
     Service(Service const&) = delete;
     Service& operator=(Service const&) = delete;
@@ -284,6 +285,40 @@ private:
     std::thread thread_;
 };
 
+/** Measures for how long the machine kept this process from running, which is nobody's fault here. */
+class Stalls
+{
+public:
+    Stalls()
+        : thread_([this] {
+            while (!over_) {
+                auto const before = std::chrono::steady_clock::now();
+                std::this_thread::sleep_for(step);
+                total_ += std::chrono::steady_clock::now() - before - step;
+            }
+        })
+    {
+    }
+    Stalls(Stalls const&) = delete;
+    Stalls& operator=(Stalls const&) = delete;
+    ~Stalls() { (void)end(); }
+
+    [[nodiscard]] milliseconds end()
+    {
+        over_ = true;
+        if (thread_.joinable())
+            thread_.join();
+        return std::chrono::duration_cast<milliseconds>(total_);
+    }
+
+private:
+    static constexpr auto step = 5ms;
+    std::atomic<bool> over_{false};
+    /// of the thread, until it has ended
+    std::chrono::steady_clock::duration total_{};
+    std::thread thread_;
+};
+
 sigset_t signals_of(std::initializer_list<int> numbers)
 {
     sigset_t set;
@@ -325,12 +360,14 @@ try {
     for (auto const& service : services)
         service->outage();
     wait_for(SIGTERM);
+    Stalls stalls;
     auto const stopped = std::chrono::steady_clock::now();
     for (auto const& service : services)
         service->stop();
     bool all_ended = true;
     for (auto const& service : services)
         all_ended = service->report(stopped) && all_ended;
+    std::cout << "stalled " << stalls.end().count() << std::endl;
     if (!all_ended)
         std::_Exit(1);
     return 0;

@@ -113,7 +113,7 @@ TEST_CASE(
     SECTION("it says nothing")
     {
         auto const error = RunningStore::acquire_error(running.lock("wanted", 5s), {.wait = 4s});
-        CHECK(error == errc::store_unavailable);
+        CHECK(error == errc::tls_failed);
         CHECK(documented(running.store().diagnostics().last_detail));
     }
     SECTION("it answers in plain words")

@@ -198,7 +198,9 @@ TEST_CASE("TLS to a port without says that it is TLS")
     test.run_until([&] { return answer->has_value(); });
     CHECK((*answer)->error == errc::tls_failed);
     CAPTURE((*answer)->detail);
-    CHECK((*answer)->detail.find("does the server speak TLS on port " + std::to_string(server.port())) != std::string::npos);
+    CHECK(
+        (*answer)->detail.find("does the server speak TLS on port " + std::to_string(server.port())) !=
+        std::string::npos);
 }
 
 TEST_CASE("TLS to a port without, and none to a port with, never connect")

@@ -76,8 +76,9 @@ TEST_CASE("a lookup that is dropped tells nothing, and leaves the loop nothing t
     auto const runtime = engine::make_asio_runtime(context.get_executor(), silent_log_sink());
     bool told = false;
     for (auto const* const host : {"127.0.0.1", "localhost"})
-        std::make_unique<NameLookup>(runtime, host, [&](error_code, NameLookup::Addresses const&) { told = true; })
-            .reset();
+        std::make_unique<NameLookup>(runtime, host, [&](error_code, NameLookup::Addresses const&) {
+            told = true;
+        }).reset();
     context.run();
     CHECK_FALSE(told);
 }
