@@ -21,6 +21,7 @@ namespace tenure::test
     text = std::regex_replace(
         text, std::regex{R"((redis(\+sentinel)?|etcd|zookeeper)://[^ ]*( at [^ ]*)?: (held|wanted): )"},
         "SERVER: KEY: ");
+    text = std::regex_replace(text, std::regex{"on port [0-9]+"}, "on port PORT");
     text = std::regex_replace(text, std::regex{R"([0-9]+ ms)"}, "N ms");
     text = std::regex_replace(text, std::regex{"x{60,}"}, "xxx");
     return std::regex_replace(text, std::regex{R"(/tmp/tenure-test-[^/]*)"}, "DIRECTORY");
