@@ -32,6 +32,8 @@ struct Claim {
     std::uint64_t fencing_token = 0;
     /// whatever the backend needs to find the claim again (a lease id, a session); null for most stores
     std::shared_ptr<void> handle;
+    /// how long the key stays taken once the claim is over, by release or by lapse
+    std::chrono::milliseconds reuse_after{};
     /// the lease is over, by release or by loss (set from any thread): no renewal of this claim may be written any more
     mutable std::atomic<bool> ended{false};
 
@@ -117,13 +119,22 @@ struct ClaimRequest {
     /// whole range is searched for the owner before a free key is taken, and a claim found but not extended counts from
     /// this instant.
     std::optional<Instant> earliest_attempt;
+    /// how long the key stays taken after the ttl: in quarantine
+    std::chrono::milliseconds reuse_after{};
+
+    /** How long the store keeps the key. Only `ttl` of it is granted. */
+    [[nodiscard]] std::chrono::milliseconds lifetime() const noexcept { return ttl + reuse_after; }
 };
 struct RenewRequest {
     ClaimPtr claim;
     std::chrono::milliseconds ttl{};
     Instant not_after{};
+
+    /** How long the store keeps the key. Only `ttl` of it is renewed. */
+    [[nodiscard]] std::chrono::milliseconds lifetime() const noexcept { return ttl + claim->reuse_after; }
 };
 struct ReleaseRequest {
+    /// with `Claim::reuse_after` the key is not freed: it rests for that long, taken, and then frees by itself
     ClaimPtr claim;
     Instant not_after{};
     /// tell waiters elsewhere that the key is free
@@ -134,6 +145,8 @@ struct WithdrawRequest {
     std::string owner;
     Instant not_after{};
     bool wake_ups = true;
+    /// how long each key that is found rests; zero where the owner has surely held none of them: they free at once
+    std::chrono::milliseconds reuse_after{};
 };
 
 /** What one key looks like from outside. A snapshot: it may be wrong by the time it is read, and proves no ownership.
@@ -142,6 +155,8 @@ struct KeyState {
     enum class Kind {
         free,
         held,
+        /// released, and in quarantine until it expires (`SlotPoolConfig::reuse_after`); `owner` held it last
+        resting,
         /// of another type, or without ttl: somebody else's, never freed by expiry
         foreign
     };
@@ -187,7 +202,7 @@ using Findings = std::vector<Finding>;
 enum class WatchEvent {
     /// the subscription is in force: what happens from now on is not missed (unless a later `interrupted` says so)
     in_force,
-    /// a key of the range may have become free
+    /// a key of the range may have become free, or will become free earlier than it seemed
     hint,
     /// the subscription broke and is being set up again: `in_force` follows
     interrupted,
@@ -233,10 +248,10 @@ public:
      * `NotSent` at once: a renewal never waits inside the store. */
     virtual void renew(RenewRequest request, ReplyHandler<RenewReply> handler) = 0;
 
-    /** Frees a key if, and only if, it bears the owner. */
+    /** Frees a key, or lets it rest, if, and only if, it bears the owner. */
     virtual void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) = 0;
 
-    /** Frees whichever keys of the range bear the owner; the index need not be known. */
+    /** Frees, or lets rest, whichever keys of the range bear the owner; the index need not be known. */
     virtual void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) = 0;
 
     /** Subscribes to news about the range. The handler runs on the strand, never inside this call. */
@@ -270,6 +285,10 @@ public:
         std::chrono::milliseconds longest{std::chrono::hours{24}};
     };
     [[nodiscard]] virtual TtlLimits ttl_limits() const noexcept { return {}; }
+
+    /** Why the store cannot keep a key taken for `reuse_after`, as the end of a sentence; null: it can. Pools with
+     * `SlotPoolConfig::reuse_after` are refused with these words. */
+    [[nodiscard]] virtual char const* no_quarantine() const noexcept { return "its backend does not offer that"; }
 
     /** True: an owner whose claim was not granted must not claim again, because what gives back the parts that it took
      * may still be under way; the engine goes on under a new one, and withdraws one whose outcome is unknown. */

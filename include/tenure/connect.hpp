@@ -39,8 +39,8 @@ namespace tenure
  * `redis`, `rediss`, `redis+unix` and those with `+sentinel` take `replicas=k` and `replicas_within=50ms`: only what k
  * replicas have acknowledged counts as granted or renewed (see ReplicaAcknowledgement).
  *
- *  All but `redlock` take `delay_after_failover=true`, which closes claims for a while after a failover, and
- * `cool_down=true`, which closes a slot for one ttl more where its lease expired (see RedisConfig).
+ *  All but `redlock` take `delay_after_failover=true`, which closes claims for a while after a failover (see
+ * RedisConfig).
  *
  *  Sentinels, which the hosts of a `+sentinel` URL are (port 26379 unless it says otherwise), have options of their
  * own: `sentinel_user=`, `sentinel_password=`, `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on where they

@@ -40,9 +40,6 @@ struct RedisClusterConfig {
     /// begins with the first claim in it, and the first use of a slot waits for one ttl too, as does a slot that has
     /// moved. To be the same in all programs that share keys. See docs/guarantees.md
     bool delay_after_failover = false;
-    /// a key whose lease expired without being released stays closed for one ttl more, so that a holder that overran
-    /// has surely noticed
-    bool cool_down = false;
 };
 
 } // namespace tenure

@@ -56,9 +56,6 @@ struct RedisConfig {
     /// waits for one ttl too. Not offered to servers
     /// of a RedlockConfig. To be the same in all programs that share keys. See docs/guarantees.md
     bool delay_after_failover = false;
-    /// a key whose lease expired without being released stays closed for one ttl more, so that a holder that overran
-    /// has surely noticed. Not offered to servers of a RedlockConfig
-    bool cool_down = false;
 };
 
 } // namespace tenure

@@ -56,9 +56,6 @@ struct RedisSentinelConfig {
     /// the server has forgotten have surely ended by then; renewals and releases go on. The first use of a new database
     /// waits for one ttl too. To be the same in all programs that share keys. See docs/guarantees.md
     bool delay_after_failover = false;
-    /// a key whose lease expired without being released stays closed for one ttl more, so that a holder that overran
-    /// has surely noticed
-    bool cool_down = false;
 };
 
 } // namespace tenure

@@ -33,13 +33,18 @@ struct SlotPoolConfig {
     /// how long the store keeps a claim that nobody renews; 100 ms (some stores: more) to 24 h
     std::chrono::milliseconds ttl{10'000};
     LeaseOptions lease = {};
+    /// quarantine: how long a number that was handed out stays taken after its release, or after the ttl of a holder
+    /// that died. 0 (none) to 24 h; with etcd in whole seconds, rounded up, at least its shortest lease; refused with
+    /// ZooKeeper. A claim that is given back before anyone held it frees at once. For worker IDs: longer than the
+    /// clocks of two holders may differ
+    std::chrono::milliseconds reuse_after{0};
 };
 
 /** A pool of numbered slots, shared by all processes that use the same store: each live slot has a number that no other
  * has.
  *
  *  An acquisition gets the lowest number that is free. Pools of different size over one prefix work together: a number
- * is one key.
+ * is one key. How long it rests after its use, its last holder's pool decides (`SlotPoolConfig::reuse_after`).
  *
  *  @par Thread safety  Distinct and shared objects: safe.
  *  @par Object lifetime  May be destroyed while operations are under way and slots are held; both go on.

@@ -181,6 +181,7 @@ void Acquisition::ask(Instant now)
         claim_ = make_recycled<Claim>();
         claim_->range = range_;
         claim_->owner = make_owner();
+        claim_->reuse_after = terms_.reuse_after;
     }
     ClaimRequest request;
     request.range = range_;
@@ -189,6 +190,7 @@ void Acquisition::ask(Instant now)
     request.not_after = {write_by_, Deadline::Abandoned(claim_, &claim_->ended)};
     request.fencing = terms_.fencing;
     request.earliest_attempt = earliest_attempt_;
+    request.reuse_after = terms_.reuse_after;
     // until the answer is there, this attempt's outcome is not known either
     if (!earliest_attempt_)
         earliest_attempt_ = now;
@@ -211,7 +213,7 @@ void Acquisition::answered(std::shared_ptr<Claim> const& claim, ClaimReply const
     unknown_ = unknown_ || std::holds_alternative<Unknown>(reply);
     if (core_->backend().single_use_owners() && !std::holds_alternative<Granted>(reply)) {
         if (unknown_)
-            core_->withdraw(range_, claim_->owner, terms_.ttl, terms_.wake_ups);
+            core_->withdraw(range_, claim_->owner, lifetime(), terms_.wake_ups);
         spend_owner();
         machine_->owner_spent();
     }
@@ -237,7 +239,8 @@ void Acquisition::answered(std::shared_ptr<Claim> const& claim, ClaimReply const
 void Acquisition::answered_too_late(Claim const& claim, ClaimReply const& reply)
 {
     auto const lease = lease_.lock();
-    bool const held = lease && !lease->released() && &claim == claim_.get();
+    bool const was_held = granted_index_ && &claim == claim_.get();
+    bool const held = was_held && lease && !lease->released();
     auto const* grant = std::get_if<Granted>(&reply);
     if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply))
         grant = &unconfirmed->grant;
@@ -246,7 +249,10 @@ void Acquisition::answered_too_late(Claim const& claim, ClaimReply const& reply)
         if (!held || granted_index_ != grant->index)
             give_back(claim, *grant);
     } else if (std::holds_alternative<Unknown>(reply) && !held) {
-        core_->withdraw(range_, claim.owner, terms_.ttl, terms_.wake_ups);
+        // the lease's release may still be on its way, so what this finds may have been held
+        core_->withdraw(
+            range_, claim.owner, lifetime(), terms_.wake_ups,
+            was_held ? terms_.reuse_after : milliseconds{0});
     } else if (std::holds_alternative<Unknown>(reply)) {
         // to withdraw it now would take the lease along
         lease->second_key = true;
@@ -342,7 +348,7 @@ void Acquisition::finish(error_code error)
                        std::to_string(std::chrono::round<milliseconds>(core_->runtime()->now() - started_).count()) +
                        " ms");
     if (asked && unknown_)
-        core_->withdraw(range_, claim_->owner, terms_.ttl, terms_.wake_ups);
+        core_->withdraw(range_, claim_->owner, lifetime(), terms_.wake_ups);
     if (asked) {
         drop_claims();
         end();
@@ -398,7 +404,10 @@ void Acquisition::give_back(Claim const& claim, Granted const& grant)
     unwanted->index = grant.index;
     unwanted->owner = claim.owner;
     unwanted->handle = grant.handle;
-    core_->give_back(std::move(unwanted), grant.ttl, terms_.wake_ups);
+    // it need not rest, unless it is the key that was held, whose release may still be on its way
+    if (&claim == claim_.get() && granted_index_ == grant.index)
+        unwanted->reuse_after = terms_.reuse_after;
+    core_->give_back(std::move(unwanted), grant.ttl + terms_.reuse_after, terms_.wake_ups);
 }
 
 void Acquisition::abandon()

@@ -52,11 +52,13 @@ void Compensation::release(
     begin(item, now);
 }
 
-void Compensation::withdraw(KeyRangePtr range, std::string owner, bool wake_ups, Instant now, milliseconds ttl)
+void Compensation::withdraw(
+    KeyRangePtr range, std::string owner, bool wake_ups, milliseconds reuse_after, Instant now, milliseconds ttl)
 {
     auto const item = make_item();
     item->range_ = std::move(range);
     item->owner_ = std::move(owner);
+    item->reuse_after_ = reuse_after;
     item->wake_ups_ = wake_ups;
     item->give_up_at_ = now + ttl;
     begin(item, now);
@@ -95,6 +97,7 @@ void Compensation::ask(ItemPtr const& item, Instant now)
         WithdrawRequest request;
         request.range = item->range_;
         request.owner = item->owner_;
+        request.reuse_after = item->reuse_after_;
         request.not_after = item->give_up_at_;
         request.wake_ups = item->wake_ups_;
         backend_->withdraw(std::move(request), [weak = weak_from_this(), item](WithdrawReply const& reply) {

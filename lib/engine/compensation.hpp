@@ -55,8 +55,10 @@ public:
     void release(
         ItemPtr const& item, ClaimPtr claim, Reason reason, bool wake_ups, Instant now, std::chrono::milliseconds ttl);
 
-    /** Frees whichever keys of the range bear the owner. */
-    void withdraw(KeyRangePtr range, std::string owner, bool wake_ups, Instant now, std::chrono::milliseconds ttl);
+    /** Frees whichever keys of the range bear the owner; with `reuse_after` they rest for so long. */
+    void withdraw(
+        KeyRangePtr range, std::string owner, bool wake_ups, std::chrono::milliseconds reuse_after, Instant now,
+        std::chrono::milliseconds ttl);
 
     /** The store can be reached again: what failed is asked again at once. */
     void reachable();
@@ -106,6 +108,7 @@ private:
     /// the withdrawal
     KeyRangePtr range_;
     std::string owner_;
+    std::chrono::milliseconds reuse_after_{};
     bool wake_ups_ = true;
     Instant began_{};
     Instant give_up_at_{};

@@ -22,13 +22,16 @@ public:
      *  @throws std::invalid_argument naming field, value and rule */
     Contest(
         std::shared_ptr<Handle> handle, KeyRangePtr range, std::string where, milliseconds ttl,
-        LeaseOptions const& options)
+        LeaseOptions const& options, milliseconds reuse_after = {})
         : handle_(std::move(handle))
         , range_(std::move(range))
         , where_(std::move(where))
         , options_(options)
-        , terms_(make_terms(where_, ttl, options, handle_->core()->ttl_limits()))
+        , reuse_after_(reuse_after)
+        , terms_(terms_for(ttl))
     {
+        auto& core = *handle_->core();
+        check_reuse_after(where_, reuse_after_, core.journal().store(), core.no_quarantine());
     }
 
     [[nodiscard]] std::shared_ptr<Handle> const& handle() const noexcept { return handle_; }
@@ -38,7 +41,9 @@ public:
     /** The terms for a ttl of one acquisition's own. @throws std::invalid_argument */
     [[nodiscard]] LeaseTerms terms_for(milliseconds ttl) const
     {
-        return make_terms(where_, ttl, options_, handle_->core()->ttl_limits());
+        auto terms = make_terms(where_, ttl, options_, handle_->core()->ttl_limits());
+        terms.reuse_after = reuse_after_;
+        return terms;
     }
 
 private:
@@ -46,6 +51,7 @@ private:
     KeyRangePtr range_;
     std::string where_;
     LeaseOptions options_;
+    milliseconds reuse_after_;
     LeaseTerms terms_;
 };
 

@@ -26,6 +26,7 @@ Core::Core(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, s
     , backend_(std::move(backend))
     , worker_name_(std::move(worker_name))
     , ttl_limits_(backend_->ttl_limits())
+    , no_quarantine_(backend_->no_quarantine())
     , generation_(fork_generation())
     , journal_(runtime_, backend_->describe())
     , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, journal_))
@@ -130,23 +131,25 @@ void Core::given_back(Claim const& claim, Compensation::Reason reason, ReleaseOu
 void Core::withdraw_second_key(LeaseRecord const& record)
 {
     auto const& claim = record.claim();
+    // the withdrawal may come to the store before the release does, and find the key that was held
     if (record.second_key && claim.range->count > 1)
-        withdraw(claim.range, claim.owner, record.machine.longest_ttl(), record.wake_ups());
+        withdraw(claim.range, claim.owner, record.machine.longest_ttl(), record.wake_ups(), claim.reuse_after);
 }
 
-void Core::give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups)
+void Core::give_back(ClaimPtr claim, milliseconds lifetime, bool wake_ups)
 {
     add_one(counters_.given_back);
     if (!closed_)
         compensation_->release(
             Compensation::make_item(), std::move(claim), Compensation::Reason::unwanted_grant, wake_ups,
-            runtime_->now(), ttl);
+            runtime_->now(), lifetime);
 }
 
-void Core::withdraw(KeyRangePtr range, std::string owner, milliseconds ttl, bool wake_ups)
+void Core::withdraw(
+    KeyRangePtr range, std::string owner, milliseconds lifetime, bool wake_ups, milliseconds reuse_after)
 {
     if (!closed_)
-        compensation_->withdraw(std::move(range), std::move(owner), wake_ups, runtime_->now(), ttl);
+        compensation_->withdraw(std::move(range), std::move(owner), wake_ups, reuse_after, runtime_->now(), lifetime);
 }
 
 void Core::handle_gone() noexcept

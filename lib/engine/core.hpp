@@ -42,6 +42,8 @@ public:
     [[nodiscard]] Journal& journal() noexcept { return journal_; }
     [[nodiscard]] std::string const& worker_name() const noexcept { return worker_name_; }
     [[nodiscard]] Backend::TtlLimits ttl_limits() const noexcept { return ttl_limits_; }
+    /** As `Backend::no_quarantine`. */
+    [[nodiscard]] char const* no_quarantine() const noexcept { return no_quarantine_; }
 
     /** The last public object that uses the store is gone: closes it as soon as nothing is under way. */
     void handle_gone() noexcept;
@@ -69,10 +71,13 @@ public:
     void drop_abandoned();
 
     void release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item);
-    /** A grant that nobody wants any more. */
-    [[gnu::cold]] void give_back(ClaimPtr claim, milliseconds ttl, bool wake_ups);
-    /** A claim of an acquisition that is over, with unknown outcome. */
-    [[gnu::cold]] void withdraw(KeyRangePtr range, std::string owner, milliseconds ttl, bool wake_ups);
+    /** A grant that nobody wants any more.
+     *  @param lifetime  from now on: by then the key has lapsed by itself */
+    [[gnu::cold]] void give_back(ClaimPtr claim, milliseconds lifetime, bool wake_ups);
+    /** A claim of an acquisition that is over, with unknown outcome.
+     *  @param reuse_after  how long what is found rests; zero where nobody has held it */
+    [[gnu::cold]] void
+    withdraw(KeyRangePtr range, std::string owner, milliseconds lifetime, bool wake_ups, milliseconds reuse_after = {});
 
 private:
     friend SharedTimer<Core>;
@@ -90,6 +95,7 @@ private:
     std::shared_ptr<Backend> backend_;
     std::string worker_name_;
     Backend::TtlLimits ttl_limits_;
+    char const* no_quarantine_;
     std::uint64_t generation_;
     Counters counters_;
     Journal journal_;

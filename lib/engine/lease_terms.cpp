@@ -12,6 +12,7 @@ namespace
 
 constexpr milliseconds margin{10};
 constexpr int drift_divisor = 100;
+constexpr milliseconds longest_reuse_after = std::chrono::hours{24};
 
 class Rules
 {
@@ -82,6 +83,20 @@ make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& optio
     rules.check(options.max_hold >= milliseconds{0}, "lease.max_hold", options.max_hold, "0 (no limit) or more");
     terms.max_hold = options.max_hold;
     return terms;
+}
+
+void check_reuse_after(
+    std::string const& where, milliseconds reuse_after, std::string const& store, char const* no_quarantine)
+{
+    Rules const rules(where);
+    rules.check(
+        reuse_after >= milliseconds{0} && reuse_after <= longest_reuse_after, "reuse_after", reuse_after,
+        "must be from 0 (none) to " + text(longest_reuse_after));
+    if (no_quarantine != nullptr)
+        rules.check(
+            reuse_after == milliseconds{0}, "reuse_after", reuse_after,
+            store + " cannot keep a released number in quarantine: " + no_quarantine +
+                "; use another store, or set it to 0");
 }
 
 } // namespace tenure::engine

@@ -24,6 +24,8 @@ struct LeaseTerms {
     Renewal renewal = Renewal::automatic;
     bool fencing = true;
     bool wake_ups = true;
+    /// how long the key rests after the lease
+    milliseconds reuse_after{};
 };
 
 /** Fills in the defaults for this ttl and checks everything.
@@ -32,6 +34,14 @@ struct LeaseTerms {
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] LeaseTerms
 make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, Backend::TtlLimits const& limits);
+
+/** Checks how long keys are to rest after their leases.
+ *
+ *  @param store  the name of the store, for the message
+ *  @param no_quarantine  what `Backend::no_quarantine` says
+ *  @throws std::invalid_argument naming field, value and rule */
+void check_reuse_after(
+    std::string const& where, milliseconds reuse_after, std::string const& store, char const* no_quarantine);
 
 /** The time rule: a claim that the store granted for `ttl`, asked for at `since`, may be relied on until here.
  *

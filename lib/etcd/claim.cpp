@@ -102,7 +102,7 @@ private:
             // of an attempt that is not known any more: no more than half of its ttl had gone by then
             lease = std::make_shared<Lease>();
             lease->id = entry.lease;
-            lease->seconds = lease->granted = whole_seconds(request_.ttl);
+            lease->seconds = lease->granted = whole_seconds(request_.lifetime());
             lease->since = *request_.earliest_attempt - std::chrono::seconds(lease->granted) * 9 / 16;
         }
         node_->leases->prove(*lease, header);
@@ -136,20 +136,15 @@ private:
 
     void take_lease()
     {
-        node_->leases->take(request_.ttl, request_.not_after, [self = shared_from_this()](Leases::Taken taken) {
-            if (auto* const lease = std::get_if<LeasePtr>(&taken)) {
-                self->lease_ = std::move(*lease);
-                self->begin_look();
-            } else if (auto* const refused = std::get_if<Refused>(&taken)) {
-                self->fail(std::move(*refused));
-            } else if (auto* const not_sent = std::get_if<NotSent>(&taken)) {
-                self->fail(std::move(*not_sent));
-            } else {
-                // no key has been asked for
-                auto& unknown = std::get<Unknown>(taken);
-                self->fail(NotSent{unknown.error, std::move(unknown.detail), false});
-            }
-        });
+        node_->leases->take(
+            request_.lifetime(), request_.ttl, request_.not_after, [self = shared_from_this()](Leases::Taken taken) {
+                if (auto* const lease = std::get_if<LeasePtr>(&taken)) {
+                    self->lease_ = std::move(*lease);
+                    self->begin_look();
+                } else {
+                    self->fail(without_lease<Failure>(std::move(taken)));
+                }
+            });
     }
 
     void begin_look()
@@ -318,7 +313,7 @@ private:
         Granted grant;
         grant.index = index;
         grant.fencing_token = request_.fencing ? created : 0;
-        grant.ttl = usable_ttl(request_.ttl, lease->granted);
+        grant.ttl = usable_ttl(request_.ttl, request_.reuse_after, lease->granted);
         grant.since = lease->since;
         auto const promised = grant.since + grant.ttl;
         grant.handle = std::make_shared<Holding>(Holding{std::move(lease), {}, created, modified, promised});

@@ -4,8 +4,11 @@
 #include "gateway_error.hpp"
 #include "range_keys.hpp"
 
+#include <quarantine.hpp>
+
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -69,7 +72,10 @@ private:
     {
         auto& state = states_[index];
         state.kind = entry.lease == 0 ? KeyState::Kind::foreign : KeyState::Kind::held;
-        state.owner = entry.value.substr(0, longest_owner);
+        auto const last_owner = last_owner_of(entry.value);
+        if (last_owner && entry.lease != 0)
+            state.kind = KeyState::Kind::resting;
+        state.owner = last_owner.value_or(entry.value).substr(0, longest_owner);
         state.fencing_token = entry.create_revision;
         if (entry.lease != 0 && looks_.size() < most_looks)
             looks_.emplace_back(index, entry.lease);

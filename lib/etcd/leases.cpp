@@ -16,7 +16,7 @@ namespace
 
 using namespace std::chrono_literals;
 
-/// of its ttl: so old a spare lease may be for another claim, which has that much less of it
+/// of the claim's ttl: so old a spare lease may be for another claim, which has that much less of it
 constexpr std::int64_t youth = 20;
 /// of its ttl: so old a spare lease may become before it is given up
 constexpr std::int64_t patience = 2;
@@ -36,10 +36,12 @@ std::int64_t whole_seconds(std::chrono::milliseconds ttl) noexcept
     return std::chrono::ceil<std::chrono::seconds>(ttl).count();
 }
 
-std::chrono::milliseconds usable_ttl(std::chrono::milliseconds asked, std::int64_t granted_seconds) noexcept
+std::chrono::milliseconds usable_ttl(
+    std::chrono::milliseconds asked, std::chrono::milliseconds reuse_after, std::int64_t granted_seconds) noexcept
 {
-    return granted_seconds == whole_seconds(asked) ? asked
-                                                   : std::chrono::milliseconds(std::chrono::seconds(granted_seconds));
+    if (granted_seconds == whole_seconds(asked + reuse_after))
+        return asked;
+    return std::chrono::seconds(granted_seconds) - reuse_after;
 }
 
 Leases::Leases(ClientPtr client)
@@ -66,9 +68,9 @@ void Leases::prove(Lease& lease, Header const& later) noexcept
     lease.renewed.reset();
 }
 
-bool Leases::is_young(Lease const& lease) const
+bool Leases::is_young(Lease const& lease, std::chrono::milliseconds ttl) const
 {
-    return age(lease) < Clock::duration(std::chrono::seconds(lease.granted)) / youth;
+    return age(lease) < Clock::duration(ttl) / youth;
 }
 
 bool Leases::is_spare(Lease const& lease) const
@@ -82,9 +84,11 @@ Clock::duration Leases::age(Lease const& lease) const
     return client_->runtime().now() - lease.since;
 }
 
-void Leases::take(std::chrono::milliseconds ttl, Deadline not_after, OneShot<void(Taken&&)> handler)
+void Leases::take(
+    std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
+    OneShot<void(Taken&&)> handler)
 {
-    auto& spares = spares_[whole_seconds(ttl)];
+    auto& spares = spares_[whole_seconds(lifetime)];
     while (!spares.empty()) {
         auto lease = std::move(spares.back());
         spares.pop_back();
@@ -92,24 +96,26 @@ void Leases::take(std::chrono::milliseconds ttl, Deadline not_after, OneShot<voi
             discard(lease);
             continue;
         }
-        if (is_young(*lease))
+        if (is_young(*lease, ttl))
             std::move(handler)(Taken(std::move(lease)));
         else
-            refresh(std::move(lease), ttl, not_after, std::move(handler));
+            refresh(std::move(lease), lifetime, ttl, not_after, std::move(handler));
         return;
     }
-    grant(ttl, not_after, std::move(handler));
+    grant(lifetime, not_after, std::move(handler));
 }
 
 /** Much cheaper than a new one: no server writes anything down. */
-void Leases::refresh(LeasePtr lease, std::chrono::milliseconds ttl, Deadline not_after, TakenHandler handler)
+void Leases::refresh(
+    LeasePtr lease, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
+    TakenHandler handler)
 {
     Call call;
     call.path = "lease/keepalive";
     call.body = lease_body(lease->id);
     call.not_after = not_after;
     client_->call(
-        std::move(call), [self = shared_from_this(), lease = std::move(lease), ttl, not_after,
+        std::move(call), [self = shared_from_this(), lease = std::move(lease), lifetime, ttl, not_after,
                           handler = std::move(handler)](Outcome outcome) mutable {
             auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
             if (reply && reply->ttl > 0) {
@@ -120,18 +126,18 @@ void Leases::refresh(LeasePtr lease, std::chrono::milliseconds ttl, Deadline not
             }
             self->discard(lease);
             if (outcome.delivery == Delivery::answered)
-                self->take(ttl, not_after, std::move(handler)); // there is one fewer now
+                self->take(lifetime, ttl, not_after, std::move(handler)); // there is one fewer now
             else
                 std::move(handler)(failed(std::move(outcome), *self->client_));
         });
 }
 
-void Leases::grant(std::chrono::milliseconds ttl, Deadline not_after, OneShot<void(Taken&&)> handler)
+void Leases::grant(std::chrono::milliseconds lifetime, Deadline not_after, OneShot<void(Taken&&)> handler)
 {
     auto lease = std::make_shared<Lease>();
     // chosen here, so that one whose grant is not answered can be revoked
     lease->id = static_cast<LeaseId>(client_->runtime().random() >> 1U) | 1;
-    lease->seconds = whole_seconds(ttl);
+    lease->seconds = whole_seconds(lifetime);
     Call call;
     call.path = "lease/grant";
     call.body = grant_body(lease->id, lease->seconds);

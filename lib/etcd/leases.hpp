@@ -68,9 +68,10 @@ struct Holding {
 /** Whole seconds: a server's lease is never shorter than what is asked for. */
 [[nodiscard]] std::int64_t whole_seconds(std::chrono::milliseconds ttl) noexcept;
 
-/** What the holder may count: what it asked for where the server granted just that, rounded up; else the server's. */
-[[nodiscard]] std::chrono::milliseconds
-usable_ttl(std::chrono::milliseconds asked, std::int64_t granted_seconds) noexcept;
+/** What the holder may count: what it asked for where the server granted just that, rounded up; else the server's.
+ *  @param reuse_after  so much of the server's lease is the key's quarantine, and not the holder's */
+[[nodiscard]] std::chrono::milliseconds usable_ttl(
+    std::chrono::milliseconds asked, std::chrono::milliseconds reuse_after, std::int64_t granted_seconds) noexcept;
 
 /** Makes leases, one for each claim. One whose claim was released serves the next claim: as it is while it is young,
  * and after a keep-alive up to half its ttl. Then, or if another leader has been elected since its grant, it is
@@ -87,11 +88,14 @@ public:
     Leases& operator=(Leases const&) = delete;
 
     /** A lease that no key bears, and no request under way can bind one to it. Whoever binds a key to it proves it with
-     * the answer. The handler may be called inside. */
-    void take(std::chrono::milliseconds ttl, Deadline not_after, OneShot<void(Taken&&)> handler);
+     * the answer. The handler may be called inside.
+     *  @param ttl  so much of the lifetime is the holder's, who can spare a twentieth of it */
+    void take(
+        std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
+        OneShot<void(Taken&&)> handler);
 
     /** A new one in any case. */
-    void grant(std::chrono::milliseconds ttl, Deadline not_after, OneShot<void(Taken&&)> handler);
+    void grant(std::chrono::milliseconds lifetime, Deadline not_after, OneShot<void(Taken&&)> handler);
 
     /** What an answer to a read or write says that a majority took part in. One that is late sets the term back for a
      * moment: a lease may be taken for older than it is then, and moved for nothing. */
@@ -118,10 +122,12 @@ private:
     using TakenHandler = OneShot<void(Taken&&)>;
     [[nodiscard]] Clock::duration age(Lease const& lease) const;
     /** What a claim may take. */
-    [[nodiscard]] bool is_young(Lease const& lease) const;
+    [[nodiscard]] bool is_young(Lease const& lease, std::chrono::milliseconds ttl) const;
     /** What is kept for one. */
     [[nodiscard]] bool is_spare(Lease const& lease) const;
-    void refresh(LeasePtr lease, std::chrono::milliseconds ttl, Deadline not_after, TakenHandler handler);
+    void refresh(
+        LeasePtr lease, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
+        TakenHandler handler);
     void arm(Instant when);
     void sweep();
 
@@ -135,5 +141,17 @@ private:
     std::size_t prune_at_ = 64;
     Runtime::TimerId timer_ = 0;
 };
+
+/** Why there is no lease; no key has been asked for. Reply is any of the backend's. */
+template <class Reply>
+[[nodiscard]] Reply without_lease(Leases::Taken&& taken)
+{
+    if (auto* const refused = std::get_if<Refused>(&taken))
+        return std::move(*refused);
+    if (auto* const not_sent = std::get_if<NotSent>(&taken))
+        return std::move(*not_sent);
+    auto& unknown = std::get<Unknown>(taken);
+    return NotSent{unknown.error, std::move(unknown.detail), false};
+}
 
 } // namespace tenure::etcd

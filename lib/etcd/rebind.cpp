@@ -40,10 +40,11 @@ void adopt(Node& node, Holding& holding, LeasePtr lease, std::uint64_t modified)
     });
 }
 
-/** Where the server's clock cannot end it earlier. */
-Instant expiry_of(Lease const& lease)
+/** A holder whose key bears this lease may count on the key so long: what is left of the lease then is the key's
+ * quarantine. */
+Instant good_until(Lease const& lease, Claim const& claim)
 {
-    return lease.since + Clock::duration(std::chrono::seconds(lease.granted));
+    return lease.since + Clock::duration(std::chrono::seconds(lease.granted)) - Clock::duration(claim.reuse_after);
 }
 
 /** A lease is granted, and a transaction binds the key to it if nobody has written the key since; else it shows what
@@ -61,7 +62,7 @@ public:
 
     void start()
     {
-        node_->leases->grant(request_.ttl, request_.not_after, [self = shared_from_this()](Leases::Taken taken) {
+        node_->leases->grant(request_.lifetime(), request_.not_after, [self = shared_from_this()](Leases::Taken taken) {
             if (auto* const lease = std::get_if<LeasePtr>(&taken)) {
                 self->lease_ = std::move(*lease);
                 self->put();
@@ -83,7 +84,7 @@ private:
     {
         // Another move has made this one void; or the earlier lease was renewed after this one was granted, its holder
         // counts on that, and where grants are so slow the next one need not be tried at once.
-        bool const too_short = expiry_of(*lease_) < holding().promised;
+        bool const too_short = good_until(*lease_, claim()) < holding().promised;
         if (too_short)
             holding().next_move = node_->runtime().now() + request_.ttl;
         if (too_short || lease_->revoked) {
@@ -136,7 +137,7 @@ private:
         }
         if (holding().lease != lease_)
             adopt(*node_, holding(), lease_, revision);
-        Renewed const renewed{usable_ttl(request_.ttl, lease_->granted), lease_->since};
+        Renewed const renewed{usable_ttl(request_.ttl, claim().reuse_after, lease_->granted), lease_->since};
         if (awaited_)
             holding().promised = std::max(holding().promised, renewed.since + renewed.ttl);
         finish(renewed);
@@ -194,11 +195,11 @@ bool recognize(Node& node, Holding& holding, KeyValue const& seen)
     return seen.mod_revision == holding.modified && seen.lease == holding.lease->id;
 }
 
-Instant good_until(Holding const& holding, Instant renewed, std::chrono::milliseconds ttl)
+Instant good_until(Claim const& claim, Instant renewed, std::chrono::milliseconds ttl)
 {
     auto until = renewed + ttl;
-    for (auto const& successor : holding.successors)
-        until = std::min(until, expiry_of(*successor.lease));
+    for (auto const& successor : holding_of(claim).successors)
+        until = std::min(until, good_until(*successor.lease, claim));
     return until;
 }
 

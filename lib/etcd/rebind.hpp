@@ -16,8 +16,8 @@ namespace tenure::etcd
 [[nodiscard]] bool recognize(Node& node, Holding& holding, KeyValue const& seen);
 
 /** Up to when a renewal that was written at that instant is good: while the key may yet move to another lease, not for
- * longer than that one lasts. */
-[[nodiscard]] Instant good_until(Holding const& holding, Instant renewed, std::chrono::milliseconds ttl);
+ * longer than that one lasts, less the key's quarantine. */
+[[nodiscard]] Instant good_until(Claim const& claim, Instant renewed, std::chrono::milliseconds ttl);
 
 /** Renews a claim by moving its key to a new lease: one that has another ttl, since a server's lease keeps its own for
  * good. */

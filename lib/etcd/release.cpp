@@ -3,7 +3,11 @@
 
 #include "gateway_error.hpp"
 
+#include <quarantine.hpp>
+
+#include <chrono>
 #include <utility>
+#include <variant>
 
 namespace tenure::etcd
 {
@@ -52,19 +56,53 @@ ReleaseReply read_reply(Node& node, Claim const& claim, Outcome&& outcome)
     return Released{};
 }
 
-} // namespace
-
-void release(NodePtr const& node, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
+/** `rest`: the lease under which the key rests; null: it is deleted. */
+void end(NodePtr const& node, ReleaseRequest const& request, LeasePtr rest, ReplyHandler<ReleaseReply> handler)
 {
     auto const& claim = *request.claim;
     auto const key = claim.key();
+    auto transaction = if_still_held(claim, key);
+    end_claim(transaction, key, claim.owner, rest);
     Call call;
     call.path = "kv/txn";
-    call.body = if_still_held(claim, key).then_delete(key).body();
+    call.body = transaction.body();
     call.not_after = request.not_after;
     node->client->call(
-        std::move(call), [node, held = request.claim, handler = std::move(handler)](Outcome outcome) mutable {
-            std::move(handler)(read_reply(*node, *held, std::move(outcome)));
+        std::move(call),
+        [node, held = request.claim, rest = std::move(rest), handler = std::move(handler)](Outcome outcome) mutable {
+            auto reply = read_reply(*node, *held, std::move(outcome));
+            // where the outcome is unknown the key may bear it
+            if (rest != nullptr && !std::holds_alternative<Released>(reply) && !std::holds_alternative<Unknown>(reply))
+                node->leases->discard(rest);
+            std::move(handler)(std::move(reply));
+        });
+}
+
+} // namespace
+
+void end_claim(Transaction& transaction, std::string const& key, std::string const& owner, LeasePtr const& rest)
+{
+    if (rest == nullptr)
+        transaction.then_delete(key);
+    else
+        transaction.then_put(key, resting_value(owner), rest->id);
+}
+
+void release(NodePtr const& node, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
+{
+    auto const reuse_after = request.claim->reuse_after;
+    if (reuse_after == std::chrono::milliseconds{0}) {
+        end(node, request, nullptr, std::move(handler));
+        return;
+    }
+    auto const not_after = request.not_after;
+    node->leases->grant(
+        reuse_after, not_after,
+        [node, request = std::move(request), handler = std::move(handler)](Leases::Taken taken) mutable {
+            if (auto* const lease = std::get_if<LeasePtr>(&taken))
+                end(node, request, std::move(*lease), std::move(handler));
+            else
+                std::move(handler)(without_lease<ReleaseReply>(std::move(taken)));
         });
 }
 

@@ -32,7 +32,7 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
         return;
     }
     auto const lease = holding_of(claim).lease;
-    if (lease->seconds != whole_seconds(request.ttl)) {
+    if (lease->seconds != whole_seconds(request.lifetime())) {
         renew_with_new_lease(node_, std::move(request), std::move(handler));
         return;
     }
@@ -160,11 +160,11 @@ void Renewals::judge(Pending pending, RangeReply const& read, Header const& head
         return tell(doubt("what was read is older than what is known of the key"));
     if (!recognize(*node_, holding, entry))
         return tell(NotOwner{});
-    auto ttl = usable_ttl(pending.request.ttl, pending.ttl);
+    auto ttl = usable_ttl(pending.request.ttl, claim->reuse_after, pending.ttl);
     if (pending.lease != holding.lease) {
         // what was kept alive is an earlier lease of the key; what it bears now is known to be good for this
         pending.since = holding.lease->since;
-        ttl = usable_ttl(pending.request.ttl, holding.lease->granted);
+        ttl = usable_ttl(pending.request.ttl, claim->reuse_after, holding.lease->granted);
         if (pending.since + ttl < holding.promised)
             return tell(doubt("the renewal was for an earlier lease of the key"));
     } else if (pending.ttl <= 0) {
@@ -174,7 +174,7 @@ void Renewals::judge(Pending pending, RangeReply const& read, Header const& head
     } else {
         holding.lease->since = std::max(holding.lease->since, pending.since);
     }
-    auto const until = good_until(holding, pending.since, ttl);
+    auto const until = good_until(*claim, pending.since, ttl);
     if (until == pending.since + ttl) {
         holding.promised = std::max(holding.promised, until);
         leave_lease_of_earlier_term(node_, pending.request, header.raft_term);

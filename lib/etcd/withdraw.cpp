@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <utility>
+#include <variant>
 
 namespace tenure::etcd
 {
@@ -83,13 +84,29 @@ private:
 
     void remove(KeyValue const& entry, Keys rest)
     {
+        if (request_.reuse_after == std::chrono::milliseconds{0}) {
+            end(entry, std::move(rest), nullptr);
+            return;
+        }
+        node_->leases->grant(
+            request_.reuse_after, request_.not_after,
+            [self = shared_from_this(), entry, rest = std::move(rest)](Leases::Taken taken) mutable {
+                // one that is not used lapses
+                if (auto const* const lease = std::get_if<LeasePtr>(&taken))
+                    self->end(entry, std::move(rest), *lease);
+                else
+                    self->finish(without_lease<WithdrawReply>(std::move(taken)));
+            });
+    }
+
+    void end(KeyValue const& entry, Keys rest, LeasePtr const& resting_lease)
+    {
+        Transaction transaction;
+        transaction.if_created_at(entry.key, entry.create_revision).if_value(entry.key, request_.owner);
+        end_claim(transaction, entry.key, request_.owner, resting_lease);
         Call call;
         call.path = "kv/txn";
-        call.body = Transaction()
-                        .if_created_at(entry.key, entry.create_revision)
-                        .if_value(entry.key, request_.owner)
-                        .then_delete(entry.key)
-                        .body();
+        call.body = transaction.body();
         call.not_after = request_.not_after;
         node_->client->call(
             std::move(call),

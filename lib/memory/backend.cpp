@@ -94,6 +94,7 @@ public:
     void on_reachable(std::function<void()>) override {}
     void shortest_ttl(std::chrono::milliseconds) override {}
     [[nodiscard]] std::string describe() const override { return description_; }
+    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
     void shutdown() noexcept override {}
 
 private:

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "domain.hpp"
 
+#include "quarantine.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <string_view>
@@ -73,7 +75,7 @@ Granted Domain::grant(ClaimRequest const& request, std::uint32_t index, std::str
         granted.fencing_token = ++fences_[key];
     auto& entry = entries_[key];
     entry.owner = request.owner;
-    entry.expires = now + request.ttl;
+    entry.expires = now + request.lifetime();
     entry.granted = now;
     return granted;
 }
@@ -106,8 +108,17 @@ RenewReply Domain::renew(RenewRequest const& request, Instant now)
     auto* entry = find(request.claim->key(), now);
     if (entry == nullptr || entry->owner != request.claim->owner)
         return NotOwner{};
-    entry->expires = now + request.ttl;
+    entry->expires = now + request.lifetime();
     return Renewed{request.ttl, now};
+}
+
+void Domain::end_claim(std::string const& key, Entry& entry, milliseconds reuse_after, Instant now)
+{
+    if (reuse_after == milliseconds{0}) {
+        entries_.erase(key);
+        return;
+    }
+    entry = {resting_value(entry.owner), now + reuse_after, now};
 }
 
 ReleaseReply Domain::release(ReleaseRequest const& request, Instant now)
@@ -117,7 +128,7 @@ ReleaseReply Domain::release(ReleaseRequest const& request, Instant now)
     auto* entry = find(key, now);
     if (entry == nullptr || entry->owner != request.claim->owner)
         return NotOwner{};
-    entries_.erase(key);
+    end_claim(key, *entry, request.claim->reuse_after, now);
     auto const wakers = request.wake_ups ? wakers_of(key) : std::vector<std::function<void()>>();
     lock.unlock();
     for (auto const& wake : wakers)
@@ -134,7 +145,7 @@ WithdrawReply Domain::withdraw(WithdrawRequest const& request, Instant now)
         auto* entry = find(key, now);
         if (entry == nullptr || entry->owner != request.owner)
             continue;
-        entries_.erase(key);
+        end_claim(key, *entry, request.reuse_after, now);
         if (request.wake_ups)
             std::ranges::copy(wakers_of(key), std::back_inserter(wakers));
     }
@@ -156,10 +167,12 @@ std::vector<KeyState> Domain::inspect(KeyRange const& range, Instant now) const
         if (auto const fence = fences_.find(key); fence != fences_.end())
             state.fencing_token = fence->second;
         if (auto const found = entries_.find(key); found != entries_.end() && found->second.expires > now) {
-            state.kind = KeyState::Kind::held;
-            state.owner = found->second.owner;
+            auto const last_owner = last_owner_of(found->second.owner);
+            state.kind = last_owner ? KeyState::Kind::resting : KeyState::Kind::held;
+            state.owner = last_owner.value_or(found->second.owner);
             state.remaining = remaining(found->second.expires, now);
-            state.held_for = std::chrono::floor<milliseconds>(now - found->second.granted);
+            if (!last_owner)
+                state.held_for = std::chrono::floor<milliseconds>(now - found->second.granted);
         }
         states.push_back(std::move(state));
     }

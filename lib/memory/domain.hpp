@@ -52,6 +52,8 @@ private:
     /** The live entry of a key, or null. */
     [[nodiscard]] Entry* find(std::string const& key, Instant now);
     [[nodiscard]] Granted grant(ClaimRequest const& request, std::uint32_t index, std::string const& key, Instant now);
+    /** Frees the key, or lets it rest. */
+    void end_claim(std::string const& key, Entry& entry, std::chrono::milliseconds reuse_after, Instant now);
     [[nodiscard]] std::vector<std::function<void()>> wakers_of(std::string const& key) const;
 
     struct Subscription {

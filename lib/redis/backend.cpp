@@ -124,6 +124,7 @@ public:
         if (acknowledged_route_ != nullptr)
             acknowledged_route_->drop_abandoned();
     }
+    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
 
     [[nodiscard]] std::string describe() const override { return node_->name(); }
 

@@ -50,7 +50,7 @@ public:
     void start()
     {
         auto const& range = request_.range;
-        survey_ = survey_is_due(node_->ranges(), range, node_->runtime().now());
+        survey_ = survey_is_due(node_->ranges(), request_, node_->runtime().now());
         // A large range is searched for an own claim on all pages before anything is taken; one page does both in one
         // step.
         searching_ = request_.earliest_attempt && pages_ > 1;
@@ -91,7 +91,7 @@ private:
         call.script = &script();
         call.keys = part_ ? encode_keys(*request_.range, part_->first, part_->count)
                           : node_->ranges().keys(request_.range, page_);
-        call.values.add(request_.owner.text()).add(node_->lifetime(request_.ttl).count()).add(survey_ ? "1" : "");
+        call.values.add(request_.owner.text()).add(request_.lifetime().count()).add(survey_ ? "1" : "");
         if (request_.fencing) {
             auto const affixes = fence_affixes(*request_.range);
             call.values.add(affixes.before).add(affixes.after);
@@ -195,7 +195,7 @@ private:
 void claim_named_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
     resp::Command command(
-        "SET", resp::KeyOf{*request.range, 0}, request.owner.text(), "NX", "PX", node->lifetime(request.ttl).count());
+        "SET", resp::KeyOf{*request.range, 0}, request.owner.text(), "NX", "PX", request.lifetime().count());
     auto const not_after = request.not_after;
     node->route()->execute(
         std::move(command), not_after,

@@ -16,9 +16,11 @@ constexpr auto survey_pause = 250ms;
 
 } // namespace
 
-bool survey_is_due(RangeCache& ranges, KeyRangePtr const& range, Instant now)
+bool survey_is_due(RangeCache& ranges, ClaimRequest const& request, Instant now)
 {
-    if (range->count <= small_range)
+    // A key that has begun to rest frees sooner than it seemed, and no message follows when it does.
+    auto const& range = request.range;
+    if (range->count <= small_range || request.reuse_after > 0ms)
         return true;
     // The first attempt at a large range does without: a pool with a free key is the usual case, and the next attempt
     // comes soon.

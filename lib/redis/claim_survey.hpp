@@ -22,8 +22,8 @@ struct Survey {
     std::uint32_t foreign = 0;
 };
 
-/** True if the next busy answer shall come with a survey. */
-[[nodiscard]] bool survey_is_due(RangeCache& ranges, KeyRangePtr const& range, Instant now);
+/** True if a busy answer to the request shall come with a survey. */
+[[nodiscard]] bool survey_is_due(RangeCache& ranges, ClaimRequest const& request, Instant now);
 
 /** The answer where all keys are held, and what is remembered of it.
  *  @param survey  unset: none was made this time */

@@ -61,7 +61,7 @@ void read_option(RedisConfig& config, Url const& url, std::string const& name, s
     if (name != "db")
         refuse_url(
             "option", name,
-            "must be one of connect_timeout, reconnect_backoff, delay_after_failover, cool_down, replicas, "
+            "must be one of connect_timeout, reconnect_backoff, delay_after_failover, replicas, "
             "replicas_within, db, tls_...");
     if (url.scheme != "redis+unix")
         refuse_url(field, value, "belongs to redis+unix://; write the database as path: " + url.scheme + "://host/1");
@@ -110,8 +110,7 @@ RedisClusterConfig redis_cluster_config_from(Url const& url)
     for (auto const& [name, value] : url.options)
         if (!read_shared_option(config, name, value, "rediss+cluster"))
             refuse_url(
-                "option", name,
-                "must be one of connect_timeout, reconnect_backoff, delay_after_failover, cool_down, tls_...");
+                "option", name, "must be one of connect_timeout, reconnect_backoff, delay_after_failover, tls_...");
     redis::check_config(config);
     return config;
 }

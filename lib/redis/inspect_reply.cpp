@@ -3,6 +3,8 @@
 
 #include "claim_reply.hpp"
 
+#include <quarantine.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -26,6 +28,10 @@ std::optional<KeyState> read_one(std::span<resp::Value const> parts, std::uint64
     if (left.as_integer() >= 0)
         state.remaining = std::chrono::milliseconds(std::min<std::int64_t>(left.as_integer(), 1'000'000'000'000));
     state.owner = value.as_string();
+    if (auto const last_owner = last_owner_of(value.as_string())) {
+        state.kind = KeyState::Kind::resting;
+        state.owner = *last_owner;
+    }
     if (!value.is_string() || left.as_integer() == -1)
         state.kind = KeyState::Kind::foreign;
     state.fencing_token = read_token(token).value_or(0);

@@ -67,12 +67,6 @@ public:
     /** A native command was refused on this connection (a permission for scripts only): scripts do from now on. */
     void native_refused() noexcept { native_refused_in_ = route_->generation(); }
 
-    /** How long the server shall keep a key that is granted for `ttl`. */
-    [[nodiscard]] std::chrono::milliseconds lifetime(std::chrono::milliseconds ttl) const noexcept
-    {
-        return precautions_.cool_down ? 2 * ttl : ttl;
-    }
-
     /** Claims may be closed after a failover; `marker` names the key that tells. */
     [[nodiscard]] bool delays_after_failover() const noexcept { return precautions_.delay_after_failover; }
     [[nodiscard]] std::string const& marker() const noexcept { return marker_; }

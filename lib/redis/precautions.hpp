@@ -7,17 +7,16 @@
 namespace tenure::redis
 {
 
-/** What the config asks for against leases that a server has forgotten, and holders that overran: see RedisConfig. */
+/** What the config asks for against leases that a server has forgotten: see RedisConfig. */
 struct Precautions {
     bool delay_after_failover = false;
-    bool cool_down = false;
 };
 
-/** Of any config that has both. */
+/** Of any config that has them. */
 template <class Config>
 [[nodiscard]] Precautions precautions_of(Config const& config) noexcept
 {
-    return {config.delay_after_failover, config.cool_down};
+    return {config.delay_after_failover};
 }
 
 /** The key by which a server process that has not granted before is noticed. In a cluster each hash slot has one, with

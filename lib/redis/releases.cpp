@@ -7,9 +7,12 @@
 #include "scripts.hpp"
 #include "server_error.hpp"
 
+#include <quarantine.hpp>
+
 #include <tenure/errc.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace tenure::redis
@@ -23,6 +26,11 @@ constexpr std::size_t releases_per_call = 100;
 Script const& script_for(Node const& node)
 {
     return node.announces_in_shard() ? scripts::release_in_shard() : scripts::release();
+}
+
+bool leaves_to_rest(ReleaseRequest const& request) noexcept
+{
+    return request.claim->reuse_after > std::chrono::milliseconds{0};
 }
 
 } // namespace
@@ -50,7 +58,7 @@ void Releases::flush(Batch all)
     std::size_t const limit = node_->route()->ready() ? releases_per_call : 1;
     Batch batch;
     for (auto& pending : all) {
-        if (does_natively(pending.request)) {
+        if (does_natively(pending.request) || leaves_to_rest(pending.request)) {
             send_single(std::move(pending));
             continue;
         }
@@ -64,7 +72,8 @@ void Releases::flush(Batch all)
 
 bool Releases::does_natively(ReleaseRequest const& request) const
 {
-    return !(request.wake_ups && node_->may_publish()) && node_->native_delete() != Node::NativeDelete::none;
+    return !(request.wake_ups && node_->may_publish()) && !leaves_to_rest(request) &&
+           node_->native_delete() != Node::NativeDelete::none;
 }
 
 void Releases::send(Batch batch)
@@ -93,7 +102,10 @@ void Releases::send_script(Pending pending, bool by_text)
     auto const& begin = by_text ? script.one_key_by_text : script.one_key_by_name;
     resp::KeyOf const key{*claim->range, claim->index};
     auto command =
-        channel.empty() ? resp::Command(begin, key, claim->owner) : resp::Command(begin, key, claim->owner, channel);
+        leaves_to_rest(pending.request)
+            ? resp::Command(begin, key, claim->owner, channel, resting_value(claim->owner), claim->reuse_after.count())
+        : channel.empty() ? resp::Command(begin, key, claim->owner)
+                          : resp::Command(begin, key, claim->owner, channel);
     node_->route()->execute(
         std::move(command), until,
         [self = shared_from_this(), pending = std::move(pending), by_text](Outcome&& outcome) mutable {

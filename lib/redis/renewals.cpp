@@ -53,12 +53,15 @@ void Renewals::flush(Batch all)
             std::move(pending.handler)(RenewReply(not_sent));
         return;
     }
-    auto const by_ttl = [](Pending const& a, Pending const& b) { return a.request.ttl < b.request.ttl; };
-    if (!std::ranges::is_sorted(all, by_ttl)) // as they are where all leases have the same ttl
-        std::ranges::stable_sort(all, by_ttl);
+    auto const by_lifetime = [](Pending const& a, Pending const& b) {
+        return a.request.lifetime() < b.request.lifetime();
+    };
+    if (!std::ranges::is_sorted(all, by_lifetime)) // as they are where all leases have the same ttl
+        std::ranges::stable_sort(all, by_lifetime);
     Batch batch;
     for (auto& pending : all) {
-        if (!batch.empty() && (batch.size() == claims_per_call || batch.front().request.ttl != pending.request.ttl))
+        if (!batch.empty() &&
+            (batch.size() == claims_per_call || batch.front().request.lifetime() != pending.request.lifetime()))
             send(std::exchange(batch, {}));
         if (batch.empty())
             batch.reserve(std::min(claims_per_call, all.size()));
@@ -98,7 +101,7 @@ void Renewals::send_script(Batch batch, bool by_text)
     ScriptCall call;
     bool const notes_ttl = node_->delays_after_failover();
     call.script = notes_ttl ? &scripts::renew_noting_ttl() : &scripts::renew();
-    call.values.add(node_->lifetime(batch.front().request.ttl).count());
+    call.values.add(batch.front().request.lifetime().count());
     call.not_after = node_->runtime().now() + longest_wait;
     std::string key;
     for (auto const& [request, handler] : batch) {
@@ -179,7 +182,7 @@ void Renewals::send_natively(Pending pending)
     auto const& claim = *pending.request.claim;
     resp::Command command("SET");
     command.add(claim.key()).add(claim.owner).add("IFEQ").add(claim.owner).add("PX");
-    command.add(node_->lifetime(pending.request.ttl).count());
+    command.add(pending.request.lifetime().count());
     auto const not_after = std::min(pending.request.not_after, node_->runtime().now() + longest_wait);
     node_->route()->execute(
         std::move(command), not_after,

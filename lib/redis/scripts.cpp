@@ -133,6 +133,9 @@ return table.concat(result)
 //
 // One key alone, the usual case, takes the short way at the top: less than half the time of the general one. GET by
 // pcall: a key of another type is somebody else's, which MGET takes for none and GET for an error.
+//
+// A key that is to rest comes alone. The message follows all the same: a waiter that hears it asks again, and learns
+// when the key frees.
 constexpr std::string_view release_text = R"(
 if #KEYS == 1 then
   local key = KEYS[1]
@@ -143,7 +146,11 @@ if #KEYS == 1 then
     end
     return '0'
   end
-  redis.call('DEL', key)
+  if ARGV[4] then
+    redis.call('SET', key, ARGV[3], 'PX', ARGV[4])
+  else
+    redis.call('DEL', key)
+  end
   local channel = ARGV[2]
   if channel and channel ~= '' then
     local reply = redis.pcall('PUBLISH', channel, '1')
@@ -191,7 +198,13 @@ for first = 1, #KEYS, 64 do
 end
 local result = tostring(#own)
 if #own > 0 then
-  redis.call('DEL', unpack(own))
+  if ARGV[4] then
+    for i = 1, #own do
+      redis.call('SET', own[i], ARGV[3], 'PX', ARGV[4])
+    end
+  else
+    redis.call('DEL', unpack(own))
+  end
   if ARGV[2] ~= '' then
     local reply = redis.pcall('PUBLISH', ARGV[2], '1')
     if type(reply) == 'table' and reply.err then

@@ -45,14 +45,15 @@ namespace tenure::redis::scripts
 [[nodiscard]] Script const& renew_noting_ttl();
 
 /** Deletes each of KEYS that bears its owner and then announces it. ARGV: an owner for each key; then either nothing or
- * a channel for each key, "" for none. Answers the string of `renew`, with "!" behind it where publishing was refused.
- */
+ * a channel for each key, "" for none. Where one key is to rest, ARGV: owner, channel, resting value, ms. Answers the
+ * string of `renew`, with "!" behind it where publishing was refused. */
 [[nodiscard]] Script const& release();
 
 /** The same with SPUBLISH: the channels must be in the hash slot of the keys. */
 [[nodiscard]] Script const& release_in_shard();
 
-/** Deletes whichever of KEYS bear the owner. ARGV: owner, channel or "". Answers the number deleted as text, with "!"
+/** Deletes whichever of KEYS bear the owner. ARGV: owner, channel or "", and where they are to rest, the resting value
+ * and ms. Answers the number deleted as text, with "!"
  * behind it where publishing was refused. */
 [[nodiscard]] Script const& withdraw();
 

@@ -33,19 +33,14 @@ using net::refuse_url;
 /** @throws std::invalid_argument if the URL has such options, which its kind of store does not offer */
 void refuse_replica_options(Url const& url, std::string const& reason);
 
-[[nodiscard]] inline bool is_precaution_option(std::string_view name) noexcept
-{
-    return name == "delay_after_failover" || name == "cool_down";
-}
-
-/** Reads `delay_after_failover` and `cool_down`; false: it is another option.
+/** Reads `delay_after_failover`; false: it is another option.
  *  @throws std::invalid_argument for another value than true or false */
 template <class Config>
 [[nodiscard]] bool read_precaution(Config& config, std::string const& name, std::string const& value)
 {
-    if (!is_precaution_option(name))
+    if (name != "delay_after_failover")
         return false;
-    (name == "cool_down" ? config.cool_down : config.delay_after_failover) = boolean_from("option " + name, value);
+    config.delay_after_failover = boolean_from("option " + name, value);
     return true;
 }
 

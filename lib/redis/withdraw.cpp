@@ -5,7 +5,10 @@
 #include "script.hpp"
 #include "scripts.hpp"
 
+#include <quarantine.hpp>
+
 #include <charconv>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +38,8 @@ public:
         call.script = node_->announces_in_shard() ? &scripts::withdraw_in_shard() : &scripts::withdraw();
         call.keys = node_->ranges().keys(request_.range, page_);
         call.values.add(request_.owner).add(node_->may_publish() ? std::string_view(channel_) : std::string_view());
+        if (request_.reuse_after > std::chrono::milliseconds{0})
+            call.values.add(resting_value(request_.owner)).add(request_.reuse_after.count());
         call.not_after = request_.not_after;
         run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome outcome) {
             self->answered(std::move(outcome));

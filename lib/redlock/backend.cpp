@@ -83,6 +83,7 @@ public:
         for (auto const& node : quorum_->nodes())
             node->drop_abandoned();
     }
+    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
 
     [[nodiscard]] std::string describe() const override
     {

@@ -41,6 +41,7 @@ void Candidacy::vote(std::uint32_t index)
     request.range = key_;
     request.owner = request_.owner;
     request.ttl = request_.ttl;
+    request.reuse_after = request_.reuse_after;
     request.not_after = until_;
     request.fencing = request_.fencing;
     request.earliest_attempt = request_.earliest_attempt;
@@ -230,6 +231,7 @@ void Candidacy::take(std::vector<std::size_t> missing, std::function<void()> ove
     claim.range = key_;
     claim.owner = request_.owner;
     claim.ttl = request_.ttl;
+    claim.reuse_after = request_.reuse_after;
     claim.not_after = granted_.since + granted_.ttl;
     claim.fencing = false;
     auto rest = std::make_shared<SplitVote>(

@@ -14,9 +14,10 @@ RedlockConfig redlock_config_from(Url const& url)
     if (url.scheme != "redlock" && url.scheme != "redlocks")
         throw std::invalid_argument("store URL: scheme '" + url.scheme + "': must be redlock:// or redlocks://");
     redis::refuse_replica_options(url, "a majority of the servers stands in for replicas");
-    for (auto const& [name, value] : url.options)
-        if (redis::is_precaution_option(name))
-            redis::refuse_url("option " + name, value, std::string("must not be there: ") + redlock::no_precautions);
+    if (auto const found = url.options.find("delay_after_failover"); found != url.options.end())
+        redis::refuse_url(
+            "option " + found->first, found->second,
+            std::string("must not be there: ") + redlock::no_delay_after_failover);
     RedlockConfig config;
     for (auto const& host : url.hosts) {
         auto single = url;

@@ -26,11 +26,10 @@ void check_config(RedlockConfig const& config)
                 "RedlockConfig::servers: replicas.acknowledged_by = '" +
                 std::to_string(server.replicas.acknowledged_by) +
                 "': must be 0: a majority of the servers stands in for replicas");
-        if (server.delay_after_failover || server.cool_down)
+        if (server.delay_after_failover)
             throw std::invalid_argument(
-                std::string("RedlockConfig::servers: ") +
-                (server.delay_after_failover ? "delay_after_failover" : "cool_down") +
-                " = 'true': must be false: " + no_precautions);
+                std::string("RedlockConfig::servers: delay_after_failover = 'true': must be false: ") +
+                no_delay_after_failover);
         // by address: two databases of one server fail together
         auto const where =
             server.socket_path.empty() ? server.host + ":" + std::to_string(server.port) : server.socket_path;

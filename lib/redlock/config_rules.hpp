@@ -6,8 +6,8 @@
 namespace tenure::redlock
 {
 
-/** Why RedisConfig::delay_after_failover and cool_down are refused. */
-inline constexpr char const* no_precautions =
+/** Why RedisConfig::delay_after_failover is refused. */
+inline constexpr char const* no_delay_after_failover =
     "redlock does not offer it; a server that lost its data stays stopped for the longest ttl in use instead";
 
 /** @throws std::invalid_argument naming field, value and rule; never a password */

@@ -144,6 +144,7 @@ struct RenewRule {
         taking.range = single_key(request.claim->range, request.claim->index);
         taking.owner = request.claim->owner;
         taking.ttl = request.ttl;
+        taking.reuse_after = request.claim->reuse_after;
         taking.not_after = request.not_after;
         taking.fencing = false;
         node->claim(std::move(taking), [node, claim = request.claim, ttl = request.ttl](ClaimReply const& reply) {

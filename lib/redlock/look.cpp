@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 namespace tenure::redlock
@@ -19,7 +20,8 @@ using std::chrono::milliseconds;
 
 /** What the nodes say of one key. */
 struct KeyAccount {
-    std::map<std::string, std::vector<KeyState const*>> by_owner;
+    /// by what they say and of which owner: held by it, or resting since it released
+    std::map<std::pair<KeyState::Kind, std::string>, std::vector<KeyState const*>> taken;
     std::size_t foreign = 0;
 };
 
@@ -31,11 +33,10 @@ KeyState agree(Quorum const& quorum, KeyAccount const& account, std::uint32_t in
     state.index = index;
     if (account.foreign >= quorum.veto())
         state.kind = KeyState::Kind::foreign;
-    for (auto const& [owner, seen] : account.by_owner) {
+    for (auto const& [what, seen] : account.taken) {
         if (seen.size() < quorum.majority())
             continue;
-        state.kind = KeyState::Kind::held;
-        state.owner = owner;
+        std::tie(state.kind, state.owner) = what;
         std::vector<milliseconds> remaining;
         std::vector<std::uint64_t> tokens;
         for (auto const* const one : seen) {
@@ -104,8 +105,8 @@ private:
             for (std::size_t node = 0; node < looks_.size(); ++node)
                 if (auto const* const keys = looks_.get<std::vector<KeyState>>(node); keys && index < keys->size()) {
                     auto const& key = (*keys)[index];
-                    if (key.kind == KeyState::Kind::held)
-                        account.by_owner[key.owner].push_back(&key);
+                    if (key.kind == KeyState::Kind::held || key.kind == KeyState::Kind::resting)
+                        account.taken[{key.kind, key.owner}].push_back(&key);
                     account.foreign += key.kind == KeyState::Kind::foreign ? 1U : 0U;
                 }
             states.push_back(agree(*quorum_, account, index));

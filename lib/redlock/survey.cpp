@@ -32,7 +32,7 @@ KeyView view_of(Votes<InspectReply> const& looks, std::uint32_t index, std::stri
         if (key.kind == KeyState::Kind::free) {
             ++view.free;
             view.remaining.emplace_back(milliseconds{0});
-        } else if (key.kind == KeyState::Kind::held) {
+        } else if (key.kind == KeyState::Kind::held || key.kind == KeyState::Kind::resting) {
             view.remaining.push_back(key.remaining);
         } else {
             ++view.foreign;

@@ -71,6 +71,11 @@ public:
     [[nodiscard]] std::string describe() const override { return ensemble_->name(); }
     [[nodiscard]] TtlLimits ttl_limits() const noexcept override { return limits_; }
 
+    [[nodiscard]] char const* no_quarantine() const noexcept override
+    {
+        return "the server deletes the node of a session that ends at once, and nothing remembers it";
+    }
+
     void shutdown() noexcept override
     {
         // the destructor, on whichever thread it runs, must find nothing left to do

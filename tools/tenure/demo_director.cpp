@@ -121,12 +121,9 @@ void DemoDirector::kill()
     slot_ = victim.slot;
     crew_.kill_victim();
     victim.doing = Doing::killed;
-    // a store that cools slots down keeps them for longer than their holders rely on them
-    auto const remaining = states_.at(slot_).remaining.value_or(std::chrono::milliseconds{0});
-    lapse_ = remaining > settings_.ttl ? 2 * settings_.ttl : settings_.ttl;
     screen_.event(
         demo_worker_name(settings_.victim()) + " was killed while it held slot " + std::to_string(slot_) +
-        ": nobody renews or releases it, so it lapses within " + tool::describe(lapse_));
+        ": nobody renews or releases it, so it lapses within " + tool::describe(settings_.ttl));
     enter(Act::lapsing);
 }
 
@@ -138,7 +135,7 @@ void DemoDirector::follow_lapse()
             "slot " + std::to_string(slot_) + (name.empty() ? " is free again" : " is held again, by " + name) + ", " +
             tool::describe(in_act()) + " after the kill");
         enter(Act::contending);
-    } else if (in_act() > lapse_ + slack) {
+    } else if (in_act() > settings_.ttl + slack) {
         fail(
             "slot " + std::to_string(slot_) + " was still held by the killed worker after " + tool::describe(in_act()));
         enter(Act::contending);
@@ -188,7 +185,7 @@ void DemoDirector::follow_loss()
             demo_worker_name(loser_) + " was told that it lost slot " + std::to_string(slot_) + ", and stopped, " +
             tool::describe(in_act()) + " after the eviction");
         enter(Act::closing);
-    } else if (in_act() > lapse_ + slack) {
+    } else if (in_act() > settings_.ttl + slack) {
         fail(demo_worker_name(loser_) + " was not told of its loss within " + tool::describe(in_act()));
         board_.worker(loser_).works_on = false;
         enter(Act::closing);

@@ -69,8 +69,6 @@ private:
     std::vector<KeyState> states_;
     /// the slot that this act is about
     std::uint32_t slot_ = 0;
-    /// how long the slot of who was killed may stay held
-    std::chrono::milliseconds lapse_{0};
     /// the worker that loses its lease
     std::uint32_t loser_ = 0;
     std::uint32_t losses_before_ = 0;

@@ -78,6 +78,9 @@ std::optional<std::string> objection(std::string const& key, Holder const& holde
     case Holder::Kind::evicted:
         return key + " has been evicted by " + holder.name + " already, and frees in " +
                describe(state.remaining.value_or(std::chrono::milliseconds{0}));
+    case Holder::Kind::resting:
+        return key + " is held by nobody: it is resting, and frees in " +
+               describe(state.remaining.value_or(std::chrono::milliseconds{0}));
     case Holder::Kind::foreign:
         return key + " bears no lease: it never expires, or is not a string. Find out whose it is, and delete it there";
     case Holder::Kind::worker:

@@ -25,7 +25,10 @@ Holder holder_of(KeyState const& state)
         return {Holder::Kind::foreign, {}};
     auto const owner = std::string_view(state.owner);
     auto const slash = owner.find('/');
-    if (slash != std::string_view::npos && is_random_part(owner.substr(slash + 1)))
+    bool const is_worker = slash != std::string_view::npos && is_random_part(owner.substr(slash + 1));
+    if (state.kind == KeyState::Kind::resting)
+        return {Holder::Kind::resting, is_worker ? printable(owner.substr(0, slash)) : std::string()};
+    if (is_worker)
         return {Holder::Kind::worker, printable(owner.substr(0, slash))};
     if (owner.starts_with("evicted/"))
         return {Holder::Kind::evicted, printable(owner.substr(slash + 1))};
@@ -41,6 +44,8 @@ std::string describe(Holder const& holder)
         return holder.name;
     case Holder::Kind::evicted:
         return "evicted by " + holder.name;
+    case Holder::Kind::resting:
+        return holder.name.empty() ? "resting" : "resting, last held by " + holder.name;
     case Holder::Kind::other_software:
         return "(other software)";
     case Holder::Kind::foreign:
@@ -59,6 +64,8 @@ std::string_view state_name(Holder const& holder) noexcept
         return "held";
     case Holder::Kind::evicted:
         return "evicted";
+    case Holder::Kind::resting:
+        return "resting";
     case Holder::Kind::foreign:
         break;
     }

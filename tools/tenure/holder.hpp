@@ -17,13 +17,15 @@ struct Holder {
         worker,
         /// the key was force-released and frees when the old validity has ended
         evicted,
+        /// released, and in quarantine: it frees when that is over
+        resting,
         /// a value with a ttl that some other software wrote
         other_software,
         /// a value without ttl, or of another type: no lease
         foreign
     };
     Kind kind = Kind::nobody;
-    /// the worker, or who evicted; empty for the others
+    /// the worker, who evicted, or the worker that held a resting key last; empty for the others
     std::string name;
 };
 
@@ -32,7 +34,7 @@ struct Holder {
 /** For a person's eye. */
 [[nodiscard]] std::string describe(Holder const& holder);
 
-/** `free`, `held`, `evicted` or `foreign`. */
+/** `free`, `held`, `evicted`, `resting` or `foreign`. */
 [[nodiscard]] std::string_view state_name(Holder const& holder) noexcept;
 
 } // namespace tenure::tool

@@ -10,7 +10,9 @@
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <ctime>
+#include <iterator>
 
 namespace tenure::tool
 {
@@ -19,7 +21,7 @@ namespace
 {
 
 /// beyond that, a table of mostly free slots hides the others
-constexpr std::size_t most_free_shown = 32;
+constexpr std::ptrdiff_t most_free_shown = 32;
 
 using SystemTime = std::chrono::system_clock::time_point;
 
@@ -56,6 +58,23 @@ std::string or_dash(std::optional<std::chrono::milliseconds> const& duration)
     return duration ? describe(*duration) : "-";
 }
 
+/** What the column of holders says. */
+std::string holder_text(SlotListing const& listing, KeyState const& state)
+{
+    if (state.kind == KeyState::Kind::free)
+        return "free";
+    auto const holder = holder_of(state);
+    if (holder.kind != Holder::Kind::resting || !state.remaining)
+        return describe(holder);
+    auto const until = local_time(listing.taken_at + *state.remaining, *state.remaining > std::chrono::hours{20});
+    return "resting until " + until + (holder.name.empty() ? "" : ", last held by " + holder.name);
+}
+
+std::ptrdiff_t count_of(SlotListing const& listing, KeyState::Kind kind)
+{
+    return std::ranges::count(listing.states, kind, &KeyState::kind);
+}
+
 std::string name_of(SlotListing const& listing, KeyState const& state)
 {
     return listing.range->numbered ? std::to_string(listing.range->first + state.index) : listing.range->key(0);
@@ -73,6 +92,12 @@ boost::json::object json_of(SlotListing const& listing, KeyState const& state)
         object["worker"] = holder.name;
     if (holder.kind == Holder::Kind::evicted)
         object["evicted_by"] = holder.name;
+    if (holder.kind == Holder::Kind::resting) {
+        if (!holder.name.empty())
+            object["last_worker"] = holder.name;
+        if (state.remaining)
+            object["until"] = utc_time(listing.taken_at + *state.remaining);
+    }
     if (state.held_for) {
         object["since"] = utc_time(listing.taken_at - *state.held_for);
         object["held_for_ms"] = state.held_for->count();
@@ -88,8 +113,8 @@ boost::json::object json_of(SlotListing const& listing, KeyState const& state)
 
 std::string as_table(SlotListing const& listing)
 {
-    auto const free = static_cast<std::size_t>(std::ranges::count_if(
-        listing.states, [](KeyState const& state) { return state.kind == KeyState::Kind::free; }));
+    auto const free = count_of(listing, KeyState::Kind::free);
+    auto const resting = count_of(listing, KeyState::Kind::resting);
     auto const show_free = free <= most_free_shown;
     Table table({listing.range->numbered ? "SLOT" : "LOCK", "HOLDER", "SINCE", "FOR", "TTL LEFT", "TOKEN"});
     for (auto const& state : listing.states) {
@@ -97,29 +122,29 @@ std::string as_table(SlotListing const& listing)
             continue;
         auto const held = state.kind != KeyState::Kind::free;
         table.add(
-            {printable(name_of(listing, state)), held ? describe(holder_of(state)) : "free", since(listing, state),
+            {printable(name_of(listing, state)), holder_text(listing, state), since(listing, state),
              or_dash(state.held_for), held ? or_dash(state.remaining) : "-",
              state.fencing_token != 0 ? std::to_string(state.fencing_token) : "-"});
     }
-    auto const total = listing.states.size();
-    return printable(listing.range->describe(), 2048) + " on " + listing.store + ": " + std::to_string(total - free) +
-           " of " + std::to_string(total) + " held\n" + table.text();
+    auto const total = std::ssize(listing.states);
+    return printable(listing.range->describe(), 2048) + " on " + listing.store + ": " +
+           std::to_string(total - free - resting) + " of " + std::to_string(total) + " held" +
+           (resting > 0 ? ", " + std::to_string(resting) + " resting" : "") + "\n" + table.text();
 }
 
 std::string as_json(SlotListing const& listing)
 {
     boost::json::array keys;
-    std::size_t held = 0;
-    for (auto const& state : listing.states) {
-        held += state.kind == KeyState::Kind::free ? 0 : 1;
+    for (auto const& state : listing.states)
         keys.push_back(json_of(listing, state));
-    }
+    auto const resting = count_of(listing, KeyState::Kind::resting);
     boost::json::object object;
     object["store"] = listing.store;
     object["range"] = printable(listing.range->describe(), 2048);
     object["taken_at"] = utc_time(listing.taken_at);
     object["count"] = listing.states.size();
-    object["held"] = held;
+    object["held"] = std::ssize(listing.states) - count_of(listing, KeyState::Kind::free) - resting;
+    object["resting"] = resting;
     object["keys"] = std::move(keys);
     return boost::json::serialize(object) + "\n";
 }

@@ -134,6 +134,7 @@ public:
     void shortest_ttl(std::chrono::milliseconds ttl) override { cluster_->members().shortest_ttl(ttl); }
 
     void drop_abandoned() override { cluster_->drop_abandoned(); }
+    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
 
     [[nodiscard]] std::string describe() const override { return cluster_->name(); }
 

@@ -162,7 +162,7 @@ private:
             finish(Busy{std::max(opens_in, std::chrono::milliseconds(1)), false});
             return;
         }
-        if (!survey_is_due(ranges, request_.range, now)) {
+        if (!survey_is_due(ranges, request_, now)) {
             finish(busy_reply(ranges, request_.range, now, std::nullopt));
             return;
         }

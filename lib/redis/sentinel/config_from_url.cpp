@@ -74,7 +74,7 @@ void read_option(RedisSentinelConfig& config, std::string const& name, std::stri
 bool is_known(std::string_view name)
 {
     for (std::string_view const known :
-         {"connect_timeout", "reconnect_backoff", "delay_after_failover", "cool_down", "replicas", "replicas_within",
+         {"connect_timeout", "reconnect_backoff", "delay_after_failover", "replicas", "replicas_within",
           "sentinel_user", "sentinel_password", "sentinel_tls"})
         if (name == known)
             return true;
@@ -89,7 +89,7 @@ void check_names(Url const& url)
             auto const shown = url.options.contains("sentinel_password") ? std::string("...") : name;
             refuse_url(
                 "option", shown,
-                "must be one of connect_timeout, reconnect_backoff, delay_after_failover, cool_down, replicas, "
+                "must be one of connect_timeout, reconnect_backoff, delay_after_failover, replicas, "
                 "replicas_within, tls_..., sentinel_user, sentinel_password, sentinel_tls, sentinel_tls_...; in a "
                 "password write '&' as %26");
         }

@@ -68,17 +68,6 @@ TEST_CASE("the demo runs with processes on a server, ends well and leaves no key
     }));
 }
 
-TEST_CASE(
-    "the demo knows that a store which cools slots down keeps that of a killed worker for longer",
-    "[integration][tool][demo]")
-{
-    require_redis();
-    RedisServer const server;
-    ToolProcess tool(short_demo_on(server.url() + "?cool_down=true"));
-    CHECK(tool.exit_code() == 0);
-    check_story(tool.output());
-}
-
 TEST_CASE("a demo that is interrupted gives back what its workers hold", "[integration][tool][demo]")
 {
     require_redis();

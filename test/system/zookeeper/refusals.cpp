@@ -11,6 +11,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <chrono>
+#include <stdexcept>
 #include <string>
 
 using namespace tenure;
@@ -47,6 +48,19 @@ TEST_CASE("nobody listens where ZooKeeper should be", "[zookeeper]")
     CHECK_THAT(
         refusal(nameless, "wanted", errc::store_unavailable),
         ContainsSubstring("zookeeper://no-such-host.invalid:2181/app: not connected: cannot resolve"));
+}
+
+TEST_CASE("ZooKeeper has no quarantine, and a pool that asks for one is refused before any I/O", "[zookeeper]")
+{
+    asio::io_context context;
+    auto const store = connect(context.get_executor(), "zookeeper://127.0.0.1:1?tick=100ms");
+    try {
+        SlotPool{store, {.size = 2, .ttl = 1s, .reuse_after = 5s}};
+        FAIL("nothing was refused");
+    } catch (std::invalid_argument const& error) {
+        CHECK(documented(error.what()));
+    }
+    CHECK_NOTHROW(SlotPool{store, {.size = 2, .ttl = 1s}});
 }
 
 TEST_CASE("who waits without end for a ZooKeeper that is away keeps no thread busy", "[zookeeper]")

@@ -61,6 +61,13 @@ Mistake of_key(std::string shown, std::string const& key)
     return {"key", std::move(shown), [key](Store const& store) { Lock{store, {.key = key}}; }};
 }
 
+Mistake of_quarantine(std::chrono::milliseconds reuse_after)
+{
+    return {"reuse_after", std::to_string(reuse_after.count()) + " ms", [reuse_after](Store const& store) {
+                SlotPool{store, {.size = 1, .reuse_after = reuse_after}};
+            }};
+}
+
 Mistake of_size(std::uint32_t size)
 {
     return {"size", std::to_string(size), [size](Store const& store) { SlotPool{store, {.size = size}}; }};
@@ -148,6 +155,8 @@ std::vector<Mistake> mistakes()
         in_lock("lease.renew_every", "-1 ms", [](LockConfig& config) { config.lease.renew_every = -1ms; }),
         in_lock("lease.renew_every", "2000 ms", [](LockConfig& config) { config.lease.renew_every = 2s; }),
         in_lock("lease.max_hold", "-1 ms", [](LockConfig& config) { config.lease.max_hold = -1ms; }),
+        of_quarantine(-1ms),
+        of_quarantine(24h + 1ms),
         of_key("\"\"", ""),
         of_key("a?b", {"a\0b", 3}),
         of_key("a?b", "a\nb"),
@@ -174,7 +183,6 @@ std::vector<Mistake> mistakes()
             [](RedisConfig& config) { config.replicas.acknowledged_within = 0ms; }),
         in_redlock("replicas.acknowledged_by", "1", [](RedisConfig& config) { config.replicas.acknowledged_by = 1; }),
         in_redlock("delay_after_failover", "true", [](RedisConfig& config) { config.delay_after_failover = true; }),
-        in_redlock("cool_down", "true", [](RedisConfig& config) { config.cool_down = true; }),
         in_sentinels("sentinels", "0", [](RedisSentinelConfig& config) { config.sentinels.clear(); }),
         in_sentinels("[0].host", "", [](RedisSentinelConfig& config) { config.sentinels[0].host = ""; }),
         in_sentinels("[0].port", "0", [](RedisSentinelConfig& config) { config.sentinels[0].port = 0; }),
@@ -219,6 +227,7 @@ TEST_CASE("options that cannot work are refused with field, value and rule, as d
     }
     // the nearest that can work
     CHECK_NOTHROW(SlotPool{store, {.size = 1U << 20U}});
+    CHECK_NOTHROW(SlotPool{store, {.size = 1, .reuse_after = 24h}});
     CHECK_NOTHROW(Lock{store, {.key = std::string(1024, 'x'), .ttl = 100ms}});
     CHECK_NOTHROW(Lock{store, {.key = "{a}b", .ttl = 24h, .lease = {.notice = 8h}}});
 }
@@ -234,11 +243,10 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
         "redis+sentinel://host/name?sentinel_tls_ca=x", "redis+cluster://host/1", "redis+cluster://host?db=1",
         "redis+cluster://host?tls_ca=x", "redis+cluster://", "redis://host?replicas=all",
         "redis://host?replicas_within=50ms", "redis+cluster://host?replicas=1", "redlock://a,b,c?replicas=1",
-        "redis://host?delay_after_failover=yes", "redis+sentinel://host/name?cool_down=1",
-        "redis+cluster://host?cool_down=", "redlock://a,b,c?delay_after_failover=true",
-        "redlock://a,b,c?cool_down=false", "etcd://", "etcd://host/prefix", "etcd://user@host", "etcd://host?tls_ca=x",
-        "etcd://host?colour=red", "etcd://host?connections=many", "zookeeper://host?colour=red", "zookeeper:///app",
-        "zookeeper://host/app/");
+        "redis://host?delay_after_failover=yes", "redis+sentinel://host/name?delay_after_failover=1",
+        "redis+cluster://host?delay_after_failover=", "redlock://a,b,c?delay_after_failover=true", "etcd://",
+        "etcd://host/prefix", "etcd://user@host", "etcd://host?tls_ca=x", "etcd://host?colour=red",
+        "etcd://host?connections=many", "zookeeper://host?colour=red", "zookeeper:///app", "zookeeper://host/app/");
     CAPTURE(url);
     CHECK(documented(refusal([&] { static_cast<void>(connect(context.get_executor(), url)); })));
 }

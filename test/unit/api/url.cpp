@@ -260,27 +260,20 @@ TEST_CASE("sentinel URLs become a configuration", "[url]")
     CHECK(plain.sentinel_password.empty());
 }
 
-TEST_CASE("delay after a failover and cool-down are off unless a URL asks for them", "[url]")
+TEST_CASE("delay after a failover is off unless a URL asks for it", "[url]")
 {
-    auto const off = tenure::redis_config_from(tenure::parse_url("redis://host"));
-    CHECK_FALSE(off.delay_after_failover);
-    CHECK_FALSE(off.cool_down);
+    CHECK_FALSE(tenure::redis_config_from(tenure::parse_url("redis://host")).delay_after_failover);
     for (auto const* const url : {"redis://host", "rediss://host", "redis+unix:///socket"}) {
         CAPTURE(url);
         auto const text = std::string(url);
         CHECK(tenure::redis_config_from(tenure::parse_url(text + "?delay_after_failover=true")).delay_after_failover);
-        CHECK_FALSE(tenure::redis_config_from(tenure::parse_url(text + "?delay_after_failover=true")).cool_down);
-        CHECK(tenure::redis_config_from(tenure::parse_url(text + "?cool_down=true&delay_after_failover=false"))
-                  .cool_down);
-        CHECK_FALSE(tenure::redis_config_from(tenure::parse_url(text + "?cool_down=true")).delay_after_failover);
+        CHECK_FALSE(
+            tenure::redis_config_from(tenure::parse_url(text + "?delay_after_failover=false")).delay_after_failover);
     }
-    auto const sentinels = tenure::redis_sentinel_config_from(
-        tenure::parse_url("redis+sentinel://host/name?delay_after_failover=true&cool_down=false"));
-    CHECK(sentinels.delay_after_failover);
-    CHECK_FALSE(sentinels.cool_down);
-    auto const cluster = tenure::redis_cluster_config_from(tenure::parse_url("redis+cluster://host?cool_down=true"));
-    CHECK(cluster.cool_down);
-    CHECK_FALSE(cluster.delay_after_failover);
+    CHECK(tenure::redis_sentinel_config_from(tenure::parse_url("redis+sentinel://host/name?delay_after_failover=true"))
+              .delay_after_failover);
+    CHECK(tenure::redis_cluster_config_from(tenure::parse_url("redis+cluster://host?delay_after_failover=true"))
+              .delay_after_failover);
 }
 
 TEST_CASE("TLS of sentinels is that of the servers where nothing else is said", "[url]")

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Delay after a failover and cool-down: what is asked for besides where the config wants it, and that it is nothing
+// Delay after a failover: what is asked for besides where the config wants it, and that it is nothing
 // where it does not.
 #include "unit/fake_runtime.hpp"
 #include "unit/redis/fake_connection.hpp"
@@ -176,34 +176,6 @@ TEST_CASE("claims that are closed where nobody asked for a delay make no sense",
     setting.answer(closed_for(500));
     CHECK(std::holds_alternative<Unknown>(reply->value()));
     CHECK(setting.connection().distrusted);
-}
-
-TEST_CASE("with cool-down the server keeps keys twice as long as the lease may rely on", "[redis][precautions]")
-{
-    PrecautionsSetting setting({.cool_down = true});
-    auto const named = setting.claim(named_key("a"));
-    CHECK(setting.last() == Words{"SET", "a", "me/1", "NX", "PX", "6000"});
-    setting.answer(Value::status("OK"));
-    CHECK(std::get<Granted>(named->value()).ttl == 3s);
-    auto const pool = setting.claim(numbered_keys("p", 2));
-    CHECK(setting.last().at(6) == "6000");
-    setting.answer(Value::list(redis::resp::Type::array, {Value::integer(1), Value::text("")}));
-    CHECK(std::get<Granted>(pool->value()).ttl == 3s);
-    auto const renewed = setting.renew("a");
-    CHECK(setting.last() == Words{"EVALSHA", scripts::renew().sha, "1", "a", "6000", "me/1"});
-    setting.answer(Value::text("1"));
-    CHECK(std::get<Renewed>(renewed->value()).ttl == 3s);
-}
-
-TEST_CASE("with cool-down a renewal by the server's own command sets twice the ttl too", "[redis][precautions]")
-{
-    PrecautionsSetting setting({.cool_down = true}, "8.4.0");
-    auto const named = setting.claim(named_key("a"));
-    setting.answer(Value::status("OK"));
-    auto const renewed = setting.renew("a");
-    CHECK(setting.last() == Words{"SET", "a", "me/1", "IFEQ", "me/1", "PX", "6000"});
-    setting.answer(Value::status("OK"));
-    CHECK(std::get<Renewed>(renewed->value()).ttl == 3s);
 }
 
 TEST_CASE("each hash slot has a number of its own that is in it", "[redis][cluster][precautions]")
