@@ -50,6 +50,7 @@ public:
         asked.message.ttl = to_ns(request.ttl);
         asked.message.fencing = request.fencing;
         asked.message.search_own = request.earliest_attempt.has_value();
+        asked.message.reuse_after = to_ns(request.reuse_after);
         asked.earliest_attempt = request.earliest_attempt;
         ask(std::move(asked), request.not_after, std::move(handler));
     }
@@ -57,17 +58,20 @@ public:
     {
         auto asked = about(Message::Kind::renew, *request.claim);
         asked.message.ttl = to_ns(request.ttl);
+        asked.message.reuse_after = to_ns(request.claim->reuse_after);
         ask(std::move(asked), request.not_after, std::move(handler));
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
         auto asked = about(Message::Kind::release, *request.claim);
+        asked.message.reuse_after = to_ns(request.claim->reuse_after);
         asked.message.wake_ups = request.wake_ups;
         ask(std::move(asked), request.not_after, std::move(handler));
     }
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
         auto asked = about(Message::Kind::withdraw, *request.range, request.owner);
+        asked.message.reuse_after = to_ns(request.reuse_after);
         asked.message.wake_ups = request.wake_ups;
         ask(std::move(asked), request.not_after, std::move(handler));
     }
@@ -93,6 +97,7 @@ public:
     void shortest_ttl(std::chrono::milliseconds) override {}
     void drop_abandoned() override { link_.drop_abandoned(); }
     [[nodiscard]] std::string describe() const override { return "simulated://"; }
+    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
     void shutdown() noexcept override { link_.clear(); }
 
 private:

@@ -41,6 +41,7 @@ void Checker::begin()
     waiting_ = {};
     next_sweep_ = 0;
     free_since_ = {};
+    rests_until_ = {};
     grants = losses = 0;
 }
 
@@ -80,6 +81,7 @@ void Checker::clock_jumped(Ns store_micros)
 
 void Checker::robbed(KeyId key, OwnerId owner)
 {
+    rests_until_[key] = 0;
     robbed_.emplace_back(key, owner);
 }
 
@@ -94,6 +96,14 @@ void Checker::freed(KeyId key, OwnerId by)
     violate(
         Rule::s7,
         "key " + std::to_string(key) + " was freed by owner " + std::to_string(by % 10'000) + " and bore another");
+}
+
+void Checker::rests(KeyId key, OwnerId owner)
+{
+    if (!justified_[owner].handed_out)
+        violate(
+            Rule::s9, "key " + std::to_string(key) + " rests after owner " + std::to_string(owner % 10'000) +
+                          ", whose claim no user was given");
 }
 
 // -- what the library does --
@@ -233,8 +243,15 @@ void Checker::acquired(
         violate(Rule::s11, "slot " + std::to_string(index) + " is none of the pool's");
     if (lease.key() != std::string(name_of(range)) + (range == RangeId::slots ? std::to_string(index) : ""))
         violate(Rule::s11, "the lease of slot " + std::to_string(index) + " is on the key " + lease.key());
-    auto const& justified = justified_[holding.owner];
+    auto& justified = justified_[holding.owner];
+    justified.handed_out = true;
     holding.answered = justified.granted;
+    // one that its process slept through may be older than what ended last
+    if (lease.valid() && world_.now() < rests_until_[holding.key])
+        violate(
+            Rule::s15, "key " + std::to_string(holding.key) + " was granted " +
+                           std::to_string((rests_until_[holding.key] - world_.now()) / millisecond) +
+                           " ms before its quarantine was over");
     if (std::ranges::find(justified.tokens, lease.fencing_token()) == justified.tokens.end())
         violate(Rule::s10, "the lease's fencing token is not the one that the store gave");
     // if its process did nothing else meanwhile, it is as fresh as the answer
@@ -267,6 +284,7 @@ void Checker::token_answered(Process& process, Holding& holding, error_code erro
 
 void Checker::releases(Process& process, Holding& holding, bool fired_before)
 {
+    ends(holding, world_.now());
     holding.released = true;
     holding.fired_before_release = fired_before;
     auto& justified = justified_[holding.owner];
@@ -279,8 +297,22 @@ void Checker::releases(Process& process, Holding& holding, bool fired_before)
         duties_.push_back({Rule::s6, process.id(), process.life(), holding.range, 0, nullptr, &holding, world_.now()});
 }
 
+void Checker::ends(Holding const& holding, Ns when)
+{
+    if (holding.robbed || std::ranges::find(robbed_, std::pair(holding.key, holding.owner)) != robbed_.end())
+        return;
+    // one that ends in the turn in which it began was not looked at
+    auto const end = holding.until_world == 0 ? when : std::min(when, holding.until_world);
+    auto const rest = world_.store.rest_of(holding.key);
+    // clocks differ by a hundredth at most
+    rests_until_[holding.key] = std::max(rests_until_[holding.key], end + rest - rest / 100);
+}
+
 void Checker::forget(Holding& holding) noexcept
 {
+    // nobody released what a process held that died: its validity goes on without it
+    if (holding.lease != nullptr && !holding.released)
+        ends(holding, Scheduler::end_of_time);
     std::erase(holdings_, &holding);
     std::erase_if(duties_, [&](Duty const& duty) { return duty.holding == &holding; });
 }
@@ -334,10 +366,10 @@ void Checker::look_at(Holding& holding)
                 violate(
                     Rule::s1,
                     "a lease on key " + std::to_string(holding.key) + " is valid, and the store has another owner");
-            else if (auto const expires = world_.store.expires_at(holding.key); expires <= holding.until_world)
+            else if (auto const end = world_.store.owned_until(holding.key); end <= holding.until_world)
                 violate(
-                    Rule::s2, "valid_until is " + std::to_string((holding.until_world - expires) / microsecond) +
-                                  " us after the store's own expiry");
+                    Rule::s2, "valid_until is " + std::to_string((holding.until_world - end) / microsecond) +
+                                  " us after the store's own expiry, less the quarantine");
         }
     }
     if (!holding.fired && !process.stands_still() && process.last_trouble() + lateness < world_.now() &&

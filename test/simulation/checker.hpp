@@ -91,6 +91,8 @@ public:
     void clock_jumped(Ns store_micros);
     /** A release freed a key of another owner. */
     void freed(KeyId key, OwnerId by);
+    /** A key is kept in quarantine after this owner. */
+    void rests(KeyId key, OwnerId owner);
 
     // -- what the library does --
     void asks(Process& process, Message const& message);
@@ -129,6 +131,8 @@ private:
         bool released = false;
         bool fired = false;
         Ns over = 0;
+        /// a user was given its lease
+        bool handed_out = false;
         /// the last fencing tokens that were given to it
         std::array<std::uint64_t, 4> tokens{};
         Ns delivered = 0;
@@ -161,7 +165,10 @@ private:
     void look_at_validity(Holding& holding, Instant until);
     [[nodiscard]] bool done(Duty const& duty) const;
     void sweep();
+    /** It is over for its holder. */
+    void ends(Holding const& holding, Ns when);
     void look_for_leftovers();
+    void look_at_rest(KeyId id);
     void look_at_waiters();
     void look_at_waiter(Process& process, Worker const& worker);
     void judge_loss(Process& process, Holding const& holding);
@@ -181,6 +188,8 @@ private:
     std::array<std::array<Waiting, range_count>, most_processes> waiting_{};
     Ns next_sweep_ = 0;
     std::array<Ns, key_count> free_since_{};
+    /// before this instant of the world nobody may be granted the key
+    std::array<Ns, key_count> rests_until_{};
 };
 
 } // namespace tenure::simulation

@@ -95,18 +95,25 @@ void Checker::look_for_leftovers()
             continue;
         }
         free_since_[id] = 0;
+        if (world_.store.resting(id)) {
+            look_at_rest(id);
+            continue;
+        }
         if (key.process == KnownStore::no_process)
             continue;
         auto& process = world_.process(key.process);
         auto const now = world_.now();
         if (!process.alive() || process.life() != key.life || process.stopping()) {
             auto const died = process.died_at();
-            if (!key.late && std::min(now - died, now - key.written) > longest_ttl() + longest_pause &&
-                world_.store.last_trouble + longest_ttl() + largest_jump_back < now)
-                violate(
-                    Rule::s13, "a process died or stopped, and key " + std::to_string(id) + " is held beyond its ttl");
+            auto const longest = longest_ttl() + world_.store.rest_of(id);
+            if (!key.late && std::min(now - died, now - key.written) > longest + longest_pause &&
+                world_.store.last_trouble + longest + largest_jump_back < now)
+                violate(Rule::s13, "a process died or stopped, and key " + std::to_string(id) + " is held beyond its ttl");
             continue;
         }
+        // its release was given up when the lease had lapsed: it rests under its owner's name
+        if (justified_[key.owner].handed_out && world_.store.owned_until(id) < now)
+            continue;
         // a second key of a claim without an answer goes with the lease, or lapses
         bool const held = std::ranges::any_of(
             holdings_, [&](Holding const* one) { return one->owner == key.owner && !one->released; });
@@ -119,6 +126,16 @@ void Checker::look_for_leftovers()
                               std::to_string(key.owner % 10'000) + " of process " + std::to_string(process.id()) +
                               ", and nobody gives it back");
     }
+}
+
+void Checker::look_at_rest(KeyId id)
+{
+    auto const now = world_.now();
+    auto const& key = world_.store.key(id);
+    auto const rest = world_.store.rest_of(id);
+    if (!key.late && now - key.written > rest + rest / 100 + sweep_every &&
+        world_.store.last_trouble + rest + largest_jump_back < now)
+        violate(Rule::l1, "key " + std::to_string(id) + " rests longer than its quarantine");
 }
 
 void Checker::look_at_waiters()

@@ -10,6 +10,7 @@ void KnownStore::begin(Settings const& settings, LocalClock clock, std::size_t s
 {
     clock_ = clock;
     slots_ = settings.slots;
+    reuse_after_ = settings.reuse_after;
     keys_ = {};
     versions_ = {};
     snapshots_.assign(snapshots, {});
@@ -22,9 +23,9 @@ Ns KnownStore::now() const noexcept
     return clock_.at(world_.now());
 }
 
-Ns KnownStore::expires_at(KeyId id) const noexcept
+Ns KnownStore::owned_until(KeyId id) const noexcept
 {
-    return clock_.world_at(keys_[id].expires);
+    return clock_.world_at(keys_[id].expires - rest_of(id));
 }
 
 std::uint8_t KnownStore::count_of(RangeId range) const noexcept
@@ -53,6 +54,17 @@ void KnownStore::extended(KeyId id, Ns expires, bool late)
     // expire before the holder believes
     if (!late)
         world_.checker.holds_again(id, key.owner);
+    changed(id);
+}
+
+void KnownStore::rests(KeyId id, Ns expires)
+{
+    auto& key = keys_[id];
+    world_.checker.rests(id, key.owner);
+    key.owner = resting_owner;
+    key.expires = expires;
+    key.written = world_.now();
+    key.late = false;
     changed(id);
 }
 

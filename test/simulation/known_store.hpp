@@ -51,8 +51,11 @@ public:
     /** Changes whenever the key does. */
     [[nodiscard]] std::uint32_t version(KeyId id) const noexcept { return versions_[id]; }
     [[nodiscard]] bool held(KeyId id) const noexcept { return keys_[id].owner != 0 && keys_[id].expires > now(); }
-    /** When a held key expires, in world time. */
-    [[nodiscard]] Ns expires_at(KeyId id) const noexcept;
+    /** Until when a held key is its holder's, in world time: its quarantine follows. */
+    [[nodiscard]] Ns owned_until(KeyId id) const noexcept;
+    [[nodiscard]] bool resting(KeyId id) const noexcept { return keys_[id].owner == resting_owner; }
+    /** How long the key rests after its use. */
+    [[nodiscard]] Ns rest_of(KeyId id) const noexcept { return range_of(id) == RangeId::slots ? reuse_after_ : 0; }
 
     // -- what happens to it --
 
@@ -80,6 +83,8 @@ protected:
     /** A new owner; `extended` follows. */
     [[nodiscard]] Key& taken(KeyId id, OwnerId owner, ProcessId process, std::uint32_t life, bool late);
     void extended(KeyId id, Ns expires, bool late);
+    /** It was released, and is nobody's until then. */
+    void rests(KeyId id, Ns expires);
     void freed(KeyId id);
     void changed(KeyId id) noexcept { ++versions_[id]; }
 
@@ -89,6 +94,7 @@ private:
     World& world_;
     LocalClock clock_;
     std::uint32_t slots_ = 1;
+    Ns reuse_after_ = 0;
     std::array<std::uint32_t, key_count> versions_{};
     /// states to which it will be set back
     std::vector<Keys> snapshots_;

@@ -28,6 +28,8 @@ struct Message {
     std::uint64_t request = 0;
     OwnerId owner = 0;
     Ns ttl = 0;
+    /// of a claim or renewal: how long the key stays taken after the ttl; of a release or withdrawal: how long it rests
+    Ns reuse_after = 0;
 
     Answer answer{};
     /// the grant found an older one, and did not extend it

@@ -24,6 +24,8 @@ constexpr std::size_t key_count = 2 + most_slots;
 
 /** Stands for the text of an owner; 0: nobody. */
 using OwnerId = std::uint64_t;
+/** Under a key in quarantine. Owners are odd. */
+constexpr OwnerId resting_owner = 2;
 
 [[nodiscard]] inline OwnerId owner_id(std::string_view owner) noexcept
 {
@@ -69,6 +71,8 @@ struct Settings {
     std::uint32_t workers = 2;
     std::uint32_t slots = 2;
     std::array<Ns, range_count> ttl{};
+    /// quarantine of the slots; 0: none
+    Ns reuse_after = 0;
     Noise noise;
     /// the store tells of releases
     bool hints = true;
@@ -82,15 +86,18 @@ struct Settings {
     bool wake_ups_of_plain = true;
     /// what else a layer decided, for the description of the plan
     std::string more;
+
+    /** How long a key of the range rests after its use. */
+    [[nodiscard]] Ns rest_of(RangeId range) const noexcept { return range == RangeId::slots ? reuse_after : 0; }
 };
 
 /** What must hold; docs/testing.md says what each of them means. */
-enum class Rule : std::uint8_t { none, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, l1, l2, l4 };
+enum class Rule : std::uint8_t { none, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15, l1, l2, l4 };
 
 [[nodiscard]] constexpr std::string_view name_of(Rule rule) noexcept
 {
-    constexpr std::array<std::string_view, 18> names{"none", "S1",  "S2",  "S3",  "S4",  "S5",  "S6", "S7", "S8",
-                                                     "S9",   "S10", "S11", "S12", "S13", "S14", "L1", "L2", "L4"};
+    constexpr std::array<std::string_view, 19> names{"none", "S1",  "S2",  "S3",  "S4",  "S5",  "S6", "S7", "S8", "S9",
+                                                     "S10",  "S11", "S12", "S13", "S14", "S15", "L1", "L2", "L4"};
     return names.at(static_cast<std::size_t>(rule));
 }
 

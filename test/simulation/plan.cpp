@@ -97,6 +97,8 @@ Plan make_plan(std::uint64_t seed)
     Plan plan;
     plan.seed = seed;
     plan.settings = make_settings(random);
+    constexpr std::array rests{0 * millisecond, 500 * millisecond, 3 * second};
+    plan.settings.reuse_after = rests.at(Random(seed, 4).below(rests.size()));
     auto const ttl = *std::ranges::max_element(plan.settings.ttl);
     // what breaks the store itself comes less often than what a lease has to survive
     constexpr std::array<FaultKind, 26> kinds{
@@ -178,7 +180,8 @@ std::string describe(Plan const& plan)
     auto text = "seed " + number(plan.seed) + ": " + number(settings.processes) + " processes of " +
                 number(settings.workers) + " workers, " + number(settings.slots) + " slots, ttl of job " +
                 number(settings.ttl[0] / millisecond) + ", plain " + number(settings.ttl[1] / millisecond) +
-                ", slots " + number(settings.ttl[2] / millisecond) + " ms, delays up to " +
+                ", slots " + number(settings.ttl[2] / millisecond) + " ms, quarantine " +
+                number(settings.reuse_after / millisecond) + " ms, delays up to " +
                 number(settings.noise.longest_delay / millisecond) + " ms, " + number(settings.noise.drop) +
                 " of 10,000 messages lost, " + number(settings.noise.repeat) + " repeated, " +
                 (settings.hints ? "hints" : "no hints") + (settings.resizes ? ", ttls that change" : "") +

@@ -123,8 +123,12 @@ void Process::start()
     plain_.emplace(
         *store_, LockConfig{std::string(name_of(RangeId::plain)), to_milliseconds(settings.ttl[1]), of_plain});
     slots_.emplace(
-        *store_,
-        SlotPoolConfig{std::string(name_of(RangeId::slots)), settings.slots, to_milliseconds(settings.ttl[2]), {}});
+        *store_, SlotPoolConfig{
+                     std::string(name_of(RangeId::slots)),
+                     settings.slots,
+                     to_milliseconds(settings.ttl[2]),
+                     {},
+                     to_milliseconds(settings.reuse_after)});
     for (auto& worker : workers_)
         worker.start();
 }

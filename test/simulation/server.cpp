@@ -19,7 +19,7 @@ std::uint64_t Server::next_token(Key& key, KeyId id)
 
 void Server::extend(Message& message, KeyId id, bool late)
 {
-    auto const expires = now() + message.ttl;
+    auto const expires = now() + message.ttl + message.reuse_after;
     // a copy comes from a network that repeats what was answered, which TCP never does: it must not shorten anything
     if (message.copy && expires < keys_[id].expires)
         return;
@@ -66,17 +66,20 @@ void Server::claim(Message& message, bool late)
     }
 }
 
-bool Server::free(KeyId id, OwnerId owner, bool wake_ups)
+bool Server::free(KeyId id, Message const& message)
 {
     if (!held(id))
         return false;
-    if (keys_[id].owner != owner) {
+    if (keys_[id].owner != message.owner) {
         if (!world().mutants.release_without_compare)
             return false;
-        world().checker.freed(id, owner);
+        world().checker.freed(id, message.owner);
     }
-    freed(id);
-    if (wake_ups)
+    if (message.reuse_after > 0)
+        rests(id, now() + message.reuse_after);
+    else
+        freed(id);
+    if (message.wake_ups)
         network_.publish(range_of(id));
     return true;
 }
@@ -102,13 +105,13 @@ void Server::execute(Message& message, bool late)
             keys_[id].late = true;
         break;
     case Message::Kind::release:
-        message.answer = free(id, message.owner, message.wake_ups) ? Answer::released : Answer::not_owner;
+        message.answer = free(id, message) ? Answer::released : Answer::not_owner;
         break;
     case Message::Kind::withdraw:
         message.answer = Answer::released;
         for (std::uint8_t index = 0; index < count_of(message.range); ++index)
             if (auto const key = key_of(message.range, index); keys_[key].owner == message.owner)
-                free(key, message.owner, message.wake_ups);
+                free(key, message);
         break;
     }
     world().chronicle.write(

@@ -29,7 +29,7 @@ private:
     void claim(Message& message, bool late);
     void grant(Message& message, std::uint8_t index, bool late);
     void extend(Message& message, KeyId id, bool late);
-    bool free(KeyId id, OwnerId owner, bool wake_ups);
+    bool free(KeyId id, Message const& message);
 
     MessageNetwork& network_;
 };

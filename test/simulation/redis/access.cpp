@@ -124,6 +124,7 @@ public:
     void shortest_ttl(std::chrono::milliseconds ttl) override { backend_->shortest_ttl(ttl); }
     [[nodiscard]] std::string describe() const override { return backend_->describe(); }
     [[nodiscard]] TtlLimits ttl_limits() const noexcept override { return backend_->ttl_limits(); }
+    [[nodiscard]] char const* no_quarantine() const noexcept override { return backend_->no_quarantine(); }
     void shutdown() noexcept override { backend_->shutdown(); }
 
 private:

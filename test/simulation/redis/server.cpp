@@ -3,6 +3,7 @@
 
 #include "../world.hpp"
 
+#include <quarantine.hpp>
 #include <redis/scripts.hpp>
 
 #include <algorithm>
@@ -266,11 +267,14 @@ void RedisServer::noted(KeyId id, OwnerId owner, std::int64_t expires)
     }
     // it is gone once the clock shows more than these milliseconds
     extended(id, (expires + 1) * millisecond, now_.late);
+    // it was on its way when the release began, and came after it: the key lapses by its ttl
+    if (world().checker.released(owner))
+        keys_[id].late = true;
     now_.owner = owner;
     now_.key = id;
     now_.effects.push_back(
-        {Effect::Kind::held, range_of(id), owner, keys_[id].token, (expires - milliseconds_now()) * millisecond,
-         now_.written});
+        {Effect::Kind::held, range_of(id), owner, keys_[id].token,
+         (expires - milliseconds_now()) * millisecond - rest_of(id), now_.written});
 }
 
 Keyspace::Entry* RedisServer::find(std::string_view key)
@@ -286,6 +290,11 @@ void RedisServer::store(std::string_view key, std::string value, std::int64_t ex
         if (before != nullptr && !named(before->value))
             world().checker.violate(
                 Rule::s12, "key " + std::to_string(*id) + " is taken from an owner that was not looked at");
+        if (last_owner_of(value) && expires != Keyspace::no_expiry) {
+            rests(*id, (expires + 1) * millisecond);
+            keys_of_.set(now_.session->database, key, {std::move(value), expires});
+            return;
+        }
         if (before == nullptr || before->value != value) {
             auto& taken_key = taken(*id, owner, now_.session->process, now_.session->life, now_.late);
             bool const fenced = range_of(*id) != RangeId::plain;
