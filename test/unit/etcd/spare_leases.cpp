@@ -59,6 +59,28 @@ TEST_CASE("an older lease serves the next claim after a keep-alive, and counts f
     CHECK(gateway.take("lease/revoke") == 0);
 }
 
+TEST_CASE("with a quarantine a spare lease is young for a twentieth of the ttl, not of its own length", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = [&] {
+        auto request = gateway.request("me/1");
+        request.reuse_after = 600s;
+        return std::get<Granted>(gateway.claim(request));
+    };
+    auto const first = claim();
+    CHECK(first.ttl == EtcdGateway::ttl);
+    gateway.release(first);
+    gateway.run_for(500ms);
+    auto const second = claim();
+    CHECK(second.since == first.since);
+    gateway.release(second);
+    gateway.run_for(2s);
+    auto const before = gateway.runtime->now();
+    CHECK(claim().since >= before);
+    CHECK(gateway.take("lease/keepalive") == 1);
+    CHECK(gateway.take("lease/grant") == 1);
+}
+
 TEST_CASE("a keep-alive that a leader of another term has answered does not count", "[etcd]")
 {
     EtcdGateway gateway;
