@@ -32,8 +32,8 @@ char const* describe(errc value) noexcept
     case errc::protocol_error:
         return "the server sent what the protocol does not allow: check that host and port are those of the store";
     case errc::foreign_key:
-        return "the keys hold values of another type or without expiry, which can never free: use another prefix or "
-               "key, or delete them by "
+        return "the keys hold values without expiry, which can never free: use another prefix or key, or delete them "
+               "by "
                "hand";
     case errc::ttl_too_short:
         return "the round trip to the store leaves nothing of the ttl: use a longer ttl";

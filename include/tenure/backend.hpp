@@ -88,7 +88,7 @@ struct Unconfirmed {
 struct Busy {
     /// until the first of the held keys expires; unset if the store does not tell
     std::optional<std::chrono::milliseconds> earliest_expiry;
-    /// no key of the range can ever free by itself: all are of another type or without ttl
+    /// no key of the range can ever free by itself: none has a ttl or lease
     bool never_frees = false;
 };
 struct Renewed {
@@ -157,7 +157,8 @@ struct KeyState {
         held,
         /// released, and in quarantine until it expires (`SlotPoolConfig::reuse_after`); `owner` held it last
         resting,
-        /// of another type, or without ttl: somebody else's, never freed by expiry
+        /// another program's: of another type, or without ttl. It frees by itself only if `remaining` is set, and
+        /// `evict` refuses it
         foreign
     };
     std::uint32_t index = 0;

@@ -31,8 +31,7 @@ enum class errc {
     tls_failed,
     /// the server sent what the protocol does not allow; the connection was dropped
     protocol_error,
-    /// the keys are held by values that never expire or are of another type: somebody else's, never waited for and
-    /// never deleted
+    /// every key is held by another program's value that never expires: tenure neither waits for it nor deletes it
     foreign_key,
     /// the round trip to the store leaves nothing of the ttl
     ttl_too_short,

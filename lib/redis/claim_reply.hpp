@@ -21,7 +21,7 @@ struct PageGrant {
 struct PageHeld {
     /// unset: not asked for, or none expires
     std::optional<std::chrono::milliseconds> earliest_expiry;
-    /// keys of another type or without ttl; unset: not asked for
+    /// keys without ttl; unset: not asked for
     std::optional<std::uint32_t> foreign;
 };
 /** No claims before that: the server process is new, and may not know of leases that are still valid. */

@@ -18,7 +18,7 @@ namespace tenure::redis
 struct Survey {
     /// unset: none expires
     std::optional<std::chrono::milliseconds> earliest_expiry;
-    /// of another type or without ttl
+    /// keys without ttl
     std::uint32_t foreign = 0;
 };
 

@@ -14,7 +14,7 @@ namespace tenure::redis::scripts
  *
  *  ARGV: owner, ttl in ms, survey ("1" or ""), and where a fencing token is asked for, what surrounds a key in its
  * fence key's name. Answers {index from 0, token or ""}, or {-1} where all are held; with a survey {-1, earliest expiry
- * in ms or -1, number of foreign keys}: keys of another type or without ttl. */
+ * in ms or -1, number of foreign keys}: keys without ttl. */
 [[nodiscard]] Script const& first_free();
 
 /** `first_free` and `own_or_first_free` where claims are closed for a while after a failover. ARGV as there, and then

@@ -22,17 +22,24 @@ using std::chrono::milliseconds;
 struct KeyAccount {
     /// by what they say and of which owner: held by it, or resting since it released
     std::map<std::pair<KeyState::Kind, std::string>, std::vector<KeyState const*>> taken;
-    std::size_t foreign = 0;
+    /// what is left of the other programs' values; unset: such a value never expires
+    std::vector<std::optional<milliseconds>> foreign;
 };
 
 /** Held is what a majority says is held by one owner; a minority's leftover is as good as free, for it keeps nobody
  * out. */
-KeyState agree(Quorum const& quorum, KeyAccount const& account, std::uint32_t index)
+KeyState agree(Quorum const& quorum, KeyAccount account, std::uint32_t index)
 {
     KeyState state;
     state.index = index;
-    if (account.foreign >= quorum.veto())
+    if (account.foreign.size() >= quorum.veto()) {
         state.kind = KeyState::Kind::foreign;
+        // the key can be had once one node too few for a veto is left
+        auto const last = account.foreign.begin() + static_cast<std::ptrdiff_t>(account.foreign.size() - quorum.veto());
+        std::ranges::nth_element(
+            account.foreign, last, {}, [](auto left) { return left.value_or(milliseconds::max()); });
+        state.remaining = *last;
+    }
     for (auto const& [what, seen] : account.taken) {
         if (seen.size() < quorum.majority())
             continue;
@@ -107,9 +114,10 @@ private:
                     auto const& key = (*keys)[index];
                     if (key.kind == KeyState::Kind::held || key.kind == KeyState::Kind::resting)
                         account.taken[{key.kind, key.owner}].push_back(&key);
-                    account.foreign += key.kind == KeyState::Kind::foreign ? 1U : 0U;
+                    if (key.kind == KeyState::Kind::foreign)
+                        account.foreign.push_back(key.remaining);
                 }
-            states.push_back(agree(*quorum_, account, index));
+            states.push_back(agree(*quorum_, std::move(account), index));
         }
         return states;
     }

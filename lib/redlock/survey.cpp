@@ -15,7 +15,8 @@ using std::chrono::milliseconds;
 /** How one key looks to all nodes. */
 struct KeyView {
     std::size_t free = 0;
-    std::size_t foreign = 0;
+    /// nodes where it never expires
+    std::size_t endless = 0;
     std::size_t own = 0;
     std::vector<std::optional<milliseconds>> remaining;
 };
@@ -32,10 +33,9 @@ KeyView view_of(Votes<InspectReply> const& looks, std::uint32_t index, std::stri
         if (key.kind == KeyState::Kind::free) {
             ++view.free;
             view.remaining.emplace_back(milliseconds{0});
-        } else if (key.kind == KeyState::Kind::held || key.kind == KeyState::Kind::resting) {
-            view.remaining.push_back(key.remaining);
         } else {
-            ++view.foreign;
+            view.remaining.push_back(key.remaining);
+            view.endless += key.kind == KeyState::Kind::foreign && !key.remaining ? 1U : 0U;
         }
     }
     return view;
@@ -67,7 +67,7 @@ Survey survey(Quorum const& quorum, Votes<InspectReply> const& looks, std::uint3
         }
         if (view.free >= quorum.majority())
             result.free.push_back(index);
-        closed += view.foreign >= quorum.veto() ? 1U : 0U;
+        closed += view.endless >= quorum.veto() ? 1U : 0U;
         auto const until = until_majority_is_free(quorum, std::move(view.remaining));
         if (until && (!result.earliest_expiry || *until < *result.earliest_expiry))
             result.earliest_expiry = until;

@@ -72,6 +72,10 @@ bool agrees(std::string const& question)
 /** What has to be said instead of evicting, if there is nothing to evict. */
 std::optional<std::string> objection(std::string const& key, Holder const& holder, KeyState const& state)
 {
+    if (state.kind == KeyState::Kind::foreign && state.remaining)
+        return key +
+               " is held by another program, whose value is not a string (Redisson's locks are such). It frees in " +
+               describe(*state.remaining) + " unless that program renews it: release it there";
     switch (holder.kind) {
     case Holder::Kind::nobody:
         return key + " is free";
@@ -82,7 +86,7 @@ std::optional<std::string> objection(std::string const& key, Holder const& holde
         return key + " is held by nobody: it is resting, and frees in " +
                describe(state.remaining.value_or(std::chrono::milliseconds{0}));
     case Holder::Kind::foreign:
-        return key + " bears no lease: it never expires, or is not a string. Find out whose it is, and delete it there";
+        return key + " bears no lease: it never expires. Find out whose it is, and delete it there";
     case Holder::Kind::worker:
     case Holder::Kind::other_software:
         break;

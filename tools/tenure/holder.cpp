@@ -22,7 +22,7 @@ Holder holder_of(KeyState const& state)
     if (state.kind == KeyState::Kind::free)
         return {};
     if (state.kind == KeyState::Kind::foreign)
-        return {Holder::Kind::foreign, {}};
+        return {state.remaining ? Holder::Kind::other_software : Holder::Kind::foreign, {}};
     auto const owner = std::string_view(state.owner);
     auto const slash = owner.find('/');
     bool const is_worker = slash != std::string_view::npos && is_random_part(owner.substr(slash + 1));
@@ -51,7 +51,7 @@ std::string describe(Holder const& holder)
     case Holder::Kind::foreign:
         break;
     }
-    return "(no lease: never expires, or not a string)";
+    return "(no lease: never expires)";
 }
 
 std::string_view state_name(Holder const& holder) noexcept

@@ -19,9 +19,9 @@ struct Holder {
         evicted,
         /// released, and in quarantine: it frees when that is over
         resting,
-        /// a value with a ttl that some other software wrote
+        /// a value with a ttl that some other software wrote, of whatever type
         other_software,
-        /// a value without ttl, or of another type: no lease
+        /// a value without ttl: no lease
         foreign
     };
     Kind kind = Kind::nobody;

@@ -50,7 +50,7 @@ void look_at(
     std::shared_ptr<SlotNodes> const& nodes, SpreadPart const& part, std::string const& owner, Deadline deadline,
     bool searching, std::function<void(Looks)> handler);
 
-/** When the first of the keys expires, and how many never do or are of another type: of those that could be looked at
+/** When the first of the keys expires, and how many never do: of those that could be looked at
  * before the deadline. */
 struct SpreadSurvey {
     std::optional<std::chrono::milliseconds> earliest_expiry;

@@ -131,8 +131,7 @@ TEST_CASE("a named key without fencing is claimed by a plain SET that others und
     CHECK(client.get("job") == "python");
 }
 
-TEST_CASE(
-    "keys of another type or without ttl count as held, and as never freeing only if all are such", "[redis][backend]")
+TEST_CASE("keys without ttl count as held, and as never freeing only if all are such", "[redis][backend]")
 {
     require_redis();
     RedisServer server;
@@ -141,8 +140,7 @@ TEST_CASE(
     auto const fencing = GENERATE(true, false);
     client.call("SET", "pool:0", "somebody");
     client.call("RPUSH", "pool:1", "somebody");
-    client.call("RPUSH", "pool:2", "somebody");
-    client.call("PEXPIRE", "pool:2", 60000);
+    client.call("HSET", "pool:2", "somebody", 1);
     auto const all = expect<Busy>(live.claim(numbered_keys("pool:", 3), owner(1), fencing));
     CHECK(all.never_frees);
     CHECK(expect<Busy>(live.claim(named_key("pool:0"), owner(1), fencing)).never_frees);
@@ -153,6 +151,33 @@ TEST_CASE(
     CHECK_FALSE(some.never_frees);
     CHECK(some.earliest_expiry <= 2s);
     CHECK(client.get("pool:0") == "somebody");
+}
+
+TEST_CASE("a key of another type with a ttl is held until the ttl ends", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    auto const fencing = GENERATE(true, false);
+    client.call("HSET", "pool:0", "a1:1", 1);
+    client.call("PEXPIRE", "pool:0", 900);
+    client.call("RPUSH", "pool:1", "somebody");
+    // also for an owner whose earlier attempt was not answered
+    auto const earlier = GENERATE(true, false);
+    auto const claim = [&](KeyRangePtr const& range) {
+        ClaimRequest request{range, owner(1), 5s, live.now() + 10s, fencing, std::nullopt};
+        if (earlier)
+            request.earliest_attempt = live.now() - 1s;
+        return expect<Busy>(live.claim(std::move(request)));
+    };
+    for (auto const& range : {named_key("pool:0"), numbered_keys("pool:", 2)}) {
+        auto const busy = claim(range);
+        CHECK_FALSE(busy.never_frees);
+        CHECK(busy.earliest_expiry > 0ms);
+        CHECK(busy.earliest_expiry <= 900ms);
+    }
+    CHECK(client.call("TYPE", "pool:0").text == "hash");
 }
 
 TEST_CASE("a later attempt finds its own claim wherever it is, extends it and takes no other", "[redis][backend]")

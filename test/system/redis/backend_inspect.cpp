@@ -28,6 +28,8 @@ TEST_CASE("inspecting tells for each key who holds it, for how long, and with wh
     client.call("SET", "pool:2", "for ever");
     client.call("RPUSH", "pool:3", "x");
     client.call("SET", "pool:4", std::string(100'000, 'x'), "PX", 4000);
+    client.call("HSET", "pool:6", "a1:1", 1);
+    client.call("PEXPIRE", "pool:6", 4000);
     client.call("SET", "pool:599", "evicted/me", "PX", 4000);
     client.call("SET", "{pool:599}:fence", "12");
 
@@ -52,8 +54,13 @@ TEST_CASE("inspecting tells for each key who holds it, for how long, and with wh
     CHECK(keys[2].kind == KeyState::Kind::foreign);
     CHECK_FALSE(keys[2].remaining);
     CHECK(keys[3].kind == KeyState::Kind::foreign);
+    CHECK_FALSE(keys[3].remaining);
     CHECK(keys[4].owner.size() == 1024);
     CHECK(keys[5].kind == KeyState::Kind::free);
+    CHECK(keys[6].kind == KeyState::Kind::foreign);
+    CHECK(keys[6].owner.empty());
+    CHECK(keys[6].remaining > 2s);
+    CHECK(keys[6].remaining <= 4s);
     CHECK(keys[599].owner == "evicted/me");
     CHECK(keys[599].fencing_token == 12);
     CHECK_FALSE(keys[599].held_for);

@@ -118,6 +118,17 @@ TEST_CASE("evict leaves alone what is free, what is no lease, and what nobody wa
     ToolProcess foreign({"evict", "--lock", "job", "--yes"}, server.url());
     CHECK(foreign.exit_code() == 1);
     CHECK(redis.get("job") == "for ever");
+    static_cast<void>(redis.call("DEL", "job"));
+    static_cast<void>(redis.call("HSET", "job", "6b1c-client:1", 1));
+    static_cast<void>(redis.call("PEXPIRE", "job", 600'000));
+    ToolProcess hash({"evict", "--lock", "job", "--yes"}, server.url());
+    CHECK(hash.exit_code() == 1);
+    CHECK_THAT(
+        hash.output(), ContainsSubstring("job is held by another program") && ContainsSubstring("frees in 9 min"));
+    CHECK(redis.call("TYPE", "job").text == "hash");
+    ToolProcess status({"status", "--lock", "job"}, server.url());
+    CHECK(status.exit_code() == 0);
+    CHECK_THAT(status.output(), ContainsSubstring("(other software)") && ContainsSubstring("9 min 5"));
     static_cast<void>(redis.call("SET", "job", "for now", "PX", 600'000));
     ToolProcess unasked({"evict", "--lock", "job"}, server.url());
     CHECK(unasked.exit_code() == 64);

@@ -478,6 +478,53 @@ TEST_CASE("a pool of which nothing is free on a majority tells when the first ke
     CHECK(quorum[0].claims.empty());
 }
 
+TEST_CASE("another program's keys are waited for if they expire on enough servers", "[redlock]")
+{
+    ScriptedQuorum quorum(3);
+    std::vector<KeyState> endless(2);
+    endless[1].index = 1;
+    for (auto& key : endless)
+        key.kind = KeyState::Kind::foreign;
+    auto expiring = endless;
+    expiring[1].remaining = 300ms;
+    auto const range = numbered_keys("slot:", 2);
+    {
+        Claiming const claiming(quorum, range);
+        ScriptedNode::answer(quorum[0].looks, expiring);
+        ScriptedNode::answer(quorum[1].looks, endless);
+        ScriptedNode::answer(quorum[2].looks, expiring);
+        CHECK(claiming.as<Busy>().earliest_expiry == 300ms);
+        CHECK_FALSE(claiming.as<Busy>().never_frees);
+    }
+    Claiming const claiming(quorum, range);
+    ScriptedNode::answer(quorum[0].looks, expiring);
+    ScriptedNode::answer(quorum[1].looks, endless);
+    ScriptedNode::answer(quorum[2].looks, endless);
+    CHECK_FALSE(claiming.as<Busy>().earliest_expiry);
+    CHECK(claiming.as<Busy>().never_frees);
+}
+
+TEST_CASE("another program's key shows when a majority of the servers will be free of it", "[redlock]")
+{
+    ScriptedQuorum quorum(5);
+    std::optional<InspectReply> reply;
+    quorum.backend->inspect(
+        named_key("lock"), quorum.runtime->now() + 10s, [&reply](InspectReply given) { reply = std::move(given); });
+    std::optional<std::chrono::milliseconds> const left[] = {900ms, 300ms, std::nullopt, 500ms};
+    for (std::size_t node = 0; node < 4; ++node) {
+        std::vector<KeyState> seen(1);
+        seen[0].kind = KeyState::Kind::foreign;
+        seen[0].remaining = left[node];
+        ScriptedNode::answer(quorum[node].looks, seen);
+    }
+    ScriptedNode::answer(quorum[4].looks, states({""}));
+    REQUIRE(reply);
+    auto const key = std::get<std::vector<KeyState>>(*reply).at(0);
+    CHECK(key.kind == KeyState::Kind::foreign);
+    // two of the four have to go: then three of five are free
+    CHECK(key.remaining == 500ms);
+}
+
 TEST_CASE("a claim whose time was over before it was asked asks nobody", "[redlock]")
 {
     ScriptedQuorum quorum;

@@ -104,6 +104,20 @@ TEST_CASE("nothing is shown of a value that other software wrote", "[tool]")
     }
 }
 
+TEST_CASE("another program's value of any type is held while it expires, and foreign if it never does", "[tool]")
+{
+    KeyState state;
+    state.kind = KeyState::Kind::foreign;
+    CHECK(state_name(holder_of(state)) == "foreign");
+    state.remaining = std::chrono::milliseconds{29'000};
+    CHECK(state_name(holder_of(state)) == "held");
+    auto const listing = listing_of({state});
+    CHECK_THAT(as_table(listing), ContainsSubstring("(other software)") && ContainsSubstring("29.0 s"));
+    auto const key = boost::json::parse(as_json(listing)).at("keys").at(0);
+    CHECK(key.at("remaining_ms").as_int64() == 29'000);
+    CHECK_FALSE(key.as_object().contains("worker"));
+}
+
 TEST_CASE("a listing shows holders, durations and tokens, and no secret", "[tool]")
 {
     auto free = KeyState{};
