@@ -39,6 +39,7 @@ struct SlotPoolConfig {
     /// clocks of two holders may differ
     std::chrono::milliseconds reuse_after{0};
 };
+};
 
 /** A pool of numbered slots, shared by all processes that use the same store: each live slot has a number that no other
  * has.
@@ -114,8 +115,16 @@ public:
     template <class Work, class CompletionToken = asio::deferred_t>
     auto async_run(Work&& work, AcquireOptions const& options, CompletionToken&& token = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(
-            detail::InitiatePoolRun{get_executor()}, token, *this, options, std::forward<Work>(work));
+        constexpr bool is_work = detail::is_work_without_result<Work, Slot>();
+        static_assert(
+            is_work,
+            "async_run: the work must be callable with the Slot& and return boost::asio::awaitable<void>, as a "
+            "coroutine does");
+        if constexpr (is_work)
+            return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(
+                detail::InitiatePoolRun{get_executor()}, token, *this, options, std::forward<Work>(work));
+        else
+            return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(detail::InitiateNothing{}, token);
     }
     template <class Work, class CompletionToken = asio::deferred_t>
         requires(!std::is_convertible_v<CompletionToken, AcquireOptions const&>)

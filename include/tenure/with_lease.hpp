@@ -42,6 +42,39 @@ template <class Work, class LeaseType>
 using WorkResult = typename AwaitedType<std::invoke_result_t<std::decay_t<Work>&, LeaseType&>>::type;
 
 template <class T>
+inline constexpr bool is_awaitable = false;
+template <class T, class Executor>
+inline constexpr bool is_awaitable<asio::awaitable<T, Executor>> = true;
+
+/** Whether `work(lease)` is an awaitable. */
+template <class Work, class LeaseType>
+consteval bool is_work()
+{
+    if constexpr (std::is_invocable_v<std::decay_t<Work>&, LeaseType&>)
+        return is_awaitable<std::invoke_result_t<std::decay_t<Work>&, LeaseType&>>;
+    else
+        return false;
+}
+
+/** Whether `work(lease)` is an awaitable without a result. */
+template <class Work, class LeaseType>
+consteval bool is_work_without_result()
+{
+    if constexpr (is_work<Work, LeaseType>())
+        return std::is_void_v<WorkResult<Work, LeaseType>>;
+    else
+        return false;
+}
+
+/** Stands for an operation whose arguments were refused by a static_assert, so that this is the only error. */
+struct InitiateNothing {
+    template <class... Arguments>
+    void operator()(Arguments&&...) const
+    {
+    }
+};
+
+template <class T>
 struct WorkSignature {
     using type = void(std::exception_ptr, T);
 };
@@ -202,10 +235,19 @@ template <class LeaseType, class Work, class CompletionToken = asio::deferred_t>
     requires std::is_base_of_v<Lease, LeaseType>
 auto with_lease(LeaseType lease, Work&& work, CompletionToken&& token = {})
 {
-    using Signature = typename detail::WorkSignature<detail::WorkResult<Work, LeaseType>>::type;
-    auto executor = lease.get_executor();
-    return asio::async_initiate<CompletionToken, Signature>(
-        detail::InitiateWithLease{std::move(executor)}, token, std::move(lease), std::forward<Work>(work));
+    constexpr bool is_work = detail::is_work<Work, LeaseType>();
+    static_assert(
+        is_work,
+        "with_lease: the work must be callable with the Lease& or Slot& and return boost::asio::awaitable<T>, as "
+        "a coroutine does");
+    if constexpr (is_work) {
+        using Signature = typename detail::WorkSignature<detail::WorkResult<Work, LeaseType>>::type;
+        auto executor = lease.get_executor();
+        return asio::async_initiate<CompletionToken, Signature>(
+            detail::InitiateWithLease{std::move(executor)}, token, std::move(lease), std::forward<Work>(work));
+    } else {
+        return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(detail::InitiateNothing{}, token);
+    }
 }
 
 } // namespace tenure
