@@ -1,7 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include <tenure/log.hpp>
+#include "log_queue.hpp"
 
+#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+
+#include <memory>
 
 namespace tenure
 {
@@ -26,6 +29,21 @@ spdlog::level::level_enum to_spdlog(LogLevel level) noexcept
     return spdlog::level::info;
 }
 
+/** Never destroyed: the log thread uses it until the program has ended. */
+spdlog::logger& standard_error()
+{
+    static auto* const logger = [] {
+        auto made = std::make_unique<spdlog::logger>("tenure", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+        made->set_level(spdlog::level::trace);
+        return made.release();
+    }();
+    return *logger;
+}
+
+struct Silence {
+    void operator()(LogLevel, std::string_view) const noexcept {}
+};
+
 } // namespace
 
 std::string_view to_string(LogLevel level) noexcept
@@ -47,17 +65,22 @@ std::string_view to_string(LogLevel level) noexcept
 
 LogSink default_log_sink()
 {
+    // spdlog's registry exists from here on, and so is destroyed after the log thread has ended
+    static_cast<void>(spdlog::get("tenure"));
     return [](LogLevel level, std::string_view line) {
-        auto named = spdlog::get("tenure");
-        auto* logger = named ? named.get() : spdlog::default_logger_raw();
-        if (logger != nullptr)
-            logger->log(to_spdlog(level), line);
+        auto const named = spdlog::get("tenure");
+        (named ? *named : standard_error()).log(to_spdlog(level), line);
     };
 }
 
 LogSink silent_log_sink()
 {
-    return [](LogLevel, std::string_view) {};
+    return Silence{};
+}
+
+bool is_silent(LogSink const& sink) noexcept
+{
+    return sink.target<Silence>() != nullptr;
 }
 
 } // namespace tenure

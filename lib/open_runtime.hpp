@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/asio_runtime.hpp"
+#include "log_queue.hpp"
 
 #include <tenure/store.hpp>
 
@@ -13,7 +14,9 @@ namespace tenure
 /** The runtime for a store that is opened with these options. */
 [[nodiscard]] inline std::shared_ptr<Runtime> open_runtime(asio::any_io_executor executor, StoreOptions const& options)
 {
-    return engine::make_asio_runtime(std::move(executor), options.log ? options.log : default_log_sink());
+    auto log = options.log ? options.log : default_log_sink();
+    return engine::make_asio_runtime(
+        std::move(executor), is_silent(log) ? LogSink{} : queued(std::move(log)), options.log_level);
 }
 
 } // namespace tenure

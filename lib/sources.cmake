@@ -13,6 +13,7 @@ target_sources(
     lease.cpp
     lock.cpp
     log.cpp
+    log_queue.cpp
     memory_store.cpp
     recycling_allocator.cpp
     redis_cluster_store.cpp

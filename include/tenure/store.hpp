@@ -33,8 +33,10 @@ class Handle;
 struct StoreOptions {
     /// readable first part of every owner; printable, no '/', at most 128 bytes. Empty: host:pid
     std::string worker_name = {};
-    /// where log lines go; empty: `default_log_sink()`
+    /// where log lines go; empty: `default_log_sink()`, which is standard error. A sink may block
     LogSink log = {};
+    /// the least level that is logged
+    LogLevel log_level = LogLevel::warning;
 };
 
 /** The last trouble with a store, in words for a person. */

@@ -22,11 +22,12 @@ namespace
 class AsioRuntime final : public Runtime, public std::enable_shared_from_this<AsioRuntime>
 {
 public:
-    AsioRuntime(asio::any_io_executor executor, LogSink log)
+    AsioRuntime(asio::any_io_executor executor, LogSink log, LogLevel log_level)
         : executor_(std::move(executor))
         , strand_(executor_)
         , alarm_(strand_)
         , log_(std::move(log))
+        , log_level_(log_level)
     {
     }
 
@@ -48,12 +49,12 @@ public:
     // the alarm is left as it is and finds nothing to do: timers come and go far more often than they ring
     void cancel(TimerId id) noexcept override { timers_.remove(id); }
 
-    [[nodiscard]] bool logs(LogLevel) const noexcept override { return static_cast<bool>(log_); }
+    [[nodiscard]] bool logs(LogLevel level) const noexcept override { return log_ && level >= log_level_; }
 
     void log(LogLevel level, std::string_view line) const noexcept override
     {
         try {
-            if (log_)
+            if (logs(level))
                 log_(level, line);
         } catch (...) { // NOLINT(bugprone-empty-catch): a log that fails must not cost a lease
         }
@@ -109,6 +110,7 @@ private:
     Strand strand_;
     asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Strand> alarm_;
     LogSink log_;
+    LogLevel log_level_;
     RandomPool random_;
 
     // -- on the strand --
@@ -121,9 +123,9 @@ private:
 
 } // namespace
 
-std::shared_ptr<Runtime> make_asio_runtime(asio::any_io_executor executor, LogSink log)
+std::shared_ptr<Runtime> make_asio_runtime(asio::any_io_executor executor, LogSink log, LogLevel log_level)
 {
-    return std::make_shared<AsioRuntime>(std::move(executor), std::move(log));
+    return std::make_shared<AsioRuntime>(std::move(executor), std::move(log), log_level);
 }
 
 } // namespace tenure::engine

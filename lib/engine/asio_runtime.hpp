@@ -11,7 +11,11 @@
 namespace tenure::engine
 {
 
-/** The runtime of a program: the user's executor, CLOCK_BOOTTIME, the system's random numbers. */
-[[nodiscard]] std::shared_ptr<Runtime> make_asio_runtime(asio::any_io_executor executor, LogSink log);
+/** The runtime of a program: the user's executor, CLOCK_BOOTTIME, the system's random numbers.
+ *
+ *  @param log  called on the strand, so it must be quick; empty: nothing is logged
+ *  @param log_level  lines below it are not made */
+[[nodiscard]] std::shared_ptr<Runtime>
+make_asio_runtime(asio::any_io_executor executor, LogSink log, LogLevel log_level = LogLevel::trace);
 
 } // namespace tenure::engine

@@ -34,7 +34,7 @@ void start_acquisition(
         if (options.ttl != milliseconds{0})
             terms = contest->terms_for(options.ttl);
     } catch (std::invalid_argument const& error) {
-        // to the strand: a log sink is called nowhere else
+        // to the strand, to which the runtime's log belongs
         core->runtime()->post(
             [core, words = std::string(error.what())] { core->journal().log(LogLevel::error, words); });
         core->journal().trouble(make_error_code(boost::system::errc::invalid_argument), error.what());

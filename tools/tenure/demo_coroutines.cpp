@@ -50,7 +50,9 @@ private:
         StoreOptions options;
         options.worker_name = demo_worker_name(index);
         // what the workers' stores would warn of is what the demo is about
-        options.log = settings_.verbosity > 0 ? Report(settings_.verbosity).sink() : silent_log_sink();
+        auto const report = Report(settings_.verbosity);
+        options.log = settings_.verbosity > 0 ? report.sink() : silent_log_sink();
+        options.log_level = report.level();
         auto pool = SlotPool(connect(loop.get_executor(), settings_.url, std::move(options)), settings_.pool_config());
         auto const counts = index != settings_.victim();
         running_ += counts ? 1 : 0;

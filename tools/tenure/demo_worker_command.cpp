@@ -44,6 +44,7 @@ int run_worker(WorkerSettings const& settings)
     StoreOptions options;
     options.worker_name = settings.store.worker;
     options.log = settings.quiet ? silent_log_sink() : settings.store.report().sink();
+    options.log_level = settings.store.report().level();
     auto pool = SlotPool(connect(loop.get_executor(), settings.store.url, std::move(options)), config);
     return run_to_end(loop, work(pool, board, settings.index));
 }

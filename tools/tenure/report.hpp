@@ -21,8 +21,9 @@ public:
     void warning(std::string_view text) const { (*this)(LogLevel::warning, text); }
     void info(std::string_view text) const { (*this)(LogLevel::info, text); }
 
-    /** For a store's log lines. */
+    /** For a store's log lines, and from which level on they are of use. */
     [[nodiscard]] LogSink sink() const;
+    [[nodiscard]] LogLevel level() const noexcept { return threshold_; }
 
 private:
     LogLevel threshold_;

@@ -18,6 +18,7 @@ Store StoreSettings::open(asio::any_io_executor executor) const
     StoreOptions options;
     options.worker_name = worker;
     options.log = report().sink();
+    options.log_level = report().level();
     return connect(std::move(executor), url, std::move(options));
 }
 

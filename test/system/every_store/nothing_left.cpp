@@ -10,6 +10,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ void hold_and_let_go(std::string const& url)
         asio::io_context context;
         StoreOptions options;
         options.log = [kept = std::move(kept)](LogLevel, std::string_view) {};
+        options.log_level = LogLevel::trace;
         auto lease = std::make_unique<Lease>();
         Lock(
             connect(context.get_executor(), url, std::move(options)),
@@ -46,6 +48,7 @@ void hold_and_let_go(std::string const& url)
         context.run();
     }
     CHECK(released);
+    CHECK(flush_log(std::chrono::seconds{10}));
     CHECK(observed.expired());
 }
 

@@ -19,6 +19,7 @@ RunningStore::RunningStore(std::string const& url)
         std::lock_guard const lock{mutex_};
         log_.append(to_string(level)).append(" ").append(line).append("\n");
     };
+    options.log_level = LogLevel::trace;
     store_.emplace(connect(context_.get_executor(), url, std::move(options)));
     thread_ = std::thread([this] {
         context_.run();
@@ -35,10 +36,14 @@ RunningStore::~RunningStore()
         context_.stop();
     }
     thread_.join();
+    if (!flush_log(std::chrono::seconds{30}))
+        std::cerr << "the log thread does not end\n";
 }
 
 std::string RunningStore::log() const
 {
+    if (!flush_log(std::chrono::seconds{10}))
+        throw std::runtime_error("the log thread hangs");
     std::lock_guard const lock{mutex_};
     return log_;
 }
