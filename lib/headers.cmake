@@ -23,6 +23,7 @@ set(TENURE_PUBLIC_HEADERS
     memory_store.hpp
     one_shot.hpp
     options.hpp
+    owner.hpp
     redis_cluster_config.hpp
     redis_cluster_store.hpp
     redis_config.hpp

@@ -12,7 +12,7 @@ Lock::Lock(Store store, LockConfig config)
 {
     check_key("LockConfig::key", config.key);
     contest_ = std::make_shared<engine::Contest>(
-        store.handle(), named_key(std::move(config.key)), "LockConfig", config.ttl, config.lease);
+        store.handle(), named_key(std::move(config.key)), "LockConfig", config.ttl, config.lease, config.note);
 }
 
 Lock::executor_type Lock::get_executor() const noexcept

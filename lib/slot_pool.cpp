@@ -15,7 +15,7 @@ SlotPool::SlotPool(Store store, SlotPoolConfig config)
     try {
         contest_ = std::make_shared<engine::Contest>(
             store.handle(), numbered_keys(std::move(config.prefix), config.size), "SlotPoolConfig", config.ttl,
-            config.lease, config.reuse_after);
+            config.lease, config.note, config.reuse_after);
     } catch (std::invalid_argument const& error) {
         std::string const what = error.what();
         if (what.starts_with("size"))

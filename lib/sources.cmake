@@ -15,6 +15,7 @@ target_sources(
     log.cpp
     log_queue.cpp
     memory_store.cpp
+    owner_text.cpp
     recycling_allocator.cpp
     redis_cluster_store.cpp
     redis_sentinel_store.cpp

@@ -29,6 +29,9 @@ struct LockConfig {
     /// how long the store keeps a claim that nobody renews; 100 ms (some stores: more) to 24 h
     std::chrono::milliseconds ttl{10'000};
     LeaseOptions lease = {};
+    /// a word for people, which `tenure status` shows beside the holder: a contact, a role, a build. Printable ASCII,
+    /// at most 128 bytes; not secret. Empty: none
+    std::string note = {};
 };
 
 /** Mutual exclusion on one key, among all processes that use the same store.

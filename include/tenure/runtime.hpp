@@ -8,6 +8,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 
@@ -24,8 +25,8 @@ using Task = OneShot<void()>;
  *  A store built by `connect` uses a runtime over the user's executor; a simulation hands in one of its own, with a
  *  virtual clock, and drives the very same code.
  *
- *  @par Thread safety  `now`, `executor`, `strand` and `post` are safe from any thread; the rest belongs to the strand,
- * or to who makes a store while nothing runs there yet.
+ *  @par Thread safety  `now`, `wall_clock`, `executor`, `strand` and `post` are safe from any thread; the rest belongs
+ * to the strand, or to who makes a store while nothing runs there yet.
  */
 class Runtime
 {
@@ -39,6 +40,9 @@ public:
     virtual ~Runtime() = default;
 
     [[nodiscard]] virtual Instant now() const noexcept = 0;
+
+    /** The machine's wall clock, which people may set: for display only. */
+    [[nodiscard]] virtual std::chrono::sys_seconds wall_clock() const noexcept = 0;
 
     /** 64 bits that no other process can guess (a simulation: of its seed). */
     [[nodiscard]] virtual std::uint64_t random() = 0;

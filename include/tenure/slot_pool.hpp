@@ -38,7 +38,9 @@ struct SlotPoolConfig {
     /// ZooKeeper. A claim that is given back before anyone held it frees at once. For worker IDs: longer than the
     /// clocks of two holders may differ
     std::chrono::milliseconds reuse_after{0};
-};
+    /// a word for people, which `tenure status` shows beside the holder: a contact, a role, a build. Printable ASCII,
+    /// at most 128 bytes; not secret. Empty: none
+    std::string note = {};
 };
 
 /** A pool of numbered slots, shared by all processes that use the same store: each live slot has a number that no other

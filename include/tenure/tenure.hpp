@@ -12,6 +12,7 @@
 #include <tenure/log.hpp>
 #include <tenure/memory_store.hpp>
 #include <tenure/options.hpp>
+#include <tenure/owner.hpp>
 #include <tenure/redis_cluster_store.hpp>
 #include <tenure/redis_sentinel_store.hpp>
 #include <tenure/redis_store.hpp>

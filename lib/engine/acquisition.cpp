@@ -3,6 +3,7 @@
 
 #include "contest.hpp"
 #include "core.hpp"
+#include "owner_text.hpp"
 #include "store_answer.hpp"
 
 #include <tenure/detail/recycling_allocator.hpp>
@@ -10,8 +11,6 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <utility>
 
 namespace tenure::engine
@@ -26,33 +25,6 @@ constexpr milliseconds longest_try{2000};
 constexpr Clock::duration time_for_words = milliseconds{10};
 constexpr Clock::duration shortest_patience = milliseconds{100};
 constexpr Clock::duration longest_patience = milliseconds{1000};
-
-/** Eight digits, the last in the highest byte: all at once, since each owner has 32 of them. */
-constexpr std::uint64_t hex_digits(std::uint32_t number) noexcept
-{
-    std::uint64_t digits = number;
-    // one half of what is left to each half of the space, until each byte has its four bits
-    digits = (digits << 32U | digits >> 16U) & 0x0000'ffff'0000'ffffU;
-    digits = (digits << 16U | digits >> 8U) & 0x00ff'00ff'00ff'00ffU;
-    digits = (digits << 8U | digits >> 4U) & 0x0f0f'0f0f'0f0f'0f0fU;
-    auto const letters = (digits + 0x0606'0606'0606'0606U) >> 4U & 0x0101'0101'0101'0101U;
-    return digits + 0x3030'3030'3030'3030U + letters * ('a' - '0' - 10);
-}
-static_assert(hex_digits(0x0123'89afU) == 0x6661'3938'3332'3130U);
-
-constexpr std::size_t digits_of_a_number = 16;
-
-/** Writes all digits of the number. */
-void put_hex(char* to, std::uint64_t number) noexcept
-{
-    for (auto const half : {number >> 32U, number & 0xffff'ffffU}) {
-        auto digits = hex_digits(static_cast<std::uint32_t>(half));
-        if constexpr (std::endian::native == std::endian::big)
-            digits = __builtin_bswap64(digits);
-        std::memcpy(to, &digits, sizeof digits);
-        to += sizeof digits;
-    }
-}
 
 } // namespace
 
@@ -166,13 +138,9 @@ void Acquisition::take_timer()
 
 std::string Acquisition::make_owner()
 {
-    auto const& name = core_->worker_name();
-    std::string owner(name.size() + 1 + 2 * digits_of_a_number, '/');
-    name.copy(owner.data(), name.size());
-    auto* const numbers = owner.data() + name.size() + 1;
-    put_hex(numbers, core_->runtime()->random());
-    put_hex(numbers + digits_of_a_number, core_->runtime()->random());
-    return owner;
+    auto& runtime = *core_->runtime();
+    auto const high = runtime.random();
+    return tenure::make_owner(contest_->owner_prefix(), runtime.wall_clock(), high, runtime.random());
 }
 
 void Acquisition::ask(Instant now)

@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace tenure::engine
@@ -32,6 +33,10 @@ public:
     }
 
     [[nodiscard]] Instant now() const noexcept override { return Clock::now(); }
+    [[nodiscard]] std::chrono::sys_seconds wall_clock() const noexcept override
+    {
+        return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    }
     [[nodiscard]] std::uint64_t random() override { return random_.next(); }
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return executor_; }
     [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }

@@ -3,12 +3,14 @@
 
 #include "core.hpp"
 #include "lease_terms.hpp"
+#include "owner_text.hpp"
 
 #include <tenure/key_range.hpp>
 #include <tenure/options.hpp>
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tenure::engine
@@ -22,21 +24,25 @@ public:
      *  @throws std::invalid_argument naming field, value and rule */
     Contest(
         std::shared_ptr<Handle> handle, KeyRangePtr range, std::string where, milliseconds ttl,
-        LeaseOptions const& options, milliseconds reuse_after = {})
+        LeaseOptions const& options, std::string_view note, milliseconds reuse_after = {})
         : handle_(std::move(handle))
         , range_(std::move(range))
         , where_(std::move(where))
         , options_(options)
         , reuse_after_(reuse_after)
         , terms_(terms_for(ttl))
+        , owner_prefix_(tenure::owner_prefix(handle_->core()->worker_name(), note))
     {
         auto& core = *handle_->core();
+        check_note(where_ + "::note", note);
         check_reuse_after(where_, reuse_after_, core.journal().store(), core.no_quarantine());
     }
 
     [[nodiscard]] std::shared_ptr<Handle> const& handle() const noexcept { return handle_; }
     [[nodiscard]] KeyRangePtr const& range() const noexcept { return range_; }
     [[nodiscard]] LeaseTerms const& terms() const noexcept { return terms_; }
+    /** For `make_owner`. */
+    [[nodiscard]] std::string const& owner_prefix() const noexcept { return owner_prefix_; }
 
     /** The terms for a ttl of one acquisition's own. @throws std::invalid_argument */
     [[nodiscard]] LeaseTerms terms_for(milliseconds ttl) const
@@ -53,6 +59,7 @@ private:
     LeaseOptions options_;
     milliseconds reuse_after_;
     LeaseTerms terms_;
+    std::string owner_prefix_;
 };
 
 } // namespace tenure::engine

@@ -4,6 +4,7 @@
 #include "claim_reply.hpp"
 
 #include <quarantine.hpp>
+#include <tenure/owner.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -37,20 +38,13 @@ std::optional<KeyState> read_one(std::span<resp::Value const> parts, std::uint64
     state.fencing_token = read_token(token).value_or(0);
     // The token is the server's time at the grant. That of a holder of another kind, or an evicted one, is an earlier
     // holder's.
-    if (state.kind == KeyState::Kind::held && is_own_kind_of_owner(state.owner) && state.fencing_token != 0 &&
+    if (state.kind == KeyState::Kind::held && read_owner(state.owner) && state.fencing_token != 0 &&
         state.fencing_token <= now_us)
         state.held_for = std::chrono::milliseconds(static_cast<std::int64_t>((now_us - state.fencing_token) / 1000));
     return state;
 }
 
 } // namespace
-
-bool is_own_kind_of_owner(std::string_view owner) noexcept
-{
-    constexpr std::size_t random_digits = 32;
-    return owner.size() > random_digits + 1 && owner[owner.size() - random_digits - 1] == '/' &&
-           owner.find_first_not_of("0123456789abcdef", owner.size() - random_digits) == std::string_view::npos;
-}
 
 bool read_key_states(resp::Value const& reply, std::uint32_t count, std::vector<KeyState>& states)
 {

@@ -68,6 +68,10 @@ public:
     }
 
     [[nodiscard]] Instant now() const noexcept override { return state_->now; }
+    [[nodiscard]] std::chrono::sys_seconds wall_clock() const noexcept override
+    {
+        return std::chrono::sys_seconds(std::chrono::floor<std::chrono::seconds>(state_->now.time_since_epoch()));
+    }
     [[nodiscard]] std::uint64_t random() override
     {
         // splitmix64: any seed gives a full-period sequence

@@ -3,6 +3,9 @@
 #define LLVMFuzzerTestOneInput fuzz_connection
 #include "connection.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_owner
+#include "owner.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_replies
 #include "replies.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -53,7 +56,11 @@ try {
     if (count != 2)
         throw std::runtime_error("usage: replay CORPUS");
     std::pair<char const*, Target> const targets[]{
-        {"connection", fuzz_connection}, {"replies", fuzz_replies}, {"resp", fuzz_resp}, {"url", fuzz_url}};
+        {"connection", fuzz_connection},
+        {"owner", fuzz_owner},
+        {"replies", fuzz_replies},
+        {"resp", fuzz_resp},
+        {"url", fuzz_url}};
     for (auto const& [name, target] : targets)
         play(std::filesystem::path(arguments[1]) / name, target);
     return 0;

@@ -33,6 +33,10 @@ public:
     }
 
     [[nodiscard]] Instant now() const noexcept override { return process_.now(); }
+    [[nodiscard]] std::chrono::sys_seconds wall_clock() const noexcept override
+    {
+        return std::chrono::sys_seconds(std::chrono::floor<std::chrono::seconds>(now().time_since_epoch()));
+    }
     [[nodiscard]] std::uint64_t random() override { return random_.next(); }
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return executor_; }
     [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }

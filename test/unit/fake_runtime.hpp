@@ -36,6 +36,7 @@ public:
 
     // -- Runtime --
     [[nodiscard]] Instant now() const noexcept override { return runtime_->now(); }
+    [[nodiscard]] std::chrono::sys_seconds wall_clock() const noexcept override { return runtime_->wall_clock(); }
     [[nodiscard]] std::uint64_t random() override { return runtime_->random(); }
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return runtime_->executor(); }
     [[nodiscard]] Strand const& strand() const noexcept override { return runtime_->strand(); }

@@ -3,19 +3,12 @@
 
 #include "table.hpp"
 
+#include <tenure/owner.hpp>
+
+#include <string_view>
+
 namespace tenure::tool
 {
-
-namespace
-{
-
-/** True for the second part of an owner that tenure writes: 128 random bits as hexadecimal digits. */
-bool is_random_part(std::string_view text) noexcept
-{
-    return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-} // namespace
 
 Holder holder_of(KeyState const& state)
 {
@@ -23,15 +16,14 @@ Holder holder_of(KeyState const& state)
         return {};
     if (state.kind == KeyState::Kind::foreign)
         return {state.remaining ? Holder::Kind::other_software : Holder::Kind::foreign, {}};
-    auto const owner = std::string_view(state.owner);
-    auto const slash = owner.find('/');
-    bool const is_worker = slash != std::string_view::npos && is_random_part(owner.substr(slash + 1));
+    auto const text = read_owner(state.owner);
     if (state.kind == KeyState::Kind::resting)
-        return {Holder::Kind::resting, is_worker ? printable(owner.substr(0, slash)) : std::string()};
-    if (is_worker)
-        return {Holder::Kind::worker, printable(owner.substr(0, slash))};
-    if (owner.starts_with("evicted/"))
-        return {Holder::Kind::evicted, printable(owner.substr(slash + 1))};
+        return {Holder::Kind::resting, text ? printable(text->worker) : std::string()};
+    if (text)
+        return {Holder::Kind::worker, printable(text->worker), printable(text->note), text->claimed_at};
+    constexpr std::string_view evicted = "evicted/";
+    if (state.owner.starts_with(evicted))
+        return {Holder::Kind::evicted, printable(std::string_view(state.owner).substr(evicted.size()))};
     return {Holder::Kind::other_software, {}};
 }
 

@@ -3,6 +3,8 @@
 
 #include <tenure/backend.hpp>
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 namespace tenure::tool
@@ -27,6 +29,10 @@ struct Holder {
     Kind kind = Kind::nobody;
     /// the worker, who evicted, or the worker that held a resting key last; empty for the others
     std::string name;
+    /// of a worker; empty: none
+    std::string note = {};
+    /// when a worker made the claim, by its own wall clock; unset: its owner text does not say
+    std::optional<std::chrono::sys_seconds> claimed_at = {};
 };
 
 [[nodiscard]] Holder holder_of(KeyState const& state);

@@ -13,6 +13,9 @@
 #include <cstddef>
 #include <ctime>
 #include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tenure::tool
 {
@@ -46,11 +49,19 @@ std::string utc_time(SystemTime instant)
     return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-std::string since(SlotListing const& listing, KeyState const& state)
+/** How long it has been held: what the store knows, else what the holder wrote, whose clock may be wrong. */
+std::optional<std::chrono::milliseconds>
+held_for(SlotListing const& listing, KeyState const& state, Holder const& holder)
 {
-    if (!state.held_for)
-        return "-";
-    return local_time(listing.taken_at - *state.held_for, *state.held_for > std::chrono::hours{20});
+    if (state.held_for || !holder.claimed_at)
+        return state.held_for;
+    auto const since_claim = std::chrono::floor<std::chrono::milliseconds>(listing.taken_at - *holder.claimed_at);
+    return std::max(since_claim, std::chrono::milliseconds{0});
+}
+
+std::string since(SlotListing const& listing, std::optional<std::chrono::milliseconds> const& held)
+{
+    return held ? local_time(listing.taken_at - *held, *held > std::chrono::hours{20}) : "-";
 }
 
 std::string or_dash(std::optional<std::chrono::milliseconds> const& duration)
@@ -90,6 +101,8 @@ boost::json::object json_of(SlotListing const& listing, KeyState const& state)
     object["state"] = state_name(holder);
     if (holder.kind == Holder::Kind::worker)
         object["worker"] = holder.name;
+    if (!holder.note.empty())
+        object["note"] = holder.note;
     if (holder.kind == Holder::Kind::evicted)
         object["evicted_by"] = holder.name;
     if (holder.kind == Holder::Kind::resting) {
@@ -98,9 +111,9 @@ boost::json::object json_of(SlotListing const& listing, KeyState const& state)
         if (state.remaining)
             object["until"] = utc_time(listing.taken_at + *state.remaining);
     }
-    if (state.held_for) {
-        object["since"] = utc_time(listing.taken_at - *state.held_for);
-        object["held_for_ms"] = state.held_for->count();
+    if (auto const held = held_for(listing, state, holder)) {
+        object["since"] = utc_time(listing.taken_at - *held);
+        object["held_for_ms"] = held->count();
     }
     if (state.remaining && holder.kind != Holder::Kind::nobody)
         object["remaining_ms"] = state.remaining->count();
@@ -116,15 +129,21 @@ std::string as_table(SlotListing const& listing)
     auto const free = count_of(listing, KeyState::Kind::free);
     auto const resting = count_of(listing, KeyState::Kind::resting);
     auto const show_free = free <= most_free_shown;
-    Table table({listing.range->numbered ? "SLOT" : "LOCK", "HOLDER", "SINCE", "FOR", "TTL LEFT", "TOKEN"});
+    std::vector<std::string> headings{
+        listing.range->numbered ? "SLOT" : "LOCK", "HOLDER", "SINCE", "FOR", "TTL LEFT", "TOKEN"};
+    if (std::ranges::any_of(listing.states, [](KeyState const& state) { return !holder_of(state).note.empty(); }))
+        headings.emplace_back("NOTE");
+    Table table(std::move(headings));
     for (auto const& state : listing.states) {
         if (state.kind == KeyState::Kind::free && !show_free)
             continue;
         auto const held = state.kind != KeyState::Kind::free;
+        auto const holder = holder_of(state);
+        auto const duration = held_for(listing, state, holder);
         table.add(
-            {printable(name_of(listing, state)), holder_text(listing, state), since(listing, state),
-             or_dash(state.held_for), held ? or_dash(state.remaining) : "-",
-             state.fencing_token != 0 ? std::to_string(state.fencing_token) : "-"});
+            {printable(name_of(listing, state)), holder_text(listing, state), since(listing, duration),
+             or_dash(duration), held ? or_dash(state.remaining) : "-",
+             state.fencing_token != 0 ? std::to_string(state.fencing_token) : "-", holder.note});
     }
     auto const total = std::ssize(listing.states);
     return printable(listing.range->describe(), 2048) + " on " + listing.store + ": " +

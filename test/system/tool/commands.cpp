@@ -45,7 +45,7 @@ TEST_CASE("status names the holder and never its secret", "[integration][tool]")
     REQUIRE(held.says("ready"));
     static_cast<void>(redis.call("SET", "job:1", "123e4567-e89b-12d3-a456-426614174000-77", "PX", 600'000));
     auto const owner = redis.get("job:0").value();
-    auto const secret = owner.substr(owner.find('/') + 1);
+    auto const secret = owner.substr(owner.rfind('/') + 1);
     REQUIRE(secret.size() == 32);
 
     ToolProcess table({"status", "--pool", "job:", "--size", "2"}, server.url());

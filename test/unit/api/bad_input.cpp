@@ -130,6 +130,16 @@ Mistake on_etcd(std::chrono::milliseconds ttl)
             }};
 }
 
+Mistake in_note(std::string const& value, std::string const& note)
+{
+    return {"LockConfig::note", value, [note](Store const& store) { Lock{store, {.key = "key", .note = note}}; }};
+}
+
+Mistake in_pool_note(std::string const& value, std::string const& note)
+{
+    return {"SlotPoolConfig::note", value, [note](Store const& store) { SlotPool{store, {.size = 2, .note = note}}; }};
+}
+
 Mistake of_name(std::string const& name)
 {
     return {"worker_name", "", [name](Store const& store) {
@@ -167,6 +177,9 @@ std::vector<Mistake> mistakes()
         of_key("a}b{c", "a}b{c"),
         of_key("{a", "{a"),
         {"prefix", "\"\"", [](Store const& store) { SlotPool{store, {.prefix = "", .size = 2}}; }},
+        in_note("129 bytes: at most 128", std::string(129, 'x')),
+        in_note("the byte 10 at position 1", "a\nb"),
+        in_pool_note("the byte 195 at position 0", "\xc3\xa9"),
         of_name("a b"),
         of_name("a/b"),
         of_name(std::string(129, 'x')),

@@ -95,15 +95,6 @@ TEST_CASE("an inspection that makes no sense is not believed and appends nothing
     CHECK(states.empty());
 }
 
-TEST_CASE("owners of this library are told from others", "[redis][replies]")
-{
-    CHECK(is_own_kind_of_owner("host:12/0123456789abcdef0123456789abcdef"));
-    CHECK_FALSE(is_own_kind_of_owner("/0123456789abcdef0123456789abcdef"));
-    CHECK_FALSE(is_own_kind_of_owner("host:12/0123456789abcdef0123456789abcdeX"));
-    CHECK_FALSE(is_own_kind_of_owner("evicted/me"));
-    CHECK_FALSE(is_own_kind_of_owner(""));
-}
-
 TEST_CASE("error replies are understood, of commands and of scripts of Redis 6 and 7", "[redis][replies]")
 {
     struct Case {

@@ -104,6 +104,29 @@ TEST_CASE("nothing is shown of a value that other software wrote", "[tool]")
     }
 }
 
+TEST_CASE("a listing shows a holder's note, and since when by its own clock if the store does not know", "[tool]")
+{
+    auto state = held(0, "host:12/call 555-0123/59/" + secret);
+    auto const known = listing_of({state});
+    CHECK_THAT(as_table(known), ContainsSubstring("NOTE") && ContainsSubstring("call 555-0123"));
+    CHECK_THAT(as_table(known), !ContainsSubstring(secret));
+    CHECK(boost::json::parse(as_json(known)).at("keys").at(0).at("held_for_ms").as_int64() == 61'000);
+
+    state.held_for.reset();
+    auto listing = listing_of({state});
+    listing.taken_at = std::chrono::sys_seconds(std::chrono::seconds(100));
+    CHECK_THAT(as_table(listing), ContainsSubstring("41.0 s"));
+    auto const key = boost::json::parse(as_json(listing)).at("keys").at(0);
+    CHECK(key.at("note").as_string() == "call 555-0123");
+    CHECK(key.at("worker").as_string() == "host:12");
+    CHECK(key.at("since").as_string() == "1970-01-01T00:00:59Z");
+    CHECK(key.at("held_for_ms").as_int64() == 41'000);
+    // a holder whose clock is ahead has not held it for a negative time
+    listing.taken_at = std::chrono::sys_seconds(std::chrono::seconds(7));
+    CHECK(boost::json::parse(as_json(listing)).at("keys").at(0).at("held_for_ms").as_int64() == 0);
+    CHECK_THAT(as_table(listing_of({held(0, "host:12/" + secret)})), !ContainsSubstring("NOTE"));
+}
+
 TEST_CASE("another program's value of any type is held while it expires, and foreign if it never does", "[tool]")
 {
     KeyState state;

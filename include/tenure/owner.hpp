@@ -1,0 +1,29 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tenure
+{
+
+/** What the value under a held key says to people; see "Owner" in docs/redis-protocol.md. Without the random part,
+ * which is the holder's secret. */
+struct OwnerText {
+    /// `StoreOptions::worker_name` of the holder
+    std::string worker;
+    /// `LockConfig::note` or `SlotPoolConfig::note` of the holder; empty: none
+    std::string note;
+    /// when the holder made the claim, by its own wall clock: for display only. Unset if an earlier version wrote
+    /// the owner
+    std::optional<std::chrono::sys_seconds> claimed_at;
+};
+
+/** Reads an owner, for example `KeyState::owner`. It may come from anybody: escape it before it reaches a terminal.
+ *  @return unset if tenure did not write it
+ *  @par Thread safety  Safe from any thread. */
+[[nodiscard]] std::optional<OwnerText> read_owner(std::string_view owner);
+
+} // namespace tenure

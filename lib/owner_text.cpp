@@ -1,0 +1,134 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "owner_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <stdexcept>
+#include <system_error>
+
+namespace tenure
+{
+
+namespace
+{
+
+constexpr std::size_t longest_note = 128;
+constexpr std::size_t digits_of_a_number = 16;
+constexpr std::size_t random_digits = 2 * digits_of_a_number;
+/// of a second: more is beyond what the clock's type can hold, or the year 30,000
+constexpr std::size_t most_digits_of_a_second = 12;
+
+/** Eight digits, the last in the highest byte: all at once, since each owner has 32 of them. */
+constexpr std::uint64_t hex_digits(std::uint32_t number) noexcept
+{
+    std::uint64_t digits = number;
+    // one half of what is left to each half of the space, until each byte has its four bits
+    digits = (digits << 32U | digits >> 16U) & 0x0000'ffff'0000'ffffU;
+    digits = (digits << 16U | digits >> 8U) & 0x00ff'00ff'00ff'00ffU;
+    digits = (digits << 8U | digits >> 4U) & 0x0f0f'0f0f'0f0f'0f0fU;
+    auto const letters = (digits + 0x0606'0606'0606'0606U) >> 4U & 0x0101'0101'0101'0101U;
+    return digits + 0x3030'3030'3030'3030U + letters * ('a' - '0' - 10);
+}
+static_assert(hex_digits(0x0123'89afU) == 0x6661'3938'3332'3130U);
+
+/** Writes all digits of the number. */
+void put_hex(char* to, std::uint64_t number) noexcept
+{
+    for (auto const half : {number >> 32U, number & 0xffff'ffffU}) {
+        auto digits = hex_digits(static_cast<std::uint32_t>(half));
+        if constexpr (std::endian::native == std::endian::big)
+            digits = __builtin_bswap64(digits);
+        std::memcpy(to, &digits, sizeof digits);
+        to += sizeof digits;
+    }
+}
+
+bool consists_of(std::string_view text, std::string_view digits) noexcept
+{
+    return !text.empty() && text.find_first_not_of(digits) == std::string_view::npos;
+}
+
+/** Cuts off what stands behind the last slash; empty, and nothing cut off, if there is none. */
+std::string_view cut_last(std::string_view& text) noexcept
+{
+    auto const slash = text.rfind('/');
+    if (slash == std::string_view::npos)
+        return {};
+    auto const last = text.substr(slash + 1);
+    text = text.substr(0, slash);
+    return last;
+}
+
+std::optional<std::chrono::sys_seconds> read_second(std::string_view text) noexcept
+{
+    std::int64_t second = 0;
+    if (text.size() > most_digits_of_a_second || !consists_of(text, "0123456789") ||
+        std::from_chars(text.data(), text.data() + text.size(), second).ec != std::errc{})
+        return std::nullopt;
+    return std::chrono::sys_seconds(std::chrono::seconds(second));
+}
+
+} // namespace
+
+void check_note(std::string const& field, std::string_view note)
+{
+    if (note.size() > longest_note)
+        throw std::invalid_argument(
+            field + " has " + std::to_string(note.size()) + " bytes: at most " + std::to_string(longest_note));
+    auto const bad = std::ranges::find_if(note, [](char c) { return c < ' ' || c > '~'; });
+    if (bad != note.end())
+        throw std::invalid_argument(
+            field + " has the byte " + std::to_string(static_cast<unsigned char>(*bad)) + " at position " +
+            std::to_string(bad - note.begin()) + ": only printable ASCII, 32 to 126");
+}
+
+std::string owner_prefix(std::string_view worker, std::string_view note)
+{
+    std::string prefix(worker);
+    prefix.push_back('/');
+    if (!note.empty())
+        prefix.append(note).push_back('/');
+    return prefix;
+}
+
+std::string
+make_owner(std::string_view prefix, std::chrono::sys_seconds claimed_at, std::uint64_t high, std::uint64_t low)
+{
+    std::array<char, most_digits_of_a_second> second;
+    // a clock before 1970 or far beyond our time is no use to anybody
+    auto const count = std::clamp<std::int64_t>(claimed_at.time_since_epoch().count(), 0, 999'999'999'999);
+    auto const* const end = std::to_chars(second.data(), second.data() + second.size(), count).ptr;
+    auto const size = static_cast<std::size_t>(end - second.data());
+    std::string owner(prefix.size() + size + 1 + random_digits, '/');
+    prefix.copy(owner.data(), prefix.size());
+    std::memcpy(owner.data() + prefix.size(), second.data(), size);
+    auto* const random = owner.data() + prefix.size() + size + 1;
+    put_hex(random, high);
+    put_hex(random + digits_of_a_number, low);
+    return owner;
+}
+
+std::optional<OwnerText> read_owner(std::string_view owner)
+{
+    auto const random = cut_last(owner);
+    if (random.size() != random_digits || !consists_of(random, "0123456789abcdef"))
+        return std::nullopt;
+    OwnerText text;
+    auto rest = owner;
+    text.claimed_at = read_second(cut_last(rest));
+    if (text.claimed_at)
+        owner = rest;
+    auto const slash = owner.find('/');
+    text.worker = owner.substr(0, slash);
+    if (text.worker.empty() || (slash != std::string_view::npos && !text.claimed_at))
+        return std::nullopt;
+    if (slash != std::string_view::npos)
+        text.note = owner.substr(slash + 1);
+    return text;
+}
+
+} // namespace tenure

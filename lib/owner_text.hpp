@@ -1,0 +1,24 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/owner.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tenure
+{
+
+/** @throws std::invalid_argument naming field and rule, unless it is a note: printable ASCII, at most 128 bytes */
+void check_note(std::string const& field, std::string_view note);
+
+/** What the owners of one worker and note begin with. @param note  empty: none */
+[[nodiscard]] std::string owner_prefix(std::string_view worker, std::string_view note);
+
+/** One owner. @param high, low  128 random bits */
+[[nodiscard]] std::string
+make_owner(std::string_view prefix, std::chrono::sys_seconds claimed_at, std::uint64_t high, std::uint64_t low);
+
+} // namespace tenure
