@@ -229,7 +229,7 @@ void Keeper::report_loss(LeaseRecord& record)
     journal_.log(
         LogLevel::warning, "lease on " + record.key() + " is lost (" + std::string(to_string(known)) +
                                "): stop the work it covers" +
-                               (known == LossReason::lost ? "; somebody deleted or overwrote the key" : ""));
+                               (known == LossReason::lost ? "; the key was evicted, deleted or overwritten" : ""));
 }
 
 void Keeper::renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call)

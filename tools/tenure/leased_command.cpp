@@ -5,12 +5,16 @@
 #include "duration.hpp"
 #include "exit_code.hpp"
 #include "guard.hpp"
+#include "holders_text.hpp"
 #include "inheritance.hpp"
+#include "key_look.hpp"
 #include "loop.hpp"
 #include "signal_relay.hpp"
 #include "store_error.hpp"
 #include "supervision.hpp"
 #include "terminal.hpp"
+#include "time_limit.hpp"
+#include "waiting.hpp"
 
 #include <tenure/lock.hpp>
 #include <tenure/slot_pool.hpp>
@@ -19,8 +23,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <unistd.h>
@@ -28,6 +33,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -44,6 +50,8 @@ using std::chrono::milliseconds;
 
 /// a store that does not answer must not keep the program from ending: the claim lapses by itself
 constexpr milliseconds release_limit{2'000};
+/// who has taken a lost key is told if the store answers within this time
+constexpr milliseconds cause_limit{1'000};
 
 /** The environment for the command: this program's own, and what tells the command what it holds. */
 std::vector<std::string> environment_for(Lease const& lease, std::optional<std::uint32_t> slot)
@@ -110,13 +118,19 @@ public:
 private:
     asio::awaitable<int> operate()
     {
+        auto const over = std::make_shared<bool>(false);
+        asio::co_spawn(loop_, announce(wait(), report_, over), asio::detached);
         auto const error = co_await acquire();
+        *over = true;
         if (asked_to_end_ != 0) {
             co_await release();
             co_return by_signal + asked_to_end_;
         }
         if (error) {
-            report_.error("no lease on " + settings_.target.range()->describe() + ": " + explain(store_, error));
+            auto reason = explain(store_, error);
+            if (error == errc::timed_out)
+                reason = co_await explain_end(wait());
+            report_.error("no lease on " + settings_.target.range()->describe() + ": " + reason);
             co_return exit_code_for(error);
         }
         report_.info("holding " + lease_.key() + ", token " + std::to_string(lease_.fencing_token()));
@@ -124,6 +138,8 @@ private:
         co_await release();
         co_return code;
     }
+
+    [[nodiscard]] Wait wait() const { return Wait(store_, settings_.target.range(), settings_.wait); }
 
     asio::awaitable<error_code> acquire()
     {
@@ -163,6 +179,8 @@ private:
         watch_token();
         auto const result = co_await supervision.run();
         supervision_ = nullptr;
+        while (looks_for_cause_)
+            co_await pause_for(milliseconds{5});
         co_return code_for(result);
     }
 
@@ -170,9 +188,23 @@ private:
     void watch_token()
     {
         lease_.token().async_wait([this](error_code error) {
-            if (!error && supervision_ != nullptr)
-                supervision_->wake();
+            if (error || supervision_ == nullptr)
+                return;
+            supervision_->wake();
+            if (lease_.token().reason() == LossReason::lost) {
+                looks_for_cause_ = true;
+                asio::co_spawn(loop_, tell_cause(), asio::detached);
+            }
         });
+    }
+
+    /** The holder of a lost key learns who evicted it, or who holds it now. */
+    asio::awaitable<void> tell_cause()
+    {
+        auto const look = co_await look_at_keys(store_, named_key(lease_.key()), cause_limit);
+        if (!look.error)
+            report_.error(describe_loss(lease_.key(), look.states.front()));
+        looks_for_cause_ = false;
     }
 
     int code_for(Supervision::Result const& result) const
@@ -194,15 +226,9 @@ private:
     {
         if (!lease_)
             co_return;
-        asio::cancellation_signal give_up;
-        asio::steady_timer limit(loop_, release_limit);
-        limit.async_wait([&give_up](error_code error) {
-            if (!error)
-                give_up.emit(asio::cancellation_type::terminal);
-        });
+        TimeLimit const limit(loop_.get_executor(), release_limit);
         auto const result = co_await lease_.async_release(
-            asio::bind_cancellation_slot(give_up.slot(), asio::as_tuple(asio::use_awaitable)));
-        limit.cancel();
+            asio::bind_cancellation_slot(limit.slot(), asio::as_tuple(asio::use_awaitable)));
         auto const outcome = std::get<1>(result);
         if (std::get<0>(result) || outcome == ReleaseOutcome::unconfirmed)
             report_.warning(
@@ -240,6 +266,8 @@ private:
     std::optional<std::uint32_t> slot_;
     /// while the command runs
     Supervision* supervision_ = nullptr;
+    /// the store is being asked what has become of a lost key
+    bool looks_for_cause_ = false;
     /// the first signal that asked to end before the command ran
     int asked_to_end_ = 0;
 };

@@ -2,6 +2,7 @@
 #include "command.hpp"
 #include "exit_code.hpp"
 #include "inheritance.hpp"
+#include "option_terms.hpp"
 #include "suggestion.hpp"
 
 #include <tenure/version.hpp>
@@ -96,7 +97,7 @@ int main(int count, char** words)
     try {
         return run(inheritance, std::vector<std::string>(words + (count > 0 ? 1 : 0), words + count));
     } catch (std::invalid_argument const& error) {
-        return fail(error.what(), usage);
+        return fail(in_terms_of_options(error.what()), usage);
     } catch (std::system_error const& error) {
         return fail(error.what(), system_failed);
     } catch (std::exception const& error) {

@@ -31,9 +31,19 @@ void Report::operator()(LogLevel level, std::string_view text) const
 {
     if (level < threshold_)
         return;
+    write(level == LogLevel::info ? std::string_view{} : to_string(level), text);
+}
+
+void Report::say(std::string_view text) const
+{
+    write({}, text);
+}
+
+void Report::write(std::string_view level, std::string_view text) const
+{
     auto line = std::string("tenure: ");
-    if (level != LogLevel::info)
-        line.append(to_string(level)).append(": ");
+    if (!level.empty())
+        line.append(level).append(": ");
     line.append(text).append("\n");
     // one write: lines of several processes on one terminal stay whole
     static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));

@@ -17,6 +17,8 @@ public:
     explicit Report(int verbosity) noexcept;
 
     void operator()(LogLevel level, std::string_view text) const;
+    /** Whatever the verbosity. */
+    void say(std::string_view text) const;
     void error(std::string_view text) const { (*this)(LogLevel::error, text); }
     void warning(std::string_view text) const { (*this)(LogLevel::warning, text); }
     void info(std::string_view text) const { (*this)(LogLevel::info, text); }
@@ -26,6 +28,8 @@ public:
     [[nodiscard]] LogLevel level() const noexcept { return threshold_; }
 
 private:
+    void write(std::string_view level, std::string_view text) const;
+
     LogLevel threshold_;
 };
 

@@ -54,6 +54,7 @@ void add_optional_store_options(CLI::App& command, StoreSettings& settings)
 
 KeyRangePtr TargetSettings::range() const
 {
+    check_key(is_lock() ? "--lock" : "--pool", is_lock() ? lock : pool);
     if (is_lock())
         return named_key(lock);
     if (size == 0)

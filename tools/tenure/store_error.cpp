@@ -6,10 +6,33 @@
 namespace tenure::tool
 {
 
+namespace
+{
+
+/** The library's own words, except those that speak of its C++ interface or of pools alone. */
+std::string words_for(error_code error)
+{
+    if (error == errc::timed_out)
+        return "held by others until the wait ended";
+    if (error == errc::store_unavailable)
+        return "the store did not answer in time: check that it runs and can be reached";
+    if (error == errc::store_refused)
+        return "the store answered with an error";
+    if (error == errc::permission_denied)
+        return "the store's user lacks a permission that leases need";
+    if (error == errc::wrong_server)
+        return "the server is not of the kind that the URL names";
+    if (error == errc::ttl_too_short)
+        return "the round trip to the store leaves nothing of the ttl: use a longer --ttl";
+    return error.message();
+}
+
+} // namespace
+
 std::string explain(Store const& store, error_code error)
 {
     auto const diagnostics = store.diagnostics();
-    auto text = store.describe() + ": " + error.message();
+    auto text = store.describe() + ": " + words_for(error);
     if (error != condition::busy && !diagnostics.last_detail.empty())
         text += " (" + diagnostics.last_detail + ")";
     return text;

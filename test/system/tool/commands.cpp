@@ -99,6 +99,7 @@ TEST_CASE("an evicted holder is ended, and the slot frees when its ttl has passe
     CHECK(redis.get("job:0") == "evicted/admin");
     CHECK(redis.pttl("job:0") <= 3'000);
     CHECK(held.exit_code() == 79);
+    CHECK_THAT(held.output(), ContainsSubstring("job:0 was evicted by admin"));
     CHECK(redis.get("job:0").value_or("evicted/admin") == "evicted/admin");
 
     ToolProcess again({"evict", "--pool", "job:", "--size", "2", "--slot", "0", "--yes"}, server.url());

@@ -141,6 +141,42 @@ TEST_CASE("a program that is asked to end while it waits holds nothing and runs 
     CHECK(redis.get("nightly") == "somebody-else");
 }
 
+TEST_CASE("a run that waits says after a second who holds the lock, and at the end what to do", "[integration][tool]")
+{
+    require_redis();
+    RedisServer server;
+    ToolProcess holder(
+        run_with({"--lock", "nightly", "--worker", "w1"}, shell("echo holds; exec sleep 600")), server.url());
+    REQUIRE(holder.says("holds"));
+    ToolProcess tool(run_with({"--lock", "nightly", "--wait", "1500ms"}, shell("echo ran")), server.url());
+    CHECK(tool.exit_code() == 75);
+    CHECK_THAT(
+        tool.output(), ContainsSubstring("tenure: waiting for the lock nightly on " + server.url()) &&
+                           ContainsSubstring(": held by w1 for ") && ContainsSubstring("; giving up in 500 ms\n"));
+    CHECK_THAT(
+        tool.output(), ContainsSubstring("no lease on nightly: ") && ContainsSubstring("not released within 1.5 s") &&
+                           ContainsSubstring("wait longer with --wait"));
+    CHECK_THAT(tool.output(), !ContainsSubstring("pool") && !ContainsSubstring("--size") && !ContainsSubstring("::"));
+}
+
+TEST_CASE(
+    "a run that finds a pool full at once names the holders, and does not say that it waits", "[integration][tool]")
+{
+    require_redis();
+    RedisServer server;
+    auto const script = shell("echo holds; exec sleep 600");
+    ToolProcess first(run_with({"--size", "2", "--worker", "w1"}, script), server.url());
+    REQUIRE(first.says("holds"));
+    ToolProcess second(run_with({"--size", "2", "--worker", "w2"}, script), server.url());
+    REQUIRE(second.says("holds"));
+    ToolProcess tool(run_with({"--size", "2", "--wait", "0"}, shell("echo ran")), server.url());
+    CHECK(tool.exit_code() == 75);
+    CHECK_THAT(
+        tool.output(), ContainsSubstring("2 of 2 held: slot 0 by w1 for ") && ContainsSubstring("slot 1 by w2 for ") &&
+                           ContainsSubstring("with --wait") && ContainsSubstring("with --size"));
+    CHECK_THAT(tool.output(), !ContainsSubstring("waiting for"));
+}
+
 TEST_CASE("a command that cannot be started gives back its slot at once", "[integration][tool]")
 {
     require_redis();
@@ -207,6 +243,8 @@ TEST_CASE("a mistake on the command line is told before anything is connected", 
         ToolProcess tool(words, "redis://127.0.0.1:1");
         CHECK(tool.exit_code() == 64);
         CHECK_FALSE(tool.output().empty());
+        // options are named, and no field of the C++ interface
+        CHECK_THAT(tool.output(), !ContainsSubstring("::"));
     }
 }
 

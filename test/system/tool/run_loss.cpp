@@ -92,7 +92,9 @@ TEST_CASE("a command whose key was taken by somebody else is ended, and the thie
     CHECK(shell.gone());
     CHECK(redis.get("job") == "thief");
     CHECK(redis.pttl("job") > 500'000);
-    CHECK_THAT(shell.tool.output(), ContainsSubstring("the lease on job is lost"));
+    CHECK_THAT(
+        shell.tool.output(),
+        ContainsSubstring("the lease on job is lost") && ContainsSubstring("job was overwritten by other software"));
 }
 
 TEST_CASE(

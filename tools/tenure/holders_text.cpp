@@ -1,0 +1,87 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "holders_text.hpp"
+
+#include "duration.hpp"
+#include "holder.hpp"
+#include "table.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace tenure::tool
+{
+
+namespace
+{
+
+/// more names than that are no short answer
+constexpr std::size_t most_named = 3;
+
+std::string holding(KeyState const& state)
+{
+    auto const holder = holder_of(state);
+    switch (holder.kind) {
+    case Holder::Kind::evicted:
+        return describe(holder) + (state.remaining ? ", frees in " + describe(*state.remaining) : std::string{});
+    case Holder::Kind::other_software:
+        return "by other software" +
+               (state.remaining ? ", with " + describe(*state.remaining) + " of its ttl left" : std::string{});
+    case Holder::Kind::foreign:
+        return "by a value that never expires or is not a string";
+    case Holder::Kind::worker:
+    case Holder::Kind::nobody:
+        break;
+    }
+    return "by " + holder.name + (state.held_for ? " for " + describe(*state.held_for) : std::string{});
+}
+
+std::string describe_lock(KeyState const& state)
+{
+    auto const kind = holder_of(state).kind;
+    if (kind == Holder::Kind::nobody)
+        return "free by now";
+    return (kind == Holder::Kind::evicted ? "" : "held ") + holding(state);
+}
+
+} // namespace
+
+std::string describe_holders(KeyRange const& range, std::vector<KeyState> const& states)
+{
+    if (!range.numbered && states.size() == 1)
+        return describe_lock(states.front());
+    std::vector<KeyState const*> held;
+    for (auto const& state : states)
+        if (holder_of(state).kind != Holder::Kind::nobody)
+            held.push_back(&state);
+    std::ranges::stable_sort(held, std::ranges::greater{}, [](KeyState const* state) {
+        return state->held_for.value_or(std::chrono::milliseconds{0});
+    });
+    auto text = std::to_string(held.size()) + " of " + std::to_string(states.size()) + " held";
+    auto const named = std::min(held.size(), most_named);
+    for (std::size_t i = 0; i < named; ++i)
+        text +=
+            (i == 0 ? ": slot " : ", slot ") + std::to_string(range.first + held[i]->index) + " " + holding(*held[i]);
+    if (held.size() > named)
+        text += ", ... " + std::to_string(held.size() - named) + " more";
+    return text;
+}
+
+std::string describe_loss(std::string const& key, KeyState const& state)
+{
+    auto const name = printable(key, 256);
+    auto const holder = holder_of(state);
+    switch (holder.kind) {
+    case Holder::Kind::evicted:
+        return name + " was " + describe(holder);
+    case Holder::Kind::worker:
+        return name + " is held by " + holder.name + " now: the store let the lease lapse, or its key was deleted";
+    case Holder::Kind::nobody:
+        return name + " is free in the store: its key was deleted, or lapsed there";
+    case Holder::Kind::other_software:
+    case Holder::Kind::foreign:
+        break;
+    }
+    return name + " was overwritten by other software";
+}
+
+} // namespace tenure::tool

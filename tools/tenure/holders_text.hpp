@@ -1,0 +1,21 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend.hpp>
+#include <tenure/key_range.hpp>
+
+#include <string>
+#include <vector>
+
+namespace tenure::tool
+{
+
+/** Who holds the keys of a range and for how long, in a few words. Of a lock: `held by w1 for 4.2 s`. Of a pool: `16 of
+ * 16 held: slot 3 by w1 for 2 min 10 s, slot 0 by w2 for 4.2 s, slot 1 by w3 for 20 ms, ... 13 more`, the longest-held
+ * slots first. */
+[[nodiscard]] std::string describe_holders(KeyRange const& range, std::vector<KeyState> const& states);
+
+/** What has become of a key that its holder lost, as the store shows it afterwards: `job:0 was evicted by admin`. */
+[[nodiscard]] std::string describe_loss(std::string const& key, KeyState const& state);
+
+} // namespace tenure::tool
