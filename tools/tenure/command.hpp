@@ -35,6 +35,9 @@ struct Command {
 [[nodiscard]] Command add_doctor_command(CLI::App& program);
 [[nodiscard]] Command add_evict_command(CLI::App& program);
 [[nodiscard]] Command add_demo_command(CLI::App& program);
+[[nodiscard]] Command add_completion_command(CLI::App& program);
+/** Not for people: prints the manual page, for the build. */
+[[nodiscard]] Command add_man_page_command(CLI::App& program);
 /** Not for people: one worker of the demo on a server, in a process of its own. */
 [[nodiscard]] Command add_demo_worker_command(CLI::App& program);
 

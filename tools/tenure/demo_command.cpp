@@ -25,21 +25,24 @@ namespace tenure::tool
 namespace
 {
 
-constexpr CommandHelp demo_help{
-    .usage = "tenure demo [--store URL] [OPTIONS]",
-    .text = "Shows what leases do: workers contend for fewer slots, one of them is killed and its slot lapses, another "
-            "loses\n"
-            "its slot and is told so in time. Without a store all of it happens in this process; with the URL of a "
-            "server the\n"
-            "workers are processes that share that server, and the killed one gets kill -9. The demo keeps its own "
-            "record of\n"
-            "who worked under which slot, and checks it.",
-    .footer = "Examples:\n"
-              "  tenure demo\n"
-              "  tenure demo --store redis://localhost --workers 8 --slots 3 --seconds 20\n\n"
-              "Exit codes: 0 every worker has had a slot, and no slot was ever held by two; 1 something did not go as "
-              "it must;\n"
-              "64 the command line is wrong; 128 + N ended by signal N"};
+CommandHelp demo_help()
+{
+    return {
+        .usage = "tenure demo [--store URL] [OPTIONS]",
+        .text =
+            "Shows what leases do: workers contend for fewer slots, one of them is killed and its slot lapses, "
+            "another is evicted from its slot and stops in time. Without a store all of it happens in this process; "
+            "with the URL of a server the workers are processes that share that server, and the killed one gets "
+            "kill -9. The demo keeps its own record of who worked under which slot, and checks it.",
+        .examples =
+            {{"tenure demo", "needs no server"},
+             {"tenure demo --store redis://localhost --workers 8 --slots 3 --seconds 20", "real processes"}},
+        .exit_codes = {
+            {"0", "every worker has had a slot, and no slot was ever held by two"},
+            {"1", "something did not go as it must"},
+            {"64", "the command line is wrong"},
+            {"128+N", "ended by signal N"}}};
+}
 
 struct DemoOptions {
     StoreSettings store;
@@ -92,15 +95,18 @@ Command add_demo_command(CLI::App& program)
 {
     auto settings = std::make_shared<DemoOptions>();
     auto* const options = program.add_subcommand("demo", "show leases at work, without or with a server");
-    describe_command(*options, demo_help);
+    describe_command(*options, demo_help());
     add_optional_store_options(*options, settings->store);
-    options->add_option("--workers", settings->demo.workers, "how many workers contend")
+    options->add_option("--workers", settings->demo.workers, "how many workers contend, 2 to 32")
+        ->type_name("N")
         ->capture_default_str()
         ->check(CLI::Range(std::uint32_t{2}, DemoBoard::most_workers));
-    options->add_option("--slots", settings->demo.slots, "for how many slots")
+    options->add_option("--slots", settings->demo.slots, "for how many slots, 1 to 32")
+        ->type_name("N")
         ->capture_default_str()
         ->check(CLI::Range(std::uint32_t{1}, DemoBoard::most_slots));
-    options->add_option("--seconds", settings->seconds, "how long")
+    options->add_option("--seconds", settings->seconds, "how long the demo lasts, 2 to 3600")
+        ->type_name("N")
         ->capture_default_str()
         ->check(CLI::Range(std::uint32_t{2}, std::uint32_t{3'600}));
     add_duration(*options, "--ttl", settings->demo.ttl, "ttl of the slots (default: 2s)");

@@ -20,19 +20,22 @@ namespace tenure::tool
 namespace
 {
 
-constexpr CommandHelp doctor_help{
-    .usage = "tenure doctor [OPTIONS]",
-    .text =
-        "Connects to the store and examines it on behalf of leases: version, round trip against the ttl, persistence,\n"
-        "eviction of keys, replicas and their clocks, permissions. Each finding says what was seen, what it means and "
-        "what "
-        "to do.",
-    .footer = "Examples:\n"
-              "  tenure doctor\n"
-              "  tenure doctor --ttl 500ms --json\n\n"
-              "Exit codes: 0 nothing is wrong (what could not be verified is listed); 1 warnings; 2 errors: "
-              "leases will not work\n"
-              "or cannot be relied on; 64 the command line is wrong"};
+CommandHelp doctor_help()
+{
+    return {
+        .usage = "tenure doctor [OPTIONS]",
+        .text = "Connects to the store and examines it on behalf of leases: version, round trip against the ttl, "
+                "persistence, eviction of keys, replicas and their clocks, permissions. Each finding says what was "
+                "seen, what it means and what to do.",
+        .examples =
+            {{"tenure doctor", "the store that TENURE_STORE names"},
+             {"tenure doctor --ttl 500ms --json", "for short leases, and for programs"}},
+        .exit_codes = {
+            {"0", "nothing is wrong; what could not be verified is listed"},
+            {"1", "warnings"},
+            {"2", "errors: leases will not work or cannot be relied on"},
+            {"64", "the command line is wrong"}}};
+}
 
 struct DoctorSettings {
     StoreSettings store;
@@ -59,7 +62,7 @@ Command add_doctor_command(CLI::App& program)
 {
     auto settings = std::make_shared<DoctorSettings>();
     auto* const options = program.add_subcommand("doctor", "examine the store, with advice");
-    describe_command(*options, doctor_help);
+    describe_command(*options, doctor_help());
     add_store_options(*options, settings->store);
     add_duration(*options, "--ttl", settings->ttl, "the ttl of the leases that it is to serve (default: 5s)");
     options->add_flag("--json", settings->json, "one JSON object, for programs");

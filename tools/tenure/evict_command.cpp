@@ -26,17 +26,22 @@ namespace tenure::tool
 namespace
 {
 
-constexpr CommandHelp evict_help{
-    .usage = "tenure evict (--size N [--pool PREFIX] --slot I | --lock NAME) [--yes] [OPTIONS]",
-    .text = "Takes a slot or lock away from its holder. The holder's token fires at its next renewal, and the key "
-            "frees when\n"
-            "the claim's present ttl has passed, so that the holder's validity has surely ended before anybody else "
-            "gets it.",
-    .footer = "Examples:\n"
-              "  tenure evict --size 16 --slot 3\n"
-              "  tenure evict --lock nightly --yes\n\n"
-              "Exit codes: 0 evicted; 1 there was nothing to evict, the holder has changed meanwhile, or you said no;\n"
-              "64 the command line is wrong; 69 the store cannot be reached or refuses"};
+CommandHelp evict_help()
+{
+    return {
+        .usage = "tenure evict (--size N [--pool PREFIX] --slot I | --lock NAME) [--yes] [OPTIONS]",
+        .text = "Takes a slot or lock away from its holder. The holder's token fires at its next renewal, and the key "
+                "frees when the claim's present ttl has passed, so that the holder's validity has surely ended before "
+                "anybody else gets it. The holder learns by whom: the name is that of --worker.",
+        .examples =
+            {{"tenure evict --size 16 --slot 3", "asks first"},
+             {"tenure evict --lock nightly --yes --worker admin", "does not ask"}},
+        .exit_codes = {
+            {"0", "evicted"},
+            {"1", "there was nothing to evict, the holder has changed meanwhile, or you said no"},
+            {"64", "the command line is wrong"},
+            {"69", "the store cannot be reached or refuses"}}};
+}
 
 struct EvictSettings {
     StoreSettings store;
@@ -136,7 +141,7 @@ Command add_evict_command(CLI::App& program)
 {
     auto settings = std::make_shared<EvictSettings>();
     auto* const options = program.add_subcommand("evict", "take a slot or lock away from its holder");
-    describe_command(*options, evict_help);
+    describe_command(*options, evict_help());
     add_store_options(*options, settings->store);
     add_target_options(*options, settings->target);
     options->add_option("--slot", settings->slot, "which slot of the pool")->type_name("I");

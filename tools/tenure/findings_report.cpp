@@ -2,13 +2,13 @@
 #include "findings_report.hpp"
 
 #include "table.hpp"
+#include "text_layout.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
-#include <sstream>
 
 namespace tenure::tool
 {
@@ -19,6 +19,8 @@ namespace
 using Severity = Finding::Severity;
 
 constexpr std::size_t line_width = 100;
+/// behind the severity
+constexpr std::size_t indent = 12;
 /// what the server says about itself may be anything
 constexpr std::size_t longest_text = 2'000;
 
@@ -37,22 +39,6 @@ std::string_view name(Severity severity) noexcept
     return "error";
 }
 
-/** Breaks a text into lines that begin with the indent. */
-std::string wrapped(std::string const& text, std::string const& indent)
-{
-    std::istringstream words(text);
-    std::string result;
-    std::string line = indent;
-    for (std::string word; words >> word;) {
-        if (line.size() > indent.size() && line.size() + 1 + word.size() > line_width) {
-            result += line + "\n";
-            line = indent;
-        }
-        line += (line.size() > indent.size() ? " " : "") + word;
-    }
-    return result + line + "\n";
-}
-
 std::size_t count(Findings const& findings, Severity severity)
 {
     return static_cast<std::size_t>(
@@ -68,10 +54,10 @@ std::string as_text(std::string const& store, Findings const& findings)
     auto result = store + "\n";
     for (auto const& finding : sorted) {
         auto severity = std::string(name(finding.severity));
-        severity.resize(12, ' ');
+        severity.resize(indent, ' ');
         result += severity + printable(finding.subject) + ": " + printable(finding.observed, longest_text) + "\n";
         if (!finding.advice.empty())
-            result += wrapped(printable(finding.advice, longest_text), std::string(12, ' '));
+            result += indented(wrapped(printable(finding.advice, longest_text), line_width - indent), indent);
     }
     return result + std::to_string(count(findings, Severity::error)) + " errors, " +
            std::to_string(count(findings, Severity::warning)) + " warnings, " +

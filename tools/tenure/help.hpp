@@ -1,6 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace CLI
 {
 class App;
@@ -9,16 +12,29 @@ class App;
 namespace tenure::tool
 {
 
-/** What the help of a command says beside its options. */
+/** What is said about a command beside its options. Its help, the man page and the completions of shells are made of
+ * this and of the options that CLI11 knows, so none of them can miss one. */
 struct CommandHelp {
-    /// its first line
-    char const* usage;
-    /// a paragraph on what the command does
-    char const* text;
-    /// examples and exit codes
-    char const* footer;
+    struct Entry {
+        std::string term;
+        std::string meaning;
+    };
+
+    /// how it is called
+    std::string usage;
+    /// what it does, in paragraphs with an empty line between them; they are filled to the width at hand
+    std::string text;
+    /// command lines, and what they do
+    std::vector<Entry> examples = {};
+    std::vector<Entry> exit_codes = {};
+    /// variables, and what they do
+    std::vector<Entry> environment = {};
 };
 
-void describe_command(CLI::App& command, CommandHelp const& help);
+/** Makes this the help of the command. */
+void describe_command(CLI::App& command, CommandHelp help);
+
+/** What was given to `describe_command`; null for a command that is not for people. */
+[[nodiscard]] CommandHelp const* help_of(CLI::App const& command);
 
 } // namespace tenure::tool

@@ -2,6 +2,7 @@
 #include "command.hpp"
 #include "help.hpp"
 #include "leased_command.hpp"
+#include "unknown_word.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -17,36 +18,42 @@ namespace tenure::tool
 namespace
 {
 
-constexpr CommandHelp run_help{
-    .usage = "tenure run (--size N [--pool PREFIX] | --lock NAME) [OPTIONS] [--] COMMAND [ARGUMENTS...]",
-    .text =
-        "Holds a slot of a pool, or a lock, while a command runs.\n\n"
-        "The command gets TENURE_KEY, TENURE_FENCING_TOKEN and, for a pool, TENURE_SLOT in its environment. It runs in "
-        "a\n"
-        "process group of its own, and signals are passed on to that group. When the lease is lost, the group gets "
-        "SIGTERM\n"
-        "and, before the lease's validity ends, SIGKILL; the same happens if this program is killed, stopped or stuck. "
-        "The\n"
-        "lease is released when the command, and everything it left behind in its group, has ended.",
-    .footer =
-        "Examples:\n"
-        "  tenure run --size 16 -- ./worker                    one of the slots thread_id_lock:0..15 for ./worker\n"
-        "  tenure run --pool shard: --size 4 --wait 2m -- sh -c 'work --shard $TENURE_SLOT'\n"
-        "  tenure run --lock nightly --wait 0 -- backup        does nothing if another machine is at it\n\n"
-        "Exit codes: the command's own, or 128 + the signal that ended it; and\n"
-        "  64  the command line is wrong            69  the store cannot be reached or refuses\n"
-        "  70  no process could be started          75  none was free within --wait\n"
-        "  79  the lease was lost                   126 the command cannot be executed   127 there is no such command\n"
-        "  128 + N  ended by signal N while waiting for a slot"};
+CommandHelp run_help()
+{
+    return {
+        .usage = "tenure run (--size N [--pool PREFIX] | --lock NAME) [OPTIONS] [--] COMMAND [ARGUMENTS...]",
+        .text =
+            "Holds a slot of a pool, or a lock, while a command runs. The command begins with the first word that is "
+            "not an option, or after --.\n\n"
+            "The command gets TENURE_KEY, TENURE_FENCING_TOKEN and, for a pool, TENURE_SLOT in its environment. It "
+            "runs "
+            "in a process group of its own, and signals are passed on to that group. When the lease is lost, the group "
+            "gets SIGTERM and, before the lease's validity ends, SIGKILL; the same happens if this program is killed, "
+            "stopped or stuck. The lease is released when the command, and everything it left behind in its group, has "
+            "ended.",
+        .examples =
+            {{"tenure run --size 16 ./worker", "one of the slots thread_id_lock:0..15 for ./worker"},
+             {"tenure run --pool shard: --size 4 --wait 2m -- sh -c 'work --shard $TENURE_SLOT'",
+              "a slot's number on a command line"},
+             {"tenure run --lock nightly --wait 0 backup", "does nothing if another machine is at it"}},
+        .exit_codes = {
+            {"any", "the command's own, or 128 + the signal that ended it"},
+            {"64", "the command line is wrong"},
+            {"69", "the store cannot be reached or refuses"},
+            {"70", "no process could be started"},
+            {"75", "none was free within --wait"},
+            {"79", "the lease was lost"},
+            {"126", "the command cannot be executed"},
+            {"127", "there is no such command"},
+            {"128+N", "ended by signal N while waiting for a slot"}}};
+}
 
 /** The words of the command, which may begin without `--` in front of it. */
-Invocation with_command(Invocation const& invocation, std::vector<std::string> words)
+Invocation with_command(Invocation const& invocation, CLI::App const& options)
 {
-    // without its value, which may be a secret
+    auto words = options.remaining();
     if (!words.empty() && words.front().starts_with('-'))
-        throw std::invalid_argument(
-            "there is no option " + words.front().substr(0, words.front().find('=')) +
-            " (tenure run --help lists the options)");
+        refuse_first_of(words, options);
     // one that comes later is the command's own
     if (!words.empty() && invocation.has_dashes)
         words.emplace_back("--");
@@ -62,7 +69,7 @@ Command add_run_command(CLI::App& program)
 {
     auto settings = std::make_shared<RunSettings>();
     auto* const options = program.add_subcommand("run", "hold a slot or a lock while a command runs");
-    describe_command(*options, run_help);
+    describe_command(*options, run_help());
     add_store_options(*options, settings->store);
     add_target_options(*options, settings->target);
     add_duration(
@@ -80,7 +87,7 @@ Command add_run_command(CLI::App& program)
     // the command begins with the first word that is no option, or after --
     options->prefix_command();
     auto run = [settings, options](Invocation const& invocation) {
-        return run_leased(*settings, with_command(invocation, options->remaining()));
+        return run_leased(*settings, with_command(invocation, *options));
     };
     return {options, run};
 }

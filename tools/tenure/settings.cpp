@@ -2,6 +2,7 @@
 #include "settings.hpp"
 
 #include "duration.hpp"
+#include "option_list.hpp"
 
 #include <tenure/connect.hpp>
 
@@ -15,6 +16,8 @@ namespace tenure::tool
 
 Store StoreSettings::open(asio::any_io_executor executor) const
 {
+    if (url.empty())
+        throw std::invalid_argument("which store? Name it by --store URL, or in the variable TENURE_STORE");
     StoreOptions options;
     options.worker_name = worker;
     options.log = report().sink();
@@ -32,11 +35,13 @@ CLI::Option& add_common_options(CLI::App& command, StoreSettings& settings)
         "where the leases live, e.g. redis://user:password@host:6379/0, or redis+sentinel://host,host/master. A "
         "password is safer in the environment than "
         "here, where every user of the machine can read it");
-    url->type_name("URL");
+    url->type_name("URL")->group(common_options_group);
     command.add_option("--worker", settings.worker, "the name others see as the holder (default: host:pid)")
-        ->type_name("NAME");
-    command.add_flag(
-        "-v,--verbose", settings.verbosity, "say more on standard error; twice: debug, thrice: everything");
+        ->type_name("NAME")
+        ->group(common_options_group);
+    command
+        .add_flag("-v,--verbose", settings.verbosity, "say more on standard error; twice: debug, thrice: everything")
+        ->group(common_options_group);
     return *url;
 }
 
@@ -44,7 +49,7 @@ CLI::Option& add_common_options(CLI::App& command, StoreSettings& settings)
 
 void add_store_options(CLI::App& command, StoreSettings& settings)
 {
-    add_common_options(command, settings).envname("TENURE_STORE")->required();
+    add_common_options(command, settings).envname("TENURE_STORE");
 }
 
 void add_optional_store_options(CLI::App& command, StoreSettings& settings)
@@ -68,7 +73,7 @@ void add_target_options(CLI::App& command, TargetSettings& settings)
     auto* const pool =
         command.add_option("--pool", settings.pool, "the pool's prefix: slot I is the key PREFIX followed by I");
     pool->type_name("PREFIX")->capture_default_str();
-    auto* const size = command.add_option("--size", settings.size, "how many slots the pool has");
+    auto* const size = command.add_option("--size", settings.size, "how many slots the pool has, 1 to 1048576");
     size->type_name("N")->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 20));
     command.add_option("--lock", settings.lock, "one lock instead of a pool: the key NAME")
         ->type_name("NAME")

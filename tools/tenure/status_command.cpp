@@ -27,17 +27,21 @@ namespace tenure::tool
 namespace
 {
 
-constexpr CommandHelp status_help{
-    .usage = "tenure status (--size N [--pool PREFIX] | --lock NAME) [OPTIONS]",
-    .text =
-        "Shows who holds which slot or lock, since when and for how long, and how long the claim still lives in the "
-        "store\n"
-        "if nobody renews it. A snapshot: it proves nothing about the next moment. The owner's secret is never shown.",
-    .footer = "Examples:\n"
-              "  tenure status --size 16\n"
-              "  tenure status --lock nightly --json\n"
-              "  tenure status --pool shard: --size 4 --watch          again each second, until ^C\n\n"
-              "Exit codes: 0 shown; 64 the command line is wrong; 69 the store cannot be reached or refuses"};
+CommandHelp status_help()
+{
+    return {
+        .usage = "tenure status (--size N [--pool PREFIX] | --lock NAME) [OPTIONS]",
+        .text =
+            "Shows who holds which slot or lock, since when and for how long, and how long the claim still lives in "
+            "the store if nobody renews it. A snapshot: it proves nothing about the next moment. The owner's secret "
+            "is never shown.",
+        .examples =
+            {{"tenure status --size 16", "the pool thread_id_lock:0..15"},
+             {"tenure status --lock nightly --json", "a lock, for programs"},
+             {"tenure status --pool shard: --size 4 --watch", "again each second, until ^C"}},
+        .exit_codes = {
+            {"0", "shown"}, {"64", "the command line is wrong"}, {"69", "the store cannot be reached or refuses"}}};
+}
 
 constexpr std::chrono::seconds between_pictures{1};
 
@@ -132,7 +136,7 @@ Command add_status_command(CLI::App& program)
 {
     auto settings = std::make_shared<StatusSettings>();
     auto* const options = program.add_subcommand("status", "show who holds which slot or lock");
-    describe_command(*options, status_help);
+    describe_command(*options, status_help());
     add_store_options(*options, settings->store);
     add_target_options(*options, settings->target);
     options->add_flag("--watch,-w", settings->watch, "show it again each second, until ^C");

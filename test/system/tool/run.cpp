@@ -222,7 +222,14 @@ TEST_CASE("a mistyped command or option is named, with what was meant", "[integr
     CHECK_THAT(command.output(), ContainsSubstring("there is no command 'stauts'; did you mean 'status'?"));
     ToolProcess option({"run", "--stor=redis://:secret@host", "true"}, "memory://");
     CHECK(option.exit_code() == 64);
-    CHECK_THAT(option.output(), ContainsSubstring("there is no option --stor (") && !ContainsSubstring("secret"));
+    CHECK_THAT(
+        option.output(),
+        ContainsSubstring("there is no option --stor; did you mean --store?") && !ContainsSubstring("secret"));
+    ToolProcess other({"status", "--size", "2", "--stor=redis://:secret@host"});
+    CHECK(other.exit_code() == 64);
+    CHECK_THAT(
+        other.output(), ContainsSubstring("no option --stor; did you mean --store? (tenure status --help") &&
+                            !ContainsSubstring("secret"));
 }
 
 TEST_CASE("a mistake on the command line is told before anything is connected", "[integration][tool]")
