@@ -3,9 +3,10 @@
 #include "demo_board.hpp"
 #include "demo_crew.hpp"
 #include "demo_director.hpp"
-#include "demo_screen.hpp"
+#include "demo_view.hpp"
 #include "exit_code.hpp"
 #include "help.hpp"
+#include "live_screen.hpp"
 #include "loop.hpp"
 #include "settings.hpp"
 
@@ -56,6 +57,23 @@ void check(DemoSettings const& settings)
         throw std::invalid_argument("--workers must be more than --slots, or nobody has to wait");
 }
 
+/** Log lines that come to the same terminal would end up in the picture. */
+bool shows_screen(DemoOptions const& options)
+{
+    return LiveScreen::possible() && (options.store.verbosity == 0 || ::isatty(STDERR_FILENO) == 0);
+}
+
+/** What the store logs is a part of the story, once there is a view to show it. */
+LogSink log_to(std::unique_ptr<DemoView> const& view, StoreSettings const& settings)
+{
+    return [&view, report = settings.report()](LogLevel level, std::string_view text) {
+        if (!view)
+            report(level, text);
+        else if (report.writes(level))
+            view->event(std::string(to_string(level)) + ": " + std::string(text));
+    };
+}
+
 int run_demo(DemoOptions options, Inheritance const& inheritance)
 {
     auto& settings = options.demo;
@@ -69,18 +87,21 @@ int run_demo(DemoOptions options, Inheritance const& inheritance)
         settings.pool = "tenure-demo:" + std::to_string(::getpid()) + ":";
     options.store.url = settings.url;
     options.store.worker = "demo";
+    settings.color = uses_color(STDOUT_FILENO, options.store.color);
 
     asio::io_context loop(1);
-    auto const store = options.store.open(loop.get_executor());
+    DemoBoard board;
+    std::unique_ptr<DemoView> view;
+    auto const store = options.store.open(loop.get_executor(), log_to(view, options.store));
     auto const range = numbered_keys(settings.pool, settings.slots);
     static_cast<void>(SlotPool(store, settings.pool_config()));
-    DemoBoard board;
     auto const crew = in_process ? make_crew_of_coroutines(settings, board, loop)
                                  : make_crew_of_processes(settings, board, inheritance);
-    DemoScreen screen(settings);
-    DemoDirector director(settings, store, range, board, *crew, screen);
+    view = shows_screen(options) ? make_demo_screen(loop.get_executor(), settings, board) : make_demo_events();
+    DemoDirector director(settings, store, range, board, *crew, *view);
     int signalled = 0;
-    asio::signal_set signals(loop, SIGINT, SIGTERM);
+    asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
+    signals.add(SIGQUIT);
     signals.async_wait([&](error_code error, int signal) {
         signalled = error ? 0 : signal;
         director.stop();

@@ -25,6 +25,7 @@ struct DemoSettings {
     std::chrono::seconds duration{8};
     std::chrono::milliseconds ttl{2'000};
     int verbosity = 0;
+    bool color = false;
 
     [[nodiscard]] SlotPoolConfig pool_config() const { return {pool, slots, ttl, {}}; }
     /** The one that will be killed. */

@@ -33,13 +33,13 @@ constexpr milliseconds overtime{10'000};
 } // namespace
 
 DemoDirector::DemoDirector(
-    DemoSettings const& settings, Store store, KeyRangePtr range, DemoBoard& board, DemoCrew& crew, DemoScreen& screen)
+    DemoSettings const& settings, Store store, KeyRangePtr range, DemoBoard& board, DemoCrew& crew, DemoView& view)
     : settings_(settings)
     , store_(std::move(store))
     , range_(std::move(range))
     , board_(board)
     , crew_(crew)
-    , screen_(screen)
+    , view_(view)
     , start_(std::chrono::steady_clock::now())
     , act_start_(start_)
 {
@@ -60,7 +60,7 @@ asio::awaitable<int> DemoDirector::run()
 
 void DemoDirector::begin()
 {
-    screen_.event(
+    view_.event(
         std::to_string(settings_.workers) + " workers, " + crew_.describe() + ", share " + range_->describe() + " on " +
         store_.describe());
     crew_.start();
@@ -70,14 +70,16 @@ asio::awaitable<bool> DemoDirector::look()
 {
     auto result = co_await store_.async_inspect(range_, asio::as_tuple(asio::use_awaitable));
     if (auto const error = std::get<0>(result)) {
-        screen_.show_trouble(explain(store_, error));
+        if (auto text = explain(store_, error); std::exchange(trouble_, text) != text)
+            view_.event(std::move(text));
         // without a store there is no demo
         if (states_.empty())
             fail(explain(store_, error));
         co_return false;
     }
     states_ = std::move(std::get<1>(result));
-    screen_.show(states_, board_);
+    trouble_.clear();
+    view_.look(states_);
     co_return true;
 }
 
@@ -121,7 +123,7 @@ void DemoDirector::kill()
     slot_ = victim.slot;
     crew_.kill_victim();
     victim.doing = Doing::killed;
-    screen_.event(
+    view_.event(
         demo_worker_name(settings_.victim()) + " was killed while it held slot " + std::to_string(slot_) +
         ": nobody renews or releases it, so it lapses within " + tool::describe(settings_.ttl));
     enter(Act::lapsing);
@@ -131,7 +133,7 @@ void DemoDirector::follow_lapse()
 {
     auto const name = holder_name(slot_);
     if (name != demo_worker_name(settings_.victim())) {
-        screen_.event(
+        view_.event(
             "slot " + std::to_string(slot_) + (name.empty() ? " is free again" : " is held again, by " + name) + ", " +
             tool::describe(in_act()) + " after the kill");
         enter(Act::contending);
@@ -172,8 +174,8 @@ asio::awaitable<void> DemoDirector::evict()
         co_return;
     }
     loser_ = *chosen;
-    screen_.event(
-        "slot " + std::to_string(slot_) + " was taken away from " + demo_worker_name(loser_) +
+    view_.event(
+        demo_worker_name(loser_) + " was evicted from slot " + std::to_string(slot_) +
         ": its token fires at the next renewal, and the slot frees in " + tool::describe(std::get<1>(result)));
     enter(Act::losing);
 }
@@ -181,12 +183,12 @@ asio::awaitable<void> DemoDirector::evict()
 void DemoDirector::follow_loss()
 {
     if (board_.worker(loser_).losses > losses_before_) {
-        screen_.event(
-            demo_worker_name(loser_) + " was told that it lost slot " + std::to_string(slot_) + ", and stopped, " +
-            tool::describe(in_act()) + " after the eviction");
+        view_.event(
+            demo_worker_name(loser_) + " stopped " + tool::describe(in_act()) + " after its eviction from slot " +
+            std::to_string(slot_));
         enter(Act::closing);
     } else if (in_act() > settings_.ttl + slack) {
-        fail(demo_worker_name(loser_) + " was not told of its loss within " + tool::describe(in_act()));
+        fail(demo_worker_name(loser_) + " did not learn of its loss within " + tool::describe(in_act()));
         board_.worker(loser_).works_on = false;
         enter(Act::closing);
     }
@@ -198,7 +200,7 @@ asio::awaitable<void> DemoDirector::dismiss_crew()
     auto const end = std::chrono::steady_clock::now() + settings_.ttl + 5 * slack;
     while (!crew_.ended()) {
         if (std::chrono::steady_clock::now() > end) {
-            fail("not all workers ended when they were told to");
+            fail("not all workers ended when the demo was over");
             co_return;
         }
         co_await pause_for(between_looks / 5);
@@ -236,7 +238,7 @@ bool DemoDirector::everyone_had_a_slot() const
 
 int DemoDirector::judge()
 {
-    Table table({"WORKER", "SLOTS IT HAD", "TURNS", "LEASES LOST", ""});
+    Table table({"WORKER", "SLOTS IT HAD", "TURNS", "LEASES LOST", ""}, settings_.color);
     for (std::uint32_t index = 0; index < settings_.workers; ++index) {
         auto const& worker = board_.worker(index);
         std::string slots;
@@ -246,8 +248,11 @@ int DemoDirector::judge()
         if (slots.empty() && !stopped_)
             failures_.push_back(demo_worker_name(index) + " never had a slot");
         table.add(
-            {demo_worker_name(index), slots.empty() ? "none" : slots, std::to_string(worker.turns),
-             std::to_string(worker.losses), worker.doing == Doing::killed ? "killed" : ""});
+            {demo_worker_name(index),
+             slots.empty() ? "none" : slots,
+             std::to_string(worker.turns),
+             std::to_string(worker.losses),
+             {worker.doing == Doing::killed ? "killed" : "", Style::bad}});
     }
     if (board_.collisions() != 0)
         failures_.push_back(
@@ -257,18 +262,26 @@ int DemoDirector::judge()
             std::to_string(board_.disorders()) + " times a fencing token was not greater than the last");
     if (act_ != Act::closing && !stopped_)
         failures_.emplace_back("the demo did not come to its end in time");
-    std::cout << '\n' << table.text() << '\n';
-    for (auto const& failure : failures_)
-        std::cout << "FAILED: " << failure << '\n';
-    if (failures_.empty())
-        std::cout << "No slot was ever held by two workers, and every fencing token was greater than the one before.\n";
-    std::cout << std::flush;
+    view_.end();
+    print_verdict(table);
     return failures_.empty() ? success : attention;
+}
+
+void DemoDirector::print_verdict(Table const& workers) const
+{
+    std::cout << '\n' << workers.text() << '\n';
+    for (auto const& failure : failures_)
+        std::cout << styled("FAILED: " + failure, Style::bad, settings_.color) << '\n';
+    if (failures_.empty())
+        std::cout << styled("No slot was ever held by two workers.", Style::good, settings_.color) << '\n'
+                  << styled("Every fencing token was greater than the one before.", Style::good, settings_.color)
+                  << '\n';
+    std::cout << std::flush;
 }
 
 void DemoDirector::fail(std::string text)
 {
-    screen_.event("FAILED: " + text);
+    view_.event("FAILED: " + text);
     failures_.push_back(std::move(text));
 }
 

@@ -3,7 +3,8 @@
 
 #include "demo_board.hpp"
 #include "demo_crew.hpp"
-#include "demo_screen.hpp"
+#include "demo_view.hpp"
+#include "table.hpp"
 
 #include <tenure/store.hpp>
 
@@ -25,8 +26,7 @@ class DemoDirector
 public:
     /** Everything named here outlives this object. */
     DemoDirector(
-        DemoSettings const& settings, Store store, KeyRangePtr range, DemoBoard& board, DemoCrew& crew,
-        DemoScreen& screen);
+        DemoSettings const& settings, Store store, KeyRangePtr range, DemoBoard& board, DemoCrew& crew, DemoView& view);
 
     /** @return the exit code */
     [[nodiscard]] asio::awaitable<int> run();
@@ -50,6 +50,7 @@ private:
     [[nodiscard]] bool everyone_had_a_slot() const;
     [[nodiscard]] std::optional<std::uint32_t> choose_worker_to_evict();
     [[nodiscard]] int judge();
+    void print_verdict(Table const& workers) const;
     void fail(std::string text);
     void enter(Act act);
     [[nodiscard]] std::chrono::milliseconds elapsed() const;
@@ -61,7 +62,7 @@ private:
     KeyRangePtr range_;
     DemoBoard& board_;
     DemoCrew& crew_;
-    DemoScreen& screen_;
+    DemoView& view_;
     std::chrono::steady_clock::time_point start_;
     Act act_ = Act::opening;
     std::chrono::steady_clock::time_point act_start_;
@@ -73,6 +74,8 @@ private:
     std::uint32_t loser_ = 0;
     std::uint32_t losses_before_ = 0;
     std::vector<std::string> failures_;
+    /// why the store could not be asked at the last look; empty if it could
+    std::string trouble_;
     bool stopped_ = false;
 };
 

@@ -1,15 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "demo_screen.hpp"
-
+#include "demo_picture.hpp"
+#include "demo_view.hpp"
 #include "duration.hpp"
 #include "holder.hpp"
 #include "table.hpp"
+#include "text_layout.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <utility>
 
 namespace tenure::tool
@@ -18,116 +16,108 @@ namespace tenure::tool
 namespace
 {
 
-constexpr std::size_t most_events = 8;
-
-std::string doing(DemoBoard::Worker const& worker)
+Table::Cell doing(DemoBoard::Worker const& worker)
 {
     switch (worker.doing.load()) {
     case DemoBoard::Doing::starting:
-        return "starts";
+        return {"starts"};
     case DemoBoard::Doing::waiting:
-        return "waits";
+        return {"waits"};
     case DemoBoard::Doing::working:
-        return "works under slot " + std::to_string(worker.slot);
+        return {"works under slot " + std::to_string(worker.slot), Style::good};
     case DemoBoard::Doing::stopped:
-        return "has stopped";
+        return {"has stopped"};
     case DemoBoard::Doing::killed:
         break;
     }
-    return "was killed";
+    return {"was killed", Style::bad};
 }
 
-bool can_redraw()
+std::vector<std::string> slot_table(std::vector<KeyState> const& states, bool color)
 {
-    auto const* const kind = std::getenv("TERM");
-    return ::isatty(STDOUT_FILENO) != 0 && kind != nullptr && std::string_view(kind) != "dumb";
-}
-
-} // namespace
-
-DemoScreen::DemoScreen(DemoSettings const& settings)
-    : settings_(settings)
-    , terminal_(can_redraw())
-{
-}
-
-void DemoScreen::event(std::string text)
-{
-    auto line = elapsed() + "  " + std::move(text);
-    if (!terminal_)
-        std::cout << ">> " << line << '\n' << std::flush;
-    events_.push_back(std::move(line));
-    if (events_.size() > most_events)
-        events_.pop_front();
-}
-
-void DemoScreen::show(std::vector<KeyState> const& states, DemoBoard& board)
-{
-    if (terminal_) {
-        draw(picture(states, board));
-        return;
-    }
-    std::string seen;
-    for (auto const& state : states)
-        seen += describe(holder_of(state)) + "\n";
-    if (std::exchange(last_seen_, seen) != seen)
-        std::cout << picture(states, board) << '\n' << std::flush;
-}
-
-void DemoScreen::show_trouble(std::string const& text)
-{
-    if (std::exchange(last_seen_, text) != text)
-        event(text);
-}
-
-std::string DemoScreen::picture(std::vector<KeyState> const& states, DemoBoard& board) const
-{
-    auto result = "[" + elapsed() + "]\n" + slot_table(states);
-    if (!terminal_)
-        return result;
-    result += "\n" + worker_table(board) + "\n";
-    for (auto const& event : events_)
-        result += event + "\n";
-    return result;
-}
-
-std::string DemoScreen::slot_table(std::vector<KeyState> const& states) const
-{
-    Table table({"SLOT", "HOLDER", "FOR", "TTL LEFT", "FENCING TOKEN"});
+    Table table({"SLOT", "HOLDER", "FOR", "TTL LEFT", "FENCING TOKEN"}, color);
     for (auto const& state : states) {
-        auto const free = state.kind == KeyState::Kind::free;
+        auto const holder = holder_of(state);
+        auto const free = holder.kind == Holder::Kind::nobody;
         table.add(
-            {std::to_string(state.index), free ? "(free)" : describe(holder_of(state)),
+            {std::to_string(state.index),
+             {free ? "free" : describe(holder), style_of(holder)},
              state.held_for && !free ? describe(*state.held_for) : "-",
              state.remaining && !free ? describe(*state.remaining) : "-",
              free ? "-" : std::to_string(state.fencing_token)});
     }
-    return table.text();
+    return table.lines();
 }
 
-std::string DemoScreen::worker_table(DemoBoard& board) const
+class DemoScreen : public DemoView
 {
-    Table table({"WORKER", "NOW", "TURNS"});
-    for (std::uint32_t index = 0; index < settings_.workers; ++index) {
-        auto const& worker = board.worker(index);
-        table.add({demo_worker_name(index), doing(worker), std::to_string(worker.turns)});
+public:
+    DemoScreen(boost::asio::any_io_executor const& executor, DemoSettings const& settings, DemoBoard& board)
+        : settings_(settings)
+        , board_(board)
+    {
+        screen_.emplace(executor, [this] { draw(); });
     }
-    return table.text();
-}
 
-void DemoScreen::draw(std::string const& text)
-{
-    // back to the first line of the last picture, and everything below it goes
-    auto const back = lines_ == 0 ? std::string{} : "\x1b[" + std::to_string(lines_) + "F\x1b[J";
-    std::cout << back << text << std::flush;
-    lines_ = static_cast<std::size_t>(std::ranges::count(text, '\n'));
-}
+    void event(std::string text) override
+    {
+        events_.push_back(clock_.text() + "  " + std::move(text));
+        draw();
+    }
 
-std::string DemoScreen::elapsed() const
+    void look(std::vector<KeyState> const& states) override
+    {
+        states_ = states;
+        draw();
+    }
+
+    void end() override
+    {
+        auto const width = screen_->size().columns;
+        screen_.reset();
+        std::cout << indented(lines_of_events(events_, width), 0);
+    }
+
+private:
+    void draw() const
+    {
+        if (!screen_)
+            return;
+        DemoPicture picture;
+        picture.title = styled("tenure demo", Style::heading, settings_.color) + ": " + describe(clock_.elapsed()) +
+                        " of " + describe(settings_.duration) + ", ^C ends it";
+        picture.slots = slot_table(states_, settings_.color);
+        picture.workers = worker_table();
+        picture.events = events_;
+        screen_->show(arranged(picture, screen_->size()));
+    }
+
+    [[nodiscard]] std::vector<std::string> worker_table() const
+    {
+        Table table({"WORKER", "NOW", "TURNS"}, settings_.color);
+        for (std::uint32_t index = 0; index < settings_.workers; ++index) {
+            auto const& worker = board_.worker(index);
+            table.add({demo_worker_name(index), doing(worker), std::to_string(worker.turns)});
+        }
+        return table.lines();
+    }
+
+    DemoSettings const& settings_;
+    DemoBoard& board_;
+    DemoClock clock_;
+    std::vector<KeyState> states_;
+    /// all of them, the newest last
+    std::vector<std::string> events_;
+    /// until the end
+    std::optional<LiveScreen> screen_;
+};
+
+} // namespace
+
+std::unique_ptr<DemoView>
+make_demo_screen(boost::asio::any_io_executor const& executor, DemoSettings const& settings, DemoBoard& board)
 {
-    auto const time = std::chrono::steady_clock::now() - start_;
-    auto text = describe(std::chrono::duration_cast<std::chrono::milliseconds>(time));
-    return std::string(std::max<std::size_t>(text.size(), 6) - text.size(), ' ') + text;
+    return std::make_unique<DemoScreen>(executor, settings, board);
 }
 
 } // namespace tenure::tool

@@ -11,6 +11,8 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <unistd.h>
+
 #include <iostream>
 #include <memory>
 
@@ -51,7 +53,8 @@ asio::awaitable<int> examine(DoctorSettings const& settings, Store store)
         co_return exit_code_for(error);
     }
     auto const& findings = std::get<1>(result);
-    std::cout << (settings.json ? as_json(store.describe(), findings) : as_text(store.describe(), findings))
+    auto const color = uses_color(STDOUT_FILENO, settings.store.color);
+    std::cout << (settings.json ? as_json(store.describe(), findings) : as_text(store.describe(), findings, color))
               << std::flush;
     co_return exit_code_of(findings);
 }

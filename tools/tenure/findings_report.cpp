@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "findings_report.hpp"
 
+#include "style.hpp"
 #include "table.hpp"
 #include "text_layout.hpp"
 
@@ -39,6 +40,21 @@ std::string_view name(Severity severity) noexcept
     return "error";
 }
 
+Style style_of(Severity severity) noexcept
+{
+    switch (severity) {
+    case Severity::ok:
+        return Style::good;
+    case Severity::unverified:
+        return Style::plain;
+    case Severity::warning:
+        return Style::caution;
+    case Severity::error:
+        break;
+    }
+    return Style::bad;
+}
+
 std::size_t count(Findings const& findings, Severity severity)
 {
     return static_cast<std::size_t>(
@@ -47,15 +63,15 @@ std::size_t count(Findings const& findings, Severity severity)
 
 } // namespace
 
-std::string as_text(std::string const& store, Findings const& findings)
+std::string as_text(std::string const& store, Findings const& findings, bool color)
 {
     auto sorted = findings;
     std::ranges::stable_sort(sorted, [](Finding const& a, Finding const& b) { return a.severity > b.severity; });
     auto result = store + "\n";
     for (auto const& finding : sorted) {
-        auto severity = std::string(name(finding.severity));
-        severity.resize(indent, ' ');
-        result += severity + printable(finding.subject) + ": " + printable(finding.observed, longest_text) + "\n";
+        auto const severity = name(finding.severity);
+        result += styled(severity, style_of(finding.severity), color) + std::string(indent - severity.size(), ' ') +
+                  printable(finding.subject) + ": " + printable(finding.observed, longest_text) + "\n";
         if (!finding.advice.empty())
             result += indented(wrapped(printable(finding.advice, longest_text), line_width - indent), indent);
     }

@@ -11,7 +11,7 @@ namespace tenure::tool
 {
 
 /** For a person: the worst first, each with its advice beneath. */
-[[nodiscard]] std::string as_text(std::string const& store, Findings const& findings);
+[[nodiscard]] std::string as_text(std::string const& store, Findings const& findings, bool color = false);
 
 /** One JSON object on one line. */
 [[nodiscard]] std::string as_json(std::string const& store, Findings const& findings);

@@ -46,6 +46,23 @@ std::string describe(Holder const& holder)
     return "(no lease: never expires)";
 }
 
+Style style_of(Holder const& holder) noexcept
+{
+    switch (holder.kind) {
+    case Holder::Kind::nobody:
+        return Style::good;
+    case Holder::Kind::worker:
+        return Style::plain;
+    case Holder::Kind::evicted:
+    case Holder::Kind::resting:
+    case Holder::Kind::other_software:
+        return Style::caution;
+    case Holder::Kind::foreign:
+        break;
+    }
+    return Style::bad;
+}
+
 std::string_view state_name(Holder const& holder) noexcept
 {
     switch (holder.kind) {

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "style.hpp"
+
 #include <tenure/backend.hpp>
 
 #include <chrono>
@@ -39,6 +41,9 @@ struct Holder {
 
 /** For a person's eye. */
 [[nodiscard]] std::string describe(Holder const& holder);
+
+/** How a terminal shows the holder. */
+[[nodiscard]] Style style_of(Holder const& holder) noexcept;
 
 /** `free`, `held`, `evicted`, `resting` or `foreign`. */
 [[nodiscard]] std::string_view state_name(Holder const& holder) noexcept;

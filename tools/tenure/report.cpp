@@ -20,30 +20,37 @@ LogLevel threshold(int verbosity) noexcept
     return verbosity == 2 ? LogLevel::debug : LogLevel::trace;
 }
 
+Style style_of(LogLevel level) noexcept
+{
+    if (level == LogLevel::error)
+        return Style::bad;
+    return level == LogLevel::warning ? Style::caution : Style::plain;
+}
+
 } // namespace
 
-Report::Report(int verbosity) noexcept
+Report::Report(int verbosity, ColorChoice color) noexcept
     : threshold_(threshold(verbosity))
+    , color_(uses_color(STDERR_FILENO, color))
 {
 }
 
 void Report::operator()(LogLevel level, std::string_view text) const
 {
-    if (level < threshold_)
-        return;
-    write(level == LogLevel::info ? std::string_view{} : to_string(level), text);
+    if (writes(level))
+        write(level, text);
 }
 
 void Report::say(std::string_view text) const
 {
-    write({}, text);
+    write(LogLevel::info, text);
 }
 
-void Report::write(std::string_view level, std::string_view text) const
+void Report::write(LogLevel level, std::string_view text) const
 {
     auto line = std::string("tenure: ");
-    if (!level.empty())
-        line.append(level).append(": ");
+    if (level != LogLevel::info)
+        line.append(styled(std::string(to_string(level)) + ":", style_of(level), color_)).append(" ");
     line.append(text).append("\n");
     // one write: lines of several processes on one terminal stay whole
     static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "style.hpp"
+
 #include <tenure/log.hpp>
 
 #include <string_view>
@@ -14,7 +16,7 @@ class Report
 {
 public:
     /** @param verbosity  0: warnings and errors; 1: also what happens; 2: debug; 3: everything */
-    explicit Report(int verbosity) noexcept;
+    explicit Report(int verbosity, ColorChoice color = ColorChoice::automatic) noexcept;
 
     void operator()(LogLevel level, std::string_view text) const;
     /** Whatever the verbosity. */
@@ -23,14 +25,18 @@ public:
     void warning(std::string_view text) const { (*this)(LogLevel::warning, text); }
     void info(std::string_view text) const { (*this)(LogLevel::info, text); }
 
+    /** Whether a line of this level is written at all. */
+    [[nodiscard]] bool writes(LogLevel level) const noexcept { return level >= threshold_; }
+
     /** For a store's log lines, and from which level on they are of use. */
     [[nodiscard]] LogSink sink() const;
     [[nodiscard]] LogLevel level() const noexcept { return threshold_; }
 
 private:
-    void write(std::string_view level, std::string_view text) const;
+    void write(LogLevel level, std::string_view text) const;
 
     LogLevel threshold_;
+    bool color_;
 };
 
 } // namespace tenure::tool

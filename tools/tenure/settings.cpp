@@ -16,11 +16,16 @@ namespace tenure::tool
 
 Store StoreSettings::open(asio::any_io_executor executor) const
 {
+    return open(std::move(executor), report().sink());
+}
+
+Store StoreSettings::open(asio::any_io_executor executor, LogSink log) const
+{
     if (url.empty())
         throw std::invalid_argument("which store? Name it by --store URL, or in the variable TENURE_STORE");
     StoreOptions options;
     options.worker_name = worker;
-    options.log = report().sink();
+    options.log = std::move(log);
     options.log_level = report().level();
     return connect(std::move(executor), url, std::move(options));
 }
@@ -41,6 +46,18 @@ CLI::Option& add_common_options(CLI::App& command, StoreSettings& settings)
         ->group(common_options_group);
     command
         .add_flag("-v,--verbose", settings.verbosity, "say more on standard error; twice: debug, thrice: everything")
+        ->group(common_options_group);
+    auto const choose_color = [&settings](std::string const& choice) {
+        settings.color = choice == "always"  ? ColorChoice::always
+                         : choice == "never" ? ColorChoice::never
+                                             : ColorChoice::automatic;
+    };
+    command
+        .add_option_function<std::string>(
+            "--color", choose_color,
+            "colours: auto has them on a terminal, unless the variable NO_COLOR is set (default: auto)")
+        ->type_name("auto|always|never")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
         ->group(common_options_group);
     return *url;
 }

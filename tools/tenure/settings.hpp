@@ -25,9 +25,12 @@ struct StoreSettings {
     std::string url;
     std::string worker;
     int verbosity = 0;
+    ColorChoice color = ColorChoice::automatic;
 
-    [[nodiscard]] Report report() const { return Report(verbosity); }
+    [[nodiscard]] Report report() const { return Report(verbosity, color); }
+    /** Its log lines go to the report. @throws std::invalid_argument if no store is named, or the URL is wrong */
     [[nodiscard]] Store open(asio::any_io_executor executor) const;
+    [[nodiscard]] Store open(asio::any_io_executor executor, LogSink log) const;
 };
 
 /** The store is required, on the command line or as TENURE_STORE. */

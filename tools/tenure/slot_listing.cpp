@@ -4,6 +4,7 @@
 #include "duration.hpp"
 #include "holder.hpp"
 #include "table.hpp"
+#include "text_layout.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -124,31 +125,52 @@ boost::json::object json_of(SlotListing const& listing, KeyState const& state)
 
 } // namespace
 
-std::string as_table(SlotListing const& listing)
+std::vector<std::string> table_lines(SlotListing const& listing, bool color)
 {
     auto const free = count_of(listing, KeyState::Kind::free);
     auto const resting = count_of(listing, KeyState::Kind::resting);
     auto const show_free = free <= most_free_shown;
     std::vector<std::string> headings{
         listing.range->numbered ? "SLOT" : "LOCK", "HOLDER", "SINCE", "FOR", "TTL LEFT", "TOKEN"};
-    if (std::ranges::any_of(listing.states, [](KeyState const& state) { return !holder_of(state).note.empty(); }))
+    bool const has_notes =
+        std::ranges::any_of(listing.states, [](KeyState const& state) { return !holder_of(state).note.empty(); });
+    if (has_notes)
         headings.emplace_back("NOTE");
-    Table table(std::move(headings));
+    Table table(headings, color);
     for (auto const& state : listing.states) {
         if (state.kind == KeyState::Kind::free && !show_free)
             continue;
         auto const held = state.kind != KeyState::Kind::free;
         auto const holder = holder_of(state);
         auto const duration = held_for(listing, state, holder);
-        table.add(
-            {printable(name_of(listing, state)), holder_text(listing, state), since(listing, duration),
-             or_dash(duration), held ? or_dash(state.remaining) : "-",
-             state.fencing_token != 0 ? std::to_string(state.fencing_token) : "-", holder.note});
+        std::vector<Table::Cell> row{
+            printable(name_of(listing, state)),
+            {holder_text(listing, state), style_of(holder)},
+            since(listing, duration),
+            or_dash(duration),
+            held ? or_dash(state.remaining) : "-",
+            state.fencing_token != 0 ? std::to_string(state.fencing_token) : "-"};
+        if (has_notes)
+            row.emplace_back(holder.note);
+        table.add(std::move(row));
     }
     auto const total = std::ssize(listing.states);
-    return printable(listing.range->describe(), 2048) + " on " + listing.store + ": " +
-           std::to_string(total - free - resting) + " of " + std::to_string(total) + " held" +
-           (resting > 0 ? ", " + std::to_string(resting) + " resting" : "") + "\n" + table.text();
+    auto lines = table.lines();
+    lines.insert(
+        lines.begin(), printable(listing.range->describe(), 2048) + " on " + listing.store + ": " +
+                           std::to_string(total - free - resting) + " of " + std::to_string(total) + " held" +
+                           (resting > 0 ? ", " + std::to_string(resting) + " resting" : ""));
+    return lines;
+}
+
+std::string as_table(SlotListing const& listing, bool color)
+{
+    return indented(table_lines(listing, color), 0);
+}
+
+std::string time_text(std::chrono::system_clock::time_point instant)
+{
+    return local_time(instant, false);
 }
 
 std::string as_json(SlotListing const& listing)

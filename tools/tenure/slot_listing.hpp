@@ -20,7 +20,13 @@ struct SlotListing {
 };
 
 /** A table for a person. Free slots are shown, unless there are many: then their number. */
-[[nodiscard]] std::string as_table(SlotListing const& listing);
+[[nodiscard]] std::string as_table(SlotListing const& listing, bool color = false);
+
+/** The same, a line at a time. */
+[[nodiscard]] std::vector<std::string> table_lines(SlotListing const& listing, bool color);
+
+/** The time of day, on the clock of this machine's time zone. */
+[[nodiscard]] std::string time_text(std::chrono::system_clock::time_point instant);
 
 /** One JSON object on one line. Numbers are milliseconds; fencing tokens are strings, for they outgrow what other
  * languages keep in a number. */

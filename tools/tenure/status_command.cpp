@@ -5,6 +5,7 @@
 #include "loop.hpp"
 #include "settings.hpp"
 #include "slot_listing.hpp"
+#include "status_screen.hpp"
 #include "store_error.hpp"
 
 #include <CLI/CLI.hpp>
@@ -20,6 +21,10 @@
 #include <csignal>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace tenure::tool
 {
@@ -52,42 +57,68 @@ struct StatusSettings {
     bool json = false;
 };
 
-void print(SlotListing const& listing, StatusSettings const& settings)
-{
-    // on a terminal each picture replaces the last one; in a file they follow one another
-    if (settings.watch && !settings.json)
-        std::cout << (::isatty(STDOUT_FILENO) != 0 ? "\x1b[H\x1b[2J" : "");
-    std::cout << (settings.json ? as_json(listing) : as_table(listing));
-    if (settings.watch && !settings.json && ::isatty(STDOUT_FILENO) == 0)
-        std::cout << '\n';
-    std::cout << std::flush;
-}
-
 /** Looks once, or again and again until it is told to stop. */
-class StatusView
+class StatusLoop
 {
 public:
-    explicit StatusView(StatusSettings const& settings)
+    explicit StatusLoop(StatusSettings const& settings)
         : settings_(settings)
+        , color_(uses_color(STDOUT_FILENO, settings.store.color))
         , range_(settings.target.range())
-        , store_(settings.store.open(loop_.get_executor()))
+        , store_(settings.store.open(loop_.get_executor(), log()))
     {
     }
 
     int run()
     {
         if (settings_.watch) {
-            signals_.add(SIGINT);
-            signals_.add(SIGTERM);
+            for (auto const signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+                signals_.add(signal);
+            if (!settings_.json && LiveScreen::possible())
+                screen_.emplace(loop_.get_executor(), color_);
             signals_.async_wait([this](error_code error, int) {
                 if (!error)
                     stop();
             });
         }
-        return run_to_end(loop_, show());
+        auto const code = run_to_end(loop_, show());
+        screen_.reset();
+        return code;
     }
 
 private:
+    /** The lines that the store logs: on a live screen they must not stand anywhere else. */
+    LogSink log()
+    {
+        return [this, report = settings_.store.report()](LogLevel level, std::string_view text) {
+            if (!screen_)
+                report(level, text);
+            else if (report.writes(level))
+                screen_->trouble(std::string(text));
+        };
+    }
+
+    void print(SlotListing listing)
+    {
+        if (screen_) {
+            screen_->show(std::move(listing));
+            return;
+        }
+        std::cout << (settings_.json ? as_json(listing) : as_table(listing, color_));
+        // one listing after the other
+        if (settings_.watch && !settings_.json)
+            std::cout << '\n';
+        std::cout << std::flush;
+    }
+
+    void tell(error_code error)
+    {
+        if (screen_)
+            screen_->trouble(explain(store_, error));
+        else
+            settings_.store.report().error(explain(store_, error));
+    }
+
     void stop()
     {
         stopped_ = true;
@@ -104,12 +135,9 @@ private:
                 co_return success;
             auto const error = std::get<0>(result);
             if (error)
-                settings_.store.report().error(explain(store_, error));
+                tell(error);
             else
-                print(
-                    SlotListing{
-                        store_.describe(), range_, std::move(std::get<1>(result)), std::chrono::system_clock::now()},
-                    settings_);
+                print({store_.describe(), range_, std::move(std::get<1>(result)), std::chrono::system_clock::now()});
             // a store that is away may come back while it is watched; whoever reads the output does not
             if (!settings_.watch || !std::cout)
                 co_return error ? exit_code_for(error) : success;
@@ -121,7 +149,10 @@ private:
     }
 
     StatusSettings const& settings_;
+    bool color_;
     asio::io_context loop_{1};
+    /// while it watches on a terminal
+    std::optional<StatusScreen> screen_;
     KeyRangePtr range_;
     Store store_;
     asio::signal_set signals_{loop_};
@@ -141,7 +172,7 @@ Command add_status_command(CLI::App& program)
     add_target_options(*options, settings->target);
     options->add_flag("--watch,-w", settings->watch, "show it again each second, until ^C");
     options->add_flag("--json", settings->json, "one JSON object to a line, for programs");
-    return {options, [settings](Invocation const&) { return StatusView(*settings).run(); }};
+    return {options, [settings](Invocation const&) { return StatusLoop(*settings).run(); }};
 }
 
 } // namespace tenure::tool

@@ -1,40 +1,52 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "table.hpp"
 
+#include "text_layout.hpp"
+
 #include <algorithm>
 #include <utility>
 
 namespace tenure::tool
 {
 
-Table::Table(std::vector<std::string> headings)
+Table::Table(std::vector<std::string> const& headings, bool color)
+    : color_(color)
 {
-    rows_.push_back(std::move(headings));
+    auto& row = rows_.emplace_back();
+    for (auto const& heading : headings)
+        row.emplace_back(heading, Style::heading);
 }
 
-void Table::add(std::vector<std::string> cells)
+void Table::add(std::vector<Cell> cells)
 {
-    cells.resize(rows_.front().size());
+    cells.resize(rows_.front().size(), Cell(std::string{}));
     rows_.push_back(std::move(cells));
 }
 
-std::string Table::text() const
+std::vector<std::string> Table::lines() const
 {
     std::vector<std::size_t> widths(rows_.front().size());
     for (auto const& row : rows_)
         for (std::size_t column = 0; column < widths.size(); ++column)
-            widths[column] = std::max(widths[column], row[column].size());
-    std::string result;
+            widths[column] = std::max(widths[column], row[column].text.size());
+    std::vector<std::string> result;
     for (auto const& row : rows_) {
         std::string line;
+        std::size_t gap = 0;
         for (std::size_t column = 0; column < widths.size(); ++column) {
-            line += row[column];
-            line.append(widths[column] - row[column].size() + 2, ' ');
+            auto const& [text, style] = row[column];
+            if (!text.empty())
+                line += std::string(std::exchange(gap, 0), ' ') + styled(text, style, color_);
+            gap += widths[column] - text.size() + 2;
         }
-        line.erase(line.find_last_not_of(' ') + 1);
-        result += line + "\n";
+        result.push_back(std::move(line));
     }
     return result;
+}
+
+std::string Table::text() const
+{
+    return indented(lines(), 0);
 }
 
 std::string printable(std::string_view text, std::size_t limit)

@@ -1,8 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "style.hpp"
+
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tenure::tool
@@ -12,17 +15,38 @@ namespace tenure::tool
 class Table
 {
 public:
-    explicit Table(std::vector<std::string> headings);
+    struct Cell {
+        // most are plain text
+        Cell(std::string text_, Style style_ = Style::plain) // NOLINT(google-explicit-constructor)
+            : text(std::move(text_))
+            , style(style_)
+        {
+        }
+        Cell(char const* text_, Style style_ = Style::plain) // NOLINT(google-explicit-constructor)
+            : Cell(std::string(text_), style_)
+        {
+        }
+
+        std::string text;
+        Style style;
+    };
+
+    /** @param color  whether cells show their style */
+    explicit Table(std::vector<std::string> const& headings, bool color = false);
 
     /** @param cells  as many as there are headings */
-    void add(std::vector<std::string> cells);
+    void add(std::vector<Cell> cells);
 
-    /** Ends with a line break. */
+    /** The headings, then a line for each row. */
+    [[nodiscard]] std::vector<std::string> lines() const;
+
+    /** The lines, each with a line break. */
     [[nodiscard]] std::string text() const;
 
 private:
+    bool color_;
     /// the headings first
-    std::vector<std::vector<std::string>> rows_;
+    std::vector<std::vector<Cell>> rows_;
 };
 
 /** What came from a store, made safe for a terminal: everything but printable ASCII becomes '?', and what is too long

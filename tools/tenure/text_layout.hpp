@@ -16,4 +16,20 @@ namespace tenure::tool
 /** Lines as one text, each behind the indent and with a line break. */
 [[nodiscard]] std::string indented(std::vector<std::string> const& lines, std::size_t indent);
 
+/** How many columns of a terminal a line takes: control sequences of colours take none. */
+[[nodiscard]] std::size_t visible_width(std::string_view line);
+
+/** As much of a line as the width holds, with its colours ended. */
+[[nodiscard]] std::string cropped(std::string const& line, std::size_t width);
+
+/** As many lines as there are rows; if there are more, the last row says how many. */
+[[nodiscard]] std::vector<std::string> fitted(std::vector<std::string> lines, std::size_t rows);
+
+/** Two blocks of lines side by side. */
+[[nodiscard]] std::vector<std::string>
+beside(std::vector<std::string> const& left, std::vector<std::string> const& right, std::size_t gap);
+
+/** The columns of the widest line. */
+[[nodiscard]] std::size_t widest(std::vector<std::string> const& lines);
+
 } // namespace tenure::tool

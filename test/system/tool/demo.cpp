@@ -9,6 +9,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <csignal>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,8 @@ void check_story(std::string const& output)
     INFO(output);
     CHECK_THAT(output, ContainsSubstring("worker-4 was killed while it held slot"));
     CHECK_THAT(output, ContainsSubstring("after the kill"));
-    CHECK_THAT(output, ContainsSubstring("was taken away from"));
-    CHECK_THAT(output, ContainsSubstring("was told that it lost slot"));
+    CHECK_THAT(output, ContainsSubstring("was evicted from slot"));
+    CHECK_THAT(output, ContainsSubstring("after its eviction from slot"));
     CHECK_THAT(output, ContainsSubstring("No slot was ever held by two workers"));
     CHECK_THAT(output, !ContainsSubstring("FAILED"));
 }
@@ -48,6 +49,22 @@ TEST_CASE("the demo runs without a server, whatever TENURE_STORE names, and ends
     CHECK(tool.exit_code() == 0);
     check_story(tool.output());
     CHECK_THAT(tool.output(), ContainsSubstring("coroutines of this process"));
+}
+
+TEST_CASE("into a pipe the demo prints events, and no pictures", "[integration][tool][demo]")
+{
+    ToolProcess tool({"demo", "--seconds", "3", "--ttl", "1s"});
+    CHECK(tool.exit_code() == 0);
+    auto const output = tool.output();
+    INFO(output);
+    CHECK_THAT(output, ContainsSubstring("slot 0 is held by worker-") && ContainsSubstring(", fencing token "));
+    CHECK_THAT(output, !ContainsSubstring("SLOT  HOLDER") && !ContainsSubstring("\x1b"));
+    std::istringstream lines(output.substr(0, output.find("\n\n")));
+    for (std::string line; std::getline(lines, line);) {
+        INFO(line);
+        // the time, and what happened then
+        CHECK((line.size() > 8 && line.substr(6, 2) == "  " && line[5] == 's'));
+    }
 }
 
 TEST_CASE("the demo runs with processes on a server, ends well and leaves no key held", "[integration][tool][demo]")

@@ -52,6 +52,6 @@ TEST_CASE("the demo runs with processes on ZooKeeper and ends well", "[zookeeper
     CHECK(demo.exit_code() == 0);
     CHECK_THAT(
         demo.output(), ContainsSubstring("worker-4 was killed while it held slot") &&
-                           ContainsSubstring("was told that it lost slot") &&
+                           ContainsSubstring("after its eviction from slot") &&
                            ContainsSubstring("No slot was ever held by two workers"));
 }

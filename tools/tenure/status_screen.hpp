@@ -1,0 +1,43 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "live_screen.hpp"
+#include "slot_listing.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenure::tool
+{
+
+/** The lines of one picture of `tenure status --watch`.
+ *  @param trouble  why the listing is not newer; empty while all is well */
+[[nodiscard]] std::vector<std::string>
+status_picture(SlotListing const& listing, std::string const& trouble, bool color);
+
+/** What `tenure status --watch` shows on a terminal. When it goes, the last listing is left on the normal screen. */
+class StatusScreen
+{
+public:
+    StatusScreen(boost::asio::any_io_executor const& executor, bool color);
+    StatusScreen(StatusScreen const&) = delete;
+    StatusScreen& operator=(StatusScreen const&) = delete;
+    ~StatusScreen();
+
+    void show(SlotListing listing);
+    /** The store could not be asked, or says something about itself: shown until the next listing. */
+    void trouble(std::string text);
+
+private:
+    void draw() const;
+
+    bool color_;
+    std::optional<SlotListing> listing_;
+    std::string trouble_;
+    std::optional<LiveScreen> screen_;
+};
+
+} // namespace tenure::tool
