@@ -3,6 +3,7 @@
 
 #include "style.hpp"
 #include "table.hpp"
+#include "text_layout.hpp"
 
 #include <iostream>
 #include <utility>
@@ -18,13 +19,12 @@ constexpr std::size_t longest_trouble = 2'000;
 
 } // namespace
 
-std::vector<std::string> status_picture(SlotListing const& listing, std::string const& trouble, bool color)
+std::vector<std::string> status_picture(SlotListing const& listing, std::vector<std::string> const& trouble, bool color)
 {
     auto lines = table_lines(listing, color);
     auto const time = "as of " + time_text(listing.taken_at);
-    lines.insert(
-        lines.begin() + 1,
-        trouble.empty() ? time + ", again each second until ^C" : time + "; " + styled(trouble, Style::bad, color));
+    lines.insert(lines.begin() + 1, trouble.empty() ? time + ", again each second until ^C" : time + ", not newer:");
+    lines.insert(lines.begin() + 2, trouble.begin(), trouble.end());
     return lines;
 }
 
@@ -60,9 +60,19 @@ void StatusScreen::trouble(std::string text)
 void StatusScreen::draw() const
 {
     if (listing_)
-        screen_->show(status_picture(*listing_, trouble_, color_));
-    else if (!trouble_.empty())
-        screen_->show({styled(trouble_, Style::bad, color_)});
+        screen_->show(status_picture(*listing_, trouble_lines(), color_));
+    else
+        screen_->show(trouble_lines());
+}
+
+std::vector<std::string> StatusScreen::trouble_lines() const
+{
+    if (trouble_.empty())
+        return {};
+    auto lines = wrapped(trouble_, screen_->size().columns);
+    for (auto& line : lines)
+        line = styled(line, Style::bad, color_);
+    return lines;
 }
 
 } // namespace tenure::tool

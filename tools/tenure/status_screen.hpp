@@ -14,9 +14,9 @@ namespace tenure::tool
 {
 
 /** The lines of one picture of `tenure status --watch`.
- *  @param trouble  why the listing is not newer; empty while all is well */
+ *  @param trouble  why the listing is not newer, broken into lines; empty while all is well */
 [[nodiscard]] std::vector<std::string>
-status_picture(SlotListing const& listing, std::string const& trouble, bool color);
+status_picture(SlotListing const& listing, std::vector<std::string> const& trouble, bool color);
 
 /** What `tenure status --watch` shows on a terminal. When it goes, the last listing is left on the normal screen. */
 class StatusScreen
@@ -33,6 +33,8 @@ public:
 
 private:
     void draw() const;
+    /** The trouble in lines that the screen has room for. */
+    [[nodiscard]] std::vector<std::string> trouble_lines() const;
 
     bool color_;
     std::optional<SlotListing> listing_;

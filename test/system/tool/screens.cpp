@@ -168,6 +168,7 @@ TEST_CASE("a watched status shows on its screen that the store is away, and goes
     TmuxScreen const screen(watch_on(server), 120, 30);
     REQUIRE(screen.shows("40 of 60 held"));
     server.pause();
+    REQUIRE(screen.shows("not newer:"));
     REQUIRE(screen.shows("did not answer"));
     CHECK(count_of(screen.lines(), "job:0..59 on ") == 1);
     CHECK(screen.is_alternate());

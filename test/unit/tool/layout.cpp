@@ -134,5 +134,8 @@ TEST_CASE("a watched listing says when it was taken, and what keeps it from bein
     CHECK(well[0] == "job:0..1 on redis://host:6379/0: 0 of 2 held");
     CHECK(well[1].starts_with("as of "));
     CHECK(well[1].ends_with(", again each second until ^C"));
-    CHECK(status_picture(listing, "no answer", false)[1].ends_with("; no answer"));
+    auto const ill = status_picture(listing, {"no answer:", "check that it runs"}, false);
+    REQUIRE(ill.size() == 7);
+    CHECK(ill[1].ends_with(", not newer:"));
+    CHECK(ill[3] == "check that it runs");
 }
