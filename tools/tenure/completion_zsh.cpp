@@ -51,7 +51,7 @@ std::string zsh_escaped(std::string_view text)
 /** What stands behind the name of an option: `[text]:URL:` or `[text]:(a b):`. */
 std::string zsh_value(OptionHelp const& option)
 {
-    auto const text = "[" + zsh_escaped(option.brief()) + "]";
+    auto text = "[" + zsh_escaped(option.brief()) + "]";
     if (option.value.empty())
         return text;
     auto const choices = option.choices();

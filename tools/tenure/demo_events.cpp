@@ -33,9 +33,14 @@ public:
 
     void look(std::vector<KeyState> const& states) override
     {
-        for (auto const& state : states)
-            if (auto text = slot_event(state); std::exchange(last_[state.index], text) != text)
+        for (auto const& state : states) {
+            auto text = slot_event(state);
+            bool const first = !last_.contains(state.index);
+            bool const news = std::exchange(last_[state.index], text) != text;
+            // at first all slots are free
+            if (news && !(first && holder_of(state).kind == Holder::Kind::nobody))
                 event(std::move(text));
+        }
     }
 
 private:

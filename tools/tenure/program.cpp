@@ -71,14 +71,16 @@ int Program::run(Inheritance const& inheritance, std::vector<std::string> words)
         std::reverse(words.begin(), words.end());
         app_.parse(words);
     } catch (CLI::ExtrasError const&) {
-        refuse_first_of(parsed()->options->remaining(), *parsed()->options);
+        auto const& owner = parsed() == nullptr ? app_ : *parsed()->options;
+        refuse_first_of(owner.remaining(), owner);
     } catch (CLI::ParseError const& error) {
         if (error.get_exit_code() == 0)
             return app_.exit(error) == 0 ? success : usage;
         auto const* const command = parsed();
+        if (command == nullptr)
+            throw std::invalid_argument("which command? (tenure --help lists the commands)");
         throw std::invalid_argument(
-            std::string(error.what()) + " (tenure " + (command == nullptr ? "" : command->options->get_name() + " ") +
-            "--help lists the " + (command == nullptr ? "commands)" : "options)"));
+            std::string(error.what()) + " (tenure " + command->options->get_name() + " --help lists the options)");
     }
     return parsed()->run(invocation);
 }

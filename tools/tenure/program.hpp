@@ -18,6 +18,7 @@ public:
     Program();
     Program(Program const&) = delete;
     Program& operator=(Program const&) = delete;
+    ~Program() = default;
 
     /** Does what the words ask for.
      *  @param words  without the program's name

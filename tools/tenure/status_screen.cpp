@@ -51,7 +51,7 @@ void StatusScreen::show(SlotListing listing)
     draw();
 }
 
-void StatusScreen::trouble(std::string text)
+void StatusScreen::trouble(std::string const& text)
 {
     trouble_ = printable(text, longest_trouble);
     draw();

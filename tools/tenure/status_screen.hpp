@@ -29,7 +29,7 @@ public:
 
     void show(SlotListing listing);
     /** The store could not be asked, or says something about itself: shown until the next listing. */
-    void trouble(std::string text);
+    void trouble(std::string const& text);
 
 private:
     void draw() const;

@@ -17,13 +17,13 @@ class Table
 public:
     struct Cell {
         // most are plain text
-        Cell(std::string text_, Style style_ = Style::plain) // NOLINT(google-explicit-constructor)
-            : text(std::move(text_))
-            , style(style_)
+        Cell(std::string words, Style look = Style::plain) // NOLINT(google-explicit-constructor)
+            : text(std::move(words))
+            , style(look)
         {
         }
-        Cell(char const* text_, Style style_ = Style::plain) // NOLINT(google-explicit-constructor)
-            : Cell(std::string(text_), style_)
+        Cell(char const* words, Style look = Style::plain) // NOLINT(google-explicit-constructor)
+            : Cell(std::string(words), look)
         {
         }
 
