@@ -41,7 +41,7 @@ namespace
 constexpr auto snowflake_ttl = 1500ms;
 /// the clocks of two instances differ by less than the quarantine of the run that has one
 constexpr auto snowflake_rest = 1000ms;
-constexpr std::int64_t largest_offset_ms = 450;
+constexpr auto largest_offset = 450ms;
 
 /** One instance, which the test ends and starts again, with a wall clock of its own. */
 class SnowflakeInstance
@@ -67,11 +67,15 @@ public:
         process_->kill();
         start();
     }
-    /** As an orchestrator does: SIGTERM, and it ends by itself. */
+    /** As an orchestrator does: SIGTERM, it ends by itself, and is started elsewhere, where the clock is as far behind
+     * as it may be. */
     void restart()
     {
+        step_clock(largest_offset);
+        std::this_thread::sleep_for(50ms);
         process_->signal(SIGTERM);
         CHECK(process_->wait_for(10s) == ExitStatus{0, 0});
+        step_clock(-largest_offset);
         start();
     }
     void sleep_through_a_ttl()
@@ -233,8 +237,7 @@ SnowflakeRun run_snowflakes(std::chrono::milliseconds reuse_after)
             break;
         default:
             // some of them back
-            victim.step_clock(std::chrono::milliseconds(
-                static_cast<std::int64_t>(random() % (2 * largest_offset_ms)) - largest_offset_ms));
+            victim.step_clock(std::chrono::milliseconds(random() % 900) - largest_offset);
         }
     }
     // whatever happened to them, all serve again
