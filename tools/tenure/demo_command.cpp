@@ -7,6 +7,7 @@
 #include "exit_code.hpp"
 #include "help.hpp"
 #include "live_screen.hpp"
+#include "log_relay.hpp"
 #include "loop.hpp"
 #include "settings.hpp"
 
@@ -63,17 +64,6 @@ bool shows_screen(DemoOptions const& options)
     return LiveScreen::possible() && (options.store.verbosity == 0 || ::isatty(STDERR_FILENO) == 0);
 }
 
-/** What the store logs is a part of the story, once there is a view to show it. */
-LogSink log_to(std::unique_ptr<DemoView> const& view, StoreSettings const& settings)
-{
-    return [&view, report = settings.report()](LogLevel level, std::string_view text) {
-        if (!view)
-            report(level, text);
-        else if (report.writes(level))
-            view->event(std::string(to_string(level)) + ": " + std::string(text));
-    };
-}
-
 int run_demo(DemoOptions options, Inheritance const& inheritance)
 {
     auto& settings = options.demo;
@@ -92,7 +82,12 @@ int run_demo(DemoOptions options, Inheritance const& inheritance)
     asio::io_context loop(1);
     DemoBoard board;
     std::unique_ptr<DemoView> view;
-    auto const store = options.store.open(loop.get_executor(), log_to(view, options.store));
+    // what the store logs is a part of the story
+    LogRelay const relay(loop.get_executor(), [&view](LogLevel level, std::string const& text) {
+        if (view)
+            view->event(std::string(to_string(level)) + ": " + text);
+    });
+    auto const store = options.store.open(loop.get_executor(), relay.sink(options.store.report()));
     auto const range = numbered_keys(settings.pool, settings.slots);
     static_cast<void>(SlotPool(store, settings.pool_config()));
     auto const crew = in_process ? make_crew_of_coroutines(settings, board, loop)

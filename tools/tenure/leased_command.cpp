@@ -2,6 +2,7 @@
 #include "leased_command.hpp"
 
 #include "child_process.hpp"
+#include "command_environment.hpp"
 #include "duration.hpp"
 #include "exit_code.hpp"
 #include "guard.hpp"
@@ -28,8 +29,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -52,25 +51,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds release_limit{2'000};
 /// who has taken a lost key is told if the store answers within this time
 constexpr milliseconds cause_limit{1'000};
-
-/** The environment for the command: this program's own, and what tells the command what it holds. */
-std::vector<std::string> environment_for(Lease const& lease, std::optional<std::uint32_t> slot)
-{
-    std::vector<std::string> result;
-    for (auto const* const* line = environ; *line != nullptr; ++line) {
-        auto const text = std::string_view(*line);
-        // a run inside a run: what the outer one holds is not what this command holds
-        if (!text.starts_with("TENURE_SLOT=") && !text.starts_with("TENURE_KEY=") &&
-            !text.starts_with("TENURE_FENCING_TOKEN="))
-            result.emplace_back(text);
-    }
-    result.push_back("TENURE_KEY=" + lease.key());
-    if (slot)
-        result.push_back("TENURE_SLOT=" + std::to_string(*slot));
-    if (lease.fencing_token() != 0)
-        result.push_back("TENURE_FENCING_TOKEN=" + std::to_string(lease.fencing_token()));
-    return result;
-}
 
 /** Ends the guard before the child of the same scope is reaped, however the scope is left: from then on the group's
  * number may be a stranger's. */
@@ -273,17 +253,6 @@ private:
 };
 
 } // namespace
-
-milliseconds parse_wait_limit(std::string const& text)
-{
-    if (text == "forever")
-        return milliseconds::max();
-    auto const duration = parse_duration(text);
-    if (!duration)
-        throw std::invalid_argument(
-            "--wait: '" + text + "' is no duration: give a whole number and a unit, like 500ms or 5s, or 'forever'");
-    return *duration;
-}
 
 int run_leased(RunSettings const& settings, Invocation const& invocation)
 {

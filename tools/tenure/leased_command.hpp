@@ -19,9 +19,6 @@ struct RunSettings {
     std::chrono::milliseconds notice{0};
 };
 
-/** A duration, or `forever`. @throws std::invalid_argument */
-[[nodiscard]] std::chrono::milliseconds parse_wait_limit(std::string const& text);
-
 /** Acquires, runs the command under the lease, releases. @return the exit code */
 [[nodiscard]] int run_leased(RunSettings const& settings, Invocation const& invocation);
 

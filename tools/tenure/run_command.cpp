@@ -1,11 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "command.hpp"
+#include "duration.hpp"
 #include "help.hpp"
 #include "leased_command.hpp"
 #include "unknown_word.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -46,6 +48,18 @@ CommandHelp run_help()
             {"126", "the command cannot be executed"},
             {"127", "there is no such command"},
             {"128+N", "ended by signal N while waiting for a slot"}}};
+}
+
+/** A duration, or `forever`. @throws std::invalid_argument */
+std::chrono::milliseconds parse_wait_limit(std::string const& text)
+{
+    if (text == "forever")
+        return std::chrono::milliseconds::max();
+    auto const duration = parse_duration(text);
+    if (!duration)
+        throw std::invalid_argument(
+            "--wait: '" + text + "' is no duration: give a whole number and a unit, like 500ms or 5s, or 'forever'");
+    return *duration;
 }
 
 /** The words of the command, which may begin without `--` in front of it. */

@@ -2,6 +2,8 @@
 #include "command.hpp"
 #include "exit_code.hpp"
 #include "help.hpp"
+#include "live_screen.hpp"
+#include "log_relay.hpp"
 #include "loop.hpp"
 #include "settings.hpp"
 #include "slot_listing.hpp"
@@ -23,7 +25,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace tenure::tool
@@ -57,6 +58,11 @@ struct StatusSettings {
     bool json = false;
 };
 
+bool shows_screen(StatusSettings const& settings)
+{
+    return settings.watch && !settings.json && LiveScreen::possible();
+}
+
 /** Looks once, or again and again until it is told to stop. */
 class StatusLoop
 {
@@ -74,7 +80,7 @@ public:
         if (settings_.watch) {
             for (auto const signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
                 signals_.add(signal);
-            if (!settings_.json && LiveScreen::possible())
+            if (shows_screen(settings_))
                 screen_.emplace(loop_.get_executor(), color_);
             signals_.async_wait([this](error_code error, int) {
                 if (!error)
@@ -87,15 +93,16 @@ public:
     }
 
 private:
-    /** The lines that the store logs: on a live screen they must not stand anywhere else. */
+    /** Lines that were written past a live screen would stand in the middle of it. */
     LogSink log()
     {
-        return [this, report = settings_.store.report()](LogLevel level, std::string_view text) {
-            if (!screen_)
-                report(level, text);
-            else if (report.writes(level))
-                screen_->trouble(std::string(text));
-        };
+        if (!shows_screen(settings_))
+            return settings_.store.report().sink();
+        relay_.emplace(loop_.get_executor(), [this](LogLevel, std::string const& text) {
+            if (screen_)
+                screen_->trouble(text);
+        });
+        return relay_->sink(settings_.store.report());
     }
 
     void print(SlotListing listing)
@@ -153,6 +160,7 @@ private:
     asio::io_context loop_{1};
     /// while it watches on a terminal
     std::optional<StatusScreen> screen_;
+    std::optional<LogRelay> relay_;
     KeyRangePtr range_;
     Store store_;
     asio::signal_set signals_{loop_};
