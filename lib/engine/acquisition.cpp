@@ -219,8 +219,7 @@ void Acquisition::answered_too_late(Claim const& claim, ClaimReply const& reply)
     } else if (std::holds_alternative<Unknown>(reply) && !held) {
         // the lease's release may still be on its way, so what this finds may have been held
         core_->withdraw(
-            range_, claim.owner, lifetime(), terms_.wake_ups,
-            was_held ? terms_.reuse_after : milliseconds{0});
+            range_, claim.owner, lifetime(), terms_.wake_ups, was_held ? terms_.reuse_after : milliseconds{0});
     } else if (std::holds_alternative<Unknown>(reply)) {
         // to withdraw it now would take the lease along
         lease->second_key = true;
@@ -265,7 +264,8 @@ void Acquisition::of_no_use(Claim const& claim, Granted const& grant, error_code
 
 void Acquisition::spend_owner()
 {
-    drop_claims();
+    // the answer that spends it is counted until the machine has it
+    drop_claims(machine_->asking_more());
     claim_.reset();
     earliest_attempt_.reset();
     unknown_ = false;
@@ -318,7 +318,7 @@ void Acquisition::finish(error_code error)
     if (asked && unknown_)
         core_->withdraw(range_, claim_->owner, lifetime(), terms_.wake_ups);
     if (asked) {
-        drop_claims();
+        drop_claims(machine_->asking());
         end();
     }
     if (only_try_ && error == errc::timed_out)
@@ -341,12 +341,12 @@ void Acquisition::end()
     contest_.reset();
 }
 
-void Acquisition::drop_claims()
+void Acquisition::drop_claims(bool any_unanswered)
 {
     if (!claim_)
         return;
     claim_->ended.store(true, std::memory_order_release);
-    if (machine_->asking() || machine_->asking_more())
+    if (any_unanswered)
         core_->drop_abandoned();
 }
 

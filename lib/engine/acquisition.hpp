@@ -72,7 +72,7 @@ private:
     void finish(error_code error);
     void end();
     /** Claims under the present owner that were not written yet never will be. */
-    [[gnu::cold]] void drop_claims();
+    [[gnu::cold]] void drop_claims(bool any_unanswered);
     void call_handler(error_code error, LeaseRecordPtr record);
     [[gnu::cold]] void give_back(Claim const& claim, Granted const& grant);
     [[nodiscard]] std::string make_owner();

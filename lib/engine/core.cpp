@@ -91,13 +91,14 @@ void Core::claim_ends()
 
 void Core::drop_abandoned()
 {
-    if (closed_ || std::exchange(drop_posted_, true))
+    if (closed_ || drop_posted_)
         return;
     runtime_->post([self = shared_from_this()] {
         self->drop_posted_ = false;
         if (!self->closed_)
             self->backend_->drop_abandoned();
     });
+    drop_posted_ = true;
 }
 
 void Core::release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item)

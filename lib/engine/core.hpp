@@ -63,9 +63,9 @@ public:
     /** One of the acquisitions that have no timer of their own wants a tick then. */
     void tick_by(Instant when) { timer_.ring_by(when); }
 
-    /** A claim was handed to the store, and its answer has come. A store without users stays open for the answer, but
-     * not for long. */
+    /** A claim was handed to the store. A store without users stays open for its answer, for a second at most. */
     void claim_begins() noexcept { ++claims_; }
+    /** The answer has come. */
     void claim_ends();
     /** Owners of requests have given up: what the store has not written of them ends. */
     void drop_abandoned();

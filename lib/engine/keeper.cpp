@@ -66,7 +66,7 @@ void Keeper::note_ttl(milliseconds ttl, int change)
     if (ttls_.size() > many_ttls)
         std::erase_if(ttls_, [](auto const& entry) { return entry.second == 0; });
     auto const shortest = std::ranges::find_if(ttls_, [](auto const& entry) { return entry.second > 0; });
-    // the last one is remembered until another replaces it: leases come and go
+    // the last one is remembered until another replaces it, or the timer finds no lease: leases come and go
     if (shortest == ttls_.end() || shortest->first == shortest_ttl_)
         return;
     shortest_ttl_ = shortest->first;
@@ -119,6 +119,11 @@ void Keeper::look_by(Instant when)
 
 void Keeper::look(Instant now)
 {
+    // told late, so that leases that come and go one after another cost no call each
+    if (agenda_.empty() && shortest_ttl_ != milliseconds{0}) {
+        shortest_ttl_ = milliseconds{0};
+        backend_->shortest_ttl(shortest_ttl_);
+    }
     std::exception_ptr failure;
     if (!agenda_.empty() && agenda_.first() <= now)
         for (auto const& record : agenda_.due_by(now + longest_slack)) {

@@ -230,6 +230,7 @@ void Client::open_one()
                     alive->reachable_();
             });
         self->wants_connection_ = false;
+        self->has_worked_ = true;
         self->failed_in_a_row_ = self->fatal_in_a_row_ = 0;
         if (!self->needs_token())
             self->trouble_ = {};
@@ -385,6 +386,15 @@ void Client::give_up_the_oldest()
             {make_error_code(errc::store_unavailable), name_of(link.endpoint) + " does not answer", false});
 }
 
+net::StreamError Client::overdue(Connection const& connection) const
+{
+    auto why = connection.overdue();
+    // where TLS has worked, silence is an outage
+    if (has_worked_)
+        why.code = make_error_code(errc::store_unavailable);
+    return why;
+}
+
 void Client::look_for_silence()
 {
     auto const now = runtime_->now();
@@ -394,7 +404,7 @@ void Client::look_for_silence()
     bool silent = false;
     for (auto const& link : std::vector(links_)) {
         if (link.connection->state() == Connection::State::connecting && now >= link.connect_by)
-            link.connection->give_up(link.connection->overdue());
+            link.connection->give_up(overdue(*link.connection));
         if (link.connection->state() != Connection::State::busy)
             continue;
         auto const age = now - link.connection->busy_since();

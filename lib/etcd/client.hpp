@@ -100,6 +100,7 @@ private:
     void give_up_the_oldest();
     /** By an answer, of a connection that works. */
     void turned_away(std::uint64_t from);
+    [[nodiscard]] net::StreamError overdue(Connection const& connection) const;
     void look_for_silence();
     void authenticate(Connection& connection);
     void authenticated(std::uint64_t turn, Outcome outcome);
@@ -141,6 +142,8 @@ private:
     std::function<void()> reachable_;
     std::function<void()> turned_;
     bool reached_ = false;
+    /// an endpoint has been reached before
+    bool has_worked_ = false;
     /// a renewal could not be sent, or leases are held: one is opened although no request waits
     bool wants_connection_ = false;
     bool pump_posted_ = false;

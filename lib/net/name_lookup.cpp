@@ -7,6 +7,8 @@
 #include <boost/asio/ip/udp.hpp>
 
 #include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -51,6 +53,30 @@ private:
 
 constinit Threads threads;
 
+/// Guards every `Shared::lookup`. Held while a thread hands its answer over, and never for longer.
+constinit std::mutex handing_over;
+
+/// A fork waits until no thread hands an answer over: the child would inherit whatever that thread had locked.
+[[maybe_unused]] int const held_over_forks =
+    ::pthread_atfork([] { handing_over.lock(); }, [] { handing_over.unlock(); }, [] { handing_over.unlock(); });
+
+/** With all signals blocked: their handlers expect the program's own threads. @throws std::system_error */
+template <class Work>
+void start_thread(Work work)
+{
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        std::thread(std::move(work)).detach();
+    } catch (...) {
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        throw;
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 error_code error_of(int result) noexcept
 {
     namespace error = asio::error;
@@ -87,8 +113,7 @@ NameLookup::Addresses addresses_in(addrinfo const* found)
 } // namespace
 
 struct NameLookup::Shared {
-    std::mutex mutex;
-    /// null once nobody waits any more; under the mutex
+    /// null once the lookup is gone. Written on the strand, under `handing_over`; a thread reads it under that too
     NameLookup* lookup = nullptr;
 };
 
@@ -110,7 +135,7 @@ NameLookup::NameLookup(std::shared_ptr<Runtime> runtime, std::string const& host
 NameLookup::~NameLookup()
 {
     runtime_->cancel(timer_);
-    std::lock_guard const lock(shared_->mutex);
+    std::lock_guard const lock(handing_over);
     shared_->lookup = nullptr;
 }
 
@@ -129,10 +154,10 @@ void NameLookup::look_up(std::string const& host)
         answer(asio::error::try_again, {});
     } else {
         try {
-            std::thread([shared = shared_, host] {
+            start_thread([shared = shared_, host] {
                 run(host, *shared);
                 threads.end();
-            }).detach();
+            });
         } catch (std::system_error const& error) {
             threads.end();
             answer(error_code(error.code().value(), boost::system::system_category()), {});
@@ -150,8 +175,8 @@ try {
     auto addresses = addresses_in(found);
     if (found != nullptr)
         ::freeaddrinfo(found);
-    // Whoever destroys the lookup waits for this moment. So the runtime is there for the call, and outlives it.
-    std::lock_guard const lock(shared.mutex);
+    // The destructor of the lookup waits for this moment. So the runtime is there for the call, and outlives it.
+    std::lock_guard const lock(handing_over);
     if (shared.lookup != nullptr)
         shared.lookup->runtime_->post(
             [shared = shared.lookup->shared_, error, addresses = std::move(addresses)]() mutable {

@@ -19,9 +19,9 @@ using boost::system::error_code;
 
 /** The addresses of a host. Used once; everything on the strand.
  *
- *  A name is looked up by getaddrinfo in a thread of its own, which nobody waits for: getaddrinfo cannot be stopped and
- *  may take half a minute, and Asio's resolver would keep the loop running, and every other lookup waiting, for as
- *  long. A numeric address needs no thread.
+ *  A name is looked up by getaddrinfo in a detached thread. getaddrinfo cannot be stopped and may take half a minute;
+ *  Asio's resolver would keep the loop running, and every other lookup waiting, for that long. A numeric address needs
+ *  no thread.
  */
 class NameLookup
 {
@@ -29,10 +29,10 @@ public:
     using Addresses = std::vector<asio::ip::address>;
     using Handler = std::function<void(error_code, Addresses)>;
 
-    /** An answer that has not come by then is none. */
+    /** The lookup fails if there is no answer by then. */
     static constexpr std::chrono::seconds patience{30};
 
-    /** The handler is called once, never inside this call, unless the object goes before. */
+    /** The handler is called once, never inside this call, and not after the object was destroyed. */
     NameLookup(std::shared_ptr<Runtime> runtime, std::string const& host, Handler handler);
     NameLookup(NameLookup const&) = delete;
     NameLookup& operator=(NameLookup const&) = delete;

@@ -129,7 +129,8 @@ void ConnectionMachine::timeout(Instant now, StreamError const& overdue)
 {
     if (now >= deadline_) {
         if (phase_ == Phase::connecting && overdue) {
-            fail({public_code(overdue.code), handshake_.harmless(overdue.text(), longest_reason), overdue.fatal}, now);
+            auto const code = has_worked_ ? make_error_code(errc::store_unavailable) : public_code(overdue.code);
+            fail({code, handshake_.harmless(overdue.text(), longest_reason), overdue.fatal}, now);
         } else if (phase_ == Phase::connecting || phase_ == Phase::login) {
             auto const limit = milliseconds_text(config_.redis.connect_timeout);
             fail(
@@ -300,6 +301,7 @@ void ConnectionMachine::begin_connect(Instant now)
 void ConnectionMachine::become_ready(Instant now)
 {
     ready_since_ = now;
+    has_worked_ = true;
     login_ = next_login();
     failure_ = {};
     logged_failure_.clear();

@@ -159,6 +159,8 @@ private:
     /// connecting, login: when the attempt is over. backing_off, failed: when the next may begin
     Instant deadline_{};
     Instant ready_since_{};
+    /// the server has let somebody in before: what does not answer now is unavailable, not misconfigured
+    bool has_worked_ = false;
     /// see Outcome::login
     std::uint64_t login_ = 0;
     /// no waiting request has an earlier not_after

@@ -140,7 +140,7 @@ std::vector<SessionPtr> Ensemble::sessions() const
 
 void Ensemble::drop_abandoned()
 {
-    // a copy: who is called back may begin or end sessions
+    // a copy: a request that is called back may begin or end sessions
     for (auto const& session : sessions())
         session->drop_abandoned();
 }

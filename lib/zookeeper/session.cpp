@@ -99,8 +99,8 @@ void Session::look_at_waiting()
     runtime_->cancel(std::exchange(waiting_timer_, 0));
     if (waiting_.empty())
         return;
-    auto const first =
-        std::ranges::min(waiting_, {}, [](Waiting const& waiting) { return waiting.not_after.at(); }).not_after.at();
+    auto const by_time = [](Waiting const& waiting) { return waiting.not_after.at(); };
+    auto const first = by_time(*std::ranges::min_element(waiting_, {}, by_time));
     if (first == Instant::max())
         return; // all of them wait without end
     waiting_timer_ = runtime_->call_at(first, [weak = weak_from_this()] {
@@ -186,10 +186,14 @@ void Session::resolved(HostSearch::Result const& found, bool beside_client)
         return; // that was closed meanwhile, and nobody needs another
     if (found.servers.empty()) {
         on_no_server();
-        runtime_->call_at(
+        open_timer_ = runtime_->call_at(
             runtime_->now() + search_pause + std::chrono::milliseconds(runtime_->random() % 200),
             [weak = weak_from_this()] {
-                if (auto const self = weak.lock(); self != nullptr && self->wanted())
+                auto const self = weak.lock();
+                if (self == nullptr)
+                    return;
+                self->open_timer_ = 0;
+                if (self->wanted())
                     self->open();
             });
         return;
@@ -439,7 +443,7 @@ void Session::close(bool end_session) noexcept
 {
     if (std::exchange(closed_, true))
         return;
-    for (auto* const timer : {&waiting_timer_, &write_timer_, &idle_timer_, &search_timer_})
+    for (auto* const timer : {&waiting_timer_, &write_timer_, &idle_timer_, &search_timer_, &open_timer_})
         runtime_->cancel(std::exchange(*timer, 0));
     if (search_ != nullptr)
         std::exchange(search_, nullptr)->cancel();

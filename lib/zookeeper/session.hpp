@@ -136,6 +136,8 @@ private:
     std::string search_trouble_;
     /// looks the servers up anew unless the client is connected by then
     Runtime::TimerId search_timer_ = 0;
+    /// opens the session after a search that found no server
+    Runtime::TimerId open_timer_ = 0;
     /// in the present client
     std::int64_t id_ = 0;
     bool online_ = false;

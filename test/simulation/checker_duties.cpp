@@ -108,7 +108,8 @@ void Checker::look_for_leftovers()
             auto const longest = longest_ttl() + world_.store.rest_of(id);
             if (!key.late && std::min(now - died, now - key.written) > longest + longest_pause &&
                 world_.store.last_trouble + longest + largest_jump_back < now)
-                violate(Rule::s13, "a process died or stopped, and key " + std::to_string(id) + " is held beyond its ttl");
+                violate(
+                    Rule::s13, "a process died or stopped, and key " + std::to_string(id) + " is held beyond its ttl");
             continue;
         }
         // its release was given up when the lease had lapsed: it rests under its owner's name

@@ -23,11 +23,13 @@ std::string holding(KeyState const& state)
     switch (holder.kind) {
     case Holder::Kind::evicted:
         return describe(holder) + (state.remaining ? ", frees in " + describe(*state.remaining) : std::string{});
+    case Holder::Kind::resting:
+        return "resting" + (state.remaining ? ", frees in " + describe(*state.remaining) : std::string{});
     case Holder::Kind::other_software:
         return "by other software" +
                (state.remaining ? ", with " + describe(*state.remaining) + " of its ttl left" : std::string{});
     case Holder::Kind::foreign:
-        return "by a value that never expires or is not a string";
+        return "by a value that never expires";
     case Holder::Kind::worker:
     case Holder::Kind::nobody:
         break;
@@ -40,7 +42,7 @@ std::string describe_lock(KeyState const& state)
     auto const kind = holder_of(state).kind;
     if (kind == Holder::Kind::nobody)
         return "free by now";
-    return (kind == Holder::Kind::evicted ? "" : "held ") + holding(state);
+    return (kind == Holder::Kind::evicted || kind == Holder::Kind::resting ? "" : "held ") + holding(state);
 }
 
 } // namespace
@@ -77,6 +79,8 @@ std::string describe_loss(std::string const& key, KeyState const& state)
         return name + " is held by " + holder.name + " now: the store let the lease lapse, or its key was deleted";
     case Holder::Kind::nobody:
         return name + " is free in the store: its key was deleted, or lapsed there";
+    case Holder::Kind::resting:
+        return name + " was released and is in quarantine now: the store let the lease lapse, or its key was deleted";
     case Holder::Kind::other_software:
     case Holder::Kind::foreign:
         break;

@@ -78,9 +78,9 @@ Member* Cluster::serving(HashSlot slot)
     return &member;
 }
 
-void Cluster::wait(Instant until, bool on_change, std::function<void()> task)
+void Cluster::wait(Deadline const& until, bool on_change, std::function<void()> task)
 {
-    waiting_.emplace(until, Waiting{std::move(task), on_change});
+    waiting_.emplace(until.at(), Waiting{std::move(task), until, on_change});
     arm();
 }
 
@@ -89,15 +89,15 @@ void Cluster::drop_abandoned()
     if (closed_)
         return;
     members_->drop_abandoned();
-    run_waiting_for_change();
+    run_waiting([](Waiting const& waiting) { return waiting.until.abandoned(); });
     arm();
 }
 
-void Cluster::run_waiting_for_change()
+void Cluster::run_waiting(std::function<bool(Waiting const&)> const& chosen)
 {
     std::vector<std::function<void()>> tasks;
     for (auto entry = waiting_.begin(); entry != waiting_.end();) {
-        if (entry->second.on_change) {
+        if (chosen(entry->second)) {
             tasks.push_back(std::move(entry->second.task));
             entry = waiting_.erase(entry);
         } else {
@@ -113,7 +113,7 @@ void Cluster::map_changed()
     if (closed_)
         return;
     tend();
-    run_waiting_for_change();
+    run_waiting([](Waiting const& waiting) { return waiting.on_change; });
     // copies: a handler may close this
     if (auto const handler = changed_)
         handler();

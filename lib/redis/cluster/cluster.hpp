@@ -47,9 +47,9 @@ public:
     /** The member that serves the slot; null where none is known, and then the map is asked for. */
     [[nodiscard]] Member* serving(HashSlot slot);
 
-    /** Runs the task at `until`, and before where `on_change` and the map may have changed; at `close` at the latest.
-     */
-    void wait(Instant until, bool on_change, std::function<void()> task);
+    /** Runs the task when `until` is over, and earlier if `on_change` is set and the map may have changed; at `close`
+     * at the latest. */
+    void wait(Deadline const& until, bool on_change, std::function<void()> task);
 
     /** Owners of requests have given up (see Deadline). */
     void drop_abandoned();
@@ -69,12 +69,13 @@ public:
 private:
     struct Waiting {
         std::function<void()> task;
+        Deadline until;
         bool on_change = false;
     };
 
     void map_changed();
-    /** Runs what waits for a change of the map, or looks again whether it still has to. */
-    void run_waiting_for_change();
+    /** Takes out those that are chosen, and runs them. */
+    void run_waiting(std::function<bool(Waiting const&)> const& chosen);
     void tend();
     void arm();
     void tick();

@@ -45,7 +45,7 @@ public:
         } else {
             asked_ = true;
             topology.refresh();
-            cluster_->wait(not_after_.at(), true, [self = shared_from_this()] { self->start(); });
+            cluster_->wait(not_after_, true, [self = shared_from_this()] { self->start(); });
         }
     }
 

@@ -68,7 +68,7 @@ private:
                 false);
         } else {
             waited_for_map_ = true;
-            cluster().wait(not_after_.at(), true, [self = shared_from_this()] { self->go(); });
+            cluster().wait(not_after_, true, [self = shared_from_this()] { self->go(); });
         }
     }
 
@@ -137,7 +137,7 @@ private:
         if (std::holds_alternative<RedirectRules::GiveUp>(decision))
             return false;
         if (auto const* const wait = std::get_if<RedirectRules::Wait>(&decision)) {
-            cluster().wait(wait->until, false, [self = shared_from_this()] { self->go(); });
+            cluster().wait(not_after_.no_later_than(wait->until), false, [self = shared_from_this()] { self->go(); });
             return true;
         }
         auto const& asking = std::get<RedirectRules::Send>(decision).asking;

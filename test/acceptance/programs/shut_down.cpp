@@ -6,8 +6,8 @@
 // Each operation runs in a loop of its own and has the only handle to its store. With `hold` as the first operation the
 // store works in the beginning: the program writes "ready" when all operations have their leases or wait for one, and
 // SIGUSR1 tells it that the store has become unavailable. SIGTERM tells it to stop. For each operation it writes how
-// many milliseconds later the loop's run() returned, and how the operation ended; last, for how many of these the
-// machine had no time for the program.
+// many milliseconds later the loop's run() returned, for how many of them the machine kept the program from running,
+// and how the operation ended.
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -18,6 +18,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <csignal>
@@ -32,6 +33,7 @@
 #include <initializer_list>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -98,6 +100,15 @@ asio::awaitable<void> until_outage(Stage& stage)
     co_await stage.outage.async_wait(asio::redirect_error(asio::use_awaitable, ended));
 }
 
+/** After an operation that is repeated. */
+asio::awaitable<void> go_on_unless_cancelled(boost::system::error_code failed)
+{
+    if (failed == asio::error::operation_aborted)
+        throw boost::system::system_error(failed);
+    asio::steady_timer pause(co_await asio::this_coro::executor, 10ms);
+    co_await pause.async_wait(asio::use_awaitable);
+}
+
 asio::awaitable<void> wait_for_lock(tenure::Store store, milliseconds ttl)
 {
     auto const lock = lock_of(std::move(store), "shut-down-lock", ttl);
@@ -139,8 +150,11 @@ asio::awaitable<void> renew(tenure::Store store, milliseconds ttl, Stage& stage)
     auto const lock = lock_of(std::move(store), "shut-down-renew", ttl);
     auto lease = co_await lock.async_acquire(forever(), asio::use_awaitable);
     co_await until_outage(stage);
-    for (;;)
-        co_await lease.async_renew(asio::use_awaitable);
+    for (;;) {
+        boost::system::error_code failed;
+        co_await lease.async_renew(asio::redirect_error(asio::use_awaitable, failed));
+        co_await go_on_unless_cancelled(failed);
+    }
 }
 
 asio::awaitable<void> inspect(tenure::Store store, milliseconds ttl, Stage& stage)
@@ -150,8 +164,7 @@ asio::awaitable<void> inspect(tenure::Store store, milliseconds ttl, Stage& stag
     for (;;) {
         boost::system::error_code failed;
         co_await store.async_inspect(pool.range(), asio::redirect_error(asio::use_awaitable, failed));
-        if (failed == asio::error::operation_aborted)
-            throw boost::system::system_error(failed);
+        co_await go_on_unless_cancelled(failed);
     }
 }
 
@@ -199,6 +212,52 @@ std::string in_words(std::exception_ptr const& failure)
         return error.what();
     }
 }
+
+/** Measures for how long the machine kept this process from running. */
+class Stalls
+{
+public:
+    using Time = std::chrono::steady_clock::time_point;
+
+    Stalls()
+        : thread_([this] {
+            while (!over_) {
+                auto const before = std::chrono::steady_clock::now();
+                std::this_thread::sleep_for(step);
+                auto const after = std::chrono::steady_clock::now();
+                std::lock_guard const lock(mutex_);
+                stalls_.emplace_back(after, after - before - step);
+            }
+        })
+    {
+    }
+    Stalls(Stalls const&) = delete;
+    Stalls& operator=(Stalls const&) = delete;
+    ~Stalls()
+    {
+        over_ = true;
+        thread_.join();
+    }
+
+    /** All that began before `end`. */
+    [[nodiscard]] milliseconds until(Time end)
+    {
+        std::lock_guard const lock(mutex_);
+        std::chrono::steady_clock::duration total{};
+        for (auto const& [when, length] : stalls_)
+            if (when - length <= end)
+                total += length;
+        return std::chrono::duration_cast<milliseconds>(total);
+    }
+
+private:
+    static constexpr auto step = 5ms;
+    std::mutex mutex_;
+    /// when each ended, and its length
+    std::vector<std::pair<Time, std::chrono::steady_clock::duration>> stalls_;
+    std::atomic<bool> over_{false};
+    std::thread thread_;
+};
 
 class Service
 {
@@ -261,14 +320,16 @@ public:
     }
 
     /** @returns false if the loop still runs long afterwards */
-    [[nodiscard]] bool report(std::chrono::steady_clock::time_point stopped)
+    [[nodiscard]] bool report(std::chrono::steady_clock::time_point stopped, Stalls& stalls)
     {
         if (ended_.wait_until(stopped + longest_wait) != std::future_status::ready) {
-            std::cout << name_ << " " << milliseconds(longest_wait).count() << " still running" << std::endl;
+            std::cout << name_ << " " << milliseconds(longest_wait).count() << " 0 still running" << std::endl;
             return false;
         }
-        auto const took = std::chrono::duration_cast<milliseconds>(ended_.get() - stopped);
-        std::cout << name_ << " " << std::max<std::int64_t>(took.count(), 0) << " " << result_ << std::endl;
+        auto const ended = ended_.get();
+        auto const took = std::chrono::duration_cast<milliseconds>(ended - stopped);
+        std::cout << name_ << " " << std::max<std::int64_t>(took.count(), 0) << " " << stalls.until(ended).count()
+                  << " " << result_ << std::endl;
         return true;
     }
 
@@ -282,40 +343,6 @@ private:
     std::string result_;
     std::promise<std::chrono::steady_clock::time_point> done_;
     std::future<std::chrono::steady_clock::time_point> ended_;
-    std::thread thread_;
-};
-
-/** Measures for how long the machine kept this process from running, which is nobody's fault here. */
-class Stalls
-{
-public:
-    Stalls()
-        : thread_([this] {
-            while (!over_) {
-                auto const before = std::chrono::steady_clock::now();
-                std::this_thread::sleep_for(step);
-                total_ += std::chrono::steady_clock::now() - before - step;
-            }
-        })
-    {
-    }
-    Stalls(Stalls const&) = delete;
-    Stalls& operator=(Stalls const&) = delete;
-    ~Stalls() { (void)end(); }
-
-    [[nodiscard]] milliseconds end()
-    {
-        over_ = true;
-        if (thread_.joinable())
-            thread_.join();
-        return std::chrono::duration_cast<milliseconds>(total_);
-    }
-
-private:
-    static constexpr auto step = 5ms;
-    std::atomic<bool> over_{false};
-    /// of the thread, until it has ended
-    std::chrono::steady_clock::duration total_{};
     std::thread thread_;
 };
 
@@ -366,8 +393,7 @@ try {
         service->stop();
     bool all_ended = true;
     for (auto const& service : services)
-        all_ended = service->report(stopped) && all_ended;
-    std::cout << "stalled " << stalls.end().count() << std::endl;
+        all_ended = service->report(stopped, stalls) && all_ended;
     if (!all_ended)
         std::_Exit(1);
     return 0;
