@@ -1,13 +1,24 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+import atexit
 import os
 import re
+import sys
 
 from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load
 
 required_conan_version = ">=2.4"
+
+
+def advise_platform():
+    print(
+        "tenure: if ConanCenter is out of reach, take Boost, OpenSSL and spdlog from the platform's packages: "
+        "test/package/platform_profile g++ > /tmp/platform && conan create . --profile:all /tmp/platform",
+        file=sys.stderr,
+    )
 
 
 class TenureRecipe(ConanFile):
@@ -17,8 +28,8 @@ class TenureRecipe(ConanFile):
     topics = ("asio", "lease", "distributed-lock", "redis", "coroutines")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "fPIC": [True, False]}
-    default_options = {"shared": False, "fPIC": True}
+    options = {"shared": [True, False], "fPIC": [True, False], "zookeeper": [True, False]}
+    default_options = {"shared": False, "fPIC": True, "zookeeper": False}
     implements = ["auto_shared_fpic"]
     exports_sources = "CMakeLists.txt", "cmake/*", "include/*", "lib/*", "LICENSE"
     test_package_folder = "test/package/consumer"
@@ -32,9 +43,15 @@ class TenureRecipe(ConanFile):
         self.requires("boost/[>=1.83 <2]", transitive_headers=True)
         self.requires("openssl/[>=3 <4]")
         self.requires("spdlog/[>=1.9 <2]")
+        # Conan gives up before `validate` if it cannot resolve them. Its own last words then are about remotes.
+        atexit.register(advise_platform)
 
     def validate(self):
-        check_min_cppstd(self, 20)
+        atexit.unregister(advise_platform)
+        try:
+            check_min_cppstd(self, 20)
+        except ConanInvalidConfiguration as error:
+            raise ConanInvalidConfiguration(f"{error} Add -s compiler.cppstd=20") from error
 
     def layout(self):
         cmake_layout(self)
@@ -45,8 +62,8 @@ class TenureRecipe(ConanFile):
         for part in ("TESTS", "TOOL", "EXAMPLES", "BENCH", "FUZZ"):
             toolchain.cache_variables[f"TENURE_BUILD_{part}"] = False
         toolchain.cache_variables["TENURE_INSTALL"] = True
-        # Conan has no package of ZooKeeper's C client
-        toolchain.cache_variables["TENURE_ZOOKEEPER"] = "OFF"
+        # Conan has no package of ZooKeeper's C client: it is the platform's
+        toolchain.cache_variables["TENURE_ZOOKEEPER"] = "ON" if self.options.zookeeper else "OFF"
         toolchain.cache_variables["TENURE_UNITY_BUILD"] = True
         toolchain.generate()
 
@@ -66,3 +83,5 @@ class TenureRecipe(ConanFile):
         self.cpp_info.set_property("pkg_config_name", "tenure")
         self.cpp_info.libs = ["tenure"]
         self.cpp_info.system_libs = ["pthread"]
+        if self.options.zookeeper:
+            self.cpp_info.system_libs.append("zookeeper_st")

@@ -10,7 +10,7 @@ find_package(spdlog 1.9 REQUIRED)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
-# The store on ZooKeeper is built where the C client is found, unless the user decided.
+# The store on ZooKeeper is built on request, because everything that links tenure statically then links its C client.
 if(TENURE_ZOOKEEPER STREQUAL "AUTO")
   find_package(ZooKeeper 3.5 QUIET)
   set(TENURE_ZOOKEEPER ${ZooKeeper_FOUND})
@@ -20,5 +20,5 @@ endif()
 if(TENURE_ZOOKEEPER)
   message(STATUS "ZooKeeper: built in, with ${ZooKeeper_ST_LIBRARY} ${ZooKeeper_VERSION}")
 else()
-  message(STATUS "ZooKeeper: left out (its C client was not found, or TENURE_ZOOKEEPER is OFF)")
+  message(STATUS "ZooKeeper: left out; TENURE_ZOOKEEPER=ON builds it in")
 endif()

@@ -32,7 +32,7 @@ Store open_zookeeper(asio::any_io_executor, ZookeeperConfig config, StoreOptions
     throw std::invalid_argument(
         zookeeper::describe(config) +
         ": this build of tenure is without ZooKeeper; install its C client (libzookeeper-st-dev on Debian and Ubuntu) "
-        "and build tenure with -DTENURE_ZOOKEEPER=ON");
+        "and build tenure with -DTENURE_ZOOKEEPER=ON (Conan: -o tenure/*:zookeeper=True)");
 }
 
 #endif

@@ -1,20 +1,30 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+import atexit
 import os
+import shutil
+import tempfile
 
 from conan import ConanFile
 from conan.tools.build import can_run
-from conan.tools.cmake import CMake, cmake_layout
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 
 
 class ConsumerRecipe(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
-    generators = "CMakeDeps", "CMakeToolchain"
-
     def requirements(self):
         self.requires(self.tested_reference_str)
 
     def layout(self):
-        cmake_layout(self)
+        # `conan create .` runs this in tenure's source tree, where nothing is left behind
+        directory = tempfile.mkdtemp(prefix="tenure-consumer-")
+        atexit.register(shutil.rmtree, directory, ignore_errors=True)
+        cmake_layout(self, build_folder=directory)
+
+    def generate(self):
+        CMakeDeps(self).generate()
+        toolchain = CMakeToolchain(self)
+        toolchain.user_presets_path = False
+        toolchain.generate()
 
     def build(self):
         cmake = CMake(self)
