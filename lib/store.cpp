@@ -33,6 +33,14 @@ void check_name(std::string const& field, std::string const& name)
         throw std::invalid_argument(field + " must be printable, without blanks and '/', and at most 128 bytes long");
 }
 
+/** The first words of values that are nobody's owner. */
+void check_not_reserved(std::string const& field, std::string const& name)
+{
+    for (auto const* const word : {"evicted", "kept", "resting"})
+        if (name == word)
+            throw std::invalid_argument(field + " must not be '" + name + "', which marks keys that nobody holds");
+}
+
 std::string default_worker_name()
 {
     std::string host(256, '\0');
@@ -48,6 +56,7 @@ std::shared_ptr<engine::Handle>
 make_handle(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, StoreOptions options)
 {
     check_name("StoreOptions::worker_name", options.worker_name);
+    check_not_reserved("StoreOptions::worker_name", options.worker_name);
     auto name = options.worker_name.empty() ? default_worker_name() : std::move(options.worker_name);
     auto core = std::make_shared<engine::Core>(std::move(runtime), std::move(backend), std::move(name));
     core->start();
