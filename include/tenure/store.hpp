@@ -31,7 +31,8 @@ class Handle;
 
 /** What a store is told about its user. */
 struct StoreOptions {
-    /// readable first part of every owner; printable, no '/', not `evicted`, `kept` or `resting`, at most 128 bytes. Empty: host:pid
+    /// readable first part of every owner; printable, no '/', not `evicted`, `kept` or `resting`, at most 128 bytes.
+    /// Empty: host:pid
     std::string worker_name = {};
     /// where log lines go; empty: `default_log_sink()`, which is standard error. A sink may block
     LogSink log = {};

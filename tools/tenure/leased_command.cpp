@@ -83,10 +83,15 @@ public:
     {
         LeaseOptions options;
         options.notice = settings.notice;
-        if (settings.target.is_lock())
-            lock_.emplace(store_, LockConfig{settings.target.lock, settings.ttl, options});
+        auto const& target = settings.target;
+        if (target.is_lock() && settings.reuse_after != std::chrono::milliseconds{0})
+            throw std::invalid_argument("--reuse-after is for the numbers of a pool: a lock has none");
+        if (target.is_lock())
+            lock_.emplace(store_, LockConfig{target.lock, settings.ttl, options, settings.note});
         else
-            pool_.emplace(store_, SlotPoolConfig{settings.target.pool, settings.target.size, settings.ttl, options});
+            pool_.emplace(
+                store_,
+                SlotPoolConfig{target.pool, target.size, settings.ttl, options, settings.reuse_after, settings.note});
     }
 
     int run()

@@ -17,6 +17,9 @@ struct RunSettings {
     std::chrono::milliseconds wait{30'000};
     /// 0: the library's default for the ttl
     std::chrono::milliseconds notice{0};
+    /// of a pool
+    std::chrono::milliseconds reuse_after{0};
+    std::string note;
 };
 
 /** Acquires, runs the command under the lease, releases. @return the exit code */

@@ -19,7 +19,7 @@ struct Term {
 /// fields that are called otherwise than their option
 constexpr std::array renamed = {
     Term{"StoreOptions::worker_name", "--worker"}, Term{"LockConfig::key", "--lock"},
-    Term{"SlotPoolConfig::prefix", "--pool"}};
+    Term{"SlotPoolConfig::prefix", "--pool"}, Term{"SlotPoolConfig::reuse_after", "--reuse-after"}};
 
 /// what the other fields begin with
 constexpr std::array prefixes = {Term{"LockConfig::lease.", "--"}, Term{"SlotPoolConfig::lease.", "--"},

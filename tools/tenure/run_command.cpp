@@ -98,6 +98,11 @@ Command add_run_command(CLI::App& program)
         *options, "--kill-after,--notice", settings->notice,
         "the time the command has to end between SIGTERM and the end of the lease (default: ttl/10, at least 20ms; at "
         "most ttl/3)");
+    add_duration(
+        *options, "--reuse-after", settings->reuse_after,
+        "how long a slot stays taken after its release, as worker IDs need (default: 0s)");
+    options->add_option("--note", settings->note, "a few words that tenure status shows beside the holder")
+        ->type_name("TEXT");
     // the command begins with the first word that is no option, or after --
     options->prefix_command();
     auto run = [settings, options](Invocation const& invocation) {

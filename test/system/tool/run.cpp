@@ -270,3 +270,30 @@ TEST_CASE("help and version are printed without a store", "[integration][tool]")
     CHECK(version.exit_code() == 0);
     CHECK_THAT(version.output(), ContainsSubstring("."));
 }
+
+TEST_CASE(
+    "a slot rests after its command for as long as is asked, and its holder's note is shown", "[integration][tool]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    Words const options = {"--pool", "id:",           "--size", "1",      "--ttl",
+                           "2s",     "--reuse-after", "30s",    "--note", "call 555-0123"};
+    ToolProcess first(run_with(options, shell("echo working; exec sleep 30")), server.url());
+    REQUIRE(first.says("working"));
+    ToolProcess holder({"status", "--pool", "id:", "--size", "1"}, server.url());
+    CHECK(holder.exit_code() == 0);
+    CHECK_THAT(holder.output(), ContainsSubstring("call 555-0123"));
+    first.process().signal(SIGTERM);
+    CHECK(first.exit_code() == 128 + SIGTERM);
+    ToolProcess status({"status", "--pool", "id:", "--size", "1"}, server.url());
+    CHECK(status.exit_code() == 0);
+    CHECK_THAT(status.output(), ContainsSubstring("resting until"));
+    ToolProcess second(run_with({"--pool", "id:", "--size", "1", "--wait", "0"}, shell("true")), server.url());
+    CHECK(second.exit_code() == 75);
+    CHECK_FALSE(redis.get("id:0").value_or("").empty());
+
+    ToolProcess lock(run_with({"--lock", "x", "--reuse-after", "1s"}, shell("true")), server.url());
+    CHECK(lock.exit_code() == 64);
+    CHECK_THAT(lock.output(), ContainsSubstring("--reuse-after is for the numbers of a pool"));
+}

@@ -181,6 +181,7 @@ std::vector<Mistake> mistakes()
         in_note("the byte 10 at position 1", "a\nb"),
         in_pool_note("the byte 195 at position 0", "\xc3\xa9"),
         of_name("a b"),
+        of_name("resting"),
         of_name("a/b"),
         of_name(std::string(129, 'x')),
         in_config("host", "", [](RedisConfig& config) { config.host = ""; }),
