@@ -42,7 +42,7 @@ public:
     void renew(std::chrono::milliseconds left) const { send_({"PEXPIRE", key_, std::to_string(left.count())}); }
     void release() const { send_({"DEL", key_}); }
 
-    static constexpr std::chrono::milliseconds ttl = 600ms;
+    static constexpr std::chrono::milliseconds ttl = 1s;
 
 private:
     std::string key_;
@@ -75,7 +75,7 @@ void check_waiting(RunningStore& running, HashLock::Send const& send)
     auto lease = RunningStore::acquire(lock, {.wait = 20s});
     auto const took = std::chrono::steady_clock::now() - begin;
     CHECK(took > 1300ms);
-    CHECK(took < 2500ms);
+    CHECK(took < 8s);
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
 }
 
