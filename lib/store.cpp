@@ -38,7 +38,7 @@ void check_not_reserved(std::string const& field, std::string const& name)
 {
     for (auto const* const word : {"evicted", "kept", "resting"})
         if (name == word)
-            throw std::invalid_argument(field + " must not be '" + name + "', which marks keys that nobody holds");
+            throw std::invalid_argument(field + " must not be '" + name + "': it marks keys without a holder");
 }
 
 std::string default_worker_name()
