@@ -9,7 +9,7 @@ namespace tenure
 {
 
 /** What stands under a key that was released and is not to be granted yet (`SlotPoolConfig::reuse_after`). It is
- * nobody's owner: worker names have no '/', and an owner has one. */
+ * no owner, since no worker may be called `resting`. */
 [[nodiscard]] inline std::string resting_value(std::string_view owner)
 {
     return "resting/" + std::string(owner);
