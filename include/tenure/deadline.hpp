@@ -22,7 +22,7 @@ public:
     using Abandoned = std::shared_ptr<std::atomic<bool> const>;
 
     Deadline() noexcept = default;
-    /** Nobody abandons the request. */
+    /** The request waits until then, and its owner cannot abandon it. */
     Deadline(Instant at) noexcept // NOLINT(google-explicit-constructor): an instant is the usual deadline
         : at_(at)
     {
