@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "figures/figures.hpp"
 #include "harness/awake.hpp"
+#include "harness/job.hpp"
+#include "library/run_job.hpp"
 
 #include <array>
 #include <charconv>
@@ -21,12 +23,16 @@ struct Part {
     std::string_view name;
     void (*measure)(bench::Setting const&);
 };
-constexpr std::array<Part, 11> parts{{
+constexpr std::array<Part, 15> parts{{
     {"floor", bench::measure_floor},
     {"pairs", bench::measure_pairs},
+    {"peers", bench::measure_peers},
+    {"before", bench::measure_before},
     {"latency", bench::measure_latency},
     {"first_free", bench::measure_first_free},
     {"handover", bench::measure_handover},
+    {"fairness", bench::measure_fairness},
+    {"cluster_pairs", bench::measure_cluster_pairs},
     {"redlock_latency", bench::measure_redlock_latency},
     {"redlock_throughput", bench::measure_redlock_throughput},
     {"etcd", bench::measure_etcd},
@@ -36,18 +42,33 @@ constexpr std::array<Part, 11> parts{{
 }};
 
 constexpr std::string_view usage = R"(usage: tenure_bench [OPTION...]
+       tenure_bench --workload NAME --url URL [WORKLOAD OPTION...]
 Measures tenure against a raw socket client on a redis-server of its own, and prints one line per figure:
 `name ratio goal ok|short`. Ends with 0 if every figure is within its goal, 1 if one is short, 2 on trouble.
 
   --quick               3 short rounds: minutes become seconds, and medians less sure
-  --only PART           only this part; may be repeated. Parts: floor pairs latency first_free handover
-                        redlock_latency redlock_throughput etcd zookeeper compile_time renewals
+  --only PART           only this part; may be repeated. Parts: floor pairs peers before latency
+                        first_free handover fairness cluster_pairs redlock_latency redlock_throughput
+                        etcd zookeeper compile_time renewals
   --rounds N            interleaved rounds of each figure (7)
   --let-sleep           idle cores may sleep, so that figures across cores carry the time they take to wake; without
                         it they are kept awake where the kernel allows it, which is for root
   --renewal-seconds S   length of one run of the renewals (60)
+  --fairness-seconds S  length of one run of the contenders (15)
   --server PROGRAM      the server to start (redis-server)
   --peers FOLDER        compare with the programs that scripts/bench --peers has installed there
+  --before PROGRAM      another tenure_bench, built with an older library: the parts before, fairness and cluster_pairs
+                        run its workloads in the same rounds, and print after/before
+
+With --workload it runs one workload against a server that is there already, and prints `result` and its values. Two
+builds of the program can so be compared. Workloads: pairs pool_pairs pair_latency contend
+
+  --url URL             the store
+  --count N             keys, slots (contend: 1 is a lock), or for pair_latency the pairs (64)
+  --seconds S           length of the run (1)
+  --hold MS             contend: how long each grant is held (0)
+  --plain               neither fencing nor wake-ups; otherwise default options
+  --server-pid PID      pairs, pool_pairs: also report the CPU of this process
 )";
 
 struct Options {
@@ -55,6 +76,8 @@ struct Options {
     std::string server = "redis-server";
     /// empty: they are not compared
     std::string peers;
+    /// empty: there is none to compare with
+    std::string before;
     std::vector<std::string> only;
     bool let_sleep = false;
 
@@ -97,7 +120,7 @@ Options parse(std::vector<std::string> const& arguments)
             return arguments[++index];
         };
         if (option == "--quick")
-            options.extent = {3, 0.3, 5000, 100, 50, 10};
+            options.extent = {3, 0.3, 5000, 100, 50, 10, 3};
         else if (option == "--only")
             options.only.push_back(part_name(value()));
         else if (option == "--rounds")
@@ -106,10 +129,14 @@ Options parse(std::vector<std::string> const& arguments)
             options.let_sleep = true;
         else if (option == "--renewal-seconds")
             options.extent.renewal_seconds = number(option, value());
+        else if (option == "--fairness-seconds")
+            options.extent.contention_seconds = number(option, value());
         else if (option == "--server")
             options.server = value();
         else if (option == "--peers")
             options.peers = value();
+        else if (option == "--before")
+            options.before = value();
         else
             throw std::invalid_argument("unknown option " + option);
     }
@@ -137,7 +164,7 @@ int measure(Options const& options)
     for (auto const& part : parts)
         if (options.wants(part.name)) {
             std::printf("\n");
-            part.measure({redis, options.extent, report, options.peers});
+            part.measure({redis, options.extent, report, options.peers, options.before});
         }
     return report.finish() ? 0 : 1;
 }
@@ -153,6 +180,12 @@ int main(int count, char** values)
                 std::fwrite(usage.data(), 1, usage.size(), stdout);
                 return 0;
             }
+        if (!arguments.empty() && arguments.front() == "--workload") {
+            bench::print_result(bench::library::run_job(bench::parse_job({arguments.begin() + 1, arguments.end()})));
+            std::fflush(nullptr);
+            // as every run that is forked ends: interrupted pairs are not worth a warning each
+            std::_Exit(0);
+        }
         return measure(parse(arguments));
     } catch (std::exception const& error) {
         std::fprintf(stderr, "tenure_bench: %s\n", error.what());

@@ -12,7 +12,7 @@ namespace bench
 namespace
 {
 
-constexpr library::Features features{true, true};
+constexpr auto features = library::by_default;
 
 } // namespace
 

@@ -23,6 +23,8 @@ struct Extent {
     unsigned handovers = 200;
     /// length of one run of the renewals
     double renewal_seconds = 60;
+    /// length of one run of contenders
+    double contention_seconds = 15;
 };
 
 /** What every figure gets. */
@@ -32,12 +34,22 @@ struct Setting {
     Report& report;
     /// where scripts/bench --peers has installed them; empty: they are not asked for
     std::string peers;
+    /// another tenure_bench, of an older library; empty: there is none to compare with
+    std::string before;
 };
 
 /** The raw client against `redis-benchmark -c 1`: whether the floor is one. */
 void measure_floor(Setting const& setting);
 /** Pairs per second, 64 in flight on 64 keys. */
 void measure_pairs(Setting const& setting);
+/** Pairs per second with default options, 64 in flight on 64 keys of one server, over the best peer. */
+void measure_peers(Setting const& setting);
+/** Pairs and latency with default options, by this program and by the one of `--before`. */
+void measure_before(Setting const& setting);
+/** Pairs with default options on a cluster, 64 in flight and one after another. */
+void measure_cluster_pairs(Setting const& setting);
+/** How 8 contenders share one lock, and three slots, on each store. */
+void measure_fairness(Setting const& setting);
 /** One pair after another, client and server on one core. */
 void measure_latency(Setting const& setting);
 /** The first free of 1,024 where only the last is free. */

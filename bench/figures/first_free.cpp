@@ -35,12 +35,12 @@ void measure_first_free(Setting const& setting)
          run("raw, EXISTS 64, then MGET", Place::split, scan(raw::Scan::exists_64_then_mget)),
          run("raw, EXISTS 64, then halves", Place::split, scan(raw::Scan::exists_64_then_halves)),
          run("raw, EXISTS 128, then halves", Place::split, scan(raw::Scan::exists_128_then_halves)),
-         run("pool", Place::split, pool({false, false})),
-         run("pool, fencing and wake-ups", Place::split, pool({true, true})),
+         run("pool", Place::split, pool(library::plain)), run("pool, default", Place::split, pool(library::by_default)),
          run("raw, EXISTS 64, then halves, same core", Place::same, scan(raw::Scan::exists_64_then_halves)),
-         run("pool, same core", Place::same, pool({false, false})), run("SET NX one after another", Place::split, [=] {
-             return raw::one_after_another(port, keys, std::max(3U, times / 50));
-         })});
+         run("pool, same core", Place::same, pool(library::plain)),
+         run("pool, default, same core", Place::same, pool(library::by_default)),
+         run("SET NX one after another", Place::split,
+             [=] { return raw::one_after_another(port, keys, std::max(3U, times / 50)); })});
     setting.redis.flush();
     for (auto const& series : all)
         setting.report.medians("p50, first free of 1024", series, "us");
@@ -49,6 +49,10 @@ void measure_first_free(Setting const& setting)
     setting.report.figure("first_free_1024", pooled / best, Goal::at_most, 1.25);
     setting.report.figure(
         "first_free_1024_speedup", find(all, "SET NX one after another").median() / pooled, Goal::at_least, 50);
+    setting.report.ratio("default/plain, a core each", find(all, "pool, default").median() / pooled);
+    setting.report.ratio(
+        "default/plain, same core",
+        find(all, "pool, default, same core").median() / find(all, "pool, same core").median());
 }
 
 } // namespace bench

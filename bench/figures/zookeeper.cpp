@@ -80,22 +80,29 @@ void measure_zookeeper(Setting const& setting)
         setting.extent.rounds,
         {split("raw", [=] { return raw::zookeeper_pairs(port, keys, seconds); }),
          split("locks", [=] { return library::pairs(url, keys, seconds, {true, false}); }),
-         split("one pool of 64", [=] { return library::pool_pairs(url, keys, seconds, {true, false}); })});
+         split("locks, default", [=] { return library::pairs(url, keys, seconds, library::by_default); }),
+         split("one pool of 64", [=] { return library::pool_pairs(url, keys, seconds, {true, false}); }),
+         split(
+             "one pool of 64, default", [=] { return library::pool_pairs(url, keys, seconds, library::by_default); })});
     for (auto const& series : many)
         setting.report.medians("ZooKeeper, pairs, 64 in flight", series, "pairs/s");
     for (auto const& series : many)
         setting.report.medians("ZooKeeper, client CPU of a pair", series, "us", 1);
     setting.report.figure("zookeeper_pairs_64", many[1].median() / many[0].median(), Goal::at_least, 0.85);
+    setting.report.ratio("default/plain, locks", many[2].median() / many[1].median());
+    setting.report.ratio("default/plain, one pool of 64", many[4].median() / many[3].median());
     auto const one = interleave(
         setting.extent.rounds,
         {split("raw transactions", [=] { return raw::zookeeper_transaction_latency(port, pairs); }),
          split("lock", [=] { return library::pair_latency(url, pairs, {true, false}); }),
+         split("lock, default", [=] { return library::pair_latency(url, pairs, library::by_default); }),
          split("raw, no more than create and delete", [=] { return raw::zookeeper_pair_latency(port, pairs); }),
          split("the C client's transactions", [=] { return raw::zookeeper_c_client_latency(port, pairs); })});
     for (auto const& series : one)
         setting.report.medians("ZooKeeper, p50 of a pair", series, "us");
     // in pairs per second, as the other one
     setting.report.figure("zookeeper_pairs_1", one[0].median() / one[1].median(), Goal::at_least, 0.85);
+    setting.report.ratio("default/plain, one lock", one[2].median() / one[1].median());
     compare_handovers(
         setting, {"ZooKeeper", "zookeeper_handover", [=](int control) { raw::zookeeper_hold(port, control); },
                   [=](int control) { raw::zookeeper_wait(port, control); }, url,

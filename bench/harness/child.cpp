@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "harness/child.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace bench
 {
@@ -63,26 +65,50 @@ void pin(Place place)
     static auto const cores = allowed_cores();
     cpu_set_t set;
     CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(place == Place::same ? cores.front() : cores.back()), &set);
+    for (auto const core : cores)
+        if (place == Place::any || core == (place == Place::same ? cores.front() : cores.back()))
+            CPU_SET(static_cast<std::size_t>(core), &set);
     if (::sched_setaffinity(0, sizeof set, &set) != 0)
         throw std::system_error(errno, std::generic_category(), "sched_setaffinity");
 }
 
-std::vector<double> in_child(Place place, std::function<std::vector<double>()> const& work, double expected_seconds)
+Child::Child(Place place, std::function<std::vector<double>()> const& work)
 {
     std::array<int, 2> ends{};
-    if (::pipe(ends.data()) != 0)
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
         throw std::system_error(errno, std::generic_category(), "pipe");
-    auto const pid = ::fork();
-    if (pid < 0)
-        throw std::system_error(errno, std::generic_category(), "fork");
-    if (pid == 0) {
-        ::close(ends[0]);
+    pid_ = ::fork();
+    if (pid_ == 0)
         run_child(ends[1], place, work);
-    }
+    auto const error = errno;
     ::close(ends[1]);
+    input_ = ends[0];
+    if (pid_ < 0) {
+        ::close(input_);
+        throw std::system_error(error, std::generic_category(), "fork");
+    }
+}
 
-    pollfd wait{ends[0], POLLIN, 0};
+Child::Child(Child&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1))
+    , input_(std::exchange(other.input_, -1))
+{
+}
+
+Child::~Child()
+{
+    if (pid_ > 0) {
+        ::kill(pid_, SIGKILL);
+        while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (input_ >= 0)
+        ::close(input_);
+}
+
+std::vector<double> Child::result(double expected_seconds)
+{
+    pollfd wait{input_, POLLIN, 0};
     auto const limit = std::chrono::milliseconds(static_cast<long>((expected_seconds + 120) * 1000));
     int ready = 0;
     do
@@ -91,14 +117,14 @@ std::vector<double> in_child(Place place, std::function<std::vector<double>()> c
     std::array<double, 64> values{};
     ssize_t bytes = 0;
     if (ready == 1)
-        bytes = ::read(ends[0], values.data(), sizeof values);
+        bytes = ::read(input_, values.data(), sizeof values);
     else
-        ::kill(pid, SIGKILL);
-    ::close(ends[0]);
+        ::kill(pid_, SIGKILL);
 
     int status = 0;
-    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
+    pid_ = -1;
     if (ready != 1)
         throw std::runtime_error("a measurement did not end in time");
     if (WIFSIGNALED(status))
@@ -107,6 +133,11 @@ std::vector<double> in_child(Place place, std::function<std::vector<double>()> c
         throw std::runtime_error("a measurement failed");
     auto const count = static_cast<std::size_t>(bytes) / sizeof(double);
     return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+std::vector<double> in_child(Place place, std::function<std::vector<double>()> const& work, double expected_seconds)
+{
+    return Child(place, work).result(expected_seconds);
 }
 
 } // namespace bench

@@ -23,6 +23,7 @@ public:
 
     [[nodiscard]] std::string const& program() const noexcept { return program_; }
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     [[nodiscard]] std::string url() const;
     /** As INFO tells it. */
     [[nodiscard]] std::string version() const;

@@ -38,6 +38,11 @@ void Report::note(std::string_view line) const
     std::fflush(stdout);
 }
 
+void Report::ratio(std::string const& name, double value) const
+{
+    note(name + ": " + number(value));
+}
+
 void Report::figure(std::string name, double ratio, Goal goal, double limit)
 {
     lines_.push_back({std::move(name), ratio, goal, limit});

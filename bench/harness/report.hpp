@@ -20,6 +20,8 @@ public:
     void medians(std::string_view figure, Series const& series, std::string_view unit, std::size_t column = 0);
 
     void note(std::string_view line) const;
+    /** A ratio that has no goal. */
+    void ratio(std::string const& name, double value) const;
 
     void figure(std::string name, double ratio, Goal goal, double limit);
 

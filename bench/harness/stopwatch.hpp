@@ -2,8 +2,12 @@
 #pragma once
 
 #include <sys/resource.h>
+#include <sys/types.h>
 
 #include <chrono>
+#include <fstream>
+#include <stdexcept>
+#include <string>
 
 namespace bench
 {
@@ -30,6 +34,17 @@ using Steady = std::chrono::steady_clock;
         return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
     };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/** What the first thread of another process has used so far: the one in which a redis-server works.
+ *  @throws std::runtime_error if the kernel does not tell */
+[[nodiscard]] inline double cpu_seconds_of(pid_t process)
+{
+    std::ifstream file{"/proc/" + std::to_string(process) + "/schedstat"};
+    double nanoseconds = 0;
+    if (!(file >> nanoseconds))
+        throw std::runtime_error("no schedstat of process " + std::to_string(process));
+    return nanoseconds * 1e-9;
 }
 
 } // namespace bench

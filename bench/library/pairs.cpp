@@ -64,15 +64,18 @@ asio::awaitable<void> pause(double seconds)
 }
 
 /** Lets the coroutines that count run, and measures all but their first moments. */
-asio::awaitable<void> measure(Count& count, double seconds, Measurement& result)
+asio::awaitable<void> measure(Count& count, double seconds, pid_t server, Measurement& result)
 {
     co_await pause(seconds / 10);
     auto const before = count.pairs;
     auto const begin = Steady::now();
     auto const cpu = cpu_seconds();
+    auto const server_cpu = server == 0 ? 0 : cpu_seconds_of(server);
     co_await pause(seconds);
     auto const pairs = static_cast<double>(count.pairs - before);
     result = {pairs / seconds_since(begin), (cpu_seconds() - cpu) * 1e6 / pairs};
+    if (server != 0)
+        result.push_back((cpu_seconds_of(server) - server_cpu) * 1e6 / pairs);
     if (count.failure)
         std::rethrow_exception(count.failure);
 }
@@ -87,19 +90,19 @@ void start(asio::any_io_executor const& executor, Source source, Count& count)
 
 } // namespace
 
-Measurement pairs(std::string const& url, unsigned keys, double seconds, Features features)
+Measurement pairs(std::string const& url, unsigned keys, double seconds, Features features, pid_t server)
 {
     Measurement result;
     Count count;
     run_session(url, [&](tenure::Store store) {
         for (unsigned number = 0; number < keys; ++number)
             start(store.get_executor(), make_lock(store, number, features), count);
-        return measure(count, seconds, result);
+        return measure(count, seconds, server, result);
     });
     return result;
 }
 
-Measurement pool_pairs(std::string const& url, unsigned size, double seconds, Features features)
+Measurement pool_pairs(std::string const& url, unsigned size, double seconds, Features features, pid_t server)
 {
     Measurement result;
     Count count;
@@ -107,7 +110,7 @@ Measurement pool_pairs(std::string const& url, unsigned size, double seconds, Fe
         tenure::SlotPool const pool{store, {of_this_run("slot"), size, ttl, lease_options(features)}};
         for (unsigned number = 0; number < size; ++number)
             start(store.get_executor(), pool, count);
-        return measure(count, seconds, result);
+        return measure(count, seconds, server, result);
     });
     return result;
 }

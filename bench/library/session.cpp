@@ -26,9 +26,7 @@ void log(tenure::LogLevel level, std::string_view line)
 void run_session(std::string const& url, std::function<asio::awaitable<void>(tenure::Store)> const& work)
 {
     asio::io_context context(1);
-    tenure::StoreOptions options;
-    options.log = log;
-    auto store = tenure::connect(context.get_executor(), url, options);
+    auto store = tenure::connect(context.get_executor(), url, store_options());
     std::exception_ptr failure;
     asio::co_spawn(context, work(store), [&](std::exception_ptr error) {
         failure = error;
@@ -37,6 +35,13 @@ void run_session(std::string const& url, std::function<asio::awaitable<void>(ten
     context.run();
     if (failure)
         std::rethrow_exception(failure);
+}
+
+tenure::StoreOptions store_options()
+{
+    tenure::StoreOptions options;
+    options.log = log;
+    return options;
 }
 
 tenure::LeaseOptions lease_options(Features features)

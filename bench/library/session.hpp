@@ -19,6 +19,9 @@ namespace asio = boost::asio;
 /** Runs one coroutine over a store on this thread until it ends; what it throws is thrown on. */
 void run_session(std::string const& url, std::function<asio::awaitable<void>(tenure::Store)> const& work);
 
+/** How every store of the bench is opened: warnings go to standard error. */
+[[nodiscard]] tenure::StoreOptions store_options();
+
 [[nodiscard]] tenure::LeaseOptions lease_options(Features features);
 
 /** Releases, and insists that the lease was still held. */

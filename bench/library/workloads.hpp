@@ -3,6 +3,8 @@
 
 #include "harness/rounds.hpp"
 
+#include <sys/types.h>
+
 #include <string>
 
 /** The same work as in raw/workloads.hpp, by the public interface: coroutines on one io_context and one thread. */
@@ -14,14 +16,20 @@ struct Features {
     bool fencing = false;
     bool wake_ups = false;
 };
+/// what a user gets who sets nothing
+inline constexpr Features by_default{true, true};
+inline constexpr Features plain{false, false};
 
 /** That many coroutines, each acquiring and releasing a lock of its own.
- *  @returns pairs per second, microseconds of client CPU per pair */
-[[nodiscard]] Measurement pairs(std::string const& url, unsigned keys, double seconds, Features features);
+ *  @param server  the process whose CPU is reported, 0: none
+ *  @returns pairs per second, microseconds of CPU per pair of the client, and of the server */
+[[nodiscard]] Measurement
+pairs(std::string const& url, unsigned keys, double seconds, Features features, pid_t server = 0);
 
 /** That many coroutines, each acquiring and releasing a slot of one pool with as many slots.
- *  @returns pairs per second, microseconds of client CPU per pair */
-[[nodiscard]] Measurement pool_pairs(std::string const& url, unsigned size, double seconds, Features features);
+ *  @returns as `pairs` */
+[[nodiscard]] Measurement
+pool_pairs(std::string const& url, unsigned size, double seconds, Features features, pid_t server = 0);
 
 /** One coroutine, one lock. @returns p50 of a pair in microseconds */
 [[nodiscard]] Measurement pair_latency(std::string const& url, unsigned pairs, Features features);
