@@ -182,9 +182,7 @@ int main(int count, char** values)
             }
         if (!arguments.empty() && arguments.front() == "--workload") {
             bench::print_result(bench::library::run_job(bench::parse_job({arguments.begin() + 1, arguments.end()})));
-            std::fflush(nullptr);
-            // as every run that is forked ends: interrupted pairs are not worth a warning each
-            std::_Exit(0);
+            return 0;
         }
         return measure(parse(arguments));
     } catch (std::exception const& error) {

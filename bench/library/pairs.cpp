@@ -24,8 +24,8 @@ namespace
 
 constexpr std::chrono::milliseconds ttl{10'000};
 
-/** A run ends in the middle of its pairs, and the next one, which is a process of its own, must not meet their keys: a
- * store keeps them until their ttl is over. */
+/** A run that failed leaves keys until their ttl is over, and the next one, which is a process of its own, must not
+ * meet them. */
 std::string of_this_run(std::string const& name)
 {
     return "bench:" + name + ":" + std::to_string(::getpid()) + ":";
@@ -39,15 +39,19 @@ tenure::Lock make_lock(tenure::Store const& store, unsigned number, Features fea
 /** What all coroutines of a run share. */
 struct Count {
     std::uint64_t pairs = 0;
+    /// coroutines that have not ended
+    unsigned running = 0;
+    /// each of them ends after its pair: one that is cut off leaves a warning and a key
+    bool stopping = false;
     std::exception_ptr failure;
 };
 
 /** `Source` is a Lock or a SlotPool; ends with its first failure. Release is written out here and not shared: a
  * coroutine of its own would be measured with it. */
 template <class Source>
-asio::awaitable<void> pair_for_ever(Source source, Count& count)
+asio::awaitable<void> pair_after_pair(Source source, Count& count)
 {
-    for (;;) {
+    while (!count.stopping) {
         auto lease = co_await source.async_acquire();
         auto const outcome = co_await lease.async_release();
         if (outcome != tenure::ReleaseOutcome::released)
@@ -76,6 +80,9 @@ asio::awaitable<void> measure(Count& count, double seconds, pid_t server, Measur
     result = {pairs / seconds_since(begin), (cpu_seconds() - cpu) * 1e6 / pairs};
     if (server != 0)
         result.push_back((cpu_seconds_of(server) - server_cpu) * 1e6 / pairs);
+    count.stopping = true;
+    while (count.running > 0)
+        co_await pause(0.001);
     if (count.failure)
         std::rethrow_exception(count.failure);
 }
@@ -83,8 +90,11 @@ asio::awaitable<void> measure(Count& count, double seconds, pid_t server, Measur
 template <class Source>
 void start(asio::any_io_executor const& executor, Source source, Count& count)
 {
-    asio::co_spawn(executor, pair_for_ever(std::move(source), count), [&count](std::exception_ptr failure) {
-        count.failure = failure;
+    ++count.running;
+    asio::co_spawn(executor, pair_after_pair(std::move(source), count), [&count](std::exception_ptr failure) {
+        --count.running;
+        if (failure)
+            count.failure = failure;
     });
 }
 
