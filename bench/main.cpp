@@ -76,7 +76,7 @@ struct Options {
     std::string server = "redis-server";
     /// empty: they are not compared
     std::string peers;
-    /// empty: there is none to compare with
+    /// empty: compare with no other build
     std::string before;
     std::vector<std::string> only;
     bool let_sleep = false;

@@ -34,7 +34,7 @@ struct Setting {
     Report& report;
     /// where scripts/bench --peers has installed them; empty: they are not asked for
     std::string peers;
-    /// another tenure_bench, of an older library; empty: there is none to compare with
+    /// path of a tenure_bench that was built with an older library; empty: compare with no other build
     std::string before;
 };
 

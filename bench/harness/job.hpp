@@ -24,7 +24,7 @@ struct Job {
     unsigned hold_ms = 0;
     /// default options; false: neither fencing nor wake-ups
     bool by_default = true;
-    /// whose CPU is reported, too; 0: nobody's
+    /// the process whose CPU time is also reported; 0: none
     pid_t server = 0;
 };
 

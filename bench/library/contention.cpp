@@ -49,9 +49,10 @@ struct Contender {
     std::exception_ptr failure;
 };
 
-double milliseconds(Steady::duration duration)
+/** The part of a wait that lies within the run. */
+double milliseconds_within(Span span, Steady::time_point from, Steady::time_point to)
 {
-    return std::chrono::duration<double, std::milli>(duration).count();
+    return std::chrono::duration<double, std::milli>(std::min(to, span.end) - std::max(from, span.begin)).count();
 }
 
 /** `Source` is a Lock or a SlotPool; ends with its first failure. */
@@ -66,7 +67,7 @@ asio::awaitable<void> take_turns(Source source, Span span, std::chrono::millisec
         auto lease = co_await source.async_acquire(options);
         auto const now = Steady::now();
         if (now >= span.begin && now < span.end)
-            contender.waits.push_back(milliseconds(now - *contender.waiting_since));
+            contender.waits.push_back(milliseconds_within(span, *contender.waiting_since, now));
         contender.waiting_since.reset();
         if (hold.count() > 0) {
             timer.expires_after(hold);
@@ -79,12 +80,12 @@ asio::awaitable<void> take_turns(Source source, Span span, std::chrono::millisec
 }
 
 /** Appends grants, longest wait and p99 of the waits. */
-void append(Measurement& result, Contender& contender, Steady::time_point end)
+void append(Measurement& result, Contender& contender, Span span)
 {
     auto& waits = contender.waits;
     auto const grants = waits.size();
-    if (contender.waiting_since && *contender.waiting_since < end)
-        waits.push_back(milliseconds(end - *contender.waiting_since));
+    if (contender.waiting_since && *contender.waiting_since < span.end)
+        waits.push_back(milliseconds_within(span, *contender.waiting_since, span.end));
     std::sort(waits.begin(), waits.end());
     auto const p99 = waits.empty() ? 0 : waits[waits.size() * 99 / 100];
     result.insert(result.end(), {static_cast<double>(grants), waits.empty() ? 0 : waits.back(), p99});
@@ -99,7 +100,7 @@ asio::awaitable<void> watch(std::vector<Contender>& contenders, Span span, Measu
     for (auto& contender : contenders) {
         if (contender.failure)
             std::rethrow_exception(contender.failure);
-        append(result, contender, span.end);
+        append(result, contender, span);
     }
 }
 

@@ -23,7 +23,7 @@ struct Contention {
 enum ContentionColumn : std::size_t {
     /// of all contenders
     total_grants,
-    /// milliseconds; a wait under way at the start or the end of the run counts, too, as far as it went
+    /// milliseconds; of a wait that begins before the run or ends after it, the part within the run
     longest_wait,
     /// of one contender's waits, milliseconds; of the contender with the highest
     wait_p99,
