@@ -99,6 +99,8 @@ struct Renewed {
 struct NotOwner {
 };
 struct Released {
+    /// the release named a waiter of another store: that one claims first, and this store's own waiters hold back
+    bool named_another = false;
 };
 
 using ClaimReply = std::variant<Granted, Busy, Refused, NotSent, Unknown, Unconfirmed>;
@@ -106,6 +108,17 @@ using RenewReply = std::variant<Renewed, NotOwner, Refused, NotSent, Unknown>;
 using ReleaseReply = std::variant<Released, NotOwner, Refused, NotSent, Unknown>;
 /** Released also where nothing bore the owner: the point is that nothing does any more. */
 using WithdrawReply = std::variant<Released, Refused, NotSent, Unknown>;
+
+/** Whether the store's line of waiters learns of a claim that finds all keys held (`Backend::keeps_line`). The line is
+ * a hint about the order; a claim takes a free key whatever the line says. */
+enum class Waits : std::uint8_t {
+    /// not in line: a busy answer leaves nothing behind
+    no,
+    /// a busy answer appends this store to the line of the range, unless it stands there already
+    in_line,
+    /// likewise, but in front: a release had named this store, and another claim was faster
+    in_front
+};
 
 struct ClaimRequest {
     KeyRangePtr range;
@@ -121,6 +134,7 @@ struct ClaimRequest {
     std::optional<Instant> earliest_attempt;
     /// how long the key stays taken after the ttl: in quarantine
     std::chrono::milliseconds reuse_after{};
+    Waits waits = Waits::no;
 
     /** How long the store keeps the key. Only `ttl` of it is granted. */
     [[nodiscard]] std::chrono::milliseconds lifetime() const noexcept { return ttl + reuse_after; }
@@ -205,10 +219,22 @@ enum class WatchEvent {
     in_force,
     /// a key of the range may have become free, or will become free earlier than it seemed
     hint,
+    /// a release named this store from the line of waiters: its waiter claims at once. The name is out of the line
+    our_turn,
+    /// a release named other stores: they claim first, and this store's waiter holds back for a moment
+    others_turn,
     /// the subscription broke and is being set up again: `in_force` follows
     interrupted,
     /// no hints will come (no permission, not supported): poll
     unavailable
+};
+
+/** Why a range is watched. */
+enum class WatchAs {
+    /// to claim a key of it: releases name waiters in line, and announce nothing where nobody waits
+    waiter,
+    /// to follow what happens: each release is announced while an observer watches
+    observer
 };
 
 /** A subscription; destroying it ends it, and its handler is not called afterwards. */
@@ -256,7 +282,19 @@ public:
     virtual void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) = 0;
 
     /** Subscribes to news about the range. The handler runs on the strand, never inside this call. */
-    [[nodiscard]] virtual std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) = 0;
+    [[nodiscard]] virtual std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) = 0;
+
+    /** True: the store keeps a line of waiters for each range. Claims with `ClaimRequest::waits` stand in it, a release
+     * names the first, and watches tell whose turn it is. */
+    [[nodiscard]] virtual bool keeps_line() const noexcept { return false; }
+
+    /** No waiter of this store is left for the range: its place in the line goes. Best effort, without an answer: a
+     * place that stays costs the others one pause. */
+    virtual void leave_line(KeyRangePtr range) { (void)range; }
+
+    /** True: keys may become free without any event, because other programs release them. Waiters then poll. */
+    [[nodiscard]] virtual bool frees_silently() const noexcept { return false; }
 
     virtual void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) = 0;
 

@@ -40,6 +40,10 @@ struct LeaseOptions {
     bool fencing = true;
     /// subscribe to releases while waiting, and announce one's own; without it waiters poll
     bool wake_ups = true;
+    /// the longest pause between two claims of a waiter, milliseconds, 10 ms to 1 minute: how late it may notice a key
+    /// that another program has freed without an announcement. On Redis a waiter asks every 50 to 100 ms, but pauses at
+    /// least 100 times as long as its claim takes
+    std::chrono::milliseconds longest_pause{1'000};
 };
 
 /** Options of one acquisition. Trivially destructible on purpose: safe as a temporary inside a co_await expression. */

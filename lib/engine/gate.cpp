@@ -66,7 +66,7 @@ void Gate::watch()
 {
     if (watch_)
         return;
-    watch_ = backend_->watch(range_, [weak = weak_from_this()](WatchEvent event) {
+    watch_ = backend_->watch(range_, WatchAs::waiter, [weak = weak_from_this()](WatchEvent event) {
         if (auto self = weak.lock())
             self->on_event(event);
     });
@@ -81,6 +81,8 @@ void Gate::on_event(WatchEvent event)
         hint();
         break;
     case WatchEvent::hint:
+    case WatchEvent::our_turn:
+    case WatchEvent::others_turn:
         hint();
         break;
     case WatchEvent::interrupted:

@@ -57,7 +57,8 @@ public:
     {
         etcd::withdraw(node_, std::move(request), std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
     {
         return watcher_->watch(*range, std::move(handler));
     }

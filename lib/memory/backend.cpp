@@ -72,7 +72,8 @@ public:
     {
         reply(domain_->withdraw(request, runtime_->now()), std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
     {
         return std::make_unique<MemoryWatch>(runtime_, domain_, *range, std::move(handler));
     }

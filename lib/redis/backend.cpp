@@ -74,7 +74,8 @@ public:
         redis::withdraw(node_, std::move(request), std::move(handler));
     }
 
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
     {
         return subscriber_->watch(channel_of(*range), std::move(handler));
     }

@@ -27,18 +27,40 @@ std::string fence_key(std::string_view key)
     return has_hash_tag(key) ? name + ":fence" : "{" + name + "}:fence";
 }
 
-std::string channel_of(KeyRange const& range)
+namespace
 {
-    constexpr std::string_view tag_ends = "}:free";
+
+/** `{P}<name>`, or `P<name>` where P has a hash tag. */
+std::string beside(KeyRange const& range, std::string_view name)
+{
     // each release names it: one allocation
-    std::string channel;
-    channel.reserve(range.prefix.size() + 1 + tag_ends.size());
+    std::string key;
+    key.reserve(range.prefix.size() + 2 + name.size());
     bool const has_tag = has_hash_tag(range.prefix);
     if (!has_tag)
-        channel += '{';
-    channel += range.prefix;
-    channel += tag_ends.substr(has_tag ? 1 : 0);
-    return channel;
+        key += '{';
+    key += range.prefix;
+    if (!has_tag)
+        key += '}';
+    key += name;
+    return key;
+}
+
+} // namespace
+
+std::string channel_of(KeyRange const& range)
+{
+    return beside(range, ":free");
+}
+
+std::string line_of(KeyRange const& range)
+{
+    return beside(range, ":waiting");
+}
+
+std::string watched_key_of(KeyRange const& range)
+{
+    return beside(range, ":watched");
 }
 
 } // namespace tenure::redis

@@ -29,4 +29,13 @@ struct FenceAffixes {
  */
 [[nodiscard]] std::string channel_of(KeyRange const& range);
 
+/** The list of waiters of the range, in the hash slot of its channel: `{P}:waiting`, or `P:waiting`. */
+[[nodiscard]] std::string line_of(KeyRange const& range);
+
+/** The key that says that observers watch the range, in the hash slot of its channel: `{P}:watched`, or `P:watched`. */
+[[nodiscard]] std::string watched_key_of(KeyRange const& range);
+
+/** The counter of fencing tokens of one server, or one master with its replicas. */
+inline constexpr std::string_view fence_counter = "tenure:fence";
+
 } // namespace tenure::redis

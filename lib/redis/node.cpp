@@ -58,6 +58,18 @@ void Node::publish_refused(std::string_view channel)
                                ", or switch wake-ups off");
 }
 
+void Node::line_refused(std::string_view line, std::string_view why)
+{
+    line_refused_in_ = route_->generation();
+    if (std::exchange(line_refusal_logged_, true))
+        return;
+    runtime_->log(
+        LogLevel::warning, where() + ": may not use the line of waiters " + std::string(line) +
+                               ", so waiters are served in no order; grant +lpos +rpush +lpush +lpop +lrem +lrange "
+                               "+llen and ~" +
+                               std::string(line) + " (" + std::string(why) + ")");
+}
+
 void Node::note_closed(std::chrono::milliseconds opens_in)
 {
     auto const now = runtime_->now();

@@ -76,6 +76,16 @@ public:
     /** When they open, as far as is known here; in the past: they are open. */
     [[nodiscard]] Instant closed_until() const noexcept { return closed_until_; }
 
+    /** Under which name this store stands in lines of waiters. */
+    [[nodiscard]] std::string const& waiter() const noexcept { return waiter_; }
+    /** False once the commands of the line were refused on this connection. */
+    [[nodiscard]] bool may_line_up() const noexcept
+    {
+        return line_refused_in_ == 0 || line_refused_in_ != route_->generation();
+    }
+    /** Notes that they were refused, and says so once. */
+    void line_refused(std::string_view line, std::string_view why);
+
     /** Answers later, as every handler must be. */
     template <class Reply>
     void answer_later(ReplyHandler<Reply> handler, Reply reply) const
@@ -98,7 +108,10 @@ private:
     /// generations of the route; 0: none yet
     std::uint64_t publish_refused_in_ = 0;
     std::uint64_t native_refused_in_ = 0;
+    std::uint64_t line_refused_in_ = 0;
     bool publish_refusal_logged_ = false;
+    bool line_refusal_logged_ = false;
+    std::string waiter_;
 };
 using NodePtr = std::shared_ptr<Node>;
 

@@ -46,7 +46,8 @@ public:
         redlock::withdraw(quorum_, std::move(request), std::move(handler));
     }
 
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
     {
         return redlock::watch(quorum_, range, std::move(handler));
     }

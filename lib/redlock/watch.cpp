@@ -38,7 +38,7 @@ public:
     {
         for (std::size_t node = 0; node < state_->quorum->size(); ++node)
             watches_.push_back(state_->quorum->nodes()[node]->watch(
-                range, [state = state_, node](WatchEvent event) { state->heard(node, event); }));
+                range, WatchAs::observer, [state = state_, node](WatchEvent event) { state->heard(node, event); }));
     }
 
 private:

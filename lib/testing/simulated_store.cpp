@@ -87,7 +87,8 @@ public:
     {
         ask<WithdrawReply>([&](Instant now) { return state_->domain->withdraw(request, now); }, std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
     {
         return std::make_unique<Subscription>(runtime_, state_->domain, *range, std::move(handler));
     }

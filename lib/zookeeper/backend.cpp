@@ -48,7 +48,8 @@ public:
     {
         zookeeper::withdraw(ensemble_, std::move(request), std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
     {
         return watches_->watch(std::move(range), std::move(handler));
     }

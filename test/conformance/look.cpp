@@ -33,7 +33,7 @@ TEST_CASE("a watch is in force and then hints at each release in its range, unti
     std::vector<WatchEvent> events;
     std::unique_ptr<Watch> watch;
     watcher->on_strand([&] {
-        watch = watcher->backend().watch(range, [&](WatchEvent event) { events.push_back(event); });
+        watch = watcher->backend().watch(range, WatchAs::waiter, [&](WatchEvent event) { events.push_back(event); });
         CHECK(events.empty());
     });
     watcher->run_until([&] { return count(events, WatchEvent::in_force) == 1; });
@@ -65,8 +65,9 @@ TEST_CASE("a withdrawal is a release for those who watch", "[watch]")
     auto const range = test.lock("lock");
     std::vector<WatchEvent> events;
     std::unique_ptr<Watch> watch;
-    watcher->on_strand(
-        [&] { watch = watcher->backend().watch(range, [&](WatchEvent event) { events.push_back(event); }); });
+    watcher->on_strand([&] {
+        watch = watcher->backend().watch(range, WatchAs::waiter, [&](WatchEvent event) { events.push_back(event); });
+    });
     watcher->run_until([&] { return count(events, WatchEvent::in_force) == 1; });
     expect<Granted>(holder->claim(test.request(*holder, range, owner(1), 5s)));
     auto const heard = count(events, WatchEvent::hint);

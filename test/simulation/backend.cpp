@@ -75,7 +75,8 @@ public:
         asked.message.wake_ups = request.wake_ups;
         ask(std::move(asked), request.not_after, std::move(handler));
     }
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
     {
         auto const id = range_id(*range);
         link_.watch(id, std::move(handler));

@@ -47,7 +47,7 @@ public:
     {
         withdrawals.push_back({std::move(request), std::move(handler)});
     }
-    std::unique_ptr<Watch> watch(KeyRangePtr, std::function<void(WatchEvent)> handler) override
+    std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs, std::function<void(WatchEvent)> handler) override
     {
         struct Subscription : Watch {
             explicit Subscription(ScriptedBackend& backend)

@@ -95,11 +95,12 @@ public:
         auto const number = access_.asks(about(Kind::withdraw, *request.range, request.owner));
         backend_->withdraw(std::move(request), observe(number, std::move(handler)));
     }
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr range, std::function<void(WatchEvent)> handler) override
+    [[nodiscard]] std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
     {
         auto const id = range_id(*range);
-        auto watch =
-            backend_->watch(std::move(range), [&access = access_, id, handler = std::move(handler)](WatchEvent event) {
+        auto watch = backend_->watch(
+            std::move(range), as, [&access = access_, id, handler = std::move(handler)](WatchEvent event) {
                 access.heard(id, event);
                 // a copy: it may end its own watch
                 auto const to = handler;

@@ -94,7 +94,7 @@ public:
             std::move(handler));
     }
 
-    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr, std::function<void(WatchEvent)>) override
+    [[nodiscard]] std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs, std::function<void(WatchEvent)>) override
     {
         return std::make_unique<Watch>();
     }

@@ -82,8 +82,9 @@ TEST_CASE("the minimal permissions with wake-ups are enough for those too", "[re
     auto const range = numbered_keys("P:", 3);
     std::vector<WatchEvent> events;
     std::unique_ptr<Watch> watch;
-    live.on_strand(
-        [&] { watch = live.backend().watch(range, [&events](WatchEvent event) { events.push_back(event); }); });
+    live.on_strand([&] {
+        watch = live.backend().watch(range, WatchAs::waiter, [&events](WatchEvent event) { events.push_back(event); });
+    });
     live.run_until([&] { return !events.empty(); });
     use_everything(live, true);
     static_cast<void>(expect<Granted>(live.claim(range, owner(7))));

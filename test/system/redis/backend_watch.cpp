@@ -30,7 +30,8 @@ struct Watcher {
 void begin(LiveBackend& live, Watcher& watcher, KeyRangePtr const& range)
 {
     live.on_strand([&] {
-        watcher.watch = live.backend().watch(range, [&watcher](WatchEvent event) { watcher.events.push_back(event); });
+        watcher.watch = live.backend().watch(
+            range, WatchAs::waiter, [&watcher](WatchEvent event) { watcher.events.push_back(event); });
         CHECK(watcher.events.empty());
     });
 }

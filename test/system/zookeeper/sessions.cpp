@@ -365,8 +365,10 @@ TEST_CASE(
     auto const claim = line.take(range, owner(1), 6s);
     std::vector<WatchEvent> events;
     std::unique_ptr<Watch> watch;
-    line.client.on_strand(
-        [&] { watch = line.client.backend().watch(range, [&events](WatchEvent event) { events.push_back(event); }); });
+    line.client.on_strand([&] {
+        watch = line.client.backend().watch(
+            range, WatchAs::waiter, [&events](WatchEvent event) { events.push_back(event); });
+    });
     line.client.run_until([&] { return std::ranges::count(events, WatchEvent::in_force) == 1; });
     CHECK(watched());
     SECTION("held")

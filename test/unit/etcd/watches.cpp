@@ -59,8 +59,8 @@ public:
     [[nodiscard]] std::shared_ptr<Heard> watch(std::string const& key)
     {
         auto heard = std::make_shared<Heard>();
-        heard->watch =
-            backend->watch(named_key(key), [raw = heard.get()](WatchEvent event) { raw->events.push_back(event); });
+        heard->watch = backend->watch(
+            named_key(key), WatchAs::waiter, [raw = heard.get()](WatchEvent event) { raw->events.push_back(event); });
         return heard;
     }
 

@@ -173,7 +173,8 @@ TEST_CASE("a hint is passed on when a majority has told, or a moment after the f
 {
     ScriptedQuorum quorum;
     std::vector<WatchEvent> events;
-    auto const watch = quorum.backend->watch(named_key("lock"), [&](WatchEvent event) { events.push_back(event); });
+    auto const watch =
+        quorum.backend->watch(named_key("lock"), WatchAs::waiter, [&](WatchEvent event) { events.push_back(event); });
     quorum[0].watch_handler(WatchEvent::in_force);
     CHECK(events.empty());
     quorum[1].watch_handler(WatchEvent::in_force);

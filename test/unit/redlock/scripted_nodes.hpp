@@ -62,7 +62,7 @@ public:
     {
         evictions.emplace_back(std::move(request), std::move(handler));
     }
-    std::unique_ptr<Watch> watch(KeyRangePtr, std::function<void(WatchEvent)> handler) override
+    std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs, std::function<void(WatchEvent)> handler) override
     {
         watch_handler = std::move(handler);
         return std::make_unique<Watch>();

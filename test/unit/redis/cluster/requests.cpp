@@ -634,7 +634,8 @@ TEST_CASE("a channel is subscribed where its slot is, and taken along when that 
     FakeCluster cluster;
     cluster.connect("foo");
     std::vector<WatchEvent> events;
-    auto const watch = cluster.backend->watch(named_key("foo"), [&](WatchEvent event) { events.push_back(event); });
+    auto const watch =
+        cluster.backend->watch(named_key("foo"), WatchAs::waiter, [&](WatchEvent event) { events.push_back(event); });
     cluster.runtime->run_ready();
     auto& home = cluster.hints(7003);
     CHECK(home.sent.back().words == Words{"SSUBSCRIBE", "{foo}:free"});
@@ -663,7 +664,8 @@ TEST_CASE("a channel whose slot two nodes send back and forth is subscribed in t
     cluster.connect("foo");
     cluster.connect("qux"); // at 7002
     std::vector<WatchEvent> events;
-    auto const watch = cluster.backend->watch(named_key("foo"), [&](WatchEvent event) { events.push_back(event); });
+    auto const watch =
+        cluster.backend->watch(named_key("foo"), WatchAs::waiter, [&](WatchEvent event) { events.push_back(event); });
     cluster.runtime->run_for(300ms);
     auto const confirmation =
         Value::list(Type::push, {Value::text("ssubscribe"), Value::text("{foo}:free"), Value::integer(1)});
