@@ -57,9 +57,9 @@ try {
         auto lease = lock.async_acquire(asio::use_future).get();
         std::cout << "future holds " << lease.key() << std::endl;
 
-        // somebody else tries meanwhile: no error, and nothing held
+        // a try while the lock is held: no error, and no lease
         auto const other = lock.async_try_acquire(asio::use_future).get();
-        std::cout << "second try holds: " << std::boolalpha << static_cast<bool>(other) << std::endl;
+        std::cout << "second try holds: " << std::boolalpha << other.has_value() << std::endl;
 
         auto const outcome = lease.async_release(asio::use_future).get();
         std::cout << "future: " << to_string(outcome) << std::endl;

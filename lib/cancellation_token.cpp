@@ -9,21 +9,23 @@
 namespace tenure
 {
 
-std::string_view to_string(LossReason reason) noexcept
+std::string_view to_string(CancelReason reason) noexcept
 {
     switch (reason) {
-    case LossReason::none:
-        return "not lost";
-    case LossReason::expired:
+    case CancelReason::none:
+        return "not cancelled";
+    case CancelReason::expired:
         return "no renewal succeeded in time";
-    case LossReason::lost:
+    case CancelReason::not_owner:
         return "the store proved that the key is not ours any more";
-    case LossReason::first_failed_renewal:
+    case CancelReason::first_failed_renewal:
         return "a renewal failed";
-    case LossReason::max_hold:
+    case CancelReason::max_hold:
         return "held for max_hold";
-    case LossReason::store_closed:
+    case CancelReason::store_closed:
         return "the store was closed";
+    case CancelReason::released:
+        return "released";
     }
     return "unknown";
 }
@@ -41,18 +43,24 @@ CancellationToken::~CancellationToken() = default;
 
 bool CancellationToken::cancelled() const noexcept
 {
-    return state_ && state_->cancelled();
+    return !state_ || state_->cancelled();
 }
 
-LossReason CancellationToken::reason() const noexcept
+CancelReason CancellationToken::reason() const noexcept
 {
+    if (!state_)
+        return CancelReason::released;
     // looking first: reason and cancelled() must agree however late the timers are
-    return cancelled() ? state_->reason() : LossReason::none;
+    return state_->cancelled() ? state_->reason() : CancelReason::none;
 }
 
 std::stop_token CancellationToken::stop_token() const
 {
-    return state_ ? state_->stop_token() : std::stop_token();
+    if (state_)
+        return state_->stop_token();
+    std::stop_source stopped;
+    stopped.request_stop();
+    return stopped.get_token();
 }
 
 CancellationToken::executor_type CancellationToken::get_executor() const noexcept
@@ -65,7 +73,7 @@ void CancellationToken::start_wait(std::shared_ptr<engine::TokenState> const& st
     if (state)
         engine::TokenState::wait(state, std::move(handler));
     else
-        engine::PendingHandler<void(error_code)>(std::move(handler)).post(make_error_code(errc::released));
+        engine::PendingHandler<void(error_code)>(std::move(handler)).post(error_code());
 }
 
 } // namespace tenure

@@ -31,7 +31,7 @@ char const* describe(errc value) noexcept
         return "TLS with the store failed: check certificate, host name and that the port speaks TLS";
     case errc::protocol_error:
         return "the server sent what the protocol does not allow: check that host and port are those of the store";
-    case errc::foreign_key:
+    case errc::key_conflict:
         return "the keys hold values without expiry, which can never free: use another prefix or key, or delete them "
                "by "
                "hand";
@@ -94,7 +94,7 @@ bool belongs_to(errc error, condition value) noexcept
     case errc::wrong_database:
     case errc::wrong_server:
     case errc::tls_failed:
-    case errc::foreign_key:
+    case errc::key_conflict:
     case errc::ttl_too_short:
         return value == condition::misconfigured;
     case errc::lease_lost:

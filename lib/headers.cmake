@@ -2,6 +2,7 @@
 # The public headers, by name: what is not listed here is not installed (a test compares this list with the folder).
 # Relative to include/tenure/; one header to a line, sorted.
 set(TENURE_PUBLIC_HEADERS
+    acquirable.hpp
     backend.hpp
     cancel_on.hpp
     cancellation_token.hpp
@@ -9,13 +10,14 @@ set(TENURE_PUBLIC_HEADERS
     connect.hpp
     deadline.hpp
     detail/handler_executor.hpp
-    detail/pool_run.hpp
     detail/recycling_allocator.hpp
+    detail/run_held.hpp
     detail/runs_here.hpp
     detail/user_handler.hpp
     errc.hpp
     etcd_config.hpp
     etcd_store.hpp
+    holding.hpp
     key_range.hpp
     lease.hpp
     lock.hpp

@@ -57,8 +57,8 @@ std::string_view to_string(LeaseState state) noexcept
         return "held";
     case LeaseState::at_risk:
         return "at risk";
-    case LeaseState::lost:
-        return "lost";
+    case LeaseState::cancelled:
+        return "cancelled";
     case LeaseState::released:
         return "released";
     }
@@ -116,7 +116,7 @@ Instant Lease::valid_until() const noexcept
     return record_ ? record_->valid_until() : Instant{};
 }
 
-Instant Lease::fires_at() const noexcept
+Instant Lease::stop_at() const noexcept
 {
     return record_ ? record_->token().fires_at() : Instant{};
 }

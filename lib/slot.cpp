@@ -3,15 +3,25 @@
 
 #include "engine/lease_record.hpp"
 
+#include <stdexcept>
 #include <utility>
 
 namespace tenure
 {
 
 Slot::Slot(std::shared_ptr<engine::LeaseRecord> record) noexcept
-    : Lease(record)
-    , id_(record->claim().range->first + record->claim().index)
+    : Lease(std::move(record))
 {
+}
+
+std::uint32_t Slot::id() const
+{
+    auto const* const held = record();
+    if (held == nullptr)
+        throw std::logic_error(
+            "tenure::Slot::id(): this object holds no slot (it was moved from, or default-constructed), so there is no "
+            "number to use");
+    return held->claim().range->first + held->claim().index;
 }
 
 } // namespace tenure

@@ -3,6 +3,7 @@
 target_sources(
   tenure
   PRIVATE
+    acquirable.cpp
     cancellation_token.cpp
     clock.cpp
     connect.cpp

@@ -24,28 +24,37 @@ namespace engine
 class TokenState;
 }
 
-/** Why a token fired. */
-enum class LossReason {
-    /// it has not fired
+/** Why a token was cancelled. */
+enum class CancelReason {
+    /// it was not
     none,
     /// no renewal succeeded in time: the lease can no longer be relied on
     expired,
-    /// the store proved that somebody else holds the key, or nobody does
-    lost,
+    /// the store compared, and the key does not bear the lease's owner: it was evicted, deleted, overwritten or lapsed
+    not_owner,
     /// a renewal failed, and the options asked to stop at the first one
     first_failed_renewal,
     /// the lease was held for `max_hold`
     max_hold,
     /// the store was closed while the lease was held
-    store_closed
+    store_closed,
+    /// the holder released the lease, or destroyed it; also the reason of a token without a lease
+    released
 };
 
-[[nodiscard]] std::string_view to_string(LossReason reason) noexcept;
+/** Whether the reason takes the lease away from its holder: any but `none` and `released`. */
+[[nodiscard]] constexpr bool is_loss(CancelReason reason) noexcept
+{
+    return reason != CancelReason::none && reason != CancelReason::released;
+}
 
-/** Tells when a lease can no longer be relied on. Copyable; all copies are the same token.
+[[nodiscard]] std::string_view to_string(CancelReason reason) noexcept;
+
+/** Tells when to stop the work that a lease covers. Copyable; all copies are the same token.
  *
- *  It fires once and for good, at `valid_until - notice` at the latest, so that the work has `notice` to stop while the
- * lease still holds. A clean release does not fire it. A default-constructed token never fires.
+ *  It is cancelled once and for good: when the lease is lost, at `valid_until - notice` at the latest, so that the work
+ * has `notice` to stop while the lease still holds; or when the holder releases or destroys the lease. A token without
+ * a lease, such as a default-constructed one, counts as cancelled with the reason `released`.
  *
  *  @par Thread safety  Distinct and shared objects: safe.
  */
@@ -62,24 +71,24 @@ public:
     CancellationToken& operator=(CancellationToken&&) noexcept;
     ~CancellationToken();
 
-    /** True once the lease can no longer be relied on. Reads the clock itself: it is right even if the event loop was
-     * blocked or the process stopped. */
+    /** True once the lease can no longer be relied on, or was released. Reads the clock itself: it is right even if the
+     * event loop was blocked or the process stopped. */
     [[nodiscard]] bool cancelled() const noexcept;
 
-    /** Why it fired; `LossReason::none` while it has not. */
-    [[nodiscard]] LossReason reason() const noexcept;
+    /** Why it was cancelled; `CancelReason::none` while it is not. */
+    [[nodiscard]] CancelReason reason() const noexcept;
 
-    /** A standard stop token that is requested to stop when this token fires. Its callbacks run on the store's strand:
-     * keep them short. */
+    /** A standard stop token that is requested to stop when this token is cancelled. Its callbacks run on the store's
+     * executor, never inside a release or a destructor: keep them short. */
     [[nodiscard]] std::stop_token stop_token() const;
 
     [[nodiscard]] executor_type get_executor() const noexcept;
 
-    /** Waits until the token fires.
+    /** Waits until the token is cancelled; `reason()` then says why.
      *
      *  @par Completion signature  void(error_code)
-     *  @par Errors  none: it fired; errc::released: the lease was released, or there is none, and it will never fire;
-     * errc::forked: this process is a fork; asio::error::operation_aborted: cancelled by the caller
+     *  @par Errors  none: it is cancelled; errc::forked: this process is a fork; asio::error::operation_aborted:
+     * cancelled by the caller
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>

@@ -32,7 +32,7 @@ enum class errc {
     /// the server sent what the protocol does not allow; the connection was dropped
     protocol_error,
     /// every key is held by another program's value that never expires: tenure neither waits for it nor deletes it
-    foreign_key,
+    key_conflict,
     /// the round trip to the store leaves nothing of the ttl
     ttl_too_short,
     /// the lease was lost or can no longer be relied on
@@ -54,7 +54,7 @@ enum class condition {
     /// the same call may succeed later without anybody changing anything: timed_out, store_unavailable, store_refused,
     /// protocol_error, not_replicated
     try_later,
-    /// a person has to change configuration: authentication, permission, database, kind of server, TLS, foreign key,
+    /// a person has to change configuration: authentication, permission, database, kind of server, TLS, key conflict,
     /// ttl
     misconfigured
 };

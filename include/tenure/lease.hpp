@@ -23,8 +23,8 @@ enum class LeaseState {
     held,
     /// held, but a renewal was refused or has been unanswered for ttl/6; the work goes on
     at_risk,
-    /// the token has fired: the lease can no longer be relied on
-    lost,
+    /// the token was cancelled: the lease can no longer be relied on
+    cancelled,
     /// released, or moved from
     released
 };
@@ -55,7 +55,7 @@ class [[nodiscard]] Lease
 public:
     using executor_type = asio::any_io_executor;
 
-    /** No lease: `valid()` is false, and operations end with errc::released at once. */
+    /** No lease: `valid()` is false, the token counts as cancelled, and operations end with errc::released at once. */
     Lease() noexcept;
     explicit Lease(std::shared_ptr<engine::LeaseRecord> record) noexcept;
     Lease(Lease&& other) noexcept;
@@ -69,8 +69,7 @@ public:
      * loop was blocked, sees the truth at once. */
     [[nodiscard]] bool valid() const noexcept;
 
-    /** True if this object stands for a grant, valid or not; false after a move, and for a failed `async_try_acquire`.
-     */
+    /** True if this object stands for a grant, valid or not; false after a move, and where an acquisition failed. */
     [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }
 
     [[nodiscard]] LeaseState state() const noexcept;
@@ -78,8 +77,8 @@ public:
     /** The local instant up to which the holder may rely on the lease, always before the store's own expiry. */
     [[nodiscard]] Instant valid_until() const noexcept;
 
-    /** When the token fires unless a renewal succeeds before: `valid_until - notice`. */
-    [[nodiscard]] Instant fires_at() const noexcept;
+    /** When the token is cancelled unless a renewal succeeds before: `valid_until - notice`. */
+    [[nodiscard]] Instant stop_at() const noexcept;
 
     /** The ttl that the store granted last. */
     [[nodiscard]] std::chrono::milliseconds ttl() const noexcept;
@@ -94,7 +93,7 @@ public:
      * if fencing is off. See docs/guarantees.md for what may break the order. */
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
-    /** The token that fires when this lease can no longer be relied on. */
+    /** The token that is cancelled when this lease can no longer be relied on, or is released. */
     [[nodiscard]] CancellationToken token() const noexcept;
 
     [[nodiscard]] executor_type get_executor() const noexcept;
@@ -152,6 +151,10 @@ public:
     {
         return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWaitAtRisk{{record_}}, token);
     }
+
+protected:
+    /** Null: no lease. */
+    [[nodiscard]] engine::LeaseRecord const* record() const noexcept { return record_.get(); }
 
 private:
     using RecordPtr = std::shared_ptr<engine::LeaseRecord>;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 namespace tenure
 {
@@ -46,10 +47,14 @@ struct LeaseOptions {
     std::chrono::milliseconds longest_pause{1'000};
 };
 
+/** As a time to wait: without end. */
+inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max();
+
 /** Options of one acquisition. Trivially destructible on purpose: safe as a temporary inside a co_await expression. */
 struct AcquireOptions {
-    /// how long to wait while all keys are held. 0 tries once; `milliseconds::max()` waits without end
-    std::chrono::milliseconds wait{30'000};
+    /// total time from the call until the acquisition gives up, trouble with the store included. 0 tries once; unset:
+    /// the default of the operation, which is 30 s for `async_acquire` and `forever` for `async_run`
+    std::optional<std::chrono::milliseconds> wait = std::nullopt;
     /// ttl of this lease; 0: that of the pool or lock
     std::chrono::milliseconds ttl{0};
 };

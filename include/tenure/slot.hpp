@@ -4,23 +4,44 @@
 #include <tenure/lease.hpp>
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace tenure
 {
 
-/** A lease on a numbered key of a pool. */
-class [[nodiscard]] Slot : public Lease
+/** A lease on a numbered key of a pool. It does everything that a `Lease` does, but is none: a Lease& that refers to a
+ * Slot could give it another key under the same number. */
+class [[nodiscard]] Slot : private Lease
 {
 public:
-    /** No slot: `valid()` is false and `id()` is 0. */
+    using Lease::executor_type;
+
+    /** No slot: `valid()` is false, the token counts as cancelled, and `id()` throws. */
     Slot() noexcept = default;
     explicit Slot(std::shared_ptr<engine::LeaseRecord> record) noexcept;
 
-    /** The number: in [0, size) of its pool, and distinct among all live slots of the pool. */
-    [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
+    /** The number: in [0, size) of its pool, and distinct among all live slots of the pool.
+     *  @throws std::logic_error if this object holds no slot, as after a move: there is no number that could be used */
+    [[nodiscard]] std::uint32_t id() const;
 
-private:
-    std::uint32_t id_ = 0;
+    /** The lease alone, for code that needs no number; this object holds nothing afterwards. */
+    [[nodiscard]] Lease as_lease() && noexcept { return std::move(static_cast<Lease&>(*this)); }
+
+    using Lease::operator bool;
+    using Lease::async_release;
+    using Lease::async_renew;
+    using Lease::async_wait_at_risk;
+    using Lease::fencing_token;
+    using Lease::get_executor;
+    using Lease::key;
+    using Lease::owner;
+    using Lease::state;
+    using Lease::stop_at;
+    using Lease::token;
+    using Lease::ttl;
+    using Lease::valid;
+    using Lease::valid_until;
 };
 
 } // namespace tenure

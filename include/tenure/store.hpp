@@ -23,6 +23,8 @@ namespace tenure
 namespace asio = boost::asio;
 
 class Runtime;
+template <class>
+class Acquirable;
 
 namespace engine
 {
@@ -127,6 +129,13 @@ public:
 
 private:
     using HandlePtr = std::shared_ptr<engine::Handle>;
+    template <class>
+    friend class Acquirable;
+
+    explicit Store(HandlePtr handle) noexcept
+        : handle_(std::move(handle))
+    {
+    }
     using InspectHandler = detail::UserHandler<void(error_code, std::vector<KeyState>)>;
     using EvictHandler = detail::UserHandler<void(error_code, std::chrono::milliseconds)>;
     using ExamineHandler = detail::UserHandler<void(error_code, Findings)>;

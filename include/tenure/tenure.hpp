@@ -1,12 +1,14 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/acquirable.hpp>
 #include <tenure/cancel_on.hpp>
 #include <tenure/cancellation_token.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/connect.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/etcd_store.hpp>
+#include <tenure/holding.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/lock.hpp>
 #include <tenure/log.hpp>

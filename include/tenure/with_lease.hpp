@@ -3,7 +3,7 @@
 
 #include <tenure/detail/handler_executor.hpp>
 #include <tenure/errc.hpp>
-#include <tenure/lease.hpp>
+#include <tenure/holding.hpp>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
@@ -123,7 +123,8 @@ private:
         // begun on the strand: what it does when the token fires comes after the work has begun
         token_.async_wait(
             asio::bind_cancellation_slot(stop_waiting_.slot(), asio::bind_executor(strand_, [self](error_code error) {
-                                             if (!error)
+                                             // work that releases its own lease goes on
+                                             if (!error && is_loss(self->token_.reason()))
                                                  self->cancel_work_.emit(asio::cancellation_type::terminal);
                                          })));
         auto token = [&](auto handler) {
@@ -159,7 +160,7 @@ private:
     /** A fired token is told as such, unless the work failed by an error of its own. */
     [[nodiscard]] std::exception_ptr outcome(std::exception_ptr const& failure) const
     {
-        if (!token_.cancelled())
+        if (!is_loss(token_.reason()))
             return failure;
         if (failure) {
             try {
@@ -222,7 +223,7 @@ struct InitiateWithLease {
  *
  *  The work runs on a strand over the handler's executor; the reference it gets lives until it ends.
  *
- *  @param lease  a `Lease` or `Slot`
+ *  @param lease  a `Lease` or `Slot`, or another `Holding`
  *  @param work  `asio::awaitable<T>(Lease&)` or `(Slot&)`. g++ 12 destroys a lambda temporary that captures by value
  * twice when it stands inside a co_await expression: name the lambda first, or capture by reference
  *  @par Completion signature  void(std::exception_ptr, T), or void(std::exception_ptr) where T is void
@@ -231,8 +232,7 @@ struct InitiateWithLease {
  * other exception is the work's own
  *  @par Per-operation cancellation  passed on to the work; the release is still waited for
  */
-template <class LeaseType, class Work, class CompletionToken = asio::deferred_t>
-    requires std::is_base_of_v<Lease, LeaseType>
+template <Holding LeaseType, class Work, class CompletionToken = asio::deferred_t>
 auto with_lease(LeaseType lease, Work&& work, CompletionToken&& token = {})
 {
     constexpr bool is_work = detail::is_work<Work, LeaseType>();

@@ -105,7 +105,7 @@ AcquireMachine::Step AcquireMachine::busy(Busy const& reply, Instant now, std::u
     answered();
     if (phase_ == Phase::ended)
         return {};
-    last_ = make_error_code(reply.never_frees ? errc::foreign_key : errc::timed_out);
+    last_ = make_error_code(reply.never_frees ? errc::key_conflict : errc::timed_out);
     if (reply.never_frees || limits_.only_try || now >= limits_.deadline)
         return finish(last_);
     auto pause = next_backoff(random, limits_.hints ? longest_backoff : longest_poll);

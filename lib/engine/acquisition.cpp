@@ -26,17 +26,19 @@ constexpr Clock::duration time_for_words = milliseconds{10};
 constexpr Clock::duration shortest_patience = milliseconds{100};
 constexpr Clock::duration longest_patience = milliseconds{1000};
 
+template <class... Functions>
+struct Overloaded : Functions... {
+    using Functions::operator()...;
+};
+
 } // namespace
 
-Acquisition::Acquisition(
-    std::shared_ptr<Contest> contest, LeaseTerms const& terms, AcquireOptions const& options, bool only_try,
-    Handler handler)
+Acquisition::Acquisition(std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, Handler handler)
     : contest_(std::move(contest))
     , core_(contest_->handle()->core())
     , range_(contest_->range())
     , terms_(terms)
-    , options_(options)
-    , only_try_(only_try)
+    , wait_(wait)
     , handler_(std::move(handler))
 {
 }
@@ -58,10 +60,10 @@ void Acquisition::begin()
     if (!handler_)
         return;
     started_ = core_->runtime()->now();
-    bool const single = only_try_ || options_.wait == milliseconds{0};
+    bool const single = wait_ == milliseconds{0};
     AcquireMachine::Limits limits;
     limits.only_try = single;
-    limits.deadline = later(started_, single ? std::min(terms_.ttl, longest_try) : options_.wait);
+    limits.deadline = later(started_, single ? std::min(terms_.ttl, longest_try) : wait_);
     if (limits.deadline != Instant::max())
         write_by_ = limits.deadline - std::min(time_for_words, (limits.deadline - started_) / 10);
     limits.patience = std::clamp<Clock::duration>(Clock::duration(terms_.ttl) / 3, shortest_patience, longest_patience);
@@ -321,8 +323,6 @@ void Acquisition::finish(error_code error)
         drop_claims(machine_->asking());
         end();
     }
-    if (only_try_ && error == errc::timed_out)
-        error = {};
     call_handler(error, nullptr);
 }
 
@@ -353,15 +353,16 @@ void Acquisition::drop_claims(bool any_unanswered)
 void Acquisition::call_handler(error_code error, LeaseRecordPtr record)
 {
     auto handler = std::exchange(handler_, std::nullopt);
-    std::visit(
-        [&](auto& waiting) {
-            using Waiting = std::decay_t<decltype(waiting)>;
-            if constexpr (std::is_same_v<Waiting, PendingHandler<void(error_code, Slot)>>)
-                std::move(waiting).post(error, record ? Slot(std::move(record)) : Slot());
-            else
-                std::move(waiting).post(error, record ? Lease(std::move(record)) : Lease());
-        },
-        *handler);
+    auto const post = [&]<class Result>(HandlerOf<Result>& waiting) {
+        std::move(waiting).post(error, record ? Result(std::move(record)) : Result());
+    };
+    auto const post_try = [&]<class LeaseType>(HandlerOf<std::optional<LeaseType>>& waiting) {
+        if (error == errc::timed_out)
+            error = {};
+        std::move(waiting).post(
+            error, record ? std::optional<LeaseType>(std::in_place, std::move(record)) : std::nullopt);
+    };
+    std::visit(Overloaded{post, post_try}, *handler);
 }
 
 void Acquisition::give_back(Claim const& claim, Granted const& grant)

@@ -10,7 +10,6 @@
 
 #include <tenure/backend.hpp>
 #include <tenure/lease.hpp>
-#include <tenure/options.hpp>
 #include <tenure/runtime.hpp>
 #include <tenure/slot.hpp>
 
@@ -34,11 +33,13 @@ class Core; // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 class Acquisition : public std::enable_shared_from_this<Acquisition>
 {
 public:
-    using Handler = std::variant<PendingHandler<void(error_code, Lease)>, PendingHandler<void(error_code, Slot)>>;
+    template <class Result>
+    using HandlerOf = PendingHandler<void(error_code, Result)>;
+    /// an optional result is that of a try
+    using Handler = std::variant<
+        HandlerOf<Lease>, HandlerOf<Slot>, HandlerOf<std::optional<Lease>>, HandlerOf<std::optional<Slot>>>;
 
-    Acquisition(
-        std::shared_ptr<Contest> contest, LeaseTerms const& terms, AcquireOptions const& options, bool only_try,
-        Handler handler);
+    Acquisition(std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, Handler handler);
 
     /** On the thread of the initiating call. */
     static void start(std::shared_ptr<Acquisition> self);
@@ -84,8 +85,8 @@ private:
     std::shared_ptr<Core> core_;
     KeyRangePtr range_;
     LeaseTerms terms_;
-    AcquireOptions options_;
-    bool only_try_;
+    /// zero: tries once
+    milliseconds wait_;
     std::optional<Handler> handler_;
     std::optional<AcquireMachine> machine_;
     /// of the present owner, and that of the lease once it is granted; a new one after anything was given back, so that

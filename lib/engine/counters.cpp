@@ -22,24 +22,25 @@ void Counters::renewed_with(std::chrono::nanoseconds margin) noexcept
     add_one(renewals);
 }
 
-void Counters::lost(LossReason reason) noexcept
+void Counters::lost(CancelReason reason) noexcept
 {
     switch (reason) {
-    case LossReason::none:
+    case CancelReason::none:
+    case CancelReason::released:
         break;
-    case LossReason::expired:
+    case CancelReason::expired:
         add_one(lost_expired_);
         break;
-    case LossReason::lost:
+    case CancelReason::not_owner:
         add_one(lost_proven_);
         break;
-    case LossReason::first_failed_renewal:
+    case CancelReason::first_failed_renewal:
         add_one(lost_first_failed_renewal_);
         break;
-    case LossReason::max_hold:
+    case CancelReason::max_hold:
         add_one(lost_max_hold_);
         break;
-    case LossReason::store_closed:
+    case CancelReason::store_closed:
         add_one(lost_store_closed_);
         break;
     }

@@ -19,7 +19,7 @@ public:
 
     void acquired_after(std::chrono::nanoseconds wait) noexcept;
     void renewed_with(std::chrono::nanoseconds margin) noexcept;
-    void lost(LossReason reason) noexcept;
+    void lost(CancelReason reason) noexcept;
 
     [[nodiscard]] Statistics snapshot() const noexcept;
 

@@ -88,8 +88,7 @@ void Keeper::remove(LeaseRecord& record)
 {
     record.machine.end();
     // whoever held it may have seen that its time is over before the timer did
-    if (record.token().reason() != LossReason::none)
-        report_loss(record);
+    report_loss(record);
     finish_calls(record, 0, make_error_code(errc::released), false);
     forget(record);
 }
@@ -145,7 +144,7 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
 {
     if (!record->kept)
         return;
-    if (step.fire != LossReason::none) {
+    if (step.fire != CancelReason::none) {
         lose(record, step.fire);
         return;
     }
@@ -191,7 +190,7 @@ void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId atte
     auto& machine = record->machine;
     if (auto const* renewed = std::get_if<Renewed>(&reply)) {
         auto const step = machine.renewed(attempt, renewed->ttl, renewed->since, now, jitter(now));
-        if (step.fire == LossReason::none && !machine.ended()) {
+        if (step.fire == CancelReason::none && !machine.ended()) {
             if (step.renewed)
                 counters_.renewed_with(machine.last_margin());
             finish_calls(*record, attempt, {}, false);
@@ -207,10 +206,10 @@ void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId atte
     }
 }
 
-void Keeper::lose(LeaseRecordPtr const& record, LossReason reason)
+void Keeper::lose(LeaseRecordPtr const& record, CancelReason reason)
 {
     record->claim().ended.store(true, std::memory_order_release);
-    record->token().fire(reason);
+    record->token().cancel(reason);
     report_loss(*record);
     record->tell_risk_waiters(make_error_code(errc::lease_lost));
     finish_calls(*record, 0, make_error_code(errc::lease_lost), false);
@@ -220,7 +219,7 @@ void Keeper::lose(LeaseRecordPtr const& record, LossReason reason)
 bool Keeper::count_loss(LeaseRecord& record)
 {
     auto const known = record.token().reason();
-    if (known == LossReason::none || std::exchange(record.loss_counted, true))
+    if (!is_loss(known) || std::exchange(record.loss_counted, true))
         return false;
     counters_.lost(known);
     return true;
@@ -232,9 +231,9 @@ void Keeper::report_loss(LeaseRecord& record)
         return;
     auto const known = record.token().reason();
     journal_.log(
-        LogLevel::warning, "lease on " + record.key() + " is lost (" + std::string(to_string(known)) +
-                               "): stop the work it covers" +
-                               (known == LossReason::lost ? "; the key was evicted, deleted or overwritten" : ""));
+        LogLevel::warning,
+        "lease on " + record.key() + " is lost (" + std::string(to_string(known)) + "): stop the work it covers" +
+            (known == CancelReason::not_owner ? "; the key was evicted, deleted or overwritten" : ""));
 }
 
 void Keeper::renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call)
@@ -283,8 +282,8 @@ void Keeper::close()
         record->kept = false;
         record->machine.end();
         take_one(counters_.held);
-        if (record->token().fire(LossReason::store_closed))
-            counters_.lost(LossReason::store_closed);
+        if (record->token().cancel(CancelReason::store_closed))
+            counters_.lost(CancelReason::store_closed);
         else
             count_loss(*record);
         record->tell_risk_waiters(make_error_code(errc::lease_lost));

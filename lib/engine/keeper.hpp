@@ -55,7 +55,7 @@ private:
      * renewed together stays together. */
     [[nodiscard]] std::uint64_t jitter(Instant now);
     void finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that);
-    void lose(LeaseRecordPtr const& record, LossReason reason);
+    void lose(LeaseRecordPtr const& record, CancelReason reason);
     /** Once, and only if its token has fired; tells if so. */
     bool count_loss(LeaseRecord& record);
     /** Counts it, and says so. */

@@ -50,9 +50,9 @@ milliseconds LeaseMachine::longest_ttl() const noexcept
     return longest;
 }
 
-LossReason LeaseMachine::fires_because() const noexcept
+CancelReason LeaseMachine::fires_because() const noexcept
 {
-    return fires_at() >= hold_until_ ? LossReason::max_hold : LossReason::expired;
+    return fires_at() >= hold_until_ ? CancelReason::max_hold : CancelReason::expired;
 }
 
 Clock::duration LeaseMachine::interval(milliseconds ttl, std::uint64_t random) const noexcept
@@ -69,23 +69,23 @@ Instant LeaseMachine::oldest_unanswered() const noexcept
     return Instant::max();
 }
 
-LeaseMachine::Step LeaseMachine::fire(LossReason reason) noexcept
+LeaseMachine::Step LeaseMachine::fire(CancelReason reason) noexcept
 {
     ended_ = true;
     return {0, reason, Instant::max()};
 }
 
-LossReason LeaseMachine::what_time_says(Instant now) noexcept
+CancelReason LeaseMachine::what_time_says(Instant now) noexcept
 {
     if (now >= fires_at())
-        return now >= hold_until_ ? LossReason::max_hold : LossReason::expired;
+        return now >= hold_until_ ? CancelReason::max_hold : CancelReason::expired;
     auto const oldest = oldest_unanswered();
     if (oldest != Instant::max() && now >= oldest + patience()) {
         at_risk_ = true;
         if (terms_.fire_on == FireOn::first_failed_renewal)
-            return LossReason::first_failed_renewal;
+            return CancelReason::first_failed_renewal;
     }
-    return LossReason::none;
+    return CancelReason::none;
 }
 
 LeaseMachine::Step LeaseMachine::look_again() const noexcept
@@ -93,7 +93,7 @@ LeaseMachine::Step LeaseMachine::look_again() const noexcept
     auto look = std::min(fires_at(), next_renewal_);
     if (auto const oldest = oldest_unanswered(); !at_risk_ && oldest != Instant::max())
         look = std::min(look, oldest + patience());
-    return {0, LossReason::none, look};
+    return {0, CancelReason::none, look};
 }
 
 LeaseMachine::AttemptId LeaseMachine::begin_attempt(Instant now)
@@ -114,7 +114,7 @@ LeaseMachine::Step LeaseMachine::tick(Instant now, Clock::duration slack, std::u
 {
     if (ended_)
         return {};
-    if (auto const reason = what_time_says(now); reason != LossReason::none)
+    if (auto const reason = what_time_says(now); reason != CancelReason::none)
         return fire(reason);
     AttemptId renewal = 0;
     if (next_renewal_ != Instant::max() && next_renewal_ <= now + slack) {
@@ -135,7 +135,7 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
     auto const shortest = attempt->shortest;
     longest_answered_ = attempt->longest;
     attempts_.erase(attempt);
-    if (auto const reason = what_time_says(now); reason == LossReason::expired || reason == LossReason::max_hold)
+    if (auto const reason = what_time_says(now); reason == CancelReason::expired || reason == CancelReason::max_hold)
         return fire(reason);
     // an answer to what was asked before the ttl was changed tells that the key is ours, but not for how long from now
     // on
@@ -172,14 +172,14 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
         longest_unknown_ = std::max(longest_unknown_, attempt->ttl);
     }
     attempts_.erase(attempt);
-    if (auto const reason = what_time_says(now); reason != LossReason::none)
+    if (auto const reason = what_time_says(now); reason != CancelReason::none)
         return fire(reason);
     if (superseded)
         return look_again();
 
     at_risk_ = true;
     if (terms_.fire_on == FireOn::first_failed_renewal)
-        return fire(LossReason::first_failed_renewal);
+        return fire(CancelReason::first_failed_renewal);
     if (terms_.renewal == Renewal::automatic) {
         // at once after the first failure, then ever more slowly, but at least a dozen times within a ttl
         auto const doublings = std::min(failures_, 10U);
@@ -194,7 +194,7 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
 
 LeaseMachine::Step LeaseMachine::disowned()
 {
-    return ended_ ? Step{} : fire(LossReason::lost);
+    return ended_ ? Step{} : fire(CancelReason::not_owner);
 }
 
 LeaseMachine::Step LeaseMachine::renew_now(milliseconds ttl, Instant now)
@@ -209,7 +209,7 @@ LeaseMachine::Step LeaseMachine::renew_now(milliseconds ttl, Instant now)
         }
         ttl_ = ttl;
     }
-    if (auto const reason = what_time_says(now); reason != LossReason::none)
+    if (auto const reason = what_time_says(now); reason != CancelReason::none)
         return fire(reason);
     auto const renewal = begin_attempt(now);
     if (terms_.renewal == Renewal::automatic)

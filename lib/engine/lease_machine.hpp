@@ -29,7 +29,7 @@ public:
         /// send a renewal with this id and `ttl()`; 0: none
         AttemptId renew = 0;
         /// fire the token for this reason
-        LossReason fire = LossReason::none;
+        CancelReason fire = CancelReason::none;
         /// look again at this instant at the latest
         Instant look_at = Instant::max();
         /// the answer counts, and `last_margin` is of it
@@ -69,7 +69,7 @@ public:
     /** When the token fires unless a renewal succeeds. */
     [[nodiscard]] Instant fires_at() const noexcept;
     /** Why it fires then. */
-    [[nodiscard]] LossReason fires_because() const noexcept;
+    [[nodiscard]] CancelReason fires_because() const noexcept;
     [[nodiscard]] bool at_risk() const noexcept { return at_risk_ && !ended_; }
     [[nodiscard]] milliseconds ttl() const noexcept { return ttl_; }
     /** The ttl that the store granted last. */
@@ -96,9 +96,9 @@ private:
 
     [[nodiscard]] AttemptId begin_attempt(Instant now);
     [[nodiscard]] Step look_again() const noexcept;
-    [[nodiscard]] Step fire(LossReason reason) noexcept;
+    [[nodiscard]] Step fire(CancelReason reason) noexcept;
     /** Fires if time is up; else marks the lease at risk where an answer is overdue. */
-    [[nodiscard]] LossReason what_time_says(Instant now) noexcept;
+    [[nodiscard]] CancelReason what_time_says(Instant now) noexcept;
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
     /** How long a renewal may stay unanswered before it is asked again. */
     [[nodiscard]] Clock::duration patience() const noexcept { return Clock::duration(ttl_) / 6; }

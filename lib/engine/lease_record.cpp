@@ -28,7 +28,7 @@ Instant LeaseRecord::valid_until() const noexcept
 
 bool LeaseRecord::valid() const noexcept
 {
-    return !released() && token_.reason() != LossReason::lost && !forked() && runtime_->now() < valid_until();
+    return !released() && token_.reason() != CancelReason::not_owner && !forked() && runtime_->now() < valid_until();
 }
 
 LeaseState LeaseRecord::state() const noexcept
@@ -36,7 +36,7 @@ LeaseState LeaseRecord::state() const noexcept
     if (released() || forked())
         return LeaseState::released;
     if (token_.cancelled())
-        return LeaseState::lost;
+        return LeaseState::cancelled;
     return at_risk_.load(std::memory_order_acquire) ? LeaseState::at_risk : LeaseState::held;
 }
 
@@ -59,7 +59,7 @@ std::shared_ptr<Handle> LeaseRecord::begin_release() noexcept
     auto waiting = risk_waiters_.take_all();
     lock.unlock();
     try {
-        token_.end();
+        token_.cancel(CancelReason::released);
         if (!waiting.empty())
             Waiters::post_all(std::move(waiting), make_error_code(errc::released));
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the handlers are destroyed, the release goes on
@@ -110,7 +110,7 @@ void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, detail::UserHandler
         lock.unlock();
         auto const error = state == LeaseState::at_risk
                                ? error_code()
-                               : make_error_code(state == LeaseState::lost ? errc::lease_lost : errc::released);
+                               : make_error_code(state == LeaseState::cancelled ? errc::lease_lost : errc::released);
         std::move(pending).post(error);
         return;
     }

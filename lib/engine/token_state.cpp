@@ -10,7 +10,7 @@
 namespace tenure::engine
 {
 
-TokenState::TokenState(std::shared_ptr<Runtime> runtime, Instant fires_at, LossReason because)
+TokenState::TokenState(std::shared_ptr<Runtime> runtime, Instant fires_at, CancelReason because)
     : runtime_(std::move(runtime))
     , fork_generation_(fork_generation())
     , fires_at_(fires_at.time_since_epoch().count())
@@ -23,66 +23,44 @@ bool TokenState::forked() const noexcept
     return fork_generation_ != fork_generation();
 }
 
-bool TokenState::set_fires_at(Instant instant, LossReason because)
+bool TokenState::set_fires_at(Instant instant, CancelReason because)
 {
     // written here only: where nothing changes there is nothing to guard
     if (instant == fires_at() && because == because_)
-        return phase_.load(std::memory_order_acquire) == Phase::live;
+        return reason() == CancelReason::none;
     std::lock_guard const lock(mutex_);
-    if (phase_.load(std::memory_order_relaxed) != Phase::live)
+    if (reason() != CancelReason::none)
         return false;
     fires_at_.store(instant.time_since_epoch().count(), std::memory_order_release);
     because_ = because;
     return true;
 }
 
-bool TokenState::fire(LossReason reason)
+bool TokenState::cancel(CancelReason reason)
 {
     std::unique_lock lock(mutex_);
-    if (phase_.load(std::memory_order_relaxed) != Phase::live)
+    if (reason_.load(std::memory_order_relaxed) != CancelReason::none)
         return false;
-    fire_locked(lock, reason);
+    cancel_locked(lock, reason);
     return true;
 }
 
-void TokenState::fire_locked(std::unique_lock<std::mutex>& lock, LossReason reason)
+void TokenState::cancel_locked(std::unique_lock<std::mutex>& lock, CancelReason reason)
 {
     reason_.store(reason, std::memory_order_release);
-    phase_.store(Phase::fired, std::memory_order_release);
     auto waiting = waiters_.take_all();
-    auto source = std::exchange(stop_source_, std::nullopt);
-    if (source) {
-        // kept for those who ask later; its callbacks run on the strand, not on whichever thread looked at the clock
-        stop_source_ = source;
-        runtime_->post([source = std::move(*source)]() mutable { source.request_stop(); });
-    }
-    lock.unlock();
-    Waiters::post_all(std::move(waiting), {});
-}
-
-bool TokenState::end()
-{
-    std::unique_lock lock(mutex_);
-    if (phase_.load(std::memory_order_relaxed) == Phase::fired)
-        return false;
-    phase_.store(Phase::ended, std::memory_order_release);
-    auto waiting = waiters_.take_all();
+    if (stop_source_)
+        // its callbacks run on the strand, not on the thread that looked at the clock or released the lease
+        runtime_->post([source = *stop_source_]() mutable { source.request_stop(); });
     lock.unlock();
     if (!waiting.empty())
-        Waiters::post_all(std::move(waiting), make_error_code(errc::released));
-    return true;
+        Waiters::post_all(std::move(waiting), {});
 }
 
 bool TokenState::cancelled() const noexcept
 {
-    switch (phase_.load(std::memory_order_acquire)) {
-    case Phase::fired:
+    if (reason() != CancelReason::none)
         return true;
-    case Phase::ended:
-        return false;
-    case Phase::live:
-        break;
-    }
     auto const now = runtime_->now();
     if (now < fires_at())
         return false;
@@ -93,15 +71,15 @@ bool TokenState::cancelled() const noexcept
     auto& self = const_cast<TokenState&>(
         *this); // NOLINT(cppcoreguidelines-pro-type-const-cast): logically const, the clock did it
     std::unique_lock lock(mutex_);
-    if (phase_.load(std::memory_order_relaxed) == Phase::live && now >= fires_at()) {
+    if (reason() == CancelReason::none && now >= fires_at()) {
         try {
-            self.fire_locked(lock, because_);
+            self.cancel_locked(lock, because_);
         } catch (...) { // NOLINT(bugprone-empty-catch): no memory to tell the waiters; the state is set, and true is
                         // the answer
         }
         return true;
     }
-    return phase_.load(std::memory_order_relaxed) == Phase::fired;
+    return reason() != CancelReason::none;
 }
 
 std::stop_token TokenState::stop_token()
@@ -111,7 +89,7 @@ std::stop_token TokenState::stop_token()
     std::lock_guard const lock(mutex_);
     if (!stop_source_) {
         stop_source_.emplace();
-        if (phase_.load(std::memory_order_relaxed) == Phase::fired)
+        if (reason() != CancelReason::none)
             stop_source_->request_stop();
     }
     return stop_source_->get_token();
@@ -125,12 +103,11 @@ void TokenState::wait(std::shared_ptr<TokenState> const& state, detail::UserHand
         return;
     }
     auto slot = pending.slot();
-    (void)state->cancelled(); // fires it if it is late
+    (void)state->cancelled(); // cancels it if it is late
     std::unique_lock lock(state->mutex_);
-    auto const phase = state->phase_.load(std::memory_order_relaxed);
-    if (phase != Phase::live) {
+    if (state->reason() != CancelReason::none) {
         lock.unlock();
-        std::move(pending).post(phase == Phase::fired ? error_code() : make_error_code(errc::released));
+        std::move(pending).post(error_code());
         return;
     }
     auto const id = state->waiters_.add(std::move(pending));

@@ -19,29 +19,25 @@ namespace tenure::engine
 
 /** What all copies of a cancellation token share.
  *
- *  It goes from live to fired or to ended, once. Any thread that looks at it after `fires_at` fires it: nobody has to
- * wait for a timer that a blocked loop cannot run. Owned by its lease's record through aliasing pointers.
+ *  It is cancelled once. Any thread that looks at it after `fires_at` cancels it: nobody has to wait for a timer that a
+ * blocked loop cannot run. Owned by its lease's record through aliasing pointers.
  */
 class TokenState
 {
 public:
-    TokenState(std::shared_ptr<Runtime> runtime, Instant fires_at, LossReason because);
+    TokenState(std::shared_ptr<Runtime> runtime, Instant fires_at, CancelReason because);
 
-    // -- for the keeper, on the strand --
+    /** For the keeper, on the strand: moves the instant at which the token is cancelled by itself, and says why it will
+     * be. False if it is cancelled: then nothing changes. */
+    bool set_fires_at(Instant instant, CancelReason because);
 
-    /** Moves the instant at which the token fires by itself, and says why it will. False if it has fired or ended: then
-     * nothing changes. */
-    bool set_fires_at(Instant instant, LossReason because);
-    /** Fires now. False if it had fired or ended before. */
-    bool fire(LossReason reason);
-    /** The lease was released: it will never fire. False if it has fired. */
-    bool end();
+    // -- any thread --
 
-    // -- for everybody --
-
+    /** Cancels it now. False if it was cancelled before. */
+    bool cancel(CancelReason reason);
     [[nodiscard]] bool cancelled() const noexcept;
-    [[nodiscard]] bool ended() const noexcept { return phase_.load(std::memory_order_acquire) == Phase::ended; }
-    [[nodiscard]] LossReason reason() const noexcept { return reason_.load(std::memory_order_acquire); }
+    /** Why it is cancelled, as far as anyone has looked: time may have cancelled it since. */
+    [[nodiscard]] CancelReason reason() const noexcept { return reason_.load(std::memory_order_acquire); }
     [[nodiscard]] Instant fires_at() const noexcept
     {
         return Instant(Clock::duration(fires_at_.load(std::memory_order_acquire)));
@@ -54,21 +50,19 @@ public:
     static void wait(std::shared_ptr<TokenState> const& state, detail::UserHandler<void(error_code)> handler);
 
 private:
-    enum class Phase : unsigned char { live, fired, ended };
-
     /** With the mutex held by `lock`, which it releases. */
-    void fire_locked(std::unique_lock<std::mutex>& lock, LossReason reason);
+    void cancel_locked(std::unique_lock<std::mutex>& lock, CancelReason reason);
 
     std::shared_ptr<Runtime> runtime_;
     std::uint64_t fork_generation_;
     /// guards the transitions and what follows; the atomics may be read without it
     mutable std::mutex mutex_;
-    std::atomic<Phase> phase_{Phase::live};
-    std::atomic<LossReason> reason_{LossReason::none};
+    /// none: it is not cancelled
+    std::atomic<CancelReason> reason_{CancelReason::none};
     /// nanoseconds of Clock
     std::atomic<Clock::rep> fires_at_;
-    /// why it fires then; written on the strand with the mutex held
-    LossReason because_;
+    /// why it is cancelled then; written on the strand with the mutex held
+    CancelReason because_;
     Waiters waiters_;
     /// made when somebody asks for a standard stop token
     std::optional<std::stop_source> stop_source_;

@@ -45,7 +45,7 @@ public:
                 self.finish(NotOwner{});
             else if (reply->found.front().lease == 0)
                 self.finish(Refused{
-                    errc::foreign_key,
+                    errc::key_conflict,
                     self.node_->where() + ": " + self.key_ +
                         ": bears no lease, so it would never free; delete it by hand if nobody uses it",
                     true});

@@ -29,7 +29,7 @@ EvictReply read_reply(Node& node, Outcome&& outcome, std::string const& key)
         return NotOwner{};
     if (left == -1)
         return Refused{
-            errc::foreign_key,
+            errc::key_conflict,
             node.where() + ": " + key +
                 ": has no ttl, so it is not a lease and would never free; delete it by hand if nobody uses it",
             true};

@@ -198,7 +198,7 @@ void Renewals::send_natively(Pending pending)
                 std::move(handler)(RenewReply(nonsense(*self->node_, request.claim->key())));
             } else if (auto const error = classify(outcome.reply.as_string()); concerns_single_key(error)) {
                 // Refused, unknown after all, or a key of another type: the script can tell.
-                if (error.error != errc::foreign_key)
+                if (error.error != errc::key_conflict)
                     self->node_->native_refused();
                 auto reason = self->node_->refuse(error, request.claim->key());
                 self->retry_alone(std::move(pending), std::move(reason));

@@ -89,7 +89,7 @@ constexpr std::array rules{
     Rule{"LOADING", errc::store_refused, false, true, ""},
     Rule{"MASTERDOWN", errc::store_refused, false, true, ""},
     Rule{
-        "WRONGTYPE", errc::foreign_key, true, false,
+        "WRONGTYPE", errc::key_conflict, true, false,
         "another program uses this key or its fence key: choose another name"},
 };
 
@@ -123,7 +123,7 @@ ServerError classify(std::string_view reply)
             return with(words, rule.error, rule.fatal, rule.reconnect, std::string(rule.advice));
     // INCR on a fence key that holds something else
     if (mentions(words, "value is not an integer") || mentions(words, "increment or decrement would overflow"))
-        return with(words, errc::foreign_key, true, false, "another program wrote the fence key: choose another name");
+        return with(words, errc::key_conflict, true, false, "another program wrote the fence key: choose another name");
     if (mentions(words, "unknown command"))
         return with(words, errc::wrong_server, true, false, "leases need Redis 6 or newer, or Valkey, with scripts");
     // BUSY, MISCONF, OOM, NOREPLICAS, TRYAGAIN, CLUSTERDOWN, too many clients, and what later versions may say
@@ -132,7 +132,7 @@ ServerError classify(std::string_view reply)
 
 bool concerns_single_key(ServerError const& error) noexcept
 {
-    return error.error == errc::permission_denied || error.error == errc::foreign_key ||
+    return error.error == errc::permission_denied || error.error == errc::key_conflict ||
            error.error == errc::wrong_server ||
            (error.error == errc::store_refused &&
             (error.words.starts_with("ERR") || error.words.starts_with("TRYAGAIN")));

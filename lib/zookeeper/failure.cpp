@@ -67,7 +67,7 @@ Failure failure_of(Answer const& answer, std::string const& where, std::string c
             errc::authentication_failed, words + "; the server wants another login than scheme digest gives it", true};
     case ZNOCHILDRENFOREPHEMERALS:
         return Refused{
-            errc::foreign_key, words + "; the node above the key is somebody else's ephemeral node: use another key",
+            errc::key_conflict, words + "; the node above the key is somebody else's ephemeral node: use another key",
             false};
     default:
         break;

@@ -264,17 +264,21 @@ void Checker::token_answered(Process& process, Holding& holding, error_code erro
 {
     if (std::exchange(holding.told, true))
         violate(Rule::s6, "a token answered twice");
-    holding.fired = !error;
     holding.reason = holding.token.reason();
-    if (auto& justified = justified_[holding.owner]; !error && !justified.released) {
+    holding.fired = is_loss(holding.reason);
+    if (error || holding.reason == CancelReason::none)
+        violate(Rule::s6, "a token answered that is not cancelled");
+    if (auto& justified = justified_[holding.owner]; holding.fired && !justified.released) {
         justified.fired = true;
         justified.over = world_.now();
     }
-    if (!error && holding.released && !holding.fired_before_release)
-        violate(Rule::s6, "a clean release fired the token");
-    if (error && holding.fired_before_release)
-        violate(Rule::s6, "a token that had fired says that it has not");
-    if (!error) {
+    if (holding.fired && holding.released && !holding.fired_before_release)
+        violate(Rule::s6, "a token tells of a loss after a clean release");
+    if (!holding.fired && holding.fired_before_release)
+        violate(Rule::s6, "a token that had told of a loss says that its lease was released");
+    if (!holding.fired && !holding.released)
+        violate(Rule::s6, "a token says that its lease was released, and it was not");
+    if (holding.fired) {
         ++losses;
         judge_loss(process, holding);
     }
@@ -337,7 +341,7 @@ void Checker::look_at_validity(Holding& holding, Instant until)
             "valid_until is " +
                 std::to_string((until - justified_[holding.owner].until) / std::chrono::microseconds(1)) +
                 " us later than any answer justifies");
-    auto const notice = holding.lease->valid_until() - holding.lease->fires_at();
+    auto const notice = holding.lease->valid_until() - holding.lease->stop_at();
     auto const ttl =
         std::chrono::milliseconds(world_.plan().settings.ttl.at(static_cast<std::size_t>(holding.range)) / millisecond);
     if (!holding.resized && notice < std::min(std::max(ttl / 10, milliseconds(20)), ttl / 3))
@@ -353,7 +357,7 @@ void Checker::look_at(Holding& holding)
     }
     auto const now = process.now();
     bool const valid = holding.lease->valid();
-    if (holding.fired && holding.token.reason() != holding.reason)
+    if (holding.told && holding.token.reason() != holding.reason)
         violate(Rule::s6, "a token that had fired fired again, for another reason");
     if (valid && now >= holding.seen_until)
         violate(Rule::s1, "a lease is valid beyond valid_until");
@@ -373,7 +377,7 @@ void Checker::look_at(Holding& holding)
         }
     }
     if (!holding.fired && !process.stands_still() && process.last_trouble() + lateness < world_.now() &&
-        now > holding.lease->fires_at() + nanoseconds(lateness))
+        now > holding.lease->stop_at() + nanoseconds(lateness))
         violate(Rule::s2, "a token has not fired 20 ms after valid_until less notice");
 }
 

@@ -47,7 +47,7 @@ struct Holding {
     /// the token's answer has come
     bool told = false;
     bool fired = false;
-    LossReason reason = LossReason::none;
+    CancelReason reason = CancelReason::none;
     /// the release has begun
     bool released = false;
     bool fired_before_release = false;

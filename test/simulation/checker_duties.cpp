@@ -185,33 +185,34 @@ void Checker::judge_loss(Process& process, Holding const& holding)
     auto const now = world_.now();
     auto const held = now - holding.answered;
     switch (reason) {
-    case LossReason::none:
+    case CancelReason::none:
+    case CancelReason::released:
         violate(Rule::s6, "a token fired without a reason");
         break;
-    case LossReason::max_hold:
+    case CancelReason::max_hold:
         if (holding.range != RangeId::plain || held < settings.max_hold * 99 / 100)
             violate(Rule::l2, "a lease was ended by max_hold before its time");
         break;
-    case LossReason::first_failed_renewal:
+    case CancelReason::first_failed_renewal:
         if (holding.range != RangeId::plain || !settings.fire_on_first_failure)
             violate(Rule::l2, "a failed renewal ended a lease that should have outlived it");
         else if (last_trouble(process) < holding.granted - second)
             violate(Rule::l2, "a lease was ended by a failed renewal, and none had failed");
         break;
-    case LossReason::lost:
+    case CancelReason::not_owner:
         // a claim that was under way may have taken anew what the store had lost
         if (world_.store.last_trouble < holding.granted && world_.store.held(holding.key) &&
             world_.store.key(holding.key).owner == holding.owner)
             violate(Rule::l2, "a lease was ended as lost, and the store still has it");
         break;
-    case LossReason::expired: {
+    case CancelReason::expired: {
         // within half a ttl in which nothing was wrong, some renewal has to succeed
         auto const ttl = holding.resized ? longest_ttl() : settings.ttl.at(static_cast<std::size_t>(holding.range));
         if (now - std::max(last_trouble(process), holding.granted) > ttl / 2 + 2 * settings.noise.longest_delay)
             violate(Rule::l2, "a lease expired, and nothing had been wrong for half of its ttl");
         break;
     }
-    case LossReason::store_closed:
+    case CancelReason::store_closed:
         violate(Rule::s14, "a store closed while a lease was held");
         break;
     }

@@ -87,7 +87,7 @@ std::string what(Entry const& entry)
         return worker + "got no " + std::string(name_of(static_cast<RangeId>(entry.about))) + ", error " + number;
     case Note::token_fired:
         return "token fired: " + key_name(entry.about) + owner + ": " +
-               std::string(to_string(static_cast<LossReason>(entry.number)));
+               std::string(to_string(static_cast<CancelReason>(entry.number)));
     case Note::token_ended:
         return "token ended: " + key_name(entry.about) + owner;
     case Note::releases:

@@ -6,6 +6,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 namespace tenure::simulation
@@ -95,13 +96,14 @@ void Worker::acquire()
     AcquireOptions options;
     bool const only_try = random_.below(10) == 0;
     patient_ = !only_try && random_.below(10) != 0;
-    options.wait = milliseconds(patient_ ? random_.between(300, 8000) : 0);
+    auto const wait = milliseconds(patient_ ? random_.between(300, 8000) : 0);
+    options.wait = wait;
     asked_at_ = world_.now();
     // a try may take as long as one ttl, or two seconds
-    must_end_at_ = asked_at_ + (patient_ ? options.wait.count() * millisecond : 2 * second);
+    must_end_at_ = asked_at_ + (patient_ ? wait.count() * millisecond : 2 * second);
     will_cancel_ = random_.below(4) == 0;
     world_.chronicle.write(
-        Note::wants, process_.id(), static_cast<std::uint8_t>(range_), 0, options.wait.count(),
+        Note::wants, process_.id(), static_cast<std::uint8_t>(range_), 0, wait.count(),
         static_cast<std::uint8_t>(number_));
     world_.checker.wants(process_, range_);
 
@@ -109,16 +111,22 @@ void Worker::acquire()
         acquired(turn, error, std::move(lease), 0);
     };
     auto const slot_handler = [this, turn](error_code error, Slot slot) {
-        auto const index = slot.id();
-        acquired(turn, error, std::move(slot), index);
+        auto const index = slot ? slot.id() : 0;
+        acquired(turn, error, std::move(slot).as_lease(), index);
+    };
+    auto const lock_try = [lock_handler](error_code error, std::optional<Lease> lease) {
+        lock_handler(error, std::move(lease).value_or(Lease()));
+    };
+    auto const slot_try = [slot_handler](error_code error, std::optional<Slot> tried) {
+        slot_handler(error, std::move(tried).value_or(Slot()));
     };
     auto const slot = cancel_->slot();
     if (range_ == RangeId::slots && only_try)
-        process_.slots().async_try_acquire(asio::bind_cancellation_slot(slot, slot_handler));
+        process_.slots().async_try_acquire(asio::bind_cancellation_slot(slot, slot_try));
     else if (range_ == RangeId::slots)
         process_.slots().async_acquire(options, asio::bind_cancellation_slot(slot, slot_handler));
     else if (auto& lock = range_ == RangeId::job ? process_.job() : process_.plain(); only_try)
-        lock.async_try_acquire(asio::bind_cancellation_slot(slot, lock_handler));
+        lock.async_try_acquire(asio::bind_cancellation_slot(slot, lock_try));
     else
         lock.async_acquire(options, asio::bind_cancellation_slot(slot, lock_handler));
 
@@ -191,7 +199,7 @@ void Worker::hold(Lease lease, std::uint32_t index)
 
 void Worker::look()
 {
-    auto const due = process_.now() >= lease_.fires_at();
+    auto const due = process_.now() >= lease_.stop_at();
     auto const cancelled = holding_->token.cancelled();
     if (due && !cancelled)
         world_.checker.violate(Rule::s2, "a token that is due says that it has not fired");
@@ -222,7 +230,7 @@ void Worker::token_answers(std::uint32_t turn, error_code error)
     if (turn != turn_)
         return;
     world_.chronicle.write(
-        error ? Note::token_ended : Note::token_fired, process_.id(), holding_->key, holding_->owner,
+        is_loss(holding_->token.reason()) ? Note::token_fired : Note::token_ended, process_.id(), holding_->key, holding_->owner,
         static_cast<std::int64_t>(holding_->token.reason()));
     world_.checker.token_answered(process_, *holding_, error);
     // the notice is for winding down
@@ -236,7 +244,7 @@ void Worker::token_answers(std::uint32_t turn, error_code error)
 
 void Worker::give_up_lease()
 {
-    auto const fired_before = holding_->token.cancelled();
+    auto const fired_before = is_loss(holding_->token.reason());
     world_.checker.releases(process_, *holding_, fired_before);
     auto const kind = random_.below(4);
     world_.chronicle.write(kind == 0 ? Note::destroys : Note::releases, process_.id(), holding_->key, holding_->owner);

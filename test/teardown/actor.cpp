@@ -110,7 +110,7 @@ private:
         }
         case 2: {
             auto result = co_await pool.async_try_acquire(awaited);
-            held_.set(std::move(std::get<1>(result)));
+            held_.set(std::move(std::get<1>(result)).value_or(Slot()));
             break;
         }
         case 3: {

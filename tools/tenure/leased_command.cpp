@@ -138,7 +138,7 @@ private:
         auto result = co_await pool_->async_acquire(options, token);
         if (!std::get<0>(result))
             slot_ = std::get<1>(result).id();
-        lease_ = std::move(std::get<1>(result));
+        lease_ = std::move(std::get<1>(result)).as_lease();
         co_return std::get<0>(result);
     }
 
@@ -176,7 +176,7 @@ private:
             if (error || supervision_ == nullptr)
                 return;
             supervision_->wake();
-            if (lease_.token().reason() == LossReason::lost) {
+            if (lease_.token().reason() == CancelReason::not_owner) {
                 looks_for_cause_ = true;
                 asio::co_spawn(loop_, tell_cause(), asio::detached);
             }

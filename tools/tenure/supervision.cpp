@@ -57,7 +57,7 @@ Supervision::Supervision(
     , terminal_(terminal)
     , report_(report)
     , next_look_(executor)
-    , notice_(lease.valid_until() - lease.fires_at())
+    , notice_(lease.valid_until() - lease.stop_at())
     , kill_at_(lease.valid_until() - kill_margin(notice_))
 {
 }
@@ -65,9 +65,9 @@ Supervision::Supervision(
 GuardDeadlines deadlines(Lease const& lease)
 {
     auto const valid_until = lease.valid_until();
-    auto const notice = valid_until - lease.fires_at();
+    auto const notice = valid_until - lease.stop_at();
     // the keeper asks first, as long as it runs; one that is stopped gets a little time to come back
-    return {(lease.fires_at() + notice / 8).time_since_epoch(), (valid_until - kill_margin(notice)).time_since_epoch()};
+    return {(lease.stop_at() + notice / 8).time_since_epoch(), (valid_until - kill_margin(notice)).time_since_epoch()};
 }
 
 asio::awaitable<Supervision::Result> Supervision::run()
@@ -123,7 +123,7 @@ void Supervision::follow_lease()
         guard_.move({end_by.time_since_epoch(), end_by.time_since_epoch()});
         return;
     }
-    notice_ = lease_.valid_until() - lease_.fires_at();
+    notice_ = lease_.valid_until() - lease_.stop_at();
     kill_at_ = lease_.valid_until() - kill_margin(notice_);
     guard_.move(deadlines(lease_));
     if (!end_by_ && !guard_.check()) {

@@ -27,12 +27,12 @@ std::int64_t ns(Instant instant)
 }
 
 /** What the verdict knows it by. */
-char const* name_of(LossReason reason)
+char const* name_of(CancelReason reason)
 {
     switch (reason) {
-    case LossReason::expired:
+    case CancelReason::expired:
         return "expired";
-    case LossReason::lost:
+    case CancelReason::not_owner:
         return "lost";
     default:
         return "neither expired nor lost";
@@ -111,9 +111,9 @@ asio::awaitable<Lease> Holder::acquire(std::uint32_t& cell)
         auto result = co_await place_.pool->async_acquire(
             options, asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable)));
         error = std::get<0>(result);
-        cell = std::get<1>(result).id();
-        // only its number makes a slot more than a lease
-        lease = std::move(std::get<1>(result));
+        if (!error)
+            cell = std::get<1>(result).id();
+        lease = std::move(std::get<1>(result)).as_lease();
     } else {
         auto const lock = static_cast<std::uint32_t>(random_.below(place_.arena.locks));
         cell = place_.arena.slots + lock;
@@ -141,7 +141,7 @@ void Holder::enter(Hold& hold)
     listen(hold);
     hold.entered = boottime_ns();
     // A grant that comes too late is none: the library gives it back.
-    auto const late = hold.entered - ns(hold.lease.fires_at());
+    auto const late = hold.entered - ns(hold.lease.stop_at());
     if (late > grant_slack && place_.pulse.longest_stall(hold.entered - late, hold.entered) < grant_slack)
         complain(
             hold, "S3", "a grant was " + milliseconds_text(late) + " too late to be used, and the loop had turned");
@@ -208,7 +208,7 @@ bool Holder::look(Hold& hold)
     bool over = hold.told->done || !valid;
     if (hold.polls && !hold.told->done) {
         bool const cancelled = lease.token().cancelled();
-        auto const fires_at = ns(lease.fires_at());
+        auto const fires_at = ns(lease.stop_at());
         over = over || cancelled;
         if (!cancelled && before >= fires_at)
             complain(hold, "S2", "cancelled() is false " + milliseconds_text(before - fires_at) + " after fires_at");
@@ -226,7 +226,7 @@ bool Holder::look(Hold& hold)
 void Holder::look_at_lateness(Hold& hold)
 {
     auto const valid_until = ns(hold.lease.valid_until());
-    auto const late = boottime_ns() - ns(hold.lease.fires_at());
+    auto const late = boottime_ns() - ns(hold.lease.stop_at());
     if (hold.told->done || late < 0) {
         hold.turns_too_late = 0;
         return;
@@ -260,7 +260,7 @@ void Holder::testify_loss(Hold& hold)
     loss.cell = hold.cell;
     loss.fencing_token = lease.fencing_token();
     loss.reason = name_of(lease.token().reason());
-    loss.fires_at = ns(lease.fires_at());
+    loss.fires_at = ns(lease.stop_at());
     loss.valid_until = ns(lease.valid_until());
     loss.told_at = hold.told->at;
     loss.stall = place_.pulse.longest_stall(loss.fires_at, loss.told_at);

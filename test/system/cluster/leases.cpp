@@ -84,7 +84,7 @@ public:
         : thread_([this, &leases] {
             while (!stop_) {
                 for (auto const& lease : leases)
-                    least_ = std::min<std::chrono::nanoseconds>(least_, lease.fires_at() - boot_now());
+                    least_ = std::min<std::chrono::nanoseconds>(least_, lease.stop_at() - boot_now());
                 std::this_thread::sleep_for(3ms);
             }
         })

@@ -89,7 +89,7 @@ TEST_CASE("without a majority tokens fire in time, nothing is granted, and all i
         auto const told = held.fired.wait(10s);
         REQUIRE(told);
         CHECK(*told < nanoseconds(held.lease.valid_until()));
-        CHECK(held.lease.token().reason() == LossReason::expired);
+        CHECK(held.lease.token().reason() == CancelReason::expired);
     }
     CHECK(RunningStore::acquire_error(running.lock("wanted", 4s), {.wait = 1s}) == errc::store_unavailable);
     cluster.server(0).resume();

@@ -106,7 +106,7 @@ TEST_CASE("whoever loses its lease on etcd, or its key, is told at the next rene
         how(*entry_of(server, key));
         auto const told = fired.wait(4s);
         CHECK(told);
-        CHECK(lease.token().reason() == LossReason::lost);
+        CHECK(lease.token().reason() == CancelReason::not_owner);
         CHECK_FALSE(lease.valid());
     };
     SECTION("revoked")
@@ -262,7 +262,7 @@ TEST_CASE(
     auto const told = fired.wait(10s);
     REQUIRE(told);
     CHECK(*told < nanoseconds(lease.valid_until()));
-    CHECK(lease.token().reason() == LossReason::expired);
+    CHECK(lease.token().reason() == CancelReason::expired);
     server.start();
     CHECK(RunningStore::acquire_error(running.lock("other", 6s), {.wait = 10s}) == error_code{});
 }

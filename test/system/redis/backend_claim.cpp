@@ -103,7 +103,7 @@ TEST_CASE("a fence key that holds something else refuses the claim before the lo
     else
         client.call("SET", "{job}:fence", "nonsense");
     auto const refused = expect<Refused>(live.claim(named_key("job"), owner(1)));
-    CHECK(refused.error == errc::foreign_key);
+    CHECK(refused.error == errc::key_conflict);
     CHECK(refused.fatal);
     CHECK_FALSE(client.get("job"));
 }

@@ -97,8 +97,8 @@ TEST_CASE("a key without ttl or of another type is not evicted", "[redis][backen
     client.call("SET", "pool:0", "for ever");
     client.call("RPUSH", "pool:1", "x");
     auto const without_ttl = expect<Refused>(live.evict(range, 0, "for ever"));
-    CHECK(without_ttl.error == errc::foreign_key);
+    CHECK(without_ttl.error == errc::key_conflict);
     CHECK(client.get("pool:0") == "for ever");
     CHECK(client.pttl("pool:0") == -1);
-    CHECK(expect<Refused>(live.evict(range, 1, "x")).error == errc::foreign_key);
+    CHECK(expect<Refused>(live.evict(range, 1, "x")).error == errc::key_conflict);
 }

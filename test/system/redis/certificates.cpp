@@ -92,7 +92,7 @@ TEST_CASE(
     auto const at = fired.wait(10s);
     REQUIRE(at);
     CHECK(*at < nanoseconds(lease.valid_until()));
-    CHECK(lease.token().reason() == LossReason::expired);
+    CHECK(lease.token().reason() == CancelReason::expired);
     CHECK(RunningStore::acquire_error(running.lock("wanted", 5s), {.wait = 5s}) == errc::tls_failed);
     CHECK_THAT(running.store().diagnostics().last_detail, ContainsSubstring("mismatch"));
     // nothing was said on a connection that could not be trusted

@@ -88,7 +88,7 @@ TEST_CASE("an event loop that is blocked for longer than the lease hides nothing
     // nothing of the library has run since
     CHECK_FALSE(lease.valid());
     CHECK(lease.token().cancelled());
-    CHECK(lease.state() == LeaseState::lost);
+    CHECK(lease.state() == LeaseState::cancelled);
     FiredAt fired{lease.token()};
     unblock.set_value();
     CHECK(fired.wait(10s));

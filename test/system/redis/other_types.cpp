@@ -121,7 +121,7 @@ TEST_CASE("a hash with a ttl is waited for: a cluster", "[cluster]")
     auto slot = RunningStore::acquire(running.pool(2, 2s), {.wait = 10s});
     CHECK(slot.id() == 1);
     RunningStore::release(slot);
-    CHECK(RunningStore::acquire_error(running.pool(1, 2s), {.wait = 10s}) == errc::foreign_key);
+    CHECK(RunningStore::acquire_error(running.pool(1, 2s), {.wait = 10s}) == errc::key_conflict);
 }
 
 } // namespace tenure::test

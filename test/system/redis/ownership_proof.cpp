@@ -43,7 +43,7 @@ TEST_CASE("a look that still shows the owner saves no lease that the store says 
     REQUIRE(seen.size() == 1);
     CHECK(seen[0].owner == owner);
     CHECK(fired.wait(10s));
-    CHECK(lease.token().reason() == LossReason::lost);
+    CHECK(lease.token().reason() == CancelReason::not_owner);
     CHECK_FALSE(lease.valid());
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("a key that may not be renewed costs no other lease, though all are re
     });
     FiredAt fired{stuck.token()};
     CHECK(fired.wait(10s));
-    CHECK(stuck.token().reason() == LossReason::expired);
+    CHECK(stuck.token().reason() == CancelReason::expired);
     for (auto& other : others) {
         CHECK(other.state() == LeaseState::held);
         CHECK(RunningStore::release(other) == ReleaseOutcome::released);

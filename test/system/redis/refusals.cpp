@@ -46,8 +46,8 @@ constexpr auto final = {
     std::pair{"NOAUTH Authentication required.", errc::authentication_failed},
     std::pair{
         "NOPERM this user has no permissions to run the 'evalsha' command or its subcommand", errc::permission_denied},
-    std::pair{"WRONGTYPE Operation against a key holding the wrong kind of value", errc::foreign_key},
-    std::pair{"ERR value is not an integer or out of range", errc::foreign_key},
+    std::pair{"WRONGTYPE Operation against a key holding the wrong kind of value", errc::key_conflict},
+    std::pair{"ERR value is not an integer or out of range", errc::key_conflict},
     std::pair{"ERR unknown command 'EVALSHA', with args beginning with: ", errc::wrong_server},
 };
 
@@ -206,7 +206,7 @@ TEST_CASE("keys that can never free, and a store that is not there, are told")
     });
     RunningStore running{server.url()};
     auto const error = RunningStore::acquire_error(running.lock("wanted", refused_ttl));
-    CHECK(error == errc::foreign_key);
+    CHECK(error == errc::key_conflict);
     CHECK(documented(error.message()));
 
     RunningStore away{"redis://127.0.0.1:1"};

@@ -134,7 +134,7 @@ TEST_CASE("a renewal that a replica does not acknowledge extends nothing", "[red
     auto const valid_until = ends.valid_until();
     auto const at = fired.wait(10s);
     REQUIRE(at);
-    CHECK(ends.token().reason() == LossReason::expired);
+    CHECK(ends.token().reason() == CancelReason::expired);
     CHECK(ends.valid_until() == valid_until);
     CHECK(*at < nanoseconds(valid_until));
     CHECK_THAT(

@@ -254,7 +254,7 @@ TEST_CASE("a server that cannot write to its disk costs no lease while the lease
         auto const at = fired.wait(10s);
         REQUIRE(at);
         CHECK(*at < valid_until);
-        CHECK(held.token().reason() == LossReason::expired);
+        CHECK(held.token().reason() == CancelReason::expired);
         redis.call("CONFIG", "SET", "save", "");
     }
 }
@@ -323,7 +323,7 @@ TEST_CASE("keys that can never free are told, and not waited for", "[integration
     redis.call("SET", "thread_id_lock:0", "forever");
     redis.call("LPUSH", "thread_id_lock:1", "a", "b");
     auto const begin = std::chrono::steady_clock::now();
-    CHECK(RunningStore::acquire_error(running.pool(2, 5s), {.wait = 20s}) == errc::foreign_key);
+    CHECK(RunningStore::acquire_error(running.pool(2, 5s), {.wait = 20s}) == errc::key_conflict);
     CHECK(std::chrono::steady_clock::now() - begin < 5s);
     // a third slot is free: the foreign ones are only passed over
     auto slot = RunningStore::acquire(running.pool(3, 5s));

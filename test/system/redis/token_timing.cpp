@@ -24,14 +24,14 @@ constexpr auto timed_ttl = 1500ms;
 constexpr auto key = "token-timing";
 
 /** Waits until a renewal has just succeeded. */
-[[nodiscard]] bool renewed(Lease const& lease)
+[[nodiscard]] bool renewed(tenure::Holding auto const& lease)
 {
     auto const before = lease.valid_until();
     return eventually([&] { return lease.valid_until() > before; }, 10s, 1ms);
 }
 
 /** Looks at the key's expiry every 5 ms for a while, and returns the last value in ns of CLOCK_BOOTTIME. */
-std::int64_t watch_expiry(RedisClient& redis, std::chrono::milliseconds time, Lease const& lease)
+std::int64_t watch_expiry(RedisClient& redis, std::chrono::milliseconds time, tenure::Holding auto const& lease)
 {
     auto const end = boottime_ns() + std::chrono::nanoseconds{time}.count();
     std::int64_t expiry = 0;
@@ -90,7 +90,7 @@ TEST_CASE("a token fires in time when the server stands still", "[integration]")
     REQUIRE(renewed(lease));
     Load const load{busy};
     auto const expiry = watch_expiry(redis, phase, lease);
-    auto const promised = nanoseconds(lease.fires_at());
+    auto const promised = nanoseconds(lease.stop_at());
     server.pause();
 
     auto const at = fired.wait(10s);
@@ -106,8 +106,8 @@ TEST_CASE("a token fires in time when the server stands still", "[integration]")
     if (busy == 0)
         CHECK(in_milliseconds(lateness) < (long_form() ? 20 : 60));
     CHECK(lease.token().cancelled());
-    CHECK(lease.token().reason() == LossReason::expired);
-    CHECK(lease.state() == LeaseState::lost);
+    CHECK(lease.token().reason() == CancelReason::expired);
+    CHECK(lease.state() == LeaseState::cancelled);
     // what is left is the notice: the time the work has to stop
     CHECK(eventually([&] { return !lease.valid(); }));
     CHECK(nanoseconds(Clock::now()) > nanoseconds(lease.valid_until()));
@@ -198,7 +198,7 @@ TEST_CASE("a key that was deleted or overwritten fires the token at the next ren
                                                   << " ms, ttl/3 is " << (timed_ttl / 3).count() << " ms");
     // one interval between renewals (its jitter shortens it), one round trip, and what a loaded machine takes
     CHECK(in_milliseconds(*at - since) < static_cast<double>((timed_ttl / 3).count()) + 100);
-    CHECK(lease.token().reason() == LossReason::lost);
+    CHECK(lease.token().reason() == CancelReason::not_owner);
     CHECK_FALSE(lease.valid());
     CHECK(RunningStore::release(lease) == ReleaseOutcome::was_lost);
     if (overwritten) {
@@ -222,7 +222,7 @@ TEST_CASE("a lease may ask for the token at the first renewal that fails", "[int
     auto const at = fired.wait(10s);
     server.resume();
     REQUIRE(at);
-    CHECK(lease.token().reason() == LossReason::first_failed_renewal);
+    CHECK(lease.token().reason() == CancelReason::first_failed_renewal);
     // the next renewal leaves after ttl/3 at most and is given up after ttl/6
     CHECK(in_milliseconds(*at - renewed_at) < static_cast<double>((timed_ttl / 2).count()) + 150);
 }

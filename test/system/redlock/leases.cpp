@@ -44,7 +44,7 @@ struct Servers {
 };
 
 /** Waits until a renewal has just succeeded. */
-[[nodiscard]] bool renewed(Lease const& lease)
+[[nodiscard]] bool renewed(tenure::Holding auto const& lease)
 {
     auto const before = lease.valid_until();
     return eventually([&] { return lease.valid_until() > before; }, 10s, 1ms);
@@ -99,7 +99,7 @@ TEST_CASE("where a majority stops every token fires before its lease ends in the
     servers[2].pause();
     auto const told = fired.wait(10s);
     REQUIRE(told);
-    CHECK(lease.token().reason() == LossReason::expired);
+    CHECK(lease.token().reason() == CancelReason::expired);
     CHECK(*told < valid_until);
     // nothing is granted, and every server has its say
     auto const error = RunningStore::acquire_error(servers.running->lock("other", ttl), {.wait = 500ms});

@@ -195,7 +195,7 @@ TEST_CASE(
     CHECK(taken.fencing_token() > lost.fencing_token());
     auto const at = fired.wait(15s);
     REQUIRE(at);
-    CHECK(lost.token().reason() == LossReason::lost);
+    CHECK(lost.token().reason() == CancelReason::not_owner);
     CHECK(*at < nanoseconds(lost.valid_until()));
     CHECK(taken.valid());
     CHECK(kept.valid());

@@ -119,7 +119,7 @@ asio::awaitable<void> keep(Load& load)
             continue;
         co_await rely_on(load, slot, 0, std::chrono::hours{24});
         if (slot.token().cancelled())
-            ++(slot.token().reason() == LossReason::lost ? load.held_lost : load.held_expired);
+            ++(slot.token().reason() == CancelReason::not_owner ? load.held_lost : load.held_expired);
         co_await slot.async_release(awaited);
     }
     --load.under_way;

@@ -155,13 +155,13 @@ void PartitionLoad::fired(Slot const& slot, std::int64_t told, std::int64_t bega
         ++observed_.untold;
         return;
     }
-    if (slot.token().reason() != LossReason::expired) {
+    if (slot.token().reason() != CancelReason::expired) {
         ++observed_.lost;
         return;
     }
     ++observed_.expired;
     // the answer to a claim may take longer than the time until its token is due
-    std::chrono::nanoseconds const late{told - std::max(nanoseconds(slot.fires_at()), began)};
+    std::chrono::nanoseconds const late{told - std::max(nanoseconds(slot.stop_at()), began)};
     std::chrono::nanoseconds const left{nanoseconds(slot.valid_until()) - told};
     observed_.latest_firing = std::max(observed_.latest_firing, late);
     observed_.least_left = std::min(observed_.least_left, left);

@@ -79,7 +79,11 @@ public:
             release(lease);
         return error;
     }
-    static ReleaseOutcome release(Lease& lease) { return soon(lease.async_release(asio::use_future)); }
+    template <tenure::Holding Held>
+    static ReleaseOutcome release(Held& held)
+    {
+        return soon(held.async_release(asio::use_future));
+    }
 
 private:
     asio::io_context context_{1};

@@ -114,7 +114,7 @@ TEST_CASE("without a majority every token fires before its validity ends", "[zoo
         auto const at = fired[i].wait(ensemble_ttl + 2s);
         REQUIRE(at);
         CHECK(*at < nanoseconds(held.slots[i].valid_until()));
-        CHECK(held.slots[i].token().reason() == LossReason::expired);
+        CHECK(held.slots[i].token().reason() == CancelReason::expired);
     }
     ensemble().server(first).resume();
     ensemble().server(second).resume();

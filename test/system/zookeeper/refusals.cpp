@@ -106,7 +106,7 @@ TEST_CASE(
     auto const told = fired.wait(refused_ttl);
     REQUIRE(told);
     CHECK(*told < nanoseconds(lease.valid_until()));
-    CHECK(lease.token().reason() == LossReason::expired);
+    CHECK(lease.token().reason() == CancelReason::expired);
     server.start();
     CHECK(eventually([&, before = lasting.valid_until()] { return lasting.valid_until() > before; }));
     CHECK_FALSE(lasting.token().cancelled());
@@ -124,7 +124,7 @@ TEST_CASE(
     server.pause();
     CHECK(fired.wait(refused_ttl));
     server.resume();
-    CHECK(lease.token().reason() == LossReason::expired);
+    CHECK(lease.token().reason() == CancelReason::expired);
     CHECK_THAT(
         running.log(),
         ContainsSubstring("lease on held is lost (no renewal succeeded in time): stop the work it covers"));

@@ -150,7 +150,7 @@ TEST_CASE(
     server().resume();
     REQUIRE(at);
     CHECK(*at < nanoseconds(lease.valid_until()));
-    CHECK(lease.token().reason() == LossReason::expired);
+    CHECK(lease.token().reason() == CancelReason::expired);
 }
 
 TEST_CASE("a node that somebody deletes or replaces is a loss that the token tells of at once", "[zookeeper]")
@@ -166,8 +166,8 @@ TEST_CASE("a node that somebody deletes or replaces is a loss that the token tel
     // at the next renewal
     REQUIRE(told_deleted.wait(2s));
     REQUIRE(told_replaced.wait(2s));
-    CHECK(deleted.token().reason() == LossReason::lost);
-    CHECK(replaced.token().reason() == LossReason::lost);
+    CHECK(deleted.token().reason() == CancelReason::not_owner);
+    CHECK(replaced.token().reason() == CancelReason::not_owner);
     CHECK(RunningStore::release(deleted) == ReleaseOutcome::was_lost);
     CHECK(RunningStore::release(replaced) == ReleaseOutcome::was_lost);
     CHECK(person.get("/replaced/lock").value().data == "a thief\n");

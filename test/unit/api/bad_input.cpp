@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -271,9 +272,9 @@ TEST_CASE("pools of different size over one prefix share their slots")
     auto const store = open_memory(context.get_executor(), {}, {.worker_name = {}, .log = silent_log_sink()});
     SlotPool const small{store, {.size = 1, .ttl = 1s}};
     SlotPool const large{store, {.size = 3, .ttl = 1s}};
-    std::vector<Slot> slots;
+    std::vector<std::optional<Slot>> slots;
     std::vector<error_code> errors;
-    auto const note = [&](error_code error, Slot slot) {
+    auto const note = [&](error_code error, std::optional<Slot> slot) {
         errors.push_back(error);
         slots.push_back(std::move(slot));
     };
@@ -285,10 +286,10 @@ TEST_CASE("pools of different size over one prefix share their slots")
         }
     }
     REQUIRE(slots.size() == 5);
-    CHECK(slots[0].id() == 0);
+    CHECK(slots[0].value().id() == 0);
     CHECK_FALSE(slots[1]);
-    CHECK(slots[2].id() == 1);
-    CHECK(slots[3].id() == 2);
+    CHECK(slots[2].value().id() == 1);
+    CHECK(slots[3].value().id() == 2);
     CHECK_FALSE(slots[4]);
     for (auto const& error : errors)
         CHECK_FALSE(error);

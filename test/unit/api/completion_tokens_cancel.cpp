@@ -46,8 +46,9 @@ struct Held {
         CHECK(slot.valid());
         CHECK(slot.async_release(asio::use_future).get() == ReleaseOutcome::released);
         auto next = pool.async_try_acquire(asio::use_future).get();
-        CHECK(next.valid());
-        CHECK(next.async_release(asio::use_future).get() == ReleaseOutcome::released);
+        REQUIRE(next);
+        CHECK(next->valid());
+        CHECK(next->async_release(asio::use_future).get() == ReleaseOutcome::released);
     }
 };
 
@@ -179,7 +180,7 @@ TEST_CASE("a running timer ends when the token of a lease fires")
     asio::steady_timer timer{held.threads, 1h};
     auto const [error] = soon(timer.async_wait(cancel_on(lease.token(), tuple_future)));
     CHECK(error == asio::error::operation_aborted);
-    CHECK(lease.token().reason() == LossReason::max_hold);
+    CHECK(lease.token().reason() == CancelReason::max_hold);
     // and one that starts when it has fired already
     timer.expires_after(1h);
     CHECK(

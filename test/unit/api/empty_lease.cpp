@@ -13,7 +13,10 @@
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 
 namespace tenure
 {
@@ -57,18 +60,47 @@ TEST_CASE("operations of an empty lease end without any executor, too")
     CHECK(std::get<0>(lease.async_release(tuple_future).get()) == errc::released);
     CHECK(std::get<0>(lease.async_renew(tuple_future).get()) == errc::released);
     CHECK(std::get<0>(lease.async_wait_at_risk(tuple_future).get()) == errc::released);
-    CHECK(std::get<0>(CancellationToken().async_wait(tuple_future).get()) == errc::released);
+    CHECK_FALSE(std::get<0>(CancellationToken().async_wait(tuple_future).get()));
 }
 
-TEST_CASE("an operation under a token that never fires is left alone")
+TEST_CASE("a token without a lease counts as cancelled, so that no work begins under it")
 {
+    CancellationToken const none;
+    CHECK(none.cancelled());
+    CHECK(none.reason() == CancelReason::released);
+    CHECK(none.stop_token().stop_requested());
+    CHECK(Lease().token().cancelled());
+    CHECK(Slot().token().cancelled());
+
     asio::io_context context;
-    asio::steady_timer timer(context, 1ms);
+    asio::steady_timer timer(context, 1h);
     std::optional<error_code> result;
-    timer.async_wait(cancel_on(CancellationToken(), [&](error_code error) { result = error; }));
+    timer.async_wait(asio::bind_executor(
+        context.get_executor(), cancel_on(none, [&](error_code error) { result = error; })));
     context.run();
-    CHECK(result == error_code());
+    CHECK(result == make_error_code(asio::error::operation_aborted));
 }
+
+TEST_CASE("the number of no slot is refused loudly")
+{
+    CHECK_THROWS_AS(Slot().id(), std::logic_error);
+    asio::io_context context;
+    SlotPool const pool{open_memory(context.get_executor()), {.size = 1, .ttl = 5s}};
+    Slot slot;
+    pool.async_acquire([&](error_code, Slot granted) { slot = std::move(granted); });
+    while (!slot && context.run_one() > 0) {
+    }
+    CHECK(slot.id() == 0);
+    Slot const moved_to = std::move(slot);
+    CHECK(moved_to.id() == 0);
+    CHECK_THROWS_AS(slot.id(), std::logic_error); // NOLINT(bugprone-use-after-move): what it is about
+    CHECK(slot.token().cancelled());              // NOLINT(bugprone-use-after-move)
+}
+
+static_assert(!std::is_convertible_v<Slot&, Lease&>, "a Slot must not be bound as a Lease: its key could be moved away");
+static_assert(!std::is_convertible_v<Slot, Lease>, "a Slot must not be sliced");
+static_assert(!std::is_assignable_v<Lease&, Slot>);
+static_assert(!std::is_assignable_v<Slot&, Lease>);
 
 TEST_CASE("with_lease calls no work without a lease")
 {

@@ -25,7 +25,7 @@ using testing::VirtualTime;
 struct Service {
     VirtualTime& time;
     int written = 0;
-    std::optional<LossReason> stopped_for = std::nullopt;
+    std::optional<CancelReason> stopped_for = std::nullopt;
     bool stopped_in_time = false;
 
     static asio::awaitable<void> run(Service* self, SlotPool pool)
@@ -68,7 +68,7 @@ TEST_CASE("a service stops while its slot still holds when the store goes away")
     test.start();
     test.simulated.reachable(false);
     test.time.run_for(3s);
-    CHECK(test.service.stopped_for == LossReason::expired);
+    CHECK(test.service.stopped_for == CancelReason::expired);
     CHECK(test.service.stopped_in_time);
     test.simulated.reachable(true);
     test.time.run_for(1s);
@@ -101,7 +101,7 @@ TEST_CASE("a service stops when somebody takes its slot away, and leaves it to t
     }
     bool const taken = test.simulated.held("worker:0");
     test.time.run_for(1100ms);
-    CHECK(test.service.stopped_for == LossReason::lost);
+    CHECK(test.service.stopped_for == CancelReason::not_owner);
     CHECK(test.simulated.held("worker:0") == taken);
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("a service that was stopped for longer than its lease writes nothing w
     test.time.skip(10s);
     test.time.run_for(1s);
     CHECK(test.service.written == written);
-    CHECK(test.service.stopped_for == LossReason::expired);
+    CHECK(test.service.stopped_for == CancelReason::expired);
     CHECK_FALSE(test.service.stopped_in_time);
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("answers that are lost end a lease in time, and a second process takes
     test.start();
     test.simulated.lose_answers(true);
     test.time.run_for(3s);
-    CHECK(test.service.stopped_for == LossReason::expired);
+    CHECK(test.service.stopped_for == CancelReason::expired);
     test.simulated.lose_answers(false);
     SlotPool const other(test.simulated.open("other"), {.prefix = "worker:", .size = 1, .ttl = 3s});
     std::optional<error_code> error;

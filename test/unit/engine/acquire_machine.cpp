@@ -136,7 +136,7 @@ TEST_CASE("what only a person can mend ends the wait at once")
         make_error_code(errc::permission_denied));
     AcquireMachine other(limits_of(30s));
     (void)other.ask_now(start);
-    CHECK(other.busy(Busy{std::nullopt, true}, start, 7).finish == make_error_code(errc::foreign_key));
+    CHECK(other.busy(Busy{std::nullopt, true}, start, 7).finish == make_error_code(errc::key_conflict));
 }
 
 TEST_CASE("an unanswered claim is asked again, each time with twice the patience")

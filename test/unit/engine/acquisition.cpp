@@ -6,6 +6,7 @@
 #include <boost/asio/error.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -160,7 +161,7 @@ TEST_CASE("a try that ends without an answer withdraws its owner from the range"
     ScriptedStore test;
     SlotPool const pool(*test.store, {.size = 4, .ttl = 3s});
     std::optional<error_code> error;
-    pool.async_try_acquire([&](error_code failure, Slot const&) { error = failure; });
+    pool.async_try_acquire([&](error_code failure, std::optional<Slot> const&) { error = failure; });
     test.runtime->run_ready();
     auto const asked = test.backend->answer(test.backend->claims, unknown());
     test.runtime->run_ready();
@@ -527,7 +528,7 @@ TEST_CASE("a great many waits that are over at once end one after another, not o
     CHECK(test.store->statistics().waiting == 0);
 }
 
-TEST_CASE("a try asks the store past a closed gate, and completes empty without an error if nothing is free")
+TEST_CASE("a try asks the store past a closed gate, and completes without a slot or an error if nothing is free")
 {
     ScriptedStore test;
     SlotPool const pool(*test.store, {.size = 1, .ttl = 3s});
@@ -538,7 +539,7 @@ TEST_CASE("a try asks the store past a closed gate, and completes empty without 
     test.runtime->run_ready();
     std::optional<error_code> error;
     bool empty = false;
-    pool.async_try_acquire([&](error_code failure, Slot slot) {
+    pool.async_try_acquire([&](error_code failure, std::optional<Slot> const& slot) {
         error = failure;
         empty = !slot;
     });

@@ -68,7 +68,7 @@ TEST_CASE("a failed or unanswered renewal never extends validity")
     auto const second = machine.tick(granted_at + 1001ms, no_slack, 0).renew;
     REQUIRE(second != 0);
     CHECK(machine.valid_until() == until);
-    CHECK(machine.tick(until - 300ms, no_slack, 0).fire == LossReason::expired);
+    CHECK(machine.tick(until - 300ms, no_slack, 0).fire == CancelReason::expired);
 }
 
 TEST_CASE("after the first failure it is asked again at once, then ever more slowly, but often enough")
@@ -80,7 +80,7 @@ TEST_CASE("after the first failure it is asked again at once, then ever more slo
     auto longest = Clock::duration::zero();
     for (;;) {
         auto const step = machine.tick(now, no_slack, 512);
-        if (step.fire != LossReason::none)
+        if (step.fire != CancelReason::none)
             break;
         if (step.renew != 0) {
             ++asked;
@@ -106,7 +106,7 @@ TEST_CASE("an answer that is overdue by ttl/6 puts the lease at risk, and a succ
     CHECK_FALSE(machine.at_risk());
     auto const again = machine.tick(sent + 500ms, no_slack, 0);
     CHECK(machine.at_risk());
-    CHECK(again.fire == LossReason::none);
+    CHECK(again.fire == CancelReason::none);
     // the first is still unanswered: it is asked again beside it
     CHECK(again.renew == attempt + 1);
     (void)machine.renewed(again.renew, 3s, sent + 500ms, sent + 501ms, 0);
@@ -123,13 +123,13 @@ TEST_CASE("on request the token fires at the first renewal that fails or is over
     {
         auto machine = held(terms);
         auto const attempt = machine.tick(granted_at + 1s, no_slack, 0).renew;
-        CHECK(machine.failed(attempt, false, granted_at + 1s, 0).fire == LossReason::first_failed_renewal);
+        CHECK(machine.failed(attempt, false, granted_at + 1s, 0).fire == CancelReason::first_failed_renewal);
     }
     SECTION("overdue")
     {
         auto machine = held(terms);
         REQUIRE(machine.tick(granted_at + 1s, no_slack, 0).renew != 0);
-        CHECK(machine.tick(granted_at + 1500ms, no_slack, 0).fire == LossReason::first_failed_renewal);
+        CHECK(machine.tick(granted_at + 1500ms, no_slack, 0).fire == CancelReason::first_failed_renewal);
     }
 }
 
@@ -137,10 +137,10 @@ TEST_CASE("a proven loss fires at once, and nothing is ever asked after the end"
 {
     auto machine = held(terms_of(3s));
     auto const attempt = machine.tick(granted_at + 1s, no_slack, 0).renew;
-    CHECK(machine.disowned().fire == LossReason::lost);
-    CHECK(machine.disowned().fire == LossReason::none);
+    CHECK(machine.disowned().fire == CancelReason::not_owner);
+    CHECK(machine.disowned().fire == CancelReason::none);
     CHECK(machine.tick(granted_at + 2s, no_slack, 0).renew == 0);
-    CHECK(machine.renewed(attempt, 3s, granted_at + 1s, granted_at + 1100ms, 0).fire == LossReason::none);
+    CHECK(machine.renewed(attempt, 3s, granted_at + 1s, granted_at + 1100ms, 0).fire == CancelReason::none);
     CHECK(machine.renew_now(0ms, granted_at + 1200ms).renew == 0);
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("a renewal whose answer arrives after the token's instant fires instea
     auto machine = held(terms_of(3s));
     auto const attempt = machine.tick(granted_at + 1s, no_slack, 0).renew;
     auto const late = machine.fires_at();
-    CHECK(machine.renewed(attempt, 3s, granted_at + 1s, late, 0).fire == LossReason::expired);
+    CHECK(machine.renewed(attempt, 3s, granted_at + 1s, late, 0).fire == CancelReason::expired);
     CHECK(machine.valid_until() == engine::valid_until(granted_at, 3s));
 }
 
@@ -233,8 +233,8 @@ TEST_CASE("max_hold ends a lease however well the store answers")
     auto now = granted_at;
     for (;;) {
         auto const step = machine.tick(now, no_slack, 0);
-        if (step.fire != LossReason::none) {
-            CHECK(step.fire == LossReason::max_hold);
+        if (step.fire != CancelReason::none) {
+            CHECK(step.fire == CancelReason::max_hold);
             break;
         }
         if (step.renew != 0)
@@ -251,8 +251,8 @@ TEST_CASE("max_hold may be as long as its type allows")
     options.max_hold = milliseconds::max();
     auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
     CHECK(machine.fires_at() == machine.valid_until() - 300ms);
-    CHECK(machine.fires_because() == LossReason::expired);
-    CHECK(machine.tick(granted_at, no_slack, 0).fire == LossReason::none);
+    CHECK(machine.fires_because() == CancelReason::expired);
+    CHECK(machine.tick(granted_at, no_slack, 0).fire == CancelReason::none);
 }
 
 TEST_CASE("an answer counts unless another ttl was asked for since")
@@ -275,7 +275,7 @@ TEST_CASE("a manual lease renews only when it is told to")
     CHECK(attempt != 0);
     (void)machine.renewed(attempt, 3s, granted_at + 2s, granted_at + 2s, 0);
     CHECK(machine.fires_at() == granted_at + 2s + 3s - 40ms - 300ms);
-    CHECK(machine.tick(machine.fires_at(), no_slack, 0).fire == LossReason::expired);
+    CHECK(machine.tick(machine.fires_at(), no_slack, 0).fire == CancelReason::expired);
 }
 
 TEST_CASE("a store that grants less than was asked for counts with what it granted")

@@ -21,19 +21,19 @@
 namespace tenure::detail
 {
 
-/** Holds a slot around the work; when the slot is lost, stops the work and takes another; ends when the work ends by
- * itself. */
-template <class Pool, class SlotType, class Work, class Handler>
-class PoolRun : public std::enable_shared_from_this<PoolRun<Pool, SlotType, Work, Handler>>
+/** Holds a lease around the work; when the lease is lost, stops the work and acquires another; ends when the work ends
+ * by itself. */
+template <class Source, class LeaseType, class Work, class Handler>
+class RunHeld : public std::enable_shared_from_this<RunHeld<Source, LeaseType, Work, Handler>>
 {
 public:
-    PoolRun(Pool pool, AcquireOptions const& options, Work work, Handler handler)
-        : pool_(std::move(pool))
+    RunHeld(Source source, AcquireOptions const& options, Work work, Handler handler)
+        : source_(std::move(source))
         , options_(options)
         , work_(std::move(work))
         , handler_(std::move(handler))
-        , completes_on_(completion_executor(handler_, pool_.get_executor()))
-        , strand_(handler_executor(handler_, pool_.get_executor()))
+        , completes_on_(completion_executor(handler_, source_.get_executor()))
+        , strand_(handler_executor(handler_, source_.get_executor()))
     {
     }
 
@@ -63,20 +63,20 @@ private:
 
     void acquire()
     {
-        pool_.async_acquire(options_, step([self = this->shared_from_this()](error_code error, SlotType slot) {
-                                if (error)
-                                    self->complete(std::make_exception_ptr(boost::system::system_error(error)));
-                                else if (self->cancelled_)
-                                    self->complete(aborted());
-                                else
-                                    self->run(std::move(slot));
-                            }));
+        source_.async_acquire(options_, step([self = this->shared_from_this()](error_code error, LeaseType lease) {
+                                  if (error)
+                                      self->complete(std::make_exception_ptr(boost::system::system_error(error)));
+                                  else if (self->cancelled_)
+                                      self->complete(aborted());
+                                  else
+                                      self->run(std::move(lease));
+                              }));
     }
 
-    void run(SlotType slot)
+    void run(LeaseType lease)
     {
         with_lease(
-            std::move(slot), std::ref(work_), step([self = this->shared_from_this()](std::exception_ptr failure) {
+            std::move(lease), std::ref(work_), step([self = this->shared_from_this()](std::exception_ptr failure) {
                 if (!is_loss(failure))
                     self->complete(failure);
                 else if (self->cancelled_)
@@ -112,7 +112,7 @@ private:
         asio::dispatch(completes_on_, [handler, failure = std::move(failure)] { std::move (*handler)(failure); });
     }
 
-    Pool pool_;
+    Source source_;
     AcquireOptions options_;
     Work work_;
     Handler handler_;
@@ -127,16 +127,16 @@ private:
     bool cancelled_ = false;
 };
 
-struct InitiatePoolRun {
+struct InitiateRunHeld {
     asio::any_io_executor executor;
     using executor_type = asio::any_io_executor;
     [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
 
-    template <class Handler, class Pool, class Work>
-    void operator()(Handler&& handler, Pool pool, AcquireOptions const& options, Work work) const
+    template <class Handler, class Source, class Work>
+    void operator()(Handler&& handler, Source source, AcquireOptions const& options, Work work) const
     {
-        using Run = PoolRun<Pool, typename Pool::slot_type, Work, std::decay_t<Handler>>;
-        std::make_shared<Run>(std::move(pool), options, std::move(work), std::forward<Handler>(handler))->start();
+        using Run = RunHeld<Source, typename Source::lease_type, Work, std::decay_t<Handler>>;
+        std::make_shared<Run>(std::move(source), options, std::move(work), std::forward<Handler>(handler))->start();
     }
 };
 

@@ -1,0 +1,34 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/cancellation_token.hpp>
+#include <tenure/clock.hpp>
+#include <tenure/lease.hpp>
+
+#include <concepts>
+#include <utility>
+
+namespace tenure
+{
+
+namespace detail
+{
+
+struct ReleaseProbe {
+    void operator()(error_code, ReleaseOutcome) const {}
+};
+
+} // namespace detail
+
+/** What `with_lease` and `async_run` can hold around work: something acquired that tells how long it can be relied on,
+ * and can be released. `Lease` and `Slot` are. */
+template <class T>
+concept Holding = std::movable<T> && std::constructible_from<bool, T const&> && requires(T held, T const& seen) {
+    { seen.valid() } -> std::same_as<bool>;
+    { seen.valid_until() } -> std::same_as<Instant>;
+    { seen.token() } -> std::same_as<CancellationToken>;
+    seen.get_executor();
+    held.async_release(detail::ReleaseProbe{});
+};
+
+} // namespace tenure
