@@ -2,6 +2,7 @@
 #include <tenure/store.hpp>
 
 #include "engine/core.hpp"
+#include "engine/lease_terms.hpp"
 #include "engine/store_answer.hpp"
 
 #include <tenure/errc.hpp>
@@ -144,6 +145,20 @@ Diagnostics Store::diagnostics() const
 std::string const& Store::worker_name() const noexcept
 {
     return handle_->core()->worker_name();
+}
+
+void Store::start_close(
+    HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler)
+{
+    auto const core = handle->core();
+    auto call = engine::Call<>::start(std::move(handler), core->runtime());
+    if (!core->same_process()) {
+        call->complete(make_error_code(errc::forked));
+        return;
+    }
+    core->runtime()->strand().execute([core, timeout, call = std::move(call)]() mutable {
+        core->close_by(engine::later(core->runtime()->now(), std::max(timeout, {})), std::move(call));
+    });
 }
 
 void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler handler)

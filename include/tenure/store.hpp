@@ -124,6 +124,27 @@ public:
             InitiateExamine{{handle_, get_executor()}}, token, ttl);
     }
 
+    /** Closes the store in an orderly way, as a service does that is told to stop.
+     *
+     *  From this call on nothing is acquired: acquisitions, also those that wait, end with errc::closed. Leases that
+     * are held stay valid and are renewed until they have been released, or until the timeout: then their tokens are
+     * cancelled with the reason `store_closed`, and their keys are left to lapse by the ttl, because work may still go
+     * on under them. Afterwards the connections are closed, and the store leaves no work on its executor. Closing again
+     * is allowed; the earliest timeout counts.
+     *
+     *  @param timeout  0 or more: how long leases may be held on
+     *  @par Completion signature  void(error_code)
+     *  @par Errors  none: every lease was released; errc::timed_out: leases were still held at the timeout;
+     *               errc::forked; asio::error::operation_aborted: cancelled by the caller, the store goes on closing
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_close(std::chrono::milliseconds timeout, CompletionToken&& token = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code)>(
+            InitiateClose{{handle_, get_executor()}}, token, timeout);
+    }
+
     /** For the other public classes: the engine behind this store. */
     [[nodiscard]] std::shared_ptr<engine::Handle> const& handle() const noexcept { return handle_; }
 
@@ -171,6 +192,16 @@ private:
         }
     };
 
+    struct InitiateClose : Initiate {
+        template <class Handler>
+        void operator()(Handler&& handler, std::chrono::milliseconds timeout) const
+        {
+            start_close(this->handle, timeout, {std::forward<Handler>(handler), this->executor});
+        }
+    };
+
+    static void start_close(
+        HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler);
     static void start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler handler);
     static void start_evict(
         HandlePtr handle, KeyRangePtr range, std::uint32_t index, std::string owner, std::string who,

@@ -60,6 +60,10 @@ void Acquisition::begin()
     if (!handler_)
         return;
     started_ = core_->runtime()->now();
+    if (core_->refuses_claims()) {
+        finish(make_error_code(errc::closed));
+        return;
+    }
     bool const single = wait_ == milliseconds{0};
     AcquireMachine::Limits limits;
     limits.only_try = single;
@@ -299,6 +303,12 @@ void Acquisition::cancel()
 {
     if (handler_)
         finish(asio::error::operation_aborted);
+}
+
+void Acquisition::refuse(error_code error)
+{
+    if (handler_)
+        finish(error);
 }
 
 void Acquisition::finish(error_code error)

@@ -47,6 +47,9 @@ public:
     /** It is the head of its gate, and a key may be free: ask at once. */
     void take_turn();
 
+    /** The store is being closed: ends with this error. */
+    [[gnu::cold]] void refuse(error_code error);
+
     /** The context is going away: drops the handler without calling it. */
     [[gnu::cold]] void abandon();
 

@@ -4,11 +4,14 @@
 #include "context_guard.hpp"
 #include "fork_guard.hpp"
 
+#include <tenure/errc.hpp>
+
 #include <boost/asio/query.hpp>
 
 #include <chrono>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 namespace tenure::engine
 {
@@ -163,16 +166,50 @@ void Core::handle_gone() noexcept
             self->until_closed_ = self;
             auto const now = self->runtime_->now();
             self->compensation_->hurry(now);
-            self->closing_timer_ = self->runtime_->call_at(now + closing_time, [weak = self->weak_from_this()] {
-                if (auto const core = weak.lock()) {
-                    core->closing_timer_ = 0;
-                    core->close();
-                }
-            });
+            self->close_at(now + closing_time);
             self->close_if_idle();
         });
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the store closes with its context
     }
+}
+
+void Core::close_at(Instant at)
+{
+    if (closed_ || at >= closes_at_)
+        return;
+    closes_at_ = at;
+    runtime_->cancel(closing_timer_);
+    closing_timer_ = runtime_->call_at(at, [weak = weak_from_this()] {
+        if (auto const core = weak.lock()) {
+            core->closing_timer_ = 0;
+            core->close();
+        }
+    });
+}
+
+void Core::close_by(Instant at, std::shared_ptr<Call<>> call)
+{
+    if (closed_) {
+        call->complete({});
+        return;
+    }
+    close_calls_.push_back(std::move(call));
+    closing_ = true;
+    until_closed_ = shared_from_this();
+    if (!std::exchange(refuses_claims_, true)) {
+        // a copy: each of them leaves the list as it ends
+        auto const waiting = std::vector(acquisitions_.begin(), acquisitions_.end());
+        for (auto const& acquisition : waiting)
+            acquisition->refuse(make_error_code(errc::closed));
+    }
+    close_at(at);
+    close_if_idle();
+}
+
+void Core::tell_closed(error_code error)
+{
+    for (auto const& call : std::exchange(close_calls_, {}))
+        call->complete(error);
 }
 
 void Core::close_if_idle()
@@ -189,10 +226,16 @@ void Core::close()
     closed_ = true;
     timer_.stop();
     runtime_->cancel(std::exchange(closing_timer_, 0));
+    bool const held = !keeper_->empty();
+    if (held)
+        journal_.log(
+            LogLevel::warning, "the store was closed while leases were held: stop the work that they cover; their keys "
+                               "lapse by their ttl");
     gates_.close();
     keeper_->close();
     compensation_->close();
     backend_->shutdown();
+    tell_closed(held ? make_error_code(errc::timed_out) : error_code());
 }
 
 void Core::abandon() noexcept
@@ -212,6 +255,8 @@ void Core::abandon() noexcept
         compensation_->close();
         keeper_->close();
         backend_->shutdown();
+        // dropped without being called
+        close_calls_.clear();
     } catch (...) { // NOLINT(bugprone-empty-catch): the context is going away, and nobody is left to tell
     }
 }

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tenure::engine
 {
@@ -48,6 +49,10 @@ public:
     /** The last public object that uses the store is gone: closes it as soon as nothing is under way. */
     void handle_gone() noexcept;
 
+    /** No claims any more. Closes the store once every lease has been released and every key given back, at `at` in any
+     * case: leases that are still held then lose their token, and their keys lapse by the ttl. On the strand. */
+    void close_by(Instant at, std::shared_ptr<Call<>> call);
+
     /** The context is being destroyed: drops everything without calling anybody. */
     [[gnu::cold]] void abandon() noexcept;
     [[nodiscard]] bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire); }
@@ -62,6 +67,9 @@ public:
     void remove(Acquisition& acquisition);
     /** One of the acquisitions that have no timer of their own wants a tick then. */
     void tick_by(Instant when) { timer_.ring_by(when); }
+
+    /** Acquisitions end with errc::closed. */
+    [[nodiscard]] bool refuses_claims() const noexcept { return refuses_claims_; }
 
     /** A claim was handed to the store. A store without users stays open for its answer, for a second at most. */
     void claim_begins() noexcept { ++claims_; }
@@ -86,6 +94,9 @@ private:
     void all_given_back() override { close_if_idle(); }
     void close_if_idle();
     void close();
+    /** Closes at this instant at the latest. */
+    void close_at(Instant at);
+    void tell_closed(error_code error);
     /** To the acquisitions that have none. */
     void give_timers();
     /** Where the acquisition of a released lease may have left a second key behind. */
@@ -109,10 +120,14 @@ private:
     std::size_t claims_ = 0;
     /// `Backend::drop_abandoned` will be called
     bool drop_posted_ = false;
-    /// ends what is under way when no public object is left
+    /// ends what is under way when no public object is left, or when the time of `close_by` is over
     Runtime::TimerId closing_timer_ = 0;
-    /// no public object is left
+    Instant closes_at_ = Instant::max();
+    /// it closes as soon as nothing is under way: no public object is left, or the user closes it
     bool closing_ = false;
+    bool refuses_claims_ = false;
+    /// users who wait for the store to be closed
+    std::vector<std::shared_ptr<Call<>>> close_calls_;
     /// itself, from then until it is closed: nobody else owns it any more
     std::shared_ptr<Core> until_closed_;
     bool closed_ = false;
