@@ -25,7 +25,7 @@ asio::awaitable<void> candidate(tenure::Lock lock, std::string name, int terms)
 {
     for (int term = 1; term <= terms; ++term) {
         // candidates wait as long as it takes: there is always a leader, or soon one
-        auto lease = co_await lock.async_acquire({.wait = std::chrono::milliseconds::max()});
+        auto lease = co_await lock.async_acquire(tenure::forever);
         std::cout << name << " leads, term " << term << ", fencing token " << lease.fencing_token() << std::endl;
 
         // the work of a leader would go here; this one resigns after a while, or when it has to
