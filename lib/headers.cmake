@@ -8,12 +8,14 @@ set(TENURE_PUBLIC_HEADERS
     cancellation_token.hpp
     clock.hpp
     connect.hpp
+    credentials.hpp
     deadline.hpp
     detail/handler_executor.hpp
     detail/recycling_allocator.hpp
     detail/run_held.hpp
     detail/runs_here.hpp
     detail/user_handler.hpp
+    endpoint.hpp
     errc.hpp
     etcd_config.hpp
     etcd_store.hpp

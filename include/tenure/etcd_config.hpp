@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/credentials.hpp>
 #include <tenure/tls_config.hpp>
 
 #include <chrono>
@@ -24,6 +25,8 @@ struct EtcdConfig {
     /// empty: no authentication
     std::string username = {};
     std::string password = {};
+    /// asked at each login in place of a fixed user and password, which must then be empty; null: they are fixed
+    CredentialsSource credentials = {};
     TlsConfig tls = {};
     /// how many requests may be under way at the same time, each on a connection of its own; 1 to 256. Connections
     /// are made as they are needed

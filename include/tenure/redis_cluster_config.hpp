@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/credentials.hpp>
+#include <tenure/endpoint.hpp>
 #include <tenure/redis_config.hpp>
 
 #include <chrono>
@@ -27,6 +29,8 @@ struct RedisClusterConfig {
     std::string username = {};
     /// empty: no authentication
     std::string password = {};
+    /// asked at each login in place of a fixed user and password, which must then be empty; null: they are fixed
+    CredentialsSource credentials = {};
     /// an empty `server_name` means the host by which the cluster names a node, which its certificate must bear: set
     /// `cluster-announce-hostname` and `cluster-preferred-endpoint-type hostname` there, or put addresses into the
     /// certificates
@@ -35,6 +39,8 @@ struct RedisClusterConfig {
     std::chrono::milliseconds connect_timeout{2000};
     /// of each node: longest pause between two attempts to connect; milliseconds, 10 and up
     std::chrono::milliseconds reconnect_backoff{2000};
+    /// where to reach the nodes that the cluster announces; null: at the announced address
+    AddressMap address_map = {};
     /// after a failover or restart of a node no key of a hash slot is granted for the longest ttl in use there, so that
     /// leases that the node has forgotten have surely ended by then; renewals and releases go on. The closure of a slot
     /// begins with the first claim in it, and the first use of a slot waits for one ttl too, as does a slot that has

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/credentials.hpp>
 #include <tenure/tls_config.hpp>
 
 #include <chrono>
@@ -41,6 +42,8 @@ struct RedisConfig {
     std::string username = {};
     /// empty: no authentication
     std::string password = {};
+    /// asked at each login in place of a fixed user and password, which must then be empty; null: they are fixed
+    CredentialsSource credentials = {};
     /// 0 and up
     std::uint32_t database = 0;
     TlsConfig tls = {};

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/credentials.hpp>
+#include <tenure/endpoint.hpp>
 #include <tenure/redis_config.hpp>
 
 #include <chrono>
@@ -30,6 +32,9 @@ struct RedisSentinelConfig {
     std::string username = {};
     /// of the servers; empty: no authentication
     std::string password = {};
+    /// of the servers: asked at each login in place of a fixed user and password, which must then be empty; null: they
+    /// are fixed
+    CredentialsSource credentials = {};
     /// 0 and up
     std::uint32_t database = 0;
     /// with the servers. They are connected to by the addresses that the sentinels name: their certificates must bear
@@ -52,6 +57,8 @@ struct RedisSentinelConfig {
     std::chrono::milliseconds reconnect_backoff{2000};
     /// of the master; off unless asked for
     ReplicaAcknowledgement replicas = {};
+    /// where to reach the servers and sentinels that sentinels announce; null: at the announced address
+    AddressMap address_map = {};
     /// after a failover or restart of the server no claim is granted for the longest ttl in use, so that leases that
     /// the server has forgotten have surely ended by then; renewals and releases go on. The first use of a new database
     /// waits for one ttl too. To be the same in all programs that share keys. See docs/guarantees.md

@@ -263,7 +263,7 @@ void Client::dispatch(Connection& connection, Pending pending)
                 self->backoff_.worked();
             if (outcome.delivery == Delivery::answered && outcome.status != 200) {
                 auto const error = classify(outcome.status, outcome.body);
-                if (error.wants_token && !self->config_.username.empty() && !self->closed_) {
+                if (error.wants_token && self->logs_in() && !self->closed_) {
                     if (self->token_ == sent_token)
                         self->token_.clear();
                     if (!std::exchange(pending.again, true)) {
@@ -425,6 +425,25 @@ void Client::authenticate(Connection& connection)
     login_turn_ = turns_;
     Call call;
     call.path = "auth/authenticate";
+    try {
+        if (config_.credentials) {
+            auto now = config_.credentials();
+            config_.username = std::move(now.username);
+            config_.password = std::move(now.password);
+        }
+    } catch (std::exception const& thrown) {
+        login_turn_.reset();
+        trouble_ = {
+            make_error_code(errc::authentication_failed),
+            std::string("the credentials callback of the config failed: ") + thrown.what(), false};
+        open_after_ = runtime_->now() + backoff_.after_failure();
+        // the caller walks through the connections, which this changes
+        runtime_->post([weak = weak_from_this(), turn = turns_] {
+            if (auto const self = weak.lock())
+                self->turn_away(turn);
+        });
+        return;
+    }
     call.body = authenticate_body(config_.username, config_.password);
     connection.start(
         connection.request_text(call, {}), call.reply_bytes, [weak = weak_from_this(), turn = turns_](Outcome outcome) {

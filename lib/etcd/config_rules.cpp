@@ -18,7 +18,7 @@ void check_config(EtcdConfig const& config)
     for (std::size_t i = 0; i < config.endpoints.size(); ++i)
         net::check_address(
             prefix + "endpoints[" + std::to_string(i) + "].", config.endpoints[i].host, config.endpoints[i].port);
-    net::check_login(prefix, config.username, config.password);
+    net::check_login(prefix, config.username, config.password, config.credentials);
     if (config.username.empty() && !config.password.empty())
         net::refuse_config(prefix + "username", "", "must be given where there is a password");
     net::check_tls(prefix, config.tls);

@@ -34,10 +34,14 @@ void check_address(std::string const& prefix, std::string const& host, std::uint
         refuse_config(prefix + "port", "0", "must be from 1 to 65535");
 }
 
-void check_login(std::string const& prefix, std::string const& username, std::string const& password)
+void check_login(
+    std::string const& prefix, std::string const& username, std::string const& password,
+    CredentialsSource const& credentials)
 {
     if (!username.empty() && password.empty())
         refuse_config(prefix + "password", "", "must be given where there is a username");
+    if (credentials && !password.empty())
+        refuse_config(prefix + "password", "***", "must be empty where there is a credentials callback");
 }
 
 void check_tls(std::string const& prefix, TlsConfig const& tls)

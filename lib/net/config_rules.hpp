@@ -3,6 +3,7 @@
 // "RedisConfig::". All throw std::invalid_argument naming field, value and rule; never a password.
 #pragma once
 
+#include <tenure/credentials.hpp>
 #include <tenure/tls_config.hpp>
 
 #include <chrono>
@@ -13,7 +14,9 @@ namespace tenure::net
 {
 
 void check_address(std::string const& prefix, std::string const& host, std::uint16_t port);
-void check_login(std::string const& prefix, std::string const& username, std::string const& password);
+void check_login(
+    std::string const& prefix, std::string const& username, std::string const& password,
+    CredentialsSource const& credentials = nullptr);
 void check_tls(std::string const& prefix, TlsConfig const& tls);
 void check_limits(
     std::string const& prefix, std::chrono::milliseconds connect_timeout, std::chrono::milliseconds reconnect_backoff);

@@ -35,7 +35,7 @@ void check_config(RedisConfig const& config)
         if (config.tls.enabled)
             refuse_config(prefix + "tls.enabled", "true", "must be false for a Unix socket");
     }
-    check_login(prefix, config.username, config.password);
+    check_login(prefix, config.username, config.password, config.credentials);
     check_tls(prefix, config.tls);
     check_limits(prefix, config.connect_timeout, config.reconnect_backoff);
     check_replicas(prefix, config.replicas);
@@ -48,7 +48,7 @@ void check_config(RedisClusterConfig const& config)
         refuse_config(prefix + "seeds", std::to_string(config.seeds.size()) + " nodes", "must be from 1 to 64");
     for (std::size_t i = 0; i < config.seeds.size(); ++i)
         check_address(prefix + "seeds[" + std::to_string(i) + "].", config.seeds[i].host, config.seeds[i].port);
-    check_login(prefix, config.username, config.password);
+    check_login(prefix, config.username, config.password, config.credentials);
     check_tls(prefix, config.tls);
     check_limits(prefix, config.connect_timeout, config.reconnect_backoff);
 }

@@ -32,6 +32,7 @@ bool wants_older_login(std::string_view error) noexcept
 Handshake::Handshake(RedisConfig const& config, bool master_only, bool learns_run_id)
     : username_(config.username)
     , password_(config.password)
+    , credentials_(config.credentials)
     , database_(config.database)
     , master_only_(master_only)
     , learns_run_id_(learns_run_id)
@@ -44,6 +45,11 @@ void Handshake::start(std::string address)
     refusal_ = {};
     server_ = {};
     server_.address = std::move(address);
+    if (credentials_) {
+        auto now = credentials_();
+        username_ = std::move(now.username);
+        password_ = std::move(now.password);
+    }
     (void)ask(Step::hello);
 }
 

@@ -36,7 +36,8 @@ public:
 
     explicit Handshake(RedisConfig const& config, bool master_only = false, bool learns_run_id = false);
 
-    /** Starts over, for a new connection; `bytes` then holds the first request.
+    /** Starts over, for a new connection; `bytes` then holds the first request. Throws what the config's credentials
+     * callback throws.
      *  @param address  of the server, where the config does not tell */
     void start(std::string address = {});
 
@@ -67,8 +68,11 @@ private:
     Progress refuse(errc error, bool fatal, std::string detail);
     bool read_server(resp::Value const& value);
 
+    /// of the present login
     std::string username_;
     std::string password_;
+    /// null: the login never changes
+    CredentialsSource credentials_;
     std::uint32_t database_;
     bool master_only_;
     bool learns_run_id_;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <utility>
 
 namespace tenure::redis
@@ -89,7 +90,15 @@ void ConnectionMachine::connected(StreamError const& error, Instant now)
         fail({public_code(error.code), handshake_.harmless(error.text(), longest_reason), error.fatal}, now);
         return;
     }
-    handshake_.start(address_);
+    try {
+        handshake_.start(address_);
+    } catch (std::exception const& thrown) {
+        fail(
+            {make_error_code(errc::authentication_failed),
+             std::string("the credentials callback of the config failed: ") + thrown.what(), false},
+            now);
+        return;
+    }
     parser_.reset();
     subscribed_ = false;
     handed_out_ = write_begin_ = 0;

@@ -22,4 +22,18 @@ StreamFactory socket_streams()
     };
 }
 
+StreamFactory with_address_map(StreamFactory streams, AddressMap map)
+{
+    if (!map)
+        return streams;
+    return [streams = std::move(streams),
+            map = std::move(map)](std::shared_ptr<Runtime> const& runtime, RedisConfig const& config) {
+        auto reachable = config;
+        auto const [host, port] = map(Endpoint{config.host, config.port});
+        reachable.host = host;
+        reachable.port = port;
+        return streams(runtime, reachable);
+    };
+}
+
 } // namespace tenure::redis

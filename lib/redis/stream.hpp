@@ -3,6 +3,7 @@
 
 #include <net/stream.hpp>
 
+#include <tenure/endpoint.hpp>
 #include <tenure/redis_config.hpp>
 #include <tenure/runtime.hpp>
 
@@ -22,5 +23,8 @@ using StreamFactory = std::function<std::shared_ptr<Stream>(std::shared_ptr<Runt
 
 /** Streams over real sockets: a Unix socket where the config has a path, TLS where it is enabled, else TCP. */
 [[nodiscard]] StreamFactory socket_streams();
+
+/** Streams to where the map says that a server can be reached; without a map, `streams` itself. */
+[[nodiscard]] StreamFactory with_address_map(StreamFactory streams, AddressMap map);
 
 } // namespace tenure::redis

@@ -164,6 +164,7 @@ RedisConfig node_config(RedisClusterConfig const& cluster, ServerAddress const& 
     config.port = address.port;
     config.username = cluster.username;
     config.password = cluster.password;
+    config.credentials = cluster.credentials;
     config.tls = cluster.tls;
     config.connect_timeout = cluster.connect_timeout;
     config.reconnect_backoff = cluster.reconnect_backoff;
@@ -184,6 +185,7 @@ std::shared_ptr<Backend>
 make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const& config, StreamFactory streams)
 {
     check_config(config);
+    streams = with_address_map(std::move(streams), config.address_map);
     ClusterAccess access;
     access.name = describe(config);
     access.tls = config.tls.enabled;

@@ -28,7 +28,7 @@ void check_config(RedisSentinelConfig const& config)
         refuse_config(prefix + "master_name", shown, "must be 1 to 255 printable characters without blanks");
     }
 
-    check_login(prefix, config.username, config.password);
+    check_login(prefix, config.username, config.password, config.credentials);
     check_tls(prefix, config.tls);
     check_login(prefix + "sentinel_", config.sentinel_username, config.sentinel_password);
     check_tls(prefix + "sentinel_", config.sentinel_tls);

@@ -32,6 +32,7 @@ RedisConfig of_servers(RedisSentinelConfig const& config)
     RedisConfig servers;
     servers.username = config.username;
     servers.password = config.password;
+    servers.credentials = config.credentials;
     servers.database = config.database;
     servers.tls = config.tls;
     servers.connect_timeout = config.connect_timeout;
@@ -54,6 +55,7 @@ std::shared_ptr<Backend>
 make_sentinel_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig const& config, StreamFactory streams)
 {
     check_config(config);
+    streams = with_address_map(std::move(streams), config.address_map);
     auto const name = describe(config);
 
     SentinelConnect ask = [runtime, common = of_sentinels(config), streams, name](ServerAddress const& sentinel) {

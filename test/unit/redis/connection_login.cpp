@@ -1,9 +1,18 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "unit/redis/connection_fixture.hpp"
 
+#include <tenure/redis_store.hpp>
+
+#include <boost/asio/io_context.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace tenure::test
 {
@@ -434,6 +443,76 @@ TEST_CASE("a server that does not tell its run id is refused, with what to do")
     CHECK((*outcome)->error == error);
     CHECK((*outcome)->fatal);
     CHECK((*outcome)->detail.find(advice) != std::string::npos);
+}
+
+TEST_CASE("a credentials callback is asked at each login, so that rotated passwords count")
+{
+    RedisConfig config;
+    int logins = 0;
+    config.credentials = [&logins] { return Credentials{"worker", "secret-" + std::to_string(++logins)}; };
+    ConnectionFixture test(config);
+    test.connection->open();
+    test.runtime->run_ready();
+    test.stream().accept();
+    CHECK(test.received() == encoded(Command("HELLO", 3, "AUTH", "worker", "secret-1")));
+    test.stream().send(hello_reply);
+    test.cut();
+    test.runtime->run_for(1s);
+    REQUIRE(test.streams.count() == 2);
+    test.stream().accept();
+    CHECK(test.received() == encoded(Command("HELLO", 3, "AUTH", "worker", "secret-2")));
+}
+
+TEST_CASE("a credentials callback that throws fails that attempt, and the next one asks again")
+{
+    RedisConfig config;
+    bool expired = true;
+    config.credentials = [&expired] {
+        if (expired)
+            throw std::runtime_error("the token has expired");
+        return Credentials{"", "fresh"};
+    };
+    ConnectionFixture test(config);
+    auto const outcome = test.ask(Command("PING"));
+    test.runtime->run_ready();
+    test.stream().accept();
+    test.runtime->run_ready();
+    CHECK(test.received().empty());
+    CHECK(test.connection->last_error() == "the credentials callback of the config failed: the token has expired");
+    expired = false;
+    test.runtime->run_for(1s);
+    test.stream().accept();
+    CHECK(test.received() == encoded(Command("HELLO", 3, "AUTH", "default", "fresh")));
+}
+
+TEST_CASE("a fixed password beside a credentials callback is refused, without being shown")
+{
+    asio::io_context context;
+    RedisConfig config;
+    config.password = "secret";
+    config.credentials = [] { return Credentials{}; };
+    CHECK_THROWS_WITH(
+        open_redis(context.get_executor(), config),
+        "RedisConfig::password = '***': must be empty where there is a credentials callback");
+}
+
+TEST_CASE("an address map says where a server is reached")
+{
+    auto const runtime = std::make_shared<FakeRuntime>();
+    std::vector<std::string> dialled;
+    redis::StreamFactory const dial = [&](std::shared_ptr<Runtime> const&, RedisConfig const& config) {
+        dialled.push_back(config.host + ":" + std::to_string(config.port));
+        return std::shared_ptr<redis::Stream>();
+    };
+    auto const mapped = redis::with_address_map(dial, [](Endpoint const& announced) {
+        return announced.host == "10.0.0.7" ? Endpoint{"localhost", 7007} : announced;
+    });
+    RedisConfig config;
+    config.host = "10.0.0.7";
+    static_cast<void>(mapped(runtime, config));
+    config.host = "127.0.0.1";
+    static_cast<void>(mapped(runtime, config));
+    CHECK(dialled == std::vector<std::string>{"localhost:7007", "127.0.0.1:6379"});
 }
 
 } // namespace tenure::test

@@ -1,0 +1,24 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace tenure
+{
+
+/** User and password of one login. */
+struct Credentials {
+    /// empty: the default user
+    std::string username = {};
+    std::string password = {};
+};
+
+/** Gives the credentials for one login, where they change while the program runs: short-lived tokens of a cloud
+ * provider, secrets that are rotated.
+ *
+ *  Called on the store's strand before each login, so it must not block: keep the newest token in the program, and
+ * return it. An exception fails that attempt to connect, with its text in the error; the next attempt asks again. */
+using CredentialsSource = std::function<Credentials()>;
+
+} // namespace tenure
