@@ -238,6 +238,8 @@ void Checker::acquired(
     holding.key = key_of(range, index);
     holding.owner = owner_id(lease.owner());
     holding.granted = world_.now();
+    // it may end in this turn, before anybody looks at it, and may have lapsed while its process stood still
+    holding.until_world = process.world_at(lease.valid_until());
     auto const& settings = world_.plan().settings;
     if (index >= (range == RangeId::slots ? settings.slots : 1))
         violate(Rule::s11, "slot " + std::to_string(index) + " is none of the pool's");
@@ -301,8 +303,7 @@ void Checker::ends(Holding const& holding, Ns when)
 {
     if (holding.robbed || std::ranges::find(robbed_, std::pair(holding.key, holding.owner)) != robbed_.end())
         return;
-    // one that ends in the turn in which it began was not looked at
-    auto const end = holding.until_world == 0 ? when : std::min(when, holding.until_world);
+    auto const end = std::min(when, holding.until_world);
     auto const rest = world_.store.rest_of(holding.key);
     // clocks differ by a hundredth at most
     rests_until_[holding.key] = std::max(rests_until_[holding.key], end + rest - rest / 100);
