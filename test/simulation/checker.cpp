@@ -254,8 +254,9 @@ void Checker::acquired(
             Rule::s15, "key " + std::to_string(holding.key) + " was granted " +
                            std::to_string((rests_until_[holding.key] - world_.now()) / millisecond) +
                            " ms before its quarantine was over");
-    if (std::ranges::find(justified.tokens, lease.fencing_token()) == justified.tokens.end())
-        violate(Rule::s10, "the lease's fencing token is not the one that the store gave");
+    if (auto wrong = world_.store.wrong_token(holding.key, holding.owner, lease.fencing_token(), justified.tokens);
+        !wrong.empty())
+        violate(Rule::s10, std::move(wrong));
     // if its process did nothing else meanwhile, it is as fresh as the answer
     if (justified.delivered == world_.now() && !lease.valid() && !process.stands_still())
         violate(Rule::s3, "a lease was granted of which nothing is left");
