@@ -238,6 +238,8 @@ void Checker::acquired(
     holding.key = key_of(range, index);
     holding.owner = owner_id(lease.owner());
     holding.granted = world_.now();
+    // it may end in this turn, before anybody looks at it, and may have lapsed while its process stood still
+    holding.until_world = process.world_at(lease.valid_until());
     auto const& settings = world_.plan().settings;
     if (index >= (range == RangeId::slots ? settings.slots : 1))
         violate(Rule::s11, "slot " + std::to_string(index) + " is none of the pool's");
@@ -252,8 +254,9 @@ void Checker::acquired(
             Rule::s15, "key " + std::to_string(holding.key) + " was granted " +
                            std::to_string((rests_until_[holding.key] - world_.now()) / millisecond) +
                            " ms before its quarantine was over");
-    if (std::ranges::find(justified.tokens, lease.fencing_token()) == justified.tokens.end())
-        violate(Rule::s10, "the lease's fencing token is not the one that the store gave");
+    if (auto wrong = world_.store.wrong_token(holding.key, holding.owner, lease.fencing_token(), justified.tokens);
+        !wrong.empty())
+        violate(Rule::s10, std::move(wrong));
     // if its process did nothing else meanwhile, it is as fresh as the answer
     if (justified.delivered == world_.now() && !lease.valid() && !process.stands_still())
         violate(Rule::s3, "a lease was granted of which nothing is left");
@@ -301,8 +304,7 @@ void Checker::ends(Holding const& holding, Ns when)
 {
     if (holding.robbed || std::ranges::find(robbed_, std::pair(holding.key, holding.owner)) != robbed_.end())
         return;
-    // one that ends in the turn in which it began was not looked at
-    auto const end = holding.until_world == 0 ? when : std::min(when, holding.until_world);
+    auto const end = std::min(when, holding.until_world);
     auto const rest = world_.store.rest_of(holding.key);
     // clocks differ by a hundredth at most
     rests_until_[holding.key] = std::max(rests_until_[holding.key], end + rest - rest / 100);

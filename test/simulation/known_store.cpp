@@ -3,6 +3,8 @@
 
 #include "world.hpp"
 
+#include <algorithm>
+
 namespace tenure::simulation
 {
 
@@ -16,6 +18,13 @@ void KnownStore::begin(Settings const& settings, LocalClock clock, std::size_t s
     snapshots_.assign(snapshots, {});
     refuses = false;
     last_trouble = 0;
+}
+
+std::string KnownStore::wrong_token(KeyId, OwnerId, std::uint64_t token, std::span<std::uint64_t const> answered) const
+{
+    return std::ranges::find(answered, token) != answered.end()
+               ? ""
+               : "the lease's fencing token is not the one that the store gave";
 }
 
 Ns KnownStore::now() const noexcept
