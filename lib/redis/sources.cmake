@@ -42,8 +42,12 @@ target_sources(
     redis/inspect.cpp
     redis/inspect_reply.cpp
     redis/key_names.cpp
+    redis/leave_line.cpp
     redis/node.cpp
+    redis/observer.cpp
     redis/range_cache.cpp
+    redis/release_reply.cpp
+    redis/release_scripts.cpp
     redis/releases.cpp
     redis/renewals.cpp
     redis/replica_clocks.cpp
@@ -67,5 +71,6 @@ target_sources(
     redis/stream.cpp
     redis/subscriber.cpp
     redis/url_options.cpp
+    redis/waiter_name.cpp
     redis/withdraw.cpp
 )
