@@ -17,8 +17,10 @@ target_sources(
     redis/cluster/cluster_subscriber.cpp
     redis/cluster/examine_cluster.cpp
     redis/cluster/hash_slot.cpp
+    redis/cluster/line_up.cpp
     redis/cluster/members.cpp
     redis/cluster/redirect.cpp
+    redis/cluster/script_within.cpp
     redis/cluster/slot_map.cpp
     redis/cluster/slot_nodes.cpp
     redis/cluster/slot_way.cpp
