@@ -24,6 +24,10 @@ struct FenceAffixes {
  * key has a hash tag. */
 [[nodiscard]] std::string fence_key(std::string_view key);
 
+/** What the names beside a range begin with: `{P}` for the prefix or lock P, or `P` where it has a hash tag. Scripts
+ * that need several of these names get this, and put `:free`, `:waiting` and `:watched` behind it. */
+[[nodiscard]] std::string stem_of(KeyRange const& range);
+
 /** The channel on which releases in the range are announced: `{P}:free` for the prefix or lock P, or `P:free` where it
  * has a hash tag. A lock's channel shares the hash slot of its key; so does a pool's where the prefix has a hash tag.
  */

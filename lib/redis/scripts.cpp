@@ -125,94 +125,6 @@ end
 return table.concat(result)
 )";
 
-// PUBLISH comes after DEL and by pcall: a release must not fail for want of a permission to announce it. One message
-// for each channel, however many of its keys were freed: it says "try again", and whoever gets a key lets the next one
-// try.
-//
-// One key alone, the usual case, takes the short way at the top: less than half the time of the general one. GET by
-// pcall: a key of another type is somebody else's, which MGET takes for none and GET for an error.
-//
-// A key that is to rest comes alone. The message follows all the same: a waiter that hears it asks again, and learns
-// when the key frees.
-constexpr std::string_view release_text = R"(
-if #KEYS == 1 then
-  local key = KEYS[1]
-  local held = redis.pcall('GET', key)
-  if held ~= ARGV[1] then
-    if type(held) == 'table' and string.sub(held.err, 1, 9) ~= 'WRONGTYPE' then
-      return held
-    end
-    return '0'
-  end
-  if ARGV[4] then
-    redis.call('SET', key, ARGV[3], 'PX', ARGV[4])
-  else
-    redis.call('DEL', key)
-  end
-  local channel = ARGV[2]
-  if channel and channel ~= '' then
-    local reply = redis.pcall('PUBLISH', channel, '1')
-    if type(reply) == 'table' and reply.err then
-      return '1!'
-    end
-  end
-  return '1'
-end
-local held = redis.call('MGET', unpack(KEYS))
-local result, own = {}, {}
-for i = 1, #KEYS do
-  result[i] = '0'
-  if held[i] == ARGV[i] then
-    result[i] = '1'
-    own[#own + 1] = KEYS[i]
-  end
-end
-if #own > 0 then
-  redis.call('DEL', unpack(own))
-end
-local told = {['']=true}
-for i = 1, #KEYS do
-  local channel = ARGV[#KEYS + i] or ''
-  if result[i] == '1' and not told[channel] then
-    told[channel] = true
-    local reply = redis.pcall('PUBLISH', channel, '1')
-    if type(reply) == 'table' and reply.err then
-      result[#KEYS + 1] = '!'
-    end
-  end
-end
-return table.concat(result)
-)";
-
-constexpr std::string_view withdraw_text = R"(
-local own = {}
-for first = 1, #KEYS, 64 do
-  local held = redis.call('MGET', unpack(KEYS, first, math.min(first + 63, #KEYS)))
-  for i = 1, #held do
-    if held[i] == ARGV[1] then
-      own[#own + 1] = KEYS[first + i - 1]
-    end
-  end
-end
-local result = tostring(#own)
-if #own > 0 then
-  if ARGV[4] then
-    for i = 1, #own do
-      redis.call('SET', own[i], ARGV[3], 'PX', ARGV[4])
-    end
-  else
-    redis.call('DEL', unpack(own))
-  end
-  if ARGV[2] ~= '' then
-    local reply = redis.pcall('PUBLISH', ARGV[2], '1')
-    if type(reply) == 'table' and reply.err then
-      result = result .. '!'
-    end
-  end
-end
-return result
-)";
-
 constexpr std::string_view inspect_text = R"(
 local time = redis.call('TIME')
 local result = {string.format('%.0f', time[1] * 1000000 + time[2])}
@@ -263,15 +175,6 @@ local ahead_ms = math.max(tonumber(ARGV[2]) / 1000 - time[1] * 1000, 0)
 redis.call('SET', fence, ARGV[2], 'PX', string.format('%.0f', ahead_ms + 86400000))
 return 'accepted'
 )";
-
-// Through the channel's own shard: nodes that serve other slots have nothing to do with it.
-std::string with_spublish(std::string text)
-{
-    constexpr std::string_view plain = "'PUBLISH'";
-    for (auto at = text.find(plain); at != std::string::npos; at = text.find(plain, at + plain.size()))
-        text.replace(at, plain.size(), "'SPUBLISH'");
-    return text;
-}
 
 std::string join(std::initializer_list<std::string_view> parts)
 {
@@ -338,30 +241,6 @@ Script const& renew()
 Script const& renew_noting_ttl()
 {
     static Script const script(join({marker_text, note_ttl_text, renew_text}));
-    return script;
-}
-
-Script const& release()
-{
-    static Script const script(join({release_text}));
-    return script;
-}
-
-Script const& release_in_shard()
-{
-    static Script const script(with_spublish(join({release_text})));
-    return script;
-}
-
-Script const& withdraw()
-{
-    static Script const script(join({withdraw_text}));
-    return script;
-}
-
-Script const& withdraw_in_shard()
-{
-    static Script const script(with_spublish(join({withdraw_text})));
     return script;
 }
 

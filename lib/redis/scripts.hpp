@@ -44,22 +44,6 @@ namespace tenure::redis::scripts
 /** The same, noting the ttl in the marker, whose name is the last of ARGV, before it extends anything. */
 [[nodiscard]] Script const& renew_noting_ttl();
 
-/** Deletes each of KEYS that bears its owner and then announces it. ARGV: an owner for each key; then either nothing or
- * a channel for each key, "" for none. Where one key is to rest, ARGV: owner, channel, resting value, ms. Answers the
- * string of `renew`, with "!" behind it where publishing was refused. */
-[[nodiscard]] Script const& release();
-
-/** The same with SPUBLISH: the channels must be in the hash slot of the keys. */
-[[nodiscard]] Script const& release_in_shard();
-
-/** Deletes whichever of KEYS bear the owner. ARGV: owner, channel or "", and where they are to rest, the resting value
- * and ms. Answers the number deleted as text, with "!"
- * behind it where publishing was refused. */
-[[nodiscard]] Script const& withdraw();
-
-/** The same with SPUBLISH. */
-[[nodiscard]] Script const& withdraw_in_shard();
-
 /** Describes those of KEYS that exist. ARGV: what surrounds a key in its fence key's name. Answers server time in
  * microseconds, then for each: index from 0, value (its first 1024 bytes; false for another type), remaining ms or -1,
  * token or false. */

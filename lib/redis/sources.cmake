@@ -17,8 +17,10 @@ target_sources(
     redis/cluster/cluster_subscriber.cpp
     redis/cluster/examine_cluster.cpp
     redis/cluster/hash_slot.cpp
+    redis/cluster/line_up.cpp
     redis/cluster/members.cpp
     redis/cluster/redirect.cpp
+    redis/cluster/script_within.cpp
     redis/cluster/slot_map.cpp
     redis/cluster/slot_nodes.cpp
     redis/cluster/slot_way.cpp
@@ -42,8 +44,12 @@ target_sources(
     redis/inspect.cpp
     redis/inspect_reply.cpp
     redis/key_names.cpp
+    redis/leave_line.cpp
     redis/node.cpp
+    redis/observer.cpp
     redis/range_cache.cpp
+    redis/release_reply.cpp
+    redis/release_scripts.cpp
     redis/releases.cpp
     redis/renewals.cpp
     redis/replica_clocks.cpp
@@ -67,5 +73,6 @@ target_sources(
     redis/stream.cpp
     redis/subscriber.cpp
     redis/url_options.cpp
+    redis/waiter_name.cpp
     redis/withdraw.cpp
 )

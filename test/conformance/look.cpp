@@ -33,7 +33,7 @@ TEST_CASE("a watch is in force and then hints at each release in its range, unti
     std::vector<WatchEvent> events;
     std::unique_ptr<Watch> watch;
     watcher->on_strand([&] {
-        watch = watcher->backend().watch(range, WatchAs::waiter, [&](WatchEvent event) { events.push_back(event); });
+        watch = watcher->backend().watch(range, WatchAs::observer, [&](WatchEvent event) { events.push_back(event); });
         CHECK(events.empty());
     });
     watcher->run_until([&] { return count(events, WatchEvent::in_force) == 1; });
@@ -66,7 +66,7 @@ TEST_CASE("a withdrawal is a release for those who watch", "[watch]")
     std::vector<WatchEvent> events;
     std::unique_ptr<Watch> watch;
     watcher->on_strand([&] {
-        watch = watcher->backend().watch(range, WatchAs::waiter, [&](WatchEvent event) { events.push_back(event); });
+        watch = watcher->backend().watch(range, WatchAs::observer, [&](WatchEvent event) { events.push_back(event); });
     });
     watcher->run_until([&] { return count(events, WatchEvent::in_force) == 1; });
     expect<Granted>(holder->claim(test.request(*holder, range, owner(1), 5s)));

@@ -28,7 +28,8 @@ SlotNode& SlotNodes::at(HashSlot slot)
                                 : std::string();
         auto const node = [&](std::shared_ptr<SlotWay> way) {
             return std::make_shared<Node>(
-                cluster_->runtime(), std::move(way), cluster_->name(), precautions_, marker, Node::Audience::shard);
+                cluster_->runtime(), std::move(way),
+                NodeSettings{cluster_->name(), cluster_->waiter(), precautions_, marker, Node::Audience::shard});
         };
         auto const way = [&](Migration migration) { return std::make_shared<SlotWay>(cluster_, slot, migration); };
         SlotNode entry;

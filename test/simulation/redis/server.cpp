@@ -4,6 +4,7 @@
 #include "../world.hpp"
 
 #include <quarantine.hpp>
+#include <redis/release_scripts.hpp>
 #include <redis/scripts.hpp>
 
 #include <algorithm>

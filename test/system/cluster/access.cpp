@@ -41,7 +41,8 @@ TEST_CASE("the documented permissions are enough in a cluster, and nothing is re
     require_redis();
     std::string const user =
         "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat "
-        "+pttl +incr +time +cluster|shards +asking ~P* ~{P*}:fence +ssubscribe +spublish &{P*}:free &P*";
+        "+pttl +incr +time +cluster|shards +asking ~P* ~{P*}:fence +ssubscribe +spublish &{P*}:free &P* "
+        "+lpos +rpush +lpush +lpop +lrem +lrange +llen ~{P*}:waiting ~{P*}:watched";
     RedisCluster cluster{{.replicas = 0, .node = {.config = {user}}}};
     RunningStore running{"redis+cluster://worker:secret@127.0.0.1:" + std::to_string(cluster.port(2))};
     for (std::string const prefix : {"P:", "P{t}:"}) {

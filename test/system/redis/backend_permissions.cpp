@@ -28,7 +28,9 @@ namespace
 std::string const minimal =
     "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
     "+pexpireat +pttl +incr +time ~P* ~{P*}:fence";
-std::string const with_wake_ups = minimal + " +subscribe +publish &{P*}:free";
+std::string const with_wake_ups =
+    minimal +
+    " +subscribe +publish &{P*}:free +lpos +rpush +lpush +lpop +lrem +lrange +llen ~{P*}:waiting ~{P*}:watched";
 
 RedisConfig worker_of(RedisServer const& server)
 {
@@ -83,10 +85,14 @@ TEST_CASE("the minimal permissions with wake-ups are enough for those too", "[re
     std::vector<WatchEvent> events;
     std::unique_ptr<Watch> watch;
     live.on_strand([&] {
-        watch = live.backend().watch(range, WatchAs::waiter, [&events](WatchEvent event) { events.push_back(event); });
+        watch =
+            live.backend().watch(range, WatchAs::observer, [&events](WatchEvent event) { events.push_back(event); });
     });
     live.run_until([&] { return !events.empty(); });
     use_everything(live, true);
+    // with a line to take names from, too
+    client.call("RPUSH", "{P:}:waiting", "one", "two");
+    live.on_strand([&] { live.backend().leave_line(range); });
     static_cast<void>(expect<Granted>(live.claim(range, owner(7))));
     static_cast<void>(expect<Released>(live.withdraw(range, owner(7))));
     live.run_until([&] { return std::count(events.begin(), events.end(), WatchEvent::hint) >= 7; });

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "system/support/scripted_keyspace.hpp"
 
+#include "redis/release_scripts.hpp"
 #include "redis/scripts.hpp"
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 #include "redis/claim_reply.hpp"
 #include "redis/flags_reply.hpp"
 #include "redis/inspect_reply.hpp"
+#include "redis/release_reply.hpp"
 #include "redis/server_error.hpp"
 
 #include <tenure/errc.hpp>
@@ -69,17 +70,43 @@ TEST_CASE("an answer to a claim that makes no sense is not believed", "[redis][r
 
 TEST_CASE("flags are read one for each key", "[redis][replies]")
 {
-    auto const reply = Value::text("101!");
+    auto const reply = Value::text("101");
     auto const flags = read_flags(reply, 3);
     REQUIRE(flags);
     CHECK(flags->own == "101");
-    CHECK(flags->publish_refused);
-    auto const published = Value::text("10");
-    CHECK_FALSE(read_flags(published, 2)->publish_refused);
-    for (auto const* const bad : {"1", "1011", "12", "10!!", ""})
+    for (auto const* const bad : {"1", "1011", "12", "10!", ""})
         CHECK_FALSE(read_flags(Value::text(bad), 2));
     CHECK_FALSE(read_flags(Value::integer(10), 2));
     CHECK_FALSE(read_flags(Value(), 0));
+}
+
+TEST_CASE("the answer to releases has a character for each key, and notes", "[redis][replies]")
+{
+    auto const quiet = Value::text("102");
+    auto const flags = read_release_flags(quiet, 3);
+    REQUIRE(flags);
+    CHECK(flags->keys == "102");
+    CHECK_FALSE(flags->notes.publish_refused);
+    CHECK(flags->notes.line_refusal.empty());
+    auto const noted = Value::text("2!?NOPERM no such luck!");
+    auto const with_notes = read_release_flags(noted, 1);
+    REQUIRE(with_notes);
+    CHECK(with_notes->notes.publish_refused);
+    CHECK(with_notes->notes.line_refusal == "NOPERM no such luck!");
+    for (auto const* const bad : {"1", "101", "13", "10!!", "10?", "10!?", "10x", ""})
+        CHECK_FALSE(read_release_flags(Value::text(bad), 2));
+    CHECK_FALSE(read_release_flags(Value::integer(10), 2));
+}
+
+TEST_CASE("the answer to a withdrawal is a number, and notes", "[redis][replies]")
+{
+    CHECK(read_withdrawn_keys(Value::text("0"))->count == 0);
+    CHECK(read_withdrawn_keys(Value::text("12!"))->count == 12);
+    auto const refused = Value::text("3?NOPERM no");
+    CHECK(read_withdrawn_keys(refused)->notes.line_refusal == "NOPERM no");
+    for (auto const* const bad : {"", "!", "-1", "x", "1x", "1?", "99999999999"})
+        CHECK_FALSE(read_withdrawn_keys(Value::text(bad)));
+    CHECK_FALSE(read_withdrawn_keys(Value::integer(1)));
 }
 
 TEST_CASE("an inspection that makes no sense is not believed and appends nothing", "[redis][replies]")

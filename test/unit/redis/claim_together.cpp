@@ -38,7 +38,7 @@ struct ClaimTogetherSetting {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
     std::shared_ptr<redis::Route> route = redis::Route::make(runtime, connections.factory());
-    redis::NodePtr node = std::make_shared<redis::Node>(runtime, route, "redis://fake:6379/0");
+    redis::NodePtr node = std::make_shared<redis::Node>(runtime, route, redis::NodeSettings{"redis://fake:6379/0"});
     std::optional<ClaimReply> reply;
 
     ClaimTogetherSetting() = default;
