@@ -119,17 +119,7 @@ void Checker::asks(Process& process, Message const& message)
     if (!process.alive())
         violate(Rule::s13, "a dead process asks the store");
     if (message.kind == Message::Kind::claim) {
-        auto& waits = waiting(process, message.range);
-        auto const now = world_.now();
-        constexpr double a_second = 60;
-        waits.allowance =
-            std::min(a_second, waits.allowance + a_second * static_cast<double>(now - waits.counted) / second) - 1;
-        waits.counted = now;
-        waits.last_claim = now;
-        if (waits.allowance < -a_second)
-            violate(
-                Rule::l4, "process " + std::to_string(process.id()) + " asks for " +
-                              std::string(name_of(message.range)) + " without pause");
+        claims(process, message.range);
     } else if (message.kind == Message::Kind::renew) {
         if (auto const& over = justified_[message.owner]; over.released || over.fired)
             violate(
@@ -169,6 +159,9 @@ void Checker::told(Process& process, Message const& message)
     justified.last_asked = world_.now();
     if (message.kind == Message::Kind::claim)
         claim_ended(process, message.range);
+    // a turn is passed on, or a key of its own is free
+    if (message.answer == Answer::granted || (message.answer == Answer::released && !message.named_another))
+        need_not_hold_back(waiting(process, message.range));
     if (message.answer == Answer::granted) {
         justified.granted = justified.granted == 0 ? world_.now() : justified.granted;
     } else if (message.kind == Message::Kind::renew && message.answer == Answer::not_owner) {
@@ -188,25 +181,13 @@ void Checker::renewal_written(OwnerId owner, Ns when, bool after_release)
         violate(Rule::s8, "a renewal leaves after its lease was over");
 }
 
-void Checker::hinted(Process& process, RangeId range)
-{
-    auto& waits = waiting(process, range);
-    waits.allowance += 1;
-    for (auto& worker : process.workers())
-        // one whose claim has failed pauses, and does not listen meanwhile
-        if (worker.waiting() && worker.patient() && worker.range() == range && worker.asked_at() < world_.now() &&
-            last_trouble(process) < worker.asked_at()) {
-            duties_.push_back(
-                {Rule::l1, process.id(), process.life(), range, worker.turn(), &worker, nullptr, world_.now()});
-            return;
-        }
-}
-
 // -- what users do and see --
 
 void Checker::wants(Process& process, RangeId range)
 {
-    waiting(process, range).allowance += 2;
+    auto& waits = waiting(process, range);
+    waits.allowance += 2;
+    need_not_hold_back(waits);
 }
 
 void Checker::claim_ended(Process& process, RangeId range)
@@ -216,7 +197,9 @@ void Checker::claim_ended(Process& process, RangeId range)
 
 void Checker::ended_waiting(Process& process, RangeId range)
 {
-    waiting(process, range).last_claim = world_.now();
+    auto& waits = waiting(process, range);
+    waits.last_claim = world_.now();
+    need_not_hold_back(waits);
 }
 
 void Checker::must_end(Process& process, Worker& worker)

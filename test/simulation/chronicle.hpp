@@ -31,6 +31,7 @@ enum class Note : std::uint8_t {
     answers,
     answer_arrives,
     hint_arrives,
+    leaves_line,
     connects,
     disconnects,
     wants,

@@ -109,7 +109,9 @@ void KnownStore::go_back_to(std::uint32_t snapshot, Ns clock_differs_by)
         key = earlier[id];
         if (present.owner != 0 && (key.owner != present.owner || key.expires < present.expires || clock_differs_by > 0))
             world_.checker.robbed(id, present.owner);
-        key.late = key.late || present.late || key.owner != present.owner || clock_differs_by < 0;
+        // also where it is back at a ttl that was shortened since
+        key.late = key.late || present.late || key.owner != present.owner || key.expires > present.expires ||
+                   clock_differs_by < 0;
         changed(id);
         if (key.fence != present.fence)
             world_.checker.fence_lost(id, now() / microsecond);

@@ -50,6 +50,17 @@ public:
     virtual void begin(Settings const& settings, LocalClock clock, std::size_t snapshots);
 
     [[nodiscard]] Key const& key(KeyId id) const noexcept { return keys_[id]; }
+    /** A store's place in the line of waiters of a range. */
+    struct Place {
+        ProcessId process = 0;
+        std::uint32_t life = 0;
+        /// in world time
+        Ns joined = 0;
+        /// its claim was given up before it came to the store: its process knows of no place
+        bool late = false;
+    };
+    /** The line of a range, first come first served. */
+    [[nodiscard]] virtual std::span<Place const> line(RangeId) const noexcept { return {}; }
     /** Changes whenever the key does. */
     [[nodiscard]] std::uint32_t version(KeyId id) const noexcept { return versions_[id]; }
     [[nodiscard]] bool held(KeyId id) const noexcept { return keys_[id].owner != 0 && keys_[id].expires > now(); }

@@ -87,6 +87,11 @@ bool Process::stands_still() const noexcept
     return world_.scheduler.held(id_);
 }
 
+Settings const& Process::settings() const noexcept
+{
+    return world_.plan().settings;
+}
+
 Instant Process::now() const noexcept
 {
     return clock_.instant_at(world_.now());

@@ -278,7 +278,8 @@ void RedisAccess::heard(RangeId range, WatchEvent event)
         return;
     in_force = event == WatchEvent::in_force;
     if (in_force) {
-        world_.chronicle.write(Note::hint_arrives, process_.id(), static_cast<std::uint8_t>(range), 0, 1);
+        world_.chronicle.write(
+            Note::hint_arrives, process_.id(), static_cast<std::uint8_t>(range), 0, static_cast<std::int64_t>(event));
         world_.checker.hinted(process_, range);
     }
 }
