@@ -66,6 +66,7 @@ target_sources(
     redis/sha1.cpp
     redis/stream.cpp
     redis/subscriber.cpp
+    redis/transaction_replies.cpp
     redis/url_options.cpp
     redis/withdraw.cpp
 )
