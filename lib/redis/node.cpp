@@ -13,13 +13,14 @@ namespace tenure::redis
 
 Node::Node(
     std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, std::string name, Precautions precautions,
-    std::string marker, Audience audience)
+    std::string marker, Audience audience, std::string fence)
     : runtime_(std::move(runtime))
     , route_(std::move(route))
     , name_(std::move(name))
     , precautions_(precautions)
     , marker_(std::move(marker))
     , audience_(audience)
+    , fence_(std::move(fence))
 {
 }
 

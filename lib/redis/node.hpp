@@ -2,6 +2,7 @@
 #pragma once
 
 #include "connection.hpp"
+#include "key_names.hpp"
 #include "precautions.hpp"
 #include "range_cache.hpp"
 #include "way.hpp"
@@ -29,7 +30,8 @@ public:
 
     Node(
         std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, std::string name, Precautions precautions = {},
-        std::string marker = std::string(failover_marker), Audience audience = Audience::everywhere);
+        std::string marker = std::string(failover_marker), Audience audience = Audience::everywhere,
+        std::string fence = std::string(fence_counter));
 
     [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
     [[nodiscard]] std::shared_ptr<Way> const& route() const noexcept { return route_; }
@@ -71,6 +73,9 @@ public:
     [[nodiscard]] bool delays_after_failover() const noexcept { return precautions_.delay_after_failover; }
     [[nodiscard]] std::string const& marker() const noexcept { return marker_; }
 
+    /** The counter from which claims draw their fencing tokens. */
+    [[nodiscard]] std::string const& fence() const noexcept { return fence_; }
+
     /** Notes that claims are closed for so long, and says so once. */
     void note_closed(std::chrono::milliseconds opens_in);
     /** When they open, as far as is known here; in the past: they are open. */
@@ -104,6 +109,7 @@ private:
     Precautions precautions_;
     std::string marker_;
     Audience audience_;
+    std::string fence_;
     Instant closed_until_ = Instant::min();
     /// generations of the route; 0: none yet
     std::uint64_t publish_refused_in_ = 0;

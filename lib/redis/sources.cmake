@@ -7,9 +7,13 @@ target_sources(
     redis/acknowledged_way.cpp
     redis/backend.cpp
     redis/claim.cpp
-    redis/claim_together.cpp
+    redis/claim_answers.cpp
+    redis/claim_call.cpp
     redis/claim_reply.cpp
     redis/claim_survey.cpp
+    redis/claim_together.cpp
+    redis/claim_transaction.cpp
+    redis/claims.cpp
     redis/clock_reading.cpp
     redis/cluster/announcer.cpp
     redis/cluster/backend.cpp
@@ -43,6 +47,7 @@ target_sources(
     redis/inspect_reply.cpp
     redis/key_names.cpp
     redis/node.cpp
+    redis/pool_claim.cpp
     redis/range_cache.cpp
     redis/releases.cpp
     redis/renewals.cpp

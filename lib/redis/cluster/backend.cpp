@@ -10,7 +10,6 @@
 #include "spread_inspect.hpp"
 #include "spread_withdraw.hpp"
 
-#include "redis/claim.hpp"
 #include "redis/config_rules.hpp"
 #include "redis/connection_factory.hpp"
 #include "redis/inspect.hpp"
@@ -59,7 +58,7 @@ public:
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         if (auto const slot = shared_slot(*request.range))
-            redis::claim(nodes_->at(*slot).waits, std::move(request), std::move(handler));
+            nodes_->at(*slot).claims->add(std::move(request), std::move(handler));
         else
             spread_claim(nodes_, std::move(request), std::move(handler));
     }
