@@ -3,8 +3,8 @@
 
 #include "accept_token.hpp"
 #include "acknowledged_way.hpp"
-#include "claim.hpp"
 #include "claim_together.hpp"
+#include "claims.hpp"
 #include "config_rules.hpp"
 #include "connection_factory.hpp"
 #include "examine.hpp"
@@ -52,6 +52,7 @@ public:
                 std::move(runtime), std::move(way),
                 NodeSettings{std::move(settings.name), waiter_, settings.precautions});
         }
+        claims_ = std::make_shared<Claims>(holding_node_);
         renewals_ = std::make_shared<Renewals>(holding_node_);
     }
 
@@ -61,7 +62,7 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        redis::claim(holding_node_, std::move(request), std::move(handler));
+        claims_->add(std::move(request), std::move(handler));
     }
 
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
@@ -108,6 +109,11 @@ public:
     void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         redis::claim_together(node_, std::move(request), std::move(handler));
+    }
+
+    void inspect_with_tokens(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    {
+        redis::inspect_with_tokens(node_, std::move(range), not_after, std::move(handler));
     }
 
     void accept_token(TokenRequest request, ReplyHandler<TokenReply> handler) override
@@ -167,6 +173,7 @@ private:
     std::shared_ptr<Route> acknowledged_route_;
     /// the server by that route; `node_` where there is none
     NodePtr holding_node_;
+    std::shared_ptr<Claims> claims_;
     std::shared_ptr<Renewals> renewals_;
     std::shared_ptr<Releases> releases_;
     ExamineSettings for_examination_;

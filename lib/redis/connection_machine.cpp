@@ -91,6 +91,7 @@ void ConnectionMachine::connected(StreamError const& error, Instant now)
     }
     handshake_.start(address_);
     parser_.reset();
+    transaction_ = {};
     subscribed_ = false;
     handed_out_ = write_begin_ = 0;
     enter(Phase::login);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "connection.hpp"
+#include "key_names.hpp"
 #include "precautions.hpp"
 #include "range_cache.hpp"
 #include "way.hpp"
@@ -31,6 +32,8 @@ struct NodeSettings {
     std::string marker = std::string(failover_marker);
     /// where releases are announced: to all who subscribe, or in a cluster (Redis 7) through the channel's own shard
     enum class Audience { everywhere, shard } audience = Audience::everywhere;
+    /// the counter from which claims draw their fencing tokens
+    std::string fence = std::string(fence_counter);
 };
 
 /** One server, or the nodes that serve one hash slot, as the operations see it. Shared by the operations under way;
@@ -81,6 +84,9 @@ public:
     /** Claims may be closed after a failover; `marker` names the key that tells. */
     [[nodiscard]] bool delays_after_failover() const noexcept { return settings_.precautions.delay_after_failover; }
     [[nodiscard]] std::string const& marker() const noexcept { return settings_.marker; }
+
+    /** The counter from which claims draw their fencing tokens. */
+    [[nodiscard]] std::string const& fence() const noexcept { return settings_.fence; }
 
     /** Notes that claims are closed for so long, and says so once. */
     void note_closed(std::chrono::milliseconds opens_in);

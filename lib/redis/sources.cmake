@@ -7,9 +7,13 @@ target_sources(
     redis/acknowledged_way.cpp
     redis/backend.cpp
     redis/claim.cpp
-    redis/claim_together.cpp
+    redis/claim_answers.cpp
+    redis/claim_call.cpp
     redis/claim_reply.cpp
     redis/claim_survey.cpp
+    redis/claim_together.cpp
+    redis/claim_transaction.cpp
+    redis/claims.cpp
     redis/clock_reading.cpp
     redis/cluster/announcer.cpp
     redis/cluster/backend.cpp
@@ -47,6 +51,7 @@ target_sources(
     redis/leave_line.cpp
     redis/node.cpp
     redis/observer.cpp
+    redis/pool_claim.cpp
     redis/range_cache.cpp
     redis/release_reply.cpp
     redis/release_scripts.cpp
@@ -72,6 +77,7 @@ target_sources(
     redis/sha1.cpp
     redis/stream.cpp
     redis/subscriber.cpp
+    redis/transaction_replies.cpp
     redis/url_options.cpp
     redis/waiter_name.cpp
     redis/withdraw.cpp

@@ -11,7 +11,6 @@
 #include "spread_inspect.hpp"
 #include "spread_withdraw.hpp"
 
-#include "redis/claim.hpp"
 #include "redis/config_rules.hpp"
 #include "redis/connection_factory.hpp"
 #include "redis/inspect.hpp"
@@ -65,7 +64,7 @@ public:
         bool const line_is_elsewhere = request.waits != Waits::no && slot != hash_slot(line_of(*request.range));
         auto attempt = [nodes = nodes_, slot](ClaimRequest one, ReplyHandler<ClaimReply> answer) {
             if (slot)
-                redis::claim(nodes->at(*slot).waits, std::move(one), std::move(answer));
+                nodes->at(*slot).claims->add(std::move(one), std::move(answer));
             else
                 spread_claim(nodes, std::move(one), std::move(answer));
         };

@@ -45,9 +45,10 @@ TEST_CASE("in a cluster the first use of each hash slot waits for one ttl, and n
 {
     require_redis();
     std::string const user =
-        "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat "
-        "+pttl +incr +time +cluster|shards +asking +info ~P* ~{P*}:fence ~tenure:master:* +ssubscribe +spublish "
-        "&{P*}:free &P* +lpos +rpush +lpush +lpop +lrem +lrange +llen ~{P*}:waiting ~{P*}:watched";
+        "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
+        "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +cluster|shards +asking +info "
+        "~P* ~tenure:fence:* ~{P*}:waiting ~{P*}:watched ~tenure:master:* +ssubscribe +spublish "
+        "&{P*}:free &P*";
     RedisCluster cluster{{.replicas = 0, .node = {.config = {user}}}};
     RunningStore running{
         "redis+cluster://worker:secret@127.0.0.1:" + std::to_string(cluster.port(0)) + "?delay_after_failover=true"};

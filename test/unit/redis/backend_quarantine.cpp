@@ -85,7 +85,9 @@ TEST_CASE("a claim keeps its key for the ttl and the quarantine, and is granted 
     setting.answer(Value::status("OK"));
     CHECK(std::get<Granted>(single->value()).ttl == 3s);
     auto const pool = setting.claim(numbered_keys("p", 2), false);
-    CHECK(setting.last() == Words{"EVALSHA", scripts::first_free().sha, "2", "p0", "p1", "me/1", "8000", "1"});
+    CHECK(
+        setting.last() ==
+        Words{"EVALSHA", scripts::first_free().sha, "2", "p0", "p1", "me/1", "8000", "1", "", "", "", ""});
     setting.answer(Value::list(redis::resp::Type::array, {Value::integer(1), Value::text("")}));
     CHECK(std::get<Granted>(pool->value()).ttl == 3s);
 }
@@ -97,7 +99,7 @@ TEST_CASE(
     QuarantineSetting setting;
     // the first attempt at such a pool does without where a message tells of each release
     auto const reply = setting.claim(numbered_keys("p", 100), false);
-    CHECK(setting.last().back() == "1");
+    CHECK(setting.last().at(setting.last().size() - 5) == "1");
     setting.answer(Value::list(redis::resp::Type::array, {Value::integer(-1), Value::integer(700), Value::integer(0)}));
     CHECK(std::get<Busy>(reply->value()).earliest_expiry == 700ms);
 }

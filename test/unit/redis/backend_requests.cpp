@@ -91,8 +91,9 @@ TEST_CASE("a script that the server does not know is sent as text with the same 
     setting.runtime->run_ready();
     auto const by_name = setting.words(0);
     CHECK(
-        by_name ==
-        Words{"EVALSHA", redis::scripts::first_free().sha, "2", "p0", "p1", "me/1", "3000", "1", "{", "}:fence"});
+        by_name == Words{
+                       "EVALSHA", redis::scripts::first_free().sha, "2", "p0", "p1", "me/1", "3000", "1",
+                       "tenure:fence", "", "", ""});
     setting.connection().answer(Value::error("NOSCRIPT No matching script. Please use EVAL."));
     auto by_text = setting.words(1);
     CHECK(by_text.at(0) == "EVAL");
@@ -163,7 +164,7 @@ TEST_CASE("a large range is surveyed from the second busy answer on, and then no
     auto const attempt = [&](bool survey_expected) {
         auto const reply = setting.ask(&Backend::claim, setting.claim_of(range, false));
         auto const words = setting.connection().sent.back().words;
-        CHECK(words.back() == (survey_expected ? "1" : ""));
+        CHECK(words.at(words.size() - 5) == (survey_expected ? "1" : ""));
         std::vector<Value> answer{Value::integer(-1)};
         if (survey_expected) {
             answer.push_back(Value::integer(2000));

@@ -147,8 +147,14 @@ struct FakeCluster {
     {
         return ask(&Backend::claim, ClaimRequest{std::move(range), "me/1", 3s, runtime->now() + 10s, true, earliest});
     }
-    static Value granted() { return Value::list(Type::array, {Value::integer(0), Value::text("1700000000000000")}); }
-    static Value held()
+    /** What a transaction of one claim brings: the SET's answer and the token. */
+    static Value granted() { return Value::list(Type::array, {Value::status("OK"), Value::text("1700000000000000")}); }
+    static Value held() { return Value::list(Type::array, {Value(), Value::text("1700000000000000")}); }
+    static Value granted_by_script()
+    {
+        return Value::list(Type::array, {Value::integer(0), Value::text("1700000000000000")});
+    }
+    static Value surveyed()
     {
         return Value::list(Type::array, {Value::integer(-1), Value::integer(900), Value::integer(0)});
     }

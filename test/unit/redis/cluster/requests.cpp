@@ -24,7 +24,7 @@ TEST_CASE("the first request asks for the map, and then the node that serves its
     CHECK(cluster.waiting_at(7001) == Words{"CLUSTER", "SHARDS"});
     CHECK_FALSE(cluster.nodes.contains(7003));
     cluster.tell_map();
-    CHECK(cluster.waiting_at(7003).at(0) == "EVALSHA");
+    CHECK(cluster.waiting_at(7003).at(0) == "MULTI");
     cluster.node(7003).answer(FakeCluster::granted());
     REQUIRE(*reply);
     CHECK(std::get<Granted>(**reply).since == cluster.node(7003).sent.front().since);
@@ -41,7 +41,7 @@ TEST_CASE("CLUSTER SLOTS is asked where CLUSTER SHARDS is refused", "[cluster]")
     auto const node = Value::list(Type::array, {Value::text("fake"), Value::integer(7002)});
     cluster.tell_map(
         Value::list(Type::array, {Value::list(Type::array, {Value::integer(0), Value::integer(16383), node})}));
-    CHECK(cluster.waiting_at(7002).at(0) == "EVALSHA");
+    CHECK(cluster.waiting_at(7002).at(0) == "MULTI");
     cluster.node(7002).answer(FakeCluster::granted());
     CHECK(*reply);
 }
@@ -67,12 +67,12 @@ TEST_CASE("MOVED is followed, changes the map, and brings one refresh", "[cluste
     auto const reply = cluster.claim(named_key("foo"));
     cluster.node(7003).answer(Value::error(FakeCluster::moved("foo", 7004)));
     cluster.runtime->run_ready();
-    CHECK(cluster.waiting_at(7004).at(0) == "EVALSHA");
+    CHECK(cluster.waiting_at(7004).at(0) == "MULTI");
     cluster.node(7004).answer(FakeCluster::granted());
     CHECK(std::holds_alternative<Granted>(**reply));
     // what follows goes there at once
     auto const again = cluster.claim(named_key("foo"));
-    CHECK(cluster.waiting_at(7004).at(0) == "EVALSHA");
+    CHECK(cluster.waiting_at(7004).at(0) == "MULTI");
     cluster.node(7004).answer(FakeCluster::granted());
     CHECK(std::holds_alternative<Granted>(**again));
     cluster.runtime->run_for(290ms);
@@ -107,7 +107,7 @@ TEST_CASE(
     for (std::uint16_t port = 7001; port <= 7003; ++port)
         if (cluster.nodes.contains(port))
             for (auto const& request : cluster.node(port).sent)
-                sent += request.words.at(0) == "EVALSHA" ? 1U : 0U;
+                sent += request.words.at(0) == "MULTI" ? 1U : 0U;
     // each once, and five redirects; and one for `connect`
     CHECK(sent <= 1 + requests * 6);
     CHECK(cluster.questions() <= 1 + 2 * 4);
@@ -247,11 +247,12 @@ TEST_CASE("a pool without hash tag is looked at on all nodes at once, and its fi
             cluster.node(port).answer(Value::integer(words.at(1) == "p:0" ? 1 : 0));
         }
     auto const first = FakeCluster::port_of("p:1");
-    CHECK(cluster.waiting_at(first).at(3) == "p:1");
+    CHECK(cluster.waiting_at(first).at(2) == "p:1");
     // somebody was faster
     cluster.node(first).answer(FakeCluster::held());
+    cluster.node(first).answer(FakeCluster::surveyed());
     auto const second = FakeCluster::port_of("p:2");
-    CHECK(cluster.waiting_at(second).at(3) == "p:2");
+    CHECK(cluster.waiting_at(second).at(2) == "p:2");
     cluster.node(second).answer(FakeCluster::granted());
     REQUIRE(*reply);
     CHECK(std::get<Granted>(**reply).index == 2);
@@ -347,7 +348,7 @@ TEST_CASE("an owner that holds a key of a spread pool already is given that one"
     REQUIRE(cluster.unanswered(port) == 1);
     CHECK(cluster.waiting_at(port).at(1) == redis::scripts::own_or_first_free().sha);
     CHECK(cluster.waiting_at(port).at(3) == "p:3");
-    cluster.node(port).answer(FakeCluster::granted());
+    cluster.node(port).answer(FakeCluster::granted_by_script());
     CHECK(std::get<Granted>(**reply).index == 3);
 }
 
@@ -491,7 +492,7 @@ TEST_CASE("a channel whose slot two nodes send back and forth is subscribed in t
     cluster.node(7003).answer(Value::error(FakeCluster::moved("foo", 7002)));
     cluster.runtime->run_ready();
     cluster.hints(7002).answer(Value(confirmation));
-    REQUIRE(cluster.waiting_at(7002).at(0) == "EVALSHA");
+    REQUIRE(cluster.waiting_at(7002).at(0) == "MULTI");
     cluster.node(7002).answer(Value::error(FakeCluster::moved("foo", 7003)));
     cluster.runtime->run_ready();
     CHECK(
@@ -501,7 +502,7 @@ TEST_CASE("a channel whose slot two nodes send back and forth is subscribed in t
     cluster.tell_map();
     auto const second = cluster.claim(named_key("foo"));
     cluster.runtime->run_for(10ms);
-    REQUIRE(cluster.waiting_at(7003).at(0) == "EVALSHA");
+    REQUIRE(cluster.waiting_at(7003).at(0) == "MULTI");
     cluster.node(7003).answer(Value::error(FakeCluster::moved("foo", 7002)));
     cluster.runtime->run_for(200ms);
     CHECK(events.size() == 5);
