@@ -210,13 +210,24 @@ TEST_CASE("where the server has forgotten the draw, it is drawn anew while the k
     test.runtime->run_for(5ms);
     test.answer(test.executed({Value::status("OK"), Value::status("OK")}, no_script));
     CHECK_FALSE(first->has_value());
-    CHECK(test.words(2) == Words{"EVAL", redis::scripts::draw().text, "1", "tenure:fence"});
+    auto const words = test.words(2);
+    REQUIRE(words.size() == 8);
+    CHECK(Words(words.begin(), words.begin() + 6) ==
+          Words{"EVAL", redis::scripts::draw_for_owned().text, "3", "tenure:fence", "a", "b"});
     SECTION("and they are granted")
     {
         test.answer(Value::text("1700000000000007"));
         for (auto const& reply : {first, second}) {
             CHECK(std::get<Granted>(reply->value()).fencing_token == 1'700'000'000'000'007U);
             CHECK(std::get<Granted>(reply->value()).since == since);
+        }
+    }
+    SECTION("or given back, where one of them is not ours any more")
+    {
+        test.answer(Value::text(""));
+        for (auto const& reply : {first, second}) {
+            CHECK(std::get<Unconfirmed>(reply->value()).error == errc::store_unavailable);
+            CHECK_FALSE(std::get<Unconfirmed>(reply->value()).fatal);
         }
     }
     SECTION("or given back, where that fails")
