@@ -86,12 +86,15 @@ double share_beside_redis_py(int processes, std::chrono::seconds time)
 
 TEST_CASE("five processes beside five redis-py workers that poll get their share of a pool", "[redis]")
 {
-    share_beside_redis_py(5, soak_time(15s));
+    // two thirds of half the slot time
+    CHECK(share_beside_redis_py(5, soak_time(15s)) >= 1. / 3);
 }
 
 TEST_CASE("a process alone beside five redis-py workers that poll gets its share of a pool", "[redis]")
 {
-    share_beside_redis_py(1, soak_time(30s));
+    // A third of what one of six workers gets on average: redis-py asks twice as often, and its releases announce
+    // nothing.
+    CHECK(share_beside_redis_py(1, soak_time(30s)) >= 1. / 18);
 }
 
 } // namespace tenure::test
