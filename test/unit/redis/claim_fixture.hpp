@@ -33,7 +33,9 @@ public:
     using ReplyPtr = std::shared_ptr<std::optional<ClaimReply>>;
 
     explicit ClaimFixture(redis::Precautions precautions = {})
-        : node(std::make_shared<redis::Node>(runtime, route, "redis://fake:6379/0", precautions))
+        : node(std::make_shared<redis::Node>(
+              runtime, route,
+              redis::NodeSettings{"redis://fake:6379/0", "0123456789abcdef0123456789abcdef", precautions}))
         , claims(std::make_shared<redis::Claims>(node))
     {
         connections.info.run_id = std::string(redis::resp::Command::run_id_size, 'a');

@@ -212,8 +212,9 @@ TEST_CASE("where the server has forgotten the draw, it is drawn anew while the k
     CHECK_FALSE(first->has_value());
     auto const words = test.words(2);
     REQUIRE(words.size() == 8);
-    CHECK(Words(words.begin(), words.begin() + 6) ==
-          Words{"EVAL", redis::scripts::draw_for_owned().text, "3", "tenure:fence", "a", "b"});
+    CHECK(
+        Words(words.begin(), words.begin() + 6) ==
+        Words{"EVAL", redis::scripts::draw_for_owned().text, "3", "tenure:fence", "a", "b"});
     SECTION("and they are granted")
     {
         test.answer(Value::text("1700000000000007"));
