@@ -4,6 +4,7 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace tenure::engine
 {
@@ -19,6 +20,10 @@ constexpr Clock::duration longest_backoff = milliseconds{1000};
 constexpr Clock::duration patience_limit = std::chrono::seconds{30};
 /// without hints nothing but polling tells of a release
 constexpr Clock::duration longest_poll = milliseconds{250};
+/// where keys become free without any news; the pause is random between this and twice of it
+constexpr Clock::duration shortest_poll = milliseconds{50};
+/// claims take at most a hundredth of a waiter's time
+constexpr int poll_share = 100;
 /// a key is free a moment after its ttl: servers count in milliseconds
 constexpr Clock::duration after_expiry = milliseconds{2};
 
@@ -28,7 +33,8 @@ error_code AcquireMachine::reason() const
 {
     if (last_)
         return last_;
-    return make_error_code(phase_ == Phase::queued ? errc::timed_out : errc::store_unavailable);
+    bool const behind_others = phase_ == Phase::queued || phase_ == Phase::held_back;
+    return make_error_code(behind_others ? errc::timed_out : errc::store_unavailable);
 }
 
 AcquireMachine::Step AcquireMachine::finish(error_code error)
@@ -41,6 +47,7 @@ AcquireMachine::Step AcquireMachine::ask(Instant now)
 {
     phase_ = Phase::asking;
     ask_after_answer_ = false;
+    yields_until_ = Instant::max();
     ++asked_;
     patience_ = asked_ == 1 ? limits_.patience : std::min(patience_ * 2, patience_limit);
     next_ask_ = now + patience_;
@@ -52,7 +59,8 @@ AcquireMachine::Step AcquireMachine::wait_until(Instant instant, Instant now)
     if (ask_after_answer_)
         return ask(now);
     phase_ = Phase::waiting;
-    next_ask_ = instant;
+    poll_at_ = instant;
+    next_ask_ = std::min(poll_at_, yields_until_);
     return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
 }
 
@@ -81,6 +89,36 @@ AcquireMachine::Step AcquireMachine::queue_up(Instant now)
     return {false, std::nullopt, limits_.deadline};
 }
 
+AcquireMachine::Step AcquireMachine::yield(Instant until, Instant now)
+{
+    if (phase_ == Phase::ended)
+        return {};
+    if (now >= limits_.deadline)
+        return finish(reason());
+    if (phase_ == Phase::waiting)
+        next_ask_ = std::min(poll_at_, until);
+    else if (phase_ == Phase::asking)
+        // the claim that is under way may have come to the store before the others were named
+        yields_until_ = until;
+    return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
+}
+
+AcquireMachine::Step AcquireMachine::hold_back(Instant until, Instant now)
+{
+    if (phase_ != Phase::idle && phase_ != Phase::queued && phase_ != Phase::held_back)
+        return yield(until, now);
+    if (now >= limits_.deadline)
+        return finish(reason());
+    if (std::exchange(phase_, Phase::held_back) != Phase::held_back) {
+        // further releases may postpone it, but not forever; and a short wait must not end without a single claim
+        poll_at_ = until + (until - now);
+        if (limits_.deadline != Instant::max())
+            poll_at_ = std::min(poll_at_, now + (limits_.deadline - now) / 2);
+    }
+    next_ask_ = std::min(poll_at_, until);
+    return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
+}
+
 AcquireMachine::Step AcquireMachine::tick(Instant now)
 {
     if (phase_ == Phase::ended)
@@ -100,7 +138,15 @@ Clock::duration AcquireMachine::next_backoff(std::uint64_t random, Clock::durati
     return backoff_;
 }
 
-AcquireMachine::Step AcquireMachine::busy(Busy const& reply, Instant now, std::uint64_t random)
+Clock::duration AcquireMachine::next_poll(Clock::duration took, std::uint64_t random) noexcept
+{
+    if (!limits_.silent_releases)
+        return next_backoff(random, std::min(limits_.hints ? longest_backoff : longest_poll, limits_.longest_pause));
+    auto const pause = shortest_poll + shortest_poll / 1024 * static_cast<Clock::rep>(random % 1024);
+    return std::min(std::max(pause, took * poll_share), limits_.longest_pause);
+}
+
+AcquireMachine::Step AcquireMachine::busy(Busy const& reply, Clock::duration took, Instant now, std::uint64_t random)
 {
     answered();
     if (phase_ == Phase::ended)
@@ -108,7 +154,7 @@ AcquireMachine::Step AcquireMachine::busy(Busy const& reply, Instant now, std::u
     last_ = make_error_code(reply.never_frees ? errc::key_conflict : errc::timed_out);
     if (reply.never_frees || limits_.only_try || now >= limits_.deadline)
         return finish(last_);
-    auto pause = next_backoff(random, limits_.hints ? longest_backoff : longest_poll);
+    auto pause = next_poll(took, random);
     if (reply.earliest_expiry)
         // all who wait elsewhere know the same instant: spread them a little
         pause =
@@ -127,7 +173,7 @@ AcquireMachine::Step AcquireMachine::failed(error_code error, bool fatal, Instan
     // another claim is still awaited: its answer decides
     if (asked_ > 0)
         return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
-    return wait_until(now + next_backoff(random, longest_backoff), now);
+    return wait_until(now + next_backoff(random, std::min(longest_backoff, limits_.longest_pause)), now);
 }
 
 AcquireMachine::Step AcquireMachine::given_back(error_code error, bool fatal, Instant now, std::uint64_t random)
@@ -139,7 +185,7 @@ AcquireMachine::Step AcquireMachine::given_back(error_code error, bool fatal, In
     last_ = error;
     if (fatal || limits_.only_try || now >= limits_.deadline)
         return finish(last_);
-    return wait_until(now + next_backoff(random, longest_backoff), now);
+    return wait_until(now + next_backoff(random, std::min(longest_backoff, limits_.longest_pause)), now);
 }
 
 void AcquireMachine::answered() noexcept

@@ -30,6 +30,10 @@ public:
         Clock::duration patience{};
         /// waiting is told of releases (else it polls more often)
         bool hints = true;
+        /// keys may become free without any news, because other programs release them: it polls steadily
+        bool silent_releases = false;
+        /// the longest pause between two claims
+        Clock::duration longest_pause = std::chrono::seconds{1};
     };
 
     /** What to do after an event. */
@@ -52,10 +56,17 @@ public:
     [[nodiscard]] Step ask_now(Instant now);
     /** It is not its turn: it waits for `ask_now` or the deadline. */
     [[nodiscard]] Step queue_up(Instant now);
+    /** Others were named: asks then, and no later than it would have polled. One that has not claimed since its turn
+     * began waits for no others. */
+    [[nodiscard]] Step yield(Instant until, Instant now);
+    /** Others were named by this store's own release, or may be: likewise, and one that has not claimed since its turn
+     * began asks then too, or when half of the rest of its wait has passed. */
+    [[nodiscard]] Step hold_back(Instant until, Instant now);
     [[nodiscard]] Step tick(Instant now);
 
-    /** All keys are held; the first of them expires in `earliest_expiry`. */
-    [[nodiscard]] Step busy(Busy const& reply, Instant now, std::uint64_t random);
+    /** All keys are held; the first of them expires in `earliest_expiry`.
+     *  @param took  how long the claim took from question to answer */
+    [[nodiscard]] Step busy(Busy const& reply, Clock::duration took, Instant now, std::uint64_t random);
     /** The claim failed: refused, not sent or unknown. */
     [[nodiscard]] Step failed(error_code error, bool fatal, Instant now, std::uint64_t random);
     /** A grant was of no use (it came too late, or the store did not confirm it) and was given back. Its owner is
@@ -78,13 +89,15 @@ public:
     [[nodiscard]] error_code reason() const;
 
 private:
-    enum class Phase { idle, queued, asking, waiting, ended };
+    /// `held_back`: it is its turn, and others go first
+    enum class Phase { idle, queued, held_back, asking, waiting, ended };
 
     void answered() noexcept;
     [[nodiscard]] Step ask(Instant now);
     [[nodiscard]] Step wait_until(Instant instant, Instant now);
     [[nodiscard]] Step finish(error_code error);
     [[nodiscard]] Clock::duration next_backoff(std::uint64_t random, Clock::duration longest) noexcept;
+    [[nodiscard]] Clock::duration next_poll(Clock::duration took, std::uint64_t random) noexcept;
 
     Limits limits_;
     Phase phase_ = Phase::idle;
@@ -94,6 +107,11 @@ private:
     bool ask_after_answer_ = false;
     /// when to ask again: the backoff is over, a key expires, or patience with an unanswered claim ends
     Instant next_ask_ = Instant::max();
+    /// asks by then, whoever is named meanwhile: the end of the pause that the last answer set, or the latest end of
+    /// holding back
+    Instant poll_at_ = Instant::max();
+    /// others were named since the last claim was sent: asks then, unless its poll comes first
+    Instant yields_until_ = Instant::max();
     /// present patience; doubles with each unanswered claim
     Clock::duration patience_{};
     Clock::duration backoff_{};

@@ -72,15 +72,27 @@ void Acquisition::begin()
         write_by_ = limits.deadline - std::min(time_for_words, (limits.deadline - started_) / 10);
     limits.patience = std::clamp<Clock::duration>(Clock::duration(terms_.ttl) / 3, shortest_patience, longest_patience);
     limits.hints = terms_.wake_ups;
+    limits.silent_releases = core_->backend().frees_silently();
+    limits.longest_pause = terms_.longest_pause;
     machine_.emplace(limits);
     core_->add(shared_from_this());
 
-    // while the gate is closed whoever comes later waits for its turn; a single try asks past it
-    if (auto gate = single ? nullptr : core_->gates().find(*range_); gate && gate->closed()) {
-        gate_ = std::move(gate);
-        gate_->join(*this);
-        carry_out(machine_->queue_up(started_), started_);
-        return;
+    // a single try asks past the gate
+    if (auto const gate = single ? nullptr : core_->gates().find(*range_)) {
+        // while it is closed whoever comes later waits for its turn
+        if (gate->closed()) {
+            gate_ = gate;
+            gate_->join(*this);
+            carry_out(machine_->queue_up(started_), started_);
+            return;
+        }
+        lines_up_ = terms_.wake_ups && gate->lines_up();
+        if (auto const opens = gate->opens_at(started_); opens > started_) {
+            gate_ = core_->gates().find_or_make(range_);
+            gate_->join(*this);
+            carry_out(machine_->hold_back(opens, started_), started_);
+            return;
+        }
     }
     carry_out(machine_->ask_now(started_), started_);
 }
@@ -93,6 +105,20 @@ void Acquisition::take_turn()
         auto const now = core_->runtime()->now();
         carry_out(machine_->ask_now(now), now);
     }
+}
+
+void Acquisition::yield(Instant until)
+{
+    auto const self = shared_from_this();
+    auto const now = core_->runtime()->now();
+    carry_out(machine_->yield(until, now), now);
+}
+
+void Acquisition::hold_back(Instant until)
+{
+    auto const self = shared_from_this();
+    auto const now = core_->runtime()->now();
+    carry_out(machine_->hold_back(until, now), now);
 }
 
 void Acquisition::carry_out(AcquireMachine::Step const& step, Instant now)
@@ -149,8 +175,23 @@ std::string Acquisition::make_owner()
     return tenure::make_owner(contest_->owner_prefix(), runtime.wall_clock(), high, runtime.random());
 }
 
+Waits Acquisition::place()
+{
+    if (!terms_.wake_ups)
+        return Waits::no;
+    if (gate_)
+        return gate_->next_place();
+    return lines_up_ ? Waits::in_line : Waits::no;
+}
+
+bool Acquisition::may_stand_in_line() const noexcept
+{
+    return lines_up_ || (gate_ && gate_->may_stand_in_line());
+}
+
 void Acquisition::ask(Instant now)
 {
+    claims_overlap_ = claims_overlap_ || machine_->asking_more();
     if (!claim_) {
         claim_ = make_recycled<Claim>();
         claim_->range = range_;
@@ -165,21 +206,37 @@ void Acquisition::ask(Instant now)
     request.fencing = terms_.fencing;
     request.earliest_attempt = earliest_attempt_;
     request.reuse_after = terms_.reuse_after;
+    request.waits = place();
     // until the answer is there, this attempt's outcome is not known either
     if (!earliest_attempt_)
         earliest_attempt_ = now;
     core_->claim_begins();
-    core_->backend().claim(std::move(request), [self = shared_from_this(), claim = claim_](ClaimReply const& reply) {
-        self->answered(claim, reply);
-        // what the answer leaves to be done has begun
-        self->core_->claim_ends();
-    });
+    Asked asked{claim_, now, request.waits};
+    core_->backend().claim(
+        std::move(request), [self = shared_from_this(), asked = std::move(asked)](ClaimReply const& reply) {
+            self->answered(asked, reply);
+            // what the answer leaves to be done has begun
+            self->core_->claim_ends();
+        });
 }
 
-void Acquisition::answered(std::shared_ptr<Claim> const& claim, ClaimReply const& reply)
+void Acquisition::look_at_place(Waits place, ClaimReply const& reply)
 {
+    if (std::holds_alternative<Granted>(reply) || std::holds_alternative<Unconfirmed>(reply)) {
+        if (auto const gate = core_->gates().find(*range_))
+            gate->granted(*this);
+    } else if (gate_ && std::holds_alternative<Busy>(reply)) {
+        gate_->place_taken();
+    } else if (gate_) {
+        gate_->place_missed(place);
+    }
+}
+
+void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
+{
+    auto const& claim = asked.claim;
     if (!handler_ || claim != claim_) {
-        answered_too_late(*claim, reply);
+        answered_too_late(asked, reply);
         return;
     }
     auto const now = core_->runtime()->now();
@@ -191,13 +248,17 @@ void Acquisition::answered(std::shared_ptr<Claim> const& claim, ClaimReply const
         spend_owner();
         machine_->owner_spent();
     }
+    if (asked.place != Waits::no)
+        look_at_place(asked.place, reply);
     if (auto const* grant = std::get_if<Granted>(&reply)) {
+        core_->gates().claim_took(now - asked.when);
         granted(*grant, now);
     } else if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply)) {
         core_->journal().trouble(unconfirmed->error, unconfirmed->detail);
         of_no_use(*claim, unconfirmed->grant, unconfirmed->error, unconfirmed->fatal, now);
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
-        busy(*held, now);
+        core_->gates().claim_took(now - asked.when);
+        busy(*held, now - asked.when, now);
     } else if (auto const failure = failure_of(reply)) {
         core_->journal().trouble(*failure);
         // one that came too late to be sent leaves what was known before
@@ -210,8 +271,11 @@ void Acquisition::answered(std::shared_ptr<Claim> const& claim, ClaimReply const
         earliest_attempt_.reset();
 }
 
-void Acquisition::answered_too_late(Claim const& claim, ClaimReply const& reply)
+void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
 {
+    auto const& claim = *asked.claim;
+    if (asked.place != Waits::no && (std::holds_alternative<Busy>(reply) || std::holds_alternative<Unknown>(reply)))
+        core_->gates().gave_up(range_);
     auto const lease = lease_.lock();
     bool const was_held = granted_index_ && &claim == claim_.get();
     bool const held = was_held && lease && !lease->released();
@@ -256,7 +320,11 @@ void Acquisition::granted(Granted const& grant, Instant now)
         record->machine.expect_claim(terms_.ttl);
     core_->counters().acquired_after(now - started_);
     core_->keeper().add(record, now);
+    // another claim of its own may have found the key held after this one took it
+    bool const leaves_line = (claims_overlap_ || (gate_ && gate_->place_may_stay())) && may_stand_in_line();
     end();
+    if (leaves_line)
+        core_->gates().gave_up(range_);
     call_handler({}, std::move(record));
 }
 
@@ -277,10 +345,10 @@ void Acquisition::spend_owner()
     unknown_ = false;
 }
 
-void Acquisition::busy(Busy const& reply, Instant now)
+void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
 {
     machine_->expect_hints(terms_.wake_ups && (!gate_ || gate_->watched()));
-    auto const step = machine_->busy(reply, now, core_->runtime()->random());
+    auto const step = machine_->busy(reply, took, now, core_->runtime()->random());
     if (step.finish) {
         finish(*step.finish);
         return;
@@ -289,6 +357,8 @@ void Acquisition::busy(Busy const& reply, Instant now)
     if (!gate_) {
         gate_ = core_->gates().find_or_make(range_);
         gate_->join(*this);
+        if (lines_up_)
+            gate_->stands_in_line();
     }
     if (gate_->is_head(*this)) {
         if (terms_.wake_ups)
@@ -331,7 +401,10 @@ void Acquisition::finish(error_code error)
         core_->withdraw(range_, claim_->owner, lifetime(), terms_.wake_ups);
     if (asked) {
         drop_claims(machine_->asking());
+        bool const leaves_line = may_stand_in_line();
         end();
+        if (leaves_line)
+            core_->gates().gave_up(range_);
     }
     call_handler(error, nullptr);
 }

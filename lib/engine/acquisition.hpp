@@ -46,6 +46,9 @@ public:
 
     /** It is the head of its gate, and a key may be free: ask at once. */
     void take_turn();
+    /** It is the head of its gate, and others were named: as `AcquireMachine` says. */
+    void yield(Instant until);
+    void hold_back(Instant until);
 
     /** The store is being closed: ends with this error. */
     [[gnu::cold]] void refuse(error_code error);
@@ -64,15 +67,27 @@ private:
     /** From now on it has a timer of its own. */
     void take_timer();
     void ask(Instant now);
-    /** `claim` is that of the owner that asked. */
-    void answered(std::shared_ptr<Claim> const& claim, ClaimReply const& reply);
-    [[gnu::cold]] void answered_too_late(Claim const& claim, ClaimReply const& reply);
+    /** One claim, as it was sent. */
+    struct Asked {
+        /// of the owner that asked
+        std::shared_ptr<Claim> claim;
+        Instant when;
+        Waits place;
+    };
+    void answered(Asked const& asked, ClaimReply const& reply);
+    [[gnu::cold]] void answered_too_late(Asked const& asked, ClaimReply const& reply);
+    /** How the claim that is sent now stands in the store's line. */
+    [[nodiscard]] Waits place();
+    /** For its sake the store may stand in line. */
+    [[nodiscard]] bool may_stand_in_line() const noexcept;
+    /** What the answer means for the place in line. */
+    void look_at_place(Waits place, ClaimReply const& reply);
     void granted(Granted const& grant, Instant now);
     /** The grant is given back, and another owner tries again. */
     [[gnu::cold]] void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now);
     /** What gives its claims back is under way: the next claim is another owner's. */
     [[gnu::cold]] void spend_owner();
-    void busy(Busy const& reply, Instant now);
+    void busy(Busy const& reply, Clock::duration took, Instant now);
     void finish(error_code error);
     void end();
     /** Claims under the present owner that were not written yet never will be. */
@@ -105,7 +120,12 @@ private:
     Instant started_{};
     /// by then a claim must have been written
     Instant write_by_ = Instant::max();
+    /// where it waits; null until it does
     std::shared_ptr<Gate> gate_;
+    /// the range was contended for when it began: its first claim stands in line
+    bool lines_up_ = false;
+    /// more than one claim was under way at a time
+    bool claims_overlap_ = false;
     /// the machine's next tick
     Instant look_at_ = Instant::max();
     /// unset while it shares the core's

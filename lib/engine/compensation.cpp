@@ -153,15 +153,15 @@ void Compensation::answered(ItemPtr const& item, Reply const& reply)
         journal_.trouble(*failure);
         auto const backoff = first_retry_pause * (1 << std::min(item->failed_++, most_doublings));
         retry_at(item, runtime_->now() + backoff);
-    } else if (std::holds_alternative<Released>(reply)) {
-        finish(item, ReleaseOutcome::released);
+    } else if (auto const* const released = std::get_if<Released>(&reply)) {
+        finish(item, ReleaseOutcome::released, released->named_another);
     } else {
         // not ours (any more): an earlier request, whose answer was lost, may have freed it
         finish(item, item->may_be_done_ ? ReleaseOutcome::released : ReleaseOutcome::was_lost);
     }
 }
 
-void Compensation::finish(ItemPtr const& item, ReleaseOutcome outcome)
+void Compensation::finish(ItemPtr const& item, ReleaseOutcome outcome, bool named_another)
 {
     if (std::exchange(item->finished_, true))
         return;
@@ -172,6 +172,11 @@ void Compensation::finish(ItemPtr const& item, ReleaseOutcome outcome)
         log_unconfirmed(*item);
     auto const listener = listener_.lock();
     tell(listener.get(), *item, outcome);
+    if (listener && item->claim_)
+        listener->released(item->claim_->range, outcome == ReleaseOutcome::released, named_another);
+    else if (listener && named_another)
+        // a withdrawal that found a key; one that found none freed nothing
+        listener->released(item->range_, true, true);
     if (items_.empty() && listener)
         listener->all_given_back();
 }
@@ -186,7 +191,7 @@ void Compensation::log_unconfirmed(Item const& item) const
 void Compensation::tell(Listener* listener, Item& item, ReleaseOutcome outcome)
 {
     if (item.claim_ && listener != nullptr)
-        listener->given_back(*item.claim_, item.reason_, outcome);
+        listener->given_back(item.reason_, outcome);
     item.complete({}, outcome);
 }
 

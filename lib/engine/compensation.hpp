@@ -33,7 +33,11 @@ public:
     {
     public:
         /** What became of a key that was to be freed; `unconfirmed` also where the answer takes long. */
-        virtual void given_back(Claim const& claim, Reason reason, ReleaseOutcome outcome) = 0;
+        virtual void given_back(Reason reason, ReleaseOutcome outcome) = 0;
+        /** A release or withdrawal is over.
+         *  @param freed  a key of the range became free, as far as is known
+         *  @param named_another  the store named a waiter of another store, which goes first */
+        virtual void released(KeyRangePtr const& range, bool freed, bool named_another) = 0;
         /** The last item is done. */
         virtual void all_given_back() = 0;
 
@@ -81,7 +85,7 @@ private:
     void set_timer(ItemPtr const& item);
     /** To the items that have none. */
     void give_timers();
-    void finish(ItemPtr const& item, ReleaseOutcome outcome);
+    void finish(ItemPtr const& item, ReleaseOutcome outcome, bool named_another = false);
     void log_unconfirmed(Item const& item) const;
     static void tell(Listener* listener, Item& item, ReleaseOutcome outcome);
     template <class Reply>

@@ -114,13 +114,15 @@ void Core::release(LeaseRecordPtr const& record, Compensation::ItemPtr const& it
         item->complete({}, ReleaseOutcome::unconfirmed);
         return;
     }
+    if (record->wake_ups())
+        gates_.release_begins(*record->claim().range);
     compensation_->release(
         item, record->claim_ptr(), Compensation::Reason::lease_over, record->wake_ups(), now,
         record->machine.longest_ttl());
     withdraw_second_key(*record);
 }
 
-void Core::given_back(Claim const& claim, Compensation::Reason reason, ReleaseOutcome outcome)
+void Core::given_back(Compensation::Reason reason, ReleaseOutcome outcome)
 {
     if (reason == Compensation::Reason::lease_over) {
         if (outcome == ReleaseOutcome::released)
@@ -128,8 +130,14 @@ void Core::given_back(Claim const& claim, Compensation::Reason reason, ReleaseOu
         else if (outcome == ReleaseOutcome::was_lost)
             add_one(counters_.released_too_late);
     }
-    if (outcome == ReleaseOutcome::released)
-        gates_.hint(*claim.range);
+}
+
+void Core::released(KeyRangePtr const& range, bool freed, bool named_another)
+{
+    if (named_another)
+        gates_.release_named_another(range);
+    else
+        gates_.release_ends(*range, freed);
 }
 
 void Core::withdraw_second_key(LeaseRecord const& record)

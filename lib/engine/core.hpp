@@ -5,7 +5,7 @@
 #include "call.hpp"
 #include "compensation.hpp"
 #include "counters.hpp"
-#include "gate.hpp"
+#include "gates.hpp"
 #include "journal.hpp"
 #include "keeper.hpp"
 #include "lease_record.hpp"
@@ -90,7 +90,8 @@ public:
 private:
     friend SharedTimer<Core>;
 
-    void given_back(Claim const& claim, Compensation::Reason reason, ReleaseOutcome outcome) override;
+    void given_back(Compensation::Reason reason, ReleaseOutcome outcome) override;
+    void released(KeyRangePtr const& range, bool freed, bool named_another) override;
     void all_given_back() override { close_if_idle(); }
     void close_if_idle();
     void close();

@@ -2,26 +2,20 @@
 #include "gate.hpp"
 
 #include "acquisition.hpp"
+#include "grace.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace tenure::engine
 {
 
-namespace
-{
-
-/// how long a subscription is kept after the last waiter left: contention comes back
-constexpr std::chrono::seconds linger{2};
-
-} // namespace
-
-Gate::Gate(KeyRangePtr range, std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend)
+Gate::Gate(KeyRangePtr range, std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Grace const& grace)
     : range_(std::move(range))
     , runtime_(std::move(runtime))
     , backend_(std::move(backend))
+    , grace_(grace)
+    , keeps_line_(backend_->keeps_line())
 {
 }
 
@@ -58,6 +52,10 @@ void Gate::pass_turn()
 {
     head_ = queue_.front();
     queue_.pop_front();
+    if (runtime_->now() < held_until_) {
+        head_->hold_back(held_until_);
+        return;
+    }
     // it tries at once: whatever news the old head had consumed is not lost
     head_->take_turn();
 }
@@ -76,19 +74,30 @@ void Gate::on_event(WatchEvent event)
 {
     switch (event) {
     case WatchEvent::in_force:
+        was_in_force_ = true;
         polling_ = false;
         // what was released before the subscription came into force was announced to nobody
         hint();
         break;
     case WatchEvent::hint:
-    case WatchEvent::our_turn:
-    case WatchEvent::others_turn:
         hint();
+        break;
+    case WatchEvent::our_turn:
+        // kept for the next head if there is one: if this one's claim is under way, it asks again after the answer
+        named_ = head_ != nullptr;
+        hint();
+        break;
+    case WatchEvent::others_turn:
+        if (head_ != nullptr)
+            head_->yield(grace_over(runtime_->now()));
         break;
     case WatchEvent::interrupted:
         break;
     case WatchEvent::unavailable:
         polling_ = true;
+        // its turn would never be told
+        if (lined_up_)
+            backend_->leave_line(range_);
         break;
     }
 }
@@ -99,69 +108,65 @@ void Gate::hint()
         head_->take_turn();
 }
 
+Waits Gate::next_place()
+{
+    if (!lines_up())
+        return Waits::no;
+    lined_up_ = true;
+    return std::exchange(named_, false) ? Waits::in_front : Waits::in_line;
+}
+
+void Gate::place_taken()
+{
+    // no more news come since the claim was sent
+    if (!lines_up())
+        backend_->leave_line(range_);
+}
+
+void Gate::granted(Acquisition const& acquisition)
+{
+    named_ = false;
+    // the name that is gone stood for the head too: it asks again, and stands in line anew
+    if (head_ != &acquisition)
+        hint();
+}
+
+Instant Gate::grace_over(Instant now)
+{
+    return grace_.over_at(now, runtime_->random());
+}
+
+Instant Gate::opens_at(Instant now)
+{
+    if (releases_ > 0 && now < contended_until_)
+        return std::max(held_until_, grace_over(now));
+    return held_until_;
+}
+
+void Gate::release_ends(bool freed)
+{
+    if (releases_ > 0)
+        --releases_;
+    if (freed)
+        hint();
+}
+
+void Gate::release_named_another()
+{
+    if (releases_ > 0)
+        --releases_;
+    auto const now = runtime_->now();
+    contended_until_ = now + linger;
+    held_until_ = grace_over(now);
+    if (head_ != nullptr)
+        head_->hold_back(held_until_);
+}
+
 void Gate::close()
 {
     watch_.reset();
     head_ = nullptr;
     queue_.clear();
-}
-
-Gates::Gates(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend)
-    : runtime_(std::move(runtime))
-    , backend_(std::move(backend))
-{
-}
-
-std::shared_ptr<Gate> Gates::find(KeyRange const& range) const
-{
-    if (gates_.empty())
-        return nullptr;
-    auto const found = gates_.find(range);
-    return found == gates_.end() ? nullptr : found->second.gate;
-}
-
-std::shared_ptr<Gate> Gates::find_or_make(KeyRangePtr const& range)
-{
-    auto& entry = gates_[*range];
-    if (!entry.gate)
-        entry.gate = std::make_shared<Gate>(range, runtime_, backend_);
-    runtime_->cancel(std::exchange(entry.linger, 0));
-    return entry.gate;
-}
-
-void Gates::left(std::shared_ptr<Gate> const& gate)
-{
-    auto const found = gates_.find(gate->range());
-    if (gate->closed() || found == gates_.end() || found->second.linger != 0)
-        return;
-    found->second.linger =
-        runtime_->call_at(runtime_->now() + linger, [this, alive = std::weak_ptr(alive_), range = gate->range()] {
-            if (alive.expired())
-                return;
-            auto const entry = gates_.find(range);
-            if (entry == gates_.end())
-                return;
-            entry->second.linger = 0;
-            if (!entry->second.gate->closed()) {
-                entry->second.gate->close();
-                gates_.erase(entry);
-            }
-        });
-}
-
-void Gates::hint(KeyRange const& range) const
-{
-    if (auto const gate = find(range))
-        gate->hint();
-}
-
-void Gates::close()
-{
-    auto const all = std::exchange(gates_, {});
-    for (auto const& [range, entry] : all) {
-        runtime_->cancel(entry.linger);
-        entry.gate->close();
-    }
 }
 
 } // namespace tenure::engine

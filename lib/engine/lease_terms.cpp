@@ -12,6 +12,8 @@ namespace
 
 constexpr milliseconds margin{10};
 constexpr int drift_divisor = 100;
+constexpr milliseconds shortest_longest_pause{10};
+constexpr milliseconds longest_longest_pause = std::chrono::minutes{1};
 constexpr milliseconds longest_reuse_after = std::chrono::hours{24};
 
 class Rules
@@ -82,6 +84,12 @@ make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& optio
 
     rules.check(options.max_hold >= milliseconds{0}, "lease.max_hold", options.max_hold, "0 (no limit) or more");
     terms.max_hold = options.max_hold;
+
+    rules.check(
+        options.longest_pause >= shortest_longest_pause && options.longest_pause <= longest_longest_pause,
+        "lease.longest_pause", options.longest_pause,
+        "must be from " + text(shortest_longest_pause) + " to " + text(longest_longest_pause));
+    terms.longest_pause = options.longest_pause;
     return terms;
 }
 

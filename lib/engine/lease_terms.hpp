@@ -24,6 +24,8 @@ struct LeaseTerms {
     Renewal renewal = Renewal::automatic;
     bool fencing = true;
     bool wake_ups = true;
+    /// between two claims of a waiter
+    milliseconds longest_pause{1000};
     /// how long the key rests after the lease
     milliseconds reuse_after{};
 };

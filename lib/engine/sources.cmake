@@ -12,6 +12,7 @@ target_sources(
     engine/counters.cpp
     engine/fork_guard.cpp
     engine/gate.cpp
+    engine/gates.cpp
     engine/journal.cpp
     engine/keeper.cpp
     engine/keeper_agenda.cpp

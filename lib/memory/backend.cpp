@@ -15,11 +15,11 @@ class MemoryWatch final : public Watch
 {
 public:
     MemoryWatch(
-        std::shared_ptr<Runtime> const& runtime, std::shared_ptr<Domain> domain, KeyRange const& range,
-        std::function<void(WatchEvent)> handler)
+        std::shared_ptr<Runtime> const& runtime, std::shared_ptr<Domain> domain, KeyRange const& range, WatchAs as,
+        StoreName store, std::function<void(WatchEvent)> handler)
         : domain_(std::move(domain))
         , handler_(std::make_shared<std::function<void(WatchEvent)>>(std::move(handler)))
-        , id_(domain_->subscribe([post = poster(runtime)] { post(WatchEvent::hint); }, range))
+        , id_(domain_->subscribe(poster(runtime), range, as, store))
     {
         poster(runtime)(WatchEvent::in_force);
     }
@@ -52,13 +52,14 @@ public:
     MemoryBackend(std::shared_ptr<Runtime> runtime, std::string const& name)
         : runtime_(std::move(runtime))
         , domain_(Domain::named(name))
+        , name_(domain_->new_store())
         , description_("memory://" + name)
     {
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        reply(domain_->claim(request, runtime_->now()), std::move(handler));
+        reply(domain_->claim(request, runtime_->now(), name_), std::move(handler));
     }
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
     {
@@ -66,17 +67,19 @@ public:
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
-        reply(domain_->release(request, runtime_->now()), std::move(handler));
+        reply(domain_->release(request, runtime_->now(), name_), std::move(handler));
     }
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        reply(domain_->withdraw(request, runtime_->now()), std::move(handler));
+        reply(domain_->withdraw(request, runtime_->now(), name_), std::move(handler));
     }
     [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
+    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
     {
-        return std::make_unique<MemoryWatch>(runtime_, domain_, *range, std::move(handler));
+        return std::make_unique<MemoryWatch>(runtime_, domain_, *range, as, name_, std::move(handler));
     }
+    [[nodiscard]] bool keeps_line() const noexcept override { return true; }
+    void leave_line(KeyRangePtr range) override { domain_->leave_line(*range, name_); }
     void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
         reply(InspectReply(domain_->inspect(*range, runtime_->now())), std::move(handler));
@@ -109,6 +112,8 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Domain> domain_;
+    /// in lines
+    StoreName name_;
     std::string description_;
 };
 

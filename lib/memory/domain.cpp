@@ -80,25 +80,38 @@ Granted Domain::grant(ClaimRequest const& request, std::uint32_t index, std::str
     return granted;
 }
 
-ClaimReply Domain::claim(ClaimRequest const& request, Instant now)
+StoreName Domain::new_store()
+{
+    std::lock_guard const lock(mutex_);
+    return ++last_store_;
+}
+
+ClaimReply Domain::claim(ClaimRequest const& request, Instant now, StoreName store)
 {
     std::lock_guard const lock(mutex_);
     auto const& range = *request.range;
+    auto const take = [&](std::uint32_t index, std::string const& key) {
+        if (request.waits != Waits::no)
+            lines_.leave(range, store);
+        return grant(request, index, key, now);
+    };
     if (request.earliest_attempt)
         for (std::uint32_t index = 0; index < range.count; ++index) {
             auto const key = range.key(index);
             if (auto* entry = find(key, now); entry != nullptr && entry->owner == request.owner)
-                return grant(request, index, key, now);
+                return take(index, key);
         }
     std::optional<milliseconds> earliest;
     for (std::uint32_t index = 0; index < range.count; ++index) {
         auto const key = range.key(index);
         auto* entry = find(key, now);
         if (entry == nullptr)
-            return grant(request, index, key, now);
+            return take(index, key);
         auto const left = remaining(entry->expires, now);
         earliest = earliest ? std::min(*earliest, left) : left;
     }
+    if (request.waits != Waits::no)
+        lines_.join(range, store, request.waits == Waits::in_front, now);
     return Busy{earliest, false};
 }
 
@@ -121,38 +134,69 @@ void Domain::end_claim(std::string const& key, Entry& entry, milliseconds reuse_
     entry = {resting_value(entry.owner), now + reuse_after, now};
 }
 
-ReleaseReply Domain::release(ReleaseRequest const& request, Instant now)
+namespace
+{
+
+/** What a release answers that named these stores. */
+Released released(std::vector<StoreName> const& named, StoreName own)
+{
+    return {std::ranges::any_of(named, [&](StoreName one) { return one != own; })};
+}
+
+} // namespace
+
+ReleaseReply Domain::release(ReleaseRequest const& request, Instant now, StoreName store)
 {
     std::unique_lock lock(mutex_);
+    auto const& range = *request.claim->range;
     auto const key = request.claim->key();
+    auto const rests = request.claim->reuse_after > milliseconds{0};
     auto* entry = find(key, now);
     if (entry == nullptr || entry->owner != request.claim->owner)
         return NotOwner{};
     end_claim(key, *entry, request.claim->reuse_after, now);
-    auto const wakers = request.wake_ups ? wakers_of(key) : std::vector<std::function<void()>>();
+    std::vector<StoreName> named;
+    News news;
+    if (request.wake_ups) {
+        // a key that rests is free for nobody yet: who waits learns by when it will be
+        named = lines_.name_first(range, rests ? 0 : 1, now);
+        news = news_of(range, {key}, named);
+    }
     lock.unlock();
-    for (auto const& wake : wakers)
-        wake();
-    return Released{};
+    for (auto const& [tell, event] : news)
+        tell(event);
+    return released(named, store);
 }
 
-WithdrawReply Domain::withdraw(WithdrawRequest const& request, Instant now)
+WithdrawReply Domain::withdraw(WithdrawRequest const& request, Instant now, StoreName store)
 {
     std::unique_lock lock(mutex_);
-    std::vector<std::function<void()>> wakers;
+    std::vector<std::string> keys;
     for (std::uint32_t index = 0; index < request.range->count; ++index) {
-        auto const key = request.range->key(index);
+        auto key = request.range->key(index);
         auto* entry = find(key, now);
         if (entry == nullptr || entry->owner != request.owner)
             continue;
         end_claim(key, *entry, request.reuse_after, now);
-        if (request.wake_ups)
-            std::ranges::copy(wakers_of(key), std::back_inserter(wakers));
+        keys.push_back(std::move(key));
+    }
+    std::vector<StoreName> named;
+    News news;
+    if (request.wake_ups && !keys.empty()) {
+        auto const rest = request.reuse_after > milliseconds{0};
+        named = lines_.name_first(*request.range, rest ? 0 : keys.size(), now);
+        news = news_of(*request.range, keys, named);
     }
     lock.unlock();
-    for (auto const& wake : wakers)
-        wake();
-    return Released{};
+    for (auto const& [tell, event] : news)
+        tell(event);
+    return released(named, store);
+}
+
+void Domain::leave_line(KeyRange const& range, StoreName store)
+{
+    std::lock_guard const lock(mutex_);
+    lines_.leave(range, store);
 }
 
 std::vector<KeyState> Domain::inspect(KeyRange const& range, Instant now) const
@@ -207,10 +251,10 @@ bool Domain::held(std::string const& key, Instant now)
     return find(key, now) != nullptr;
 }
 
-std::uint64_t Domain::subscribe(std::function<void()> wake, KeyRange range)
+std::uint64_t Domain::subscribe(std::function<void(WatchEvent)> tell, KeyRange range, WatchAs as, StoreName store)
 {
     std::lock_guard const lock(mutex_);
-    subscriptions_.emplace(++last_subscription_, Subscription{std::move(wake), std::move(range)});
+    subscriptions_.emplace(++last_subscription_, Subscription{std::move(tell), std::move(range), as, store});
     return last_subscription_;
 }
 
@@ -220,13 +264,22 @@ void Domain::unsubscribe(std::uint64_t id)
     subscriptions_.erase(id);
 }
 
-std::vector<std::function<void()>> Domain::wakers_of(std::string const& key) const
+Domain::News
+Domain::news_of(KeyRange const& range, std::vector<std::string> const& keys, std::vector<StoreName> const& named) const
 {
-    std::vector<std::function<void()>> wakers;
-    for (auto const& [id, subscription] : subscriptions_)
-        if (covers(subscription.range, key))
-            wakers.push_back(subscription.wake);
-    return wakers;
+    News news;
+    for (auto const& [id, subscription] : subscriptions_) {
+        bool const waits = subscription.as == WatchAs::waiter;
+        // its name is out of the line, so it is told even where its pool is smaller and has no such key
+        bool const is_named = waits && Lines::same_line(subscription.range, range) &&
+                              std::ranges::find(named, subscription.store) != named.end();
+        auto const covered = [&](std::string const& key) { return covers(subscription.range, key); };
+        if (is_named)
+            news.emplace_back(subscription.tell, WatchEvent::our_turn);
+        else if (std::ranges::any_of(keys, covered))
+            news.emplace_back(subscription.tell, waits && !named.empty() ? WatchEvent::others_turn : WatchEvent::hint);
+    }
+    return news;
 }
 
 } // namespace tenure::memory

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "lines.hpp"
+
 #include <tenure/backend.hpp>
 #include <tenure/clock.hpp>
 
@@ -12,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tenure::memory
@@ -26,10 +29,14 @@ public:
     /** The domain of this name, or a new one that nobody shares if the name is empty. */
     [[nodiscard]] static std::shared_ptr<Domain> named(std::string const& name);
 
-    [[nodiscard]] ClaimReply claim(ClaimRequest const& request, Instant now);
+    /** A name for one more store, in lines. */
+    [[nodiscard]] StoreName new_store();
+
+    [[nodiscard]] ClaimReply claim(ClaimRequest const& request, Instant now, StoreName store = nameless);
     [[nodiscard]] RenewReply renew(RenewRequest const& request, Instant now);
-    [[nodiscard]] ReleaseReply release(ReleaseRequest const& request, Instant now);
-    [[nodiscard]] WithdrawReply withdraw(WithdrawRequest const& request, Instant now);
+    [[nodiscard]] ReleaseReply release(ReleaseRequest const& request, Instant now, StoreName store = nameless);
+    [[nodiscard]] WithdrawReply withdraw(WithdrawRequest const& request, Instant now, StoreName store = nameless);
+    void leave_line(KeyRange const& range, StoreName store);
     [[nodiscard]] std::vector<KeyState> inspect(KeyRange const& range, Instant now) const;
     [[nodiscard]] EvictReply evict(EvictRequest const& request, Instant now);
 
@@ -38,8 +45,9 @@ public:
     void overwrite(std::string const& key, std::string owner, std::chrono::milliseconds ttl, Instant now);
     [[nodiscard]] bool held(std::string const& key, Instant now);
 
-    /** `wake` is called, on the releasing thread, whenever a key is released with wake-ups; it must only post. */
-    [[nodiscard]] std::uint64_t subscribe(std::function<void()> wake, KeyRange range);
+    /** `tell` is called, on the releasing thread, whenever a key is released with wake-ups; it must only post. */
+    [[nodiscard]] std::uint64_t
+    subscribe(std::function<void(WatchEvent)> tell, KeyRange range, WatchAs as, StoreName store);
     void unsubscribe(std::uint64_t id);
 
 private:
@@ -54,17 +62,25 @@ private:
     [[nodiscard]] Granted grant(ClaimRequest const& request, std::uint32_t index, std::string const& key, Instant now);
     /** Frees the key, or lets it rest. */
     void end_claim(std::string const& key, Entry& entry, std::chrono::milliseconds reuse_after, Instant now);
-    [[nodiscard]] std::vector<std::function<void()>> wakers_of(std::string const& key) const;
 
     struct Subscription {
-        std::function<void()> wake;
+        std::function<void(WatchEvent)> tell;
         KeyRange range;
+        WatchAs as;
+        StoreName store;
     };
+    /** Something to tell when the mutex is free again. */
+    using News = std::vector<std::pair<std::function<void(WatchEvent)>, WatchEvent>>;
+    /** About keys of the range that were freed, where these stores were named for them. */
+    [[nodiscard]] News
+    news_of(KeyRange const& range, std::vector<std::string> const& keys, std::vector<StoreName> const& named) const;
 
     mutable std::mutex mutex_;
     std::unordered_map<std::string, Entry> entries_;
     /// last fencing token of each key
     std::unordered_map<std::string, std::uint64_t> fences_;
+    Lines lines_;
+    StoreName last_store_ = nameless;
     std::map<std::uint64_t, Subscription> subscriptions_;
     std::uint64_t last_subscription_ = 0;
 };

@@ -5,4 +5,5 @@ target_sources(
   PRIVATE
     memory/backend.cpp
     memory/domain.cpp
+    memory/lines.cpp
 )

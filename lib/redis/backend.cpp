@@ -3,18 +3,21 @@
 
 #include "accept_token.hpp"
 #include "acknowledged_way.hpp"
-#include "claim.hpp"
 #include "claim_together.hpp"
+#include "claims.hpp"
 #include "config_rules.hpp"
 #include "connection_factory.hpp"
 #include "examine.hpp"
 #include "inspect.hpp"
 #include "key_names.hpp"
+#include "leave_line.hpp"
 #include "node.hpp"
 #include "node_backend.hpp"
+#include "observer.hpp"
 #include "releases.hpp"
 #include "renewals.hpp"
 #include "subscriber.hpp"
+#include "waiter_name.hpp"
 #include "withdraw.hpp"
 
 #include <utility>
@@ -32,8 +35,9 @@ class RedisBackend final : public NodeBackend
 public:
     RedisBackend(std::shared_ptr<Runtime> runtime, ConnectionFactory const& connect, BackendSettings settings)
         : route_(Route::make(runtime, connect))
-        , subscriber_(Subscriber::make(runtime, connect, settings.name))
-        , node_(std::make_shared<Node>(runtime, route_, settings.name, settings.precautions))
+        , waiter_(make_waiter_name(*runtime))
+        , subscriber_(Subscriber::make(runtime, connect, settings.name, waiter_))
+        , node_(std::make_shared<Node>(runtime, route_, NodeSettings{settings.name, waiter_, settings.precautions}))
         , holding_node_(node_)
         , releases_(std::make_shared<Releases>(node_))
         , for_examination_{std::move(settings.username), settings.replicas, settings.precautions, std::move(settings.connect_to)}
@@ -45,8 +49,10 @@ public:
             });
             auto way = std::make_shared<AcknowledgedWay>(runtime, acknowledged_route_, settings.replicas);
             holding_node_ = std::make_shared<Node>(
-                std::move(runtime), std::move(way), std::move(settings.name), settings.precautions);
+                std::move(runtime), std::move(way),
+                NodeSettings{std::move(settings.name), waiter_, settings.precautions});
         }
+        claims_ = std::make_shared<Claims>(holding_node_);
         renewals_ = std::make_shared<Renewals>(holding_node_);
     }
 
@@ -56,7 +62,7 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        redis::claim(holding_node_, std::move(request), std::move(handler));
+        claims_->add(std::move(request), std::move(handler));
     }
 
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
@@ -75,10 +81,20 @@ public:
     }
 
     [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
+    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
     {
-        return subscriber_->watch(channel_of(*range), std::move(handler));
+        if (as == WatchAs::waiter)
+            return subscriber_->watch(channel_of(*range), std::move(handler));
+        auto const subscribe = [&](Observers::Handler observer) {
+            return subscriber_->watch(channel_of(*range), std::move(observer));
+        };
+        return observers_.watch(node_, *range, subscribe, std::move(handler));
     }
+
+    [[nodiscard]] bool keeps_line() const noexcept override { return true; }
+    void leave_line(KeyRangePtr range) override { redis::leave_line(node_, std::move(range)); }
+    /// by programs that delete keys and publish nothing
+    [[nodiscard]] bool frees_silently() const noexcept override { return true; }
 
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
@@ -93,6 +109,11 @@ public:
     void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         redis::claim_together(node_, std::move(request), std::move(handler));
+    }
+
+    void inspect_with_tokens(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    {
+        redis::inspect_with_tokens(node_, std::move(range), not_after, std::move(handler));
     }
 
     void accept_token(TokenRequest request, ReplyHandler<TokenReply> handler) override
@@ -135,6 +156,7 @@ public:
         if (acknowledged_route_ != nullptr)
             acknowledged_route_->close();
         subscriber_->close();
+        observers_.close();
         // the destructor, on whichever thread it runs, must find nothing left to do, and write nothing
         if (closed_)
             std::exchange(closed_, nullptr)();
@@ -142,12 +164,16 @@ public:
 
 private:
     std::shared_ptr<Route> route_;
+    /// names this store in lines of waiters
+    std::string waiter_;
     std::shared_ptr<Subscriber> subscriber_;
+    Observers observers_;
     NodePtr node_;
     /// carries claims and renewals where replicas must acknowledge them, and nothing else; null: `route_` does
     std::shared_ptr<Route> acknowledged_route_;
     /// the server by that route; `node_` where there is none
     NodePtr holding_node_;
+    std::shared_ptr<Claims> claims_;
     std::shared_ptr<Renewals> renewals_;
     std::shared_ptr<Releases> releases_;
     ExamineSettings for_examination_;

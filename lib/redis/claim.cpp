@@ -1,13 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "claim.hpp"
 
+#include "claim_answers.hpp"
+#include "claim_call.hpp"
 #include "claim_reply.hpp"
 #include "claim_survey.hpp"
 #include "gap_search.hpp"
-#include "key_names.hpp"
 #include "script.hpp"
 #include "scripts.hpp"
-#include "server_error.hpp"
 
 #include <tenure/detail/recycling_allocator.hpp>
 
@@ -21,19 +21,6 @@ namespace tenure::redis
 
 namespace
 {
-
-/** The grant, unless the replicas that it was to rest on do not have it. */
-ClaimReply confirmed(Node const& node, KeyRange const& range, Granted granted, Outcome const& outcome)
-{
-    if (outcome.shortfall == nullptr)
-        return granted;
-    auto const& [error, missing, fatal, uncounted] = *outcome.shortfall;
-    auto detail = node.where() + ": " + range.key(granted.index) + ": " + missing;
-    // asked again, the owner finds its claim, and the replicas are counted again
-    if (uncounted)
-        return Unknown{error, std::move(detail)};
-    return Unconfirmed{std::move(granted), error, std::move(detail), fatal};
-}
 
 /** One claim under way over the pages of its range. */
 class RangeClaim : public std::enable_shared_from_this<RangeClaim>
@@ -64,11 +51,12 @@ public:
         });
     }
 
-    /** Only what the held keys look like, for a claim that was busy already. */
-    void start_survey()
+    /** For one that a SET found held. A waiter asks again by script, which takes its place in the line in the same
+     * step; any other one only wants to know what the key looks like. */
+    void start_held()
     {
         survey_ = true;
-        only_survey_ = true;
+        only_survey_ = request_.waits == Waits::no;
         call_page();
     }
 
@@ -87,20 +75,10 @@ private:
 
     void call_page()
     {
-        ScriptCall call;
-        call.script = &script();
+        bool const may_close = node_->delays_after_failover() && !searching_ && !only_survey_;
+        auto call = claim_call(*node_, script(), request_, survey_, {}, may_close);
         call.keys = part_ ? encode_keys(*request_.range, part_->first, part_->count)
                           : node_->ranges().keys(request_.range, page_);
-        call.values.add(request_.owner.text()).add(request_.lifetime().count()).add(survey_ ? "1" : "");
-        if (request_.fencing) {
-            auto const affixes = fence_affixes(*request_.range);
-            call.values.add(affixes.before).add(affixes.after);
-        }
-        if (node_->delays_after_failover() && !searching_ && !only_survey_) {
-            call.values.add(node_->marker());
-            call.with_run_id = true;
-        }
-        call.not_after = request_.not_after;
         run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome&& outcome) {
             self->answered(std::move(outcome));
         });
@@ -117,7 +95,7 @@ private:
             return;
         }
         if (outcome.reply.is_error()) {
-            finish(node_->refuse(outcome.reply, request_.range->describe()));
+            finish(refuse_claim(*node_, outcome.reply, request_.range->describe()));
             return;
         }
         auto const first = part_ ? part_->first : page_ * max_keys_per_call;
@@ -150,6 +128,7 @@ private:
 
     void page_held(PageHeld const& held)
     {
+        note_place(*node_, *request_.range, held);
         if (!searching_) {
             if (held.earliest_expiry && (!earliest_expiry_ || *held.earliest_expiry < *earliest_expiry_))
                 earliest_expiry_ = held.earliest_expiry;
@@ -208,7 +187,7 @@ void claim_named_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<C
             else if (outcome.reply.is_error())
                 std::move(handler)(ClaimReply(node->refuse(outcome.reply, request.range->describe())));
             else if (outcome.reply.is_null())
-                make_recycled<RangeClaim>(node, std::move(request), std::move(handler))->start_survey();
+                claim_held_key(node, std::move(request), std::move(handler));
             else
                 std::move(handler)(ClaimReply(nonsense(*node, request.range->describe())));
         });
@@ -219,11 +198,22 @@ void claim_named_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<C
 void claim(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
     node->route()->note_ttl(request.ttl);
-    bool const is_plain = !request.fencing && !request.earliest_attempt && !node->delays_after_failover();
-    if (request.range->count == 1 && is_plain)
+    if (!request.fencing && may_claim_by_set(*node, request))
         claim_named_key(node, std::move(request), std::move(handler));
     else
         make_recycled<RangeClaim>(node, std::move(request), std::move(handler))->start();
+}
+
+void claim_held_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
+{
+    auto const claim = make_recycled<RangeClaim>(node, std::move(request), std::move(handler));
+    claim->start_held();
+}
+
+bool may_claim_by_set(Node const& node, ClaimRequest const& request)
+{
+    return request.range->count == 1 && !request.earliest_attempt && !node.delays_after_failover() &&
+           request.waits != Waits::in_line;
 }
 
 } // namespace tenure::redis

@@ -13,4 +13,11 @@ namespace tenure::redis
  * first. */
 void claim(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
 
+/** Goes on with a claim whose key a SET has found held. */
+void claim_held_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
+
+/** True where `SET NX` suffices to claim: a first attempt at a single key, which an own claim cannot hold yet. One that
+ * waits in line needs the script, since it most likely finds the key held. */
+[[nodiscard]] bool may_claim_by_set(Node const& node, ClaimRequest const& request);
+
 } // namespace tenure::redis

@@ -41,10 +41,10 @@ std::optional<std::uint64_t> microseconds_of(resp::Value const& reply)
 
 /** `SET NX PX`, `PTTL`, `GET` of the fence key and `TIME` in one write: a tenth of what a script costs the server, and
  * as fast where the key is held. They need not be one step: the fence key is changed by none but who holds the key. */
-class PlainClaim : public std::enable_shared_from_this<PlainClaim>
+class TogetherClaim : public std::enable_shared_from_this<TogetherClaim>
 {
 public:
-    PlainClaim(NodePtr node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+    TogetherClaim(NodePtr node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
         : node_(std::move(node))
         , request_(std::move(request))
         , handler_(std::move(handler))
@@ -58,6 +58,16 @@ public:
         send(pttl, resp::Command("PTTL", key_));
         send(get, resp::Command("GET", fence_key(key_)));
         send(time, resp::Command("TIME"));
+    }
+
+    /** For an owner that may hold the key already: the script, and then the token to begin from. */
+    void search()
+    {
+        auto request = request_;
+        request.fencing = false;
+        claim(node_, std::move(request), [self = shared_from_this()](ClaimReply reply) {
+            self->searched(std::move(reply));
+        });
     }
 
 private:
@@ -76,8 +86,25 @@ private:
             });
     }
 
+    void searched(ClaimReply reply)
+    {
+        auto* const found = std::get_if<Granted>(&reply);
+        if (found == nullptr) {
+            finish(std::move(reply));
+            return;
+        }
+        found_ = std::move(*found);
+        unanswered_ = steps - get;
+        send(get, resp::Command("GET", fence_key(key_)));
+        send(time, resp::Command("TIME"));
+    }
+
     void judge()
     {
+        if (found_) {
+            finish(granted(found_->since));
+            return;
+        }
         auto& claim = outcomes_[set];
         if (claim.delivery != Delivery::answered)
             finish(undelivered<ClaimReply>(std::move(claim)));
@@ -131,19 +158,25 @@ private:
     std::string key_;
     std::array<Outcome, steps> outcomes_;
     std::size_t unanswered_ = steps;
+    /// by the search
+    std::optional<Granted> found_;
 };
 
 } // namespace
 
 void claim_together(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    // without fencing a SET does; an owner that may have the key already is looked for, which takes a script
-    if (!request.fencing || request.earliest_attempt) {
+    if (!request.fencing) {
         claim(node, std::move(request), std::move(handler));
         return;
     }
     node->route()->note_ttl(request.ttl);
-    make_recycled<PlainClaim>(node, std::move(request), std::move(handler))->start();
+    bool const may_hold_it = request.earliest_attempt.has_value();
+    auto const claim = make_recycled<TogetherClaim>(node, std::move(request), std::move(handler));
+    if (may_hold_it)
+        claim->search();
+    else
+        claim->start();
 }
 
 } // namespace tenure::redis

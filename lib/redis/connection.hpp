@@ -48,13 +48,16 @@ struct Outcome {
     Delivery delivery = Delivery::not_sent;
     /// just before the request was handed to a ready connection (answered and unknown)
     Instant since{};
-    /// answered: the reply
+    /// answered: the reply. To a transaction: EXEC's array, or an error if nothing ran
     resp::Value reply;
     /// not_sent and unknown: why; clear where only `not_after` came before the request's turn on a working connection
     error_code error;
     std::string detail;
     /// not_sent: nothing will change until a person acts (wrong password, wrong database, certificate)
     bool fatal = false;
+    /// answered: the server refused MULTI, and ran the commands of the transaction one by one. `reply` then has the
+    /// error that answered MULTI, and a reply to each command
+    bool ran_apart = false;
     /// answered: over which login of which connection; two that are equal came over one and the same stream
     std::uint64_t login = 0;
     /// answered: set by AcknowledgedWay; null: nothing is missing, or nobody asked

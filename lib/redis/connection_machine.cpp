@@ -100,6 +100,7 @@ void ConnectionMachine::connected(StreamError const& error, Instant now)
         return;
     }
     parser_.reset();
+    transaction_ = {};
     subscribed_ = false;
     handed_out_ = write_begin_ = 0;
     enter(Phase::login);

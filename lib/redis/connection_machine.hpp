@@ -6,6 +6,7 @@
 #include "present.hpp"
 #include "resp/parser.hpp"
 #include "stream.hpp"
+#include "transaction_replies.hpp"
 
 #include <net/backoff.hpp>
 
@@ -139,6 +140,7 @@ private:
     bool take_value(Action& action, resp::Value&& value, Present now);
     [[gnu::cold]] void take_login_reply(resp::Value const& value, Instant now);
     bool take_reply(Action& action, resp::Value&& value, Present now);
+    bool take_transaction_reply(Action& action, resp::Value&& value, Present now);
     bool take_confirmation(Action& action, resp::Value&& value, Present now);
     void answer_front(Action& action, resp::Value&& value);
     [[gnu::cold]] void protocol_failure(std::string detail, Instant now);
@@ -148,6 +150,8 @@ private:
     net::Backoff backoff_;
     resp::Parser parser_;
     RequestQueue queue_;
+    /// to the first request of the queue, while that is a transaction
+    TransactionReplies transaction_;
     std::deque<Action> actions_;
     Phase phase_ = Phase::idle;
     /// why there is no connection; its detail is empty while there is one

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace tenure::redis
 {
@@ -44,6 +45,11 @@ bool is_message(resp::Value const& value)
     return word == "message" || word == "pmessage" || word == "smessage";
 }
 
+bool is_confirmed(resp::Command const& command) noexcept
+{
+    return command.answer() != Answer::reply && command.answer() != Answer::transaction;
+}
+
 bool begins(Answer kind) noexcept
 {
     return kind == Answer::subscribe || kind == Answer::psubscribe || kind == Answer::ssubscribe;
@@ -65,7 +71,7 @@ bool ConnectionMachine::take_value(Action& action, resp::Value&& value, Present 
     }
     if (server().protocol == 2 && value.type() == resp::Type::array) {
         // without the push type, only what was asked before tells a message from a reply
-        bool const awaits_confirmation = queue_.written() > 0 && queue_.front().command.answer() != Answer::reply;
+        bool const awaits_confirmation = queue_.written() > 0 && is_confirmed(queue_.front().command);
         if (subscribed_ && is_message(value)) {
             action = DeliverPush{std::move(value)};
             return true;
@@ -100,11 +106,39 @@ bool ConnectionMachine::take_reply(Action& action, resp::Value&& value, Present 
         protocol_failure("a reply that nobody asked for", now);
         return false;
     }
-    if (queue_.front().command.answer() != Answer::reply && !value.is_error()) {
+    auto const& command = queue_.front().command;
+    if (command.answer() == Answer::transaction)
+        return take_transaction_reply(action, std::move(value), now);
+    if (is_confirmed(command) && !value.is_error()) {
         protocol_failure("a reply where a confirmation of a subscription was due", now);
         return false;
     }
     answer_front(action, std::move(value));
+    return true;
+}
+
+bool ConnectionMachine::take_transaction_reply(Action& action, resp::Value&& value, Present now)
+{
+    if (!transaction_.are_awaited())
+        transaction_.begin(queue_.front().command.transaction_size());
+    auto const progress = transaction_.take(std::move(value));
+    switch (progress) {
+    case TransactionReplies::Progress::more:
+        return false;
+    case TransactionReplies::Progress::malformed:
+        protocol_failure("a reply to a transaction that makes no sense", now);
+        return false;
+    case TransactionReplies::Progress::done:
+    case TransactionReplies::Progress::done_for_good:
+        break;
+    }
+    answer_front(action, transaction_.take_result());
+    std::get<Complete>(action).outcome.ran_apart = transaction_.ran_apart();
+    if (progress == TransactionReplies::Progress::done_for_good)
+        fail(
+            {make_error_code(errc::store_refused),
+             "the server refused EXEC, and may go on to queue commands instead of running them", false},
+            now);
     return true;
 }
 

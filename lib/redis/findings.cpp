@@ -25,10 +25,18 @@ constexpr std::array commands{
     CommandToCheck{{"set", "key", "value", "", ""}},
     CommandToCheck{{"del", "key", "", "", ""}},
     CommandToCheck{{"pexpire", "key", "1000", "", ""}},
-    CommandToCheck{{"pexpireat", "key", "1000", "", ""}},
     CommandToCheck{{"pttl", "key", "", "", ""}},
     CommandToCheck{{"incr", "key", "", "", ""}},
     CommandToCheck{{"time", "", "", "", ""}},
+    CommandToCheck{{"multi", "", "", "", ""}},
+    CommandToCheck{{"exec", "", "", "", ""}},
+    CommandToCheck{{"lpos", "key", "name", "", ""}, Without::waiting_in_line},
+    CommandToCheck{{"rpush", "key", "name", "", ""}, Without::waiting_in_line},
+    CommandToCheck{{"lpush", "key", "name", "", ""}, Without::waiting_in_line},
+    CommandToCheck{{"lpop", "key", "", "", ""}, Without::waiting_in_line},
+    CommandToCheck{{"lrem", "key", "0", "name", ""}, Without::waiting_in_line},
+    CommandToCheck{{"lrange", "key", "0", "-1", ""}, Without::waiting_in_line},
+    CommandToCheck{{"llen", "key", "", "", ""}, Without::waiting_in_line},
     CommandToCheck{{"publish", "channel", "message", "", ""}, Without::waking_later, Asked::unsharded},
     CommandToCheck{{"subscribe", "channel", "", "", ""}, Without::waking_later, Asked::unsharded},
     CommandToCheck{{"spublish", "channel", "message", "", ""}, Without::waking_later, Asked::sharded_cluster},
@@ -39,11 +47,12 @@ constexpr std::array commands{
 std::string minimal_acl(ServerInfo const& server)
 {
     bool const cluster = server.mode == "cluster";
-    return std::string("resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat +pttl "
-                       "+incr +time ") +
-           (cluster ? "+cluster|shards +asking " : "") + "~PREFIX* ~{PREFIX*}:fence, and for wake-ups " +
+    return std::string("resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pttl +incr +time "
+                       "+multi +exec ") +
+           (cluster ? "+cluster|shards +asking " : "") + "~PREFIX* ~tenure:fence" + (cluster ? ":*" : "") +
+           ", and for wake-ups " +
            (cluster && server.version.has_sharded_channels() ? "+spublish +ssubscribe" : "+publish +subscribe") +
-           " &{PREFIX*}:free";
+           " +lpos +rpush +lpush +lpop +lrem +lrange +llen ~{PREFIX*}:waiting ~{PREFIX*}:watched &{PREFIX*}:free";
 }
 
 std::optional<std::string> lookup(std::map<std::string, std::string, std::less<>> const& map, std::string_view name)
@@ -259,15 +268,22 @@ Finding permissions(Facts const& facts)
     for (auto const* const command : facts.missing_permissions) {
         missing += (missing.empty() ? "+" : " +") + std::string(command->words[0]);
         required = required || command->without == Without::nothing;
-        if (command->without == Without::waking_later)
-            what_to_do = "without them waiters poll and wake later; grant them with the channels &{PREFIX*}:free";
     }
-    if (std::ranges::any_of(facts.missing_permissions, [](auto const* command) {
-            return command->without == Without::losing_moved_slots;
-        }))
-        what_to_do +=
-            (what_to_do.empty() ? "" : "; ") +
-            std::string("without +asking leases in a hash slot that is being moved are not renewed meanwhile");
+    auto const advise = [&](Without without, std::string_view advice) {
+        if (std::ranges::any_of(
+                facts.missing_permissions, [=](auto const* command) { return command->without == without; }))
+            what_to_do.append(what_to_do.empty() ? "" : "; ").append(advice);
+    };
+    advise(
+        Without::waking_later,
+        "without them waiters poll and wake later; grant them with the channels &{PREFIX*}:free");
+    advise(
+        Without::waiting_in_line,
+        "without the commands of lists waiters are served in no order; grant them with the keys ~{PREFIX*}:waiting "
+        "~{PREFIX*}:watched");
+    advise(
+        Without::losing_moved_slots,
+        "without +asking leases in a hash slot that is being moved are not renewed meanwhile");
     for (auto const& name : facts.refused_commands) {
         if (missing.find("+" + name) == std::string::npos)
             missing += (missing.empty() ? "+" : " +") + name;

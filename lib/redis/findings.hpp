@@ -25,7 +25,7 @@ struct CommandToCheck {
     /// unused places are empty
     std::array<std::string_view, 5> words;
     /// what goes on without it
-    enum class Without { nothing, waking_later, losing_moved_slots } without = Without::nothing;
+    enum class Without { nothing, waking_later, waiting_in_line, losing_moved_slots } without = Without::nothing;
     /// servers that are asked about it
     enum class Asked { all, unsharded, cluster, sharded_cluster } asked = Asked::all;
 

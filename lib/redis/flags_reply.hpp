@@ -10,11 +10,10 @@
 namespace tenure::redis
 {
 
-/** The answer of the scripts that compare several keys with their owners (see scripts.hpp). */
+/** The answer of the script that renews several keys (see scripts.hpp). */
 struct Flags {
     /// for each key '1' if it bore its owner, else '0'; within the reply
     std::string_view own;
-    bool publish_refused = false;
 };
 
 /** Reads the answer for `keys` keys; unset if it makes no sense. */

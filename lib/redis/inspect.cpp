@@ -24,9 +24,11 @@ constexpr std::size_t reply_bytes_per_key = 1200;
 class Inspection : public std::enable_shared_from_this<Inspection>
 {
 public:
-    Inspection(NodePtr node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+    Inspection(
+        NodePtr node, KeyRangePtr range, bool with_tokens, Deadline not_after, ReplyHandler<InspectReply> handler)
         : node_(std::move(node))
         , range_(std::move(range))
+        , with_tokens_(with_tokens)
         , not_after_(not_after)
         , handler_(std::move(handler))
     {
@@ -37,11 +39,13 @@ public:
     {
         auto const first = static_cast<std::uint32_t>(keys_.size());
         auto const count = std::min(keys_per_page, range_->count - first);
-        auto const affixes = fence_affixes(*range_);
         ScriptCall call;
         call.script = &scripts::inspect();
         call.keys = encode_keys(*range_, first, count);
-        call.values.add(affixes.before).add(affixes.after);
+        if (with_tokens_) {
+            auto const affixes = fence_affixes(*range_);
+            call.values.add(affixes.before).add(affixes.after);
+        }
         call.not_after = not_after_;
         call.reply_bytes = count * reply_bytes_per_key + 1024;
         run_script(node_->route(), std::move(call), [self = shared_from_this(), count](Outcome outcome) {
@@ -68,6 +72,8 @@ private:
 
     NodePtr node_;
     KeyRangePtr range_;
+    /// each key has a fence key
+    bool with_tokens_;
     Deadline not_after_;
     ReplyHandler<InspectReply> handler_;
     std::vector<KeyState> keys_;
@@ -77,7 +83,12 @@ private:
 
 void inspect(NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
-    std::make_shared<Inspection>(node, std::move(range), not_after, std::move(handler))->call_page();
+    std::make_shared<Inspection>(node, std::move(range), false, not_after, std::move(handler))->call_page();
+}
+
+void inspect_with_tokens(NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+{
+    std::make_shared<Inspection>(node, std::move(range), true, not_after, std::move(handler))->call_page();
 }
 
 } // namespace tenure::redis

@@ -14,4 +14,8 @@ void inspect(NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHa
 /** Replaces the owner that was seen by `evicted/<who>` for the rest of its ttl. */
 void evict(NodePtr const& node, EvictRequest request, ReplyHandler<EvictReply> handler);
 
+/** The same, with the last token from each key's own fence key. */
+void inspect_with_tokens(
+    NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
+
 } // namespace tenure::redis

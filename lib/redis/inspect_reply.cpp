@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace tenure::redis
 {
@@ -18,6 +20,18 @@ namespace
 
 // What the script tells of one key: index, value, remaining ms, token.
 constexpr std::size_t fields = 4;
+
+/** By the second in which the holder made the claim, whose clock may be ahead of the server's. Unset for owners that
+ * tenure did not write. */
+std::optional<std::chrono::milliseconds> held_for(std::string_view owner, std::uint64_t now_us)
+{
+    using std::chrono::milliseconds;
+    auto const text = read_owner(owner);
+    if (!text || !text->claimed_at)
+        return std::nullopt;
+    auto const now = milliseconds(static_cast<std::int64_t>(now_us / 1000));
+    return std::max(milliseconds(0), now - milliseconds(text->claimed_at->time_since_epoch()));
+}
 
 std::optional<KeyState> read_one(std::span<resp::Value const> parts, std::uint64_t now_us)
 {
@@ -36,11 +50,8 @@ std::optional<KeyState> read_one(std::span<resp::Value const> parts, std::uint64
     if (!value.is_string() || left.as_integer() == -1)
         state.kind = KeyState::Kind::foreign;
     state.fencing_token = read_token(token).value_or(0);
-    // The token is the server's time at the grant. That of a holder of another kind, or an evicted one, is an earlier
-    // holder's.
-    if (state.kind == KeyState::Kind::held && read_owner(state.owner) && state.fencing_token != 0 &&
-        state.fencing_token <= now_us)
-        state.held_for = std::chrono::milliseconds(static_cast<std::int64_t>((now_us - state.fencing_token) / 1000));
+    if (state.kind == KeyState::Kind::held)
+        state.held_for = held_for(state.owner, now_us);
     return state;
 }
 

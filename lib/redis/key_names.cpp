@@ -48,6 +48,11 @@ std::string beside(KeyRange const& range, std::string_view name)
 
 } // namespace
 
+std::string stem_of(KeyRange const& range)
+{
+    return beside(range, "");
+}
+
 std::string channel_of(KeyRange const& range)
 {
     return beside(range, ":free");

@@ -11,27 +11,22 @@
 namespace tenure::redis
 {
 
-Node::Node(
-    std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, std::string name, Precautions precautions,
-    std::string marker, Audience audience)
+Node::Node(std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, NodeSettings settings)
     : runtime_(std::move(runtime))
     , route_(std::move(route))
-    , name_(std::move(name))
-    , precautions_(precautions)
-    , marker_(std::move(marker))
-    , audience_(audience)
+    , settings_(std::move(settings))
 {
 }
 
 std::string Node::where() const
 {
     auto const place = route_->place();
-    return place.empty() ? name_ : name_ + " at " + place;
+    return place.empty() ? name() : name() + " at " + place;
 }
 
 bool Node::announces_in_shard() const noexcept
 {
-    return audience_ == Audience::shard && route_->server().version.has_sharded_channels();
+    return settings_.audience == Audience::shard && route_->server().version.has_sharded_channels();
 }
 
 Refused Node::refuse(resp::Value const& error, std::string_view what)
@@ -63,11 +58,23 @@ void Node::line_refused(std::string_view line, std::string_view why)
     line_refused_in_ = route_->generation();
     if (std::exchange(line_refusal_logged_, true))
         return;
+    auto const stem = std::string(line.substr(0, line.rfind(':')));
     runtime_->log(
-        LogLevel::warning, where() + ": may not use the line of waiters " + std::string(line) +
-                               ", so waiters are served in no order; grant +lpos +rpush +lpush +lpop +lrem +lrange "
-                               "+llen and ~" +
-                               std::string(line) + " (" + std::string(why) + ")");
+        LogLevel::warning,
+        where() + ": may not use the line of waiters " + std::string(line) +
+            ", so waiters are served in no order; grant +lpos +rpush +lpush +lpop +lrem +lrange +llen +exists, ~" +
+            std::string(line) + " and ~" + stem + ":watched (" + std::string(why) + ")");
+}
+
+void Node::watched_refused(std::string_view key, std::string_view why)
+{
+    watched_refused_in_ = route_->generation();
+    if (std::exchange(watched_refusal_logged_, true))
+        return;
+    runtime_->log(
+        LogLevel::warning, where() + ": may not write " + std::string(key) +
+                               ", so observers may not hear of each release; grant +set and ~" + std::string(key) +
+                               " (" + std::string(why) + ")");
 }
 
 void Node::note_closed(std::chrono::milliseconds opens_in)
@@ -79,7 +86,7 @@ void Node::note_closed(std::chrono::milliseconds opens_in)
         LogLevel::warning,
         where() + ": no claims for another " + std::to_string(opens_in.count()) +
             " ms: this server process has not granted leases before (a failover, a restart, or the first use of " +
-            marker_ + "), and may not know of some that are still valid (delay_after_failover)");
+            marker() + "), and may not know of some that are still valid (delay_after_failover)");
 }
 
 Node::NativeDelete Node::native_delete() const noexcept

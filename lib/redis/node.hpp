@@ -2,6 +2,7 @@
 #pragma once
 
 #include "connection.hpp"
+#include "key_names.hpp"
 #include "precautions.hpp"
 #include "range_cache.hpp"
 #include "way.hpp"
@@ -19,23 +20,36 @@
 namespace tenure::redis
 {
 
+/** What a node is told about its store. */
+struct NodeSettings {
+    /// of the store, without secrets
+    std::string name;
+    /// under which the store stands in lines of waiters (make_waiter_name); empty for nodes that claim and release
+    /// nothing
+    std::string waiter = {};
+    Precautions precautions = {};
+    /// the key that tells of a failover, where `precautions` ask for it
+    std::string marker = std::string(failover_marker);
+    /// where releases are announced: to all who subscribe, or in a cluster (Redis 7) through the channel's own shard
+    enum class Audience { everywhere, shard } audience = Audience::everywhere;
+    /// the counter from which claims draw their fencing tokens
+    std::string fence = std::string(fence_counter);
+};
+
 /** One server, or the nodes that serve one hash slot, as the operations see it. Shared by the operations under way;
  * everything belongs to the strand. */
 class Node
 {
 public:
-    /// where releases are announced: to all who subscribe, or in a cluster (Redis 7) through the channel's own shard
-    enum class Audience { everywhere, shard };
+    using Audience = NodeSettings::Audience;
 
-    Node(
-        std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, std::string name, Precautions precautions = {},
-        std::string marker = std::string(failover_marker), Audience audience = Audience::everywhere);
+    Node(std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, NodeSettings settings);
 
     [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
     [[nodiscard]] std::shared_ptr<Way> const& route() const noexcept { return route_; }
     [[nodiscard]] RangeCache& ranges() noexcept { return ranges_; }
     /** The store, without secrets. */
-    [[nodiscard]] std::string const& name() const noexcept { return name_; }
+    [[nodiscard]] std::string const& name() const noexcept { return settings_.name; }
     /** For errors and logs: the store, and which of its servers answered last where there are several. */
     [[nodiscard]] std::string where() const;
 
@@ -68,8 +82,11 @@ public:
     void native_refused() noexcept { native_refused_in_ = route_->generation(); }
 
     /** Claims may be closed after a failover; `marker` names the key that tells. */
-    [[nodiscard]] bool delays_after_failover() const noexcept { return precautions_.delay_after_failover; }
-    [[nodiscard]] std::string const& marker() const noexcept { return marker_; }
+    [[nodiscard]] bool delays_after_failover() const noexcept { return settings_.precautions.delay_after_failover; }
+    [[nodiscard]] std::string const& marker() const noexcept { return settings_.marker; }
+
+    /** The counter from which claims draw their fencing tokens. */
+    [[nodiscard]] std::string const& fence() const noexcept { return settings_.fence; }
 
     /** Notes that claims are closed for so long, and says so once. */
     void note_closed(std::chrono::milliseconds opens_in);
@@ -77,14 +94,27 @@ public:
     [[nodiscard]] Instant closed_until() const noexcept { return closed_until_; }
 
     /** Under which name this store stands in lines of waiters. */
-    [[nodiscard]] std::string const& waiter() const noexcept { return waiter_; }
+    [[nodiscard]] std::string const& waiter() const noexcept { return settings_.waiter; }
     /** False once the commands of the line were refused on this connection. */
     [[nodiscard]] bool may_line_up() const noexcept
     {
         return line_refused_in_ == 0 || line_refused_in_ != route_->generation();
     }
+    /** The name for scripts that use the line; "": it may not be used. */
+    [[nodiscard]] std::string_view name_in_line() const noexcept
+    {
+        return may_line_up() ? std::string_view(settings_.waiter) : std::string_view();
+    }
     /** Notes that they were refused, and says so once. */
     void line_refused(std::string_view line, std::string_view why);
+
+    /** False once the key that says that observers watch was refused on this connection. */
+    [[nodiscard]] bool may_write_watched() const noexcept
+    {
+        return watched_refused_in_ == 0 || watched_refused_in_ != route_->generation();
+    }
+    /** Notes that it was refused, and says so once. */
+    void watched_refused(std::string_view key, std::string_view why);
 
     /** Answers later, as every handler must be. */
     template <class Reply>
@@ -99,19 +129,16 @@ private:
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Way> route_;
     RangeCache ranges_;
-    /// without secrets
-    std::string name_;
-    Precautions precautions_;
-    std::string marker_;
-    Audience audience_;
+    NodeSettings settings_;
     Instant closed_until_ = Instant::min();
     /// generations of the route; 0: none yet
     std::uint64_t publish_refused_in_ = 0;
     std::uint64_t native_refused_in_ = 0;
     std::uint64_t line_refused_in_ = 0;
+    std::uint64_t watched_refused_in_ = 0;
     bool publish_refusal_logged_ = false;
     bool line_refusal_logged_ = false;
-    std::string waiter_;
+    bool watched_refusal_logged_ = false;
 };
 using NodePtr = std::shared_ptr<Node>;
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 
 namespace tenure::redis
@@ -41,6 +42,12 @@ public:
      * none yet: it is the greatest number that the server knows of for the key, its clock in microseconds included, and
      * what is proposed must be greater. Else as `claim`. */
     virtual void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) = 0;
+
+    /** As `inspect`, and tells the last token that several servers have granted together for each key. */
+    virtual void inspect_with_tokens(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+    {
+        inspect(std::move(range), not_after, std::move(handler));
+    }
 
     /** Accepts the token if, and only if, the key bears the owner and the token is greater than all that the server
      * knows of for the key; in one step. */

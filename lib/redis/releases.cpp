@@ -1,10 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "releases.hpp"
 
-#include "flags_reply.hpp"
 #include "key_names.hpp"
+#include "release_reply.hpp"
+#include "release_scripts.hpp"
 #include "script.hpp"
-#include "scripts.hpp"
 #include "server_error.hpp"
 
 #include <quarantine.hpp>
@@ -98,14 +98,15 @@ void Releases::send_script(Pending pending, bool by_text)
     auto const& script = script_for(*node_);
     auto const& [claim, not_after, wake_ups] = pending.request;
     auto const until = not_after;
-    auto const channel = wake_ups && node_->may_publish() ? channel_of(*claim->range) : std::string();
+    auto const stem = wake_ups && node_->may_publish() ? stem_of(*claim->range) : std::string();
+    auto const name = node_->name_in_line();
     auto const& begin = by_text ? script.one_key_by_text : script.one_key_by_name;
     resp::KeyOf const key{*claim->range, claim->index};
-    auto command =
-        leaves_to_rest(pending.request)
-            ? resp::Command(begin, key, claim->owner, channel, resting_value(claim->owner), claim->reuse_after.count())
-        : channel.empty() ? resp::Command(begin, key, claim->owner)
-                          : resp::Command(begin, key, claim->owner, channel);
+    auto command = leaves_to_rest(pending.request) ? resp::Command(
+                                                         begin, key, claim->owner, name, stem,
+                                                         resting_value(claim->owner), claim->reuse_after.count())
+                   : stem.empty() ? resp::Command(begin, key, claim->owner)
+                                  : resp::Command(begin, key, claim->owner, name, stem);
     node_->route()->execute(
         std::move(command), until,
         [self = shared_from_this(), pending = std::move(pending), by_text](Outcome&& outcome) mutable {
@@ -122,8 +123,8 @@ void Releases::send_script(Batch batch)
     ++under_way_;
     bool const may_publish = node_->may_publish();
     auto keys = std::make_shared<resp::EncodedArguments>();
-    resp::EncodedArguments channels;
-    bool any_channel = false;
+    resp::EncodedArguments stems;
+    bool any_stem = false;
     keys->add(batch.size());
     ScriptCall call;
     call.script = &script_for(*node_);
@@ -132,12 +133,12 @@ void Releases::send_script(Batch batch)
         keys->add(request.claim->key());
         call.values.add(request.claim->owner);
         bool const publish = request.wake_ups && may_publish;
-        channels.add(publish ? channel_of(*request.claim->range) : std::string());
-        any_channel = any_channel || publish;
+        stems.add(publish ? stem_of(*request.claim->range) : std::string());
+        any_stem = any_stem || publish;
         call.not_after = call.not_after.no_later_than(request.not_after);
     }
-    if (any_channel)
-        call.values.add(channels);
+    if (any_stem)
+        call.values.add(node_->name_in_line()).add(stems);
     call.keys = std::move(keys);
     run_script(
         node_->route(), std::move(call),
@@ -166,17 +167,17 @@ void Releases::answered(std::span<Pending> batch, Outcome const& outcome)
             std::move(pending.handler)(ReleaseReply(node_->refuse(error, pending.request.claim->key())));
         return;
     }
-    auto const flags = read_flags(outcome.reply, batch.size());
-    if (flags && flags->publish_refused)
-        node_->publish_refused(channel_of(*batch.front().request.claim->range));
+    auto const flags = read_release_flags(outcome.reply, batch.size());
+    if (flags)
+        take_notes(*node_, *batch.front().request.claim->range, flags->notes);
     for (std::size_t i = 0; i < batch.size(); ++i) {
         auto& [request, handler] = batch[i];
         if (!flags)
             std::move(handler)(ReleaseReply(nonsense(*node_, request.claim->key())));
-        else if (flags->own[i] == '1')
-            std::move(handler)(ReleaseReply(Released{}));
-        else
+        else if (flags->keys[i] == '0')
             std::move(handler)(ReleaseReply(NotOwner{}));
+        else
+            std::move(handler)(ReleaseReply(Released{flags->keys[i] == '2'}));
     }
 }
 

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "scripts.hpp"
 
+#include "fence_script.hpp"
+#include "line_script.hpp"
 #include "marker_script.hpp"
 
 #include <initializer_list>
@@ -13,44 +15,31 @@ namespace tenure::redis::scripts
 namespace
 {
 
-// The next fencing token of a key: greater than the last one, and at least the server's time in microseconds, so that
-// it goes on to rise where the fence key was lost. The fence key outlives its own value on the server's clock by a day.
-// Numbers of Lua are doubles: exact up to 2^53, and `tostring` would round them, hence '%.0f' and GET.
-//
-// The fence key is not declared in KEYS, because the script chooses the key: declaring all of them would double the
-// keys of a call (1,013 instead of 700 us for 1,024 keys). It is safe wherever the key itself is: its name hashes to
-// the same slot, and servers check the access of a script to it (permissions too) when it happens.
-constexpr std::string_view fence_text = R"(
-local function fence_of(key)
-  return ARGV[4] .. key .. ARGV[5]
-end
-local function next_token(key)
-  local fence = fence_of(key)
-  local token = redis.call('INCR', fence)
-  local time = redis.call('TIME')
-  local now = time[1] * 1000000 + time[2]
-  if token <= now then
-    token = string.format('%.0f', now)
-    redis.call('SET', fence, token, 'PX', 86400000)
-  else
-    redis.call('PEXPIREAT', fence, string.format('%.0f', token / 1000 + 86400000))
-    token = redis.call('GET', fence)
+// In claiming scripts the counter is not declared in KEYS, nor is the line: the keys of a range are encoded once for
+// all, and servers check the access of a script to a key when it happens, permissions too.
+
+constexpr std::string_view draw_for_owned_text = R"(
+local held = redis.call('MGET', unpack(KEYS, 2))
+for i = 1, #ARGV do
+  if held[i] ~= ARGV[i] then
+    return ''
   end
-  return token
 end
+return draw(KEYS[1])
 )";
 
+// An own claim gets a new token: any one that is drawn while the key is held is between those of the holders before and
+// after.
 constexpr std::string_view find_own_text = R"(
 for first = 1, #KEYS, 64 do
   local held = redis.call('MGET', unpack(KEYS, first, math.min(first + 63, #KEYS)))
   for i = 1, #held do
     if held[i] == ARGV[1] then
-      local key = KEYS[first + i - 1]
-      local token = ''
-      if ARGV[4] then
-        token = redis.call('GET', fence_of(key)) or next_token(key)
+      local token = ARGV[4] == '' and '' or draw(ARGV[4])
+      redis.call('PEXPIRE', KEYS[first + i - 1], ARGV[2])
+      if ARGV[5] ~= '' then
+        leave_line(ARGV[5], ARGV[6])
       end
-      redis.call('PEXPIRE', key, ARGV[2])
       return {first + i - 2, token}
     end
   end
@@ -71,13 +60,57 @@ for first = 1, #KEYS, 64 do
         first = middle + 1
       end
     end
-    local token = ''
-    if ARGV[4] then
-      token = next_token(KEYS[first])
-    end
+    local token = ARGV[4] == '' and '' or draw(ARGV[4])
     redis.call('SET', KEYS[first], ARGV[1], 'PX', ARGV[2])
+    if ARGV[5] ~= '' then
+      leave_line(ARGV[5], ARGV[6])
+    end
     return {first - 1, token}
   end
+end
+local result = {}
+)";
+
+// The same for several owners: that of ARGV[1] and those behind ARGV[7]. Each chunk is halved until its parts are held
+// or free as a whole; the second half needs no EXISTS.
+constexpr std::string_view first_free_each_text = R"(
+local wanted = #ARGV - 6
+local free = {}
+local function collect(first, last, held)
+  if held == last - first + 1 or #free == wanted then
+    return
+  end
+  if held == 0 then
+    for i = first, math.min(last, first + wanted - #free - 1) do
+      free[#free + 1] = i
+    end
+    return
+  end
+  local middle = math.floor((first + last) / 2)
+  local held_before = redis.call('EXISTS', unpack(KEYS, first, middle))
+  collect(first, middle, held_before)
+  collect(middle + 1, last, held - held_before)
+end
+for first = 1, #KEYS, 64 do
+  if #free == wanted then
+    break
+  end
+  local last = math.min(first + 63, #KEYS)
+  collect(first, last, redis.call('EXISTS', unpack(KEYS, first, last)))
+end
+local result = {''}
+if #free > 0 then
+  result[1] = ARGV[4] == '' and '' or draw(ARGV[4])
+  for i = 1, #free do
+    redis.call('SET', KEYS[free[i]], i == 1 and ARGV[1] or ARGV[i + 6], 'PX', ARGV[2])
+    result[i + 1] = free[i] - 1
+  end
+end
+if #free == wanted then
+  if ARGV[5] ~= '' then
+    leave_line(ARGV[5], ARGV[6])
+  end
+  return result
 end
 )";
 
@@ -96,13 +129,24 @@ for i = 1, #KEYS do
     earliest = left
   end
 end
-return {-1, earliest, foreign}
 )";
 
-constexpr std::string_view unless_asked_text = R"(
-if ARGV[3] == '' then
-  return {-1}
+// Keys were wanted, and none is left: what the caller is told, and what becomes of its place in the line.
+constexpr std::string_view begin_held_text = R"(
+result[#result + 1] = -1
+if ARGV[3] ~= '' then
+)";
+constexpr std::string_view end_held_text = R"(
+  result[#result + 1] = earliest
+  result[#result + 1] = foreign
 end
+if ARGV[5] ~= '' then
+  local problem = join_line(ARGV[5], ARGV[6], ARGV[7])
+  if problem ~= '' then
+    result[#result + 1] = problem
+  end
+end
+return result
 )";
 
 constexpr std::string_view look_text = R"(
@@ -125,94 +169,6 @@ end
 return table.concat(result)
 )";
 
-// PUBLISH comes after DEL and by pcall: a release must not fail for want of a permission to announce it. One message
-// for each channel, however many of its keys were freed: it says "try again", and whoever gets a key lets the next one
-// try.
-//
-// One key alone, the usual case, takes the short way at the top: less than half the time of the general one. GET by
-// pcall: a key of another type is somebody else's, which MGET takes for none and GET for an error.
-//
-// A key that is to rest comes alone. The message follows all the same: a waiter that hears it asks again, and learns
-// when the key frees.
-constexpr std::string_view release_text = R"(
-if #KEYS == 1 then
-  local key = KEYS[1]
-  local held = redis.pcall('GET', key)
-  if held ~= ARGV[1] then
-    if type(held) == 'table' and string.sub(held.err, 1, 9) ~= 'WRONGTYPE' then
-      return held
-    end
-    return '0'
-  end
-  if ARGV[4] then
-    redis.call('SET', key, ARGV[3], 'PX', ARGV[4])
-  else
-    redis.call('DEL', key)
-  end
-  local channel = ARGV[2]
-  if channel and channel ~= '' then
-    local reply = redis.pcall('PUBLISH', channel, '1')
-    if type(reply) == 'table' and reply.err then
-      return '1!'
-    end
-  end
-  return '1'
-end
-local held = redis.call('MGET', unpack(KEYS))
-local result, own = {}, {}
-for i = 1, #KEYS do
-  result[i] = '0'
-  if held[i] == ARGV[i] then
-    result[i] = '1'
-    own[#own + 1] = KEYS[i]
-  end
-end
-if #own > 0 then
-  redis.call('DEL', unpack(own))
-end
-local told = {['']=true}
-for i = 1, #KEYS do
-  local channel = ARGV[#KEYS + i] or ''
-  if result[i] == '1' and not told[channel] then
-    told[channel] = true
-    local reply = redis.pcall('PUBLISH', channel, '1')
-    if type(reply) == 'table' and reply.err then
-      result[#KEYS + 1] = '!'
-    end
-  end
-end
-return table.concat(result)
-)";
-
-constexpr std::string_view withdraw_text = R"(
-local own = {}
-for first = 1, #KEYS, 64 do
-  local held = redis.call('MGET', unpack(KEYS, first, math.min(first + 63, #KEYS)))
-  for i = 1, #held do
-    if held[i] == ARGV[1] then
-      own[#own + 1] = KEYS[first + i - 1]
-    end
-  end
-end
-local result = tostring(#own)
-if #own > 0 then
-  if ARGV[4] then
-    for i = 1, #own do
-      redis.call('SET', own[i], ARGV[3], 'PX', ARGV[4])
-    end
-  else
-    redis.call('DEL', unpack(own))
-  end
-  if ARGV[2] ~= '' then
-    local reply = redis.pcall('PUBLISH', ARGV[2], '1')
-    if type(reply) == 'table' and reply.err then
-      result = result .. '!'
-    end
-  end
-end
-return result
-)";
-
 constexpr std::string_view inspect_text = R"(
 local time = redis.call('TIME')
 local result = {string.format('%.0f', time[1] * 1000000 + time[2])}
@@ -222,10 +178,10 @@ for first = 1, #KEYS, 64 do
     local key = KEYS[first + i - 1]
     local left = redis.call('PTTL', key)
     if left ~= -2 then
-      local token = redis.pcall('GET', ARGV[1] .. key .. ARGV[2])
       result[#result + 1] = first + i - 2
       result[#result + 1] = held[i] and string.sub(held[i], 1, 1024)
       result[#result + 1] = left
+      local token = ARGV[1] and redis.pcall('GET', ARGV[1] .. key .. ARGV[2])
       result[#result + 1] = type(token) == 'string' and string.sub(token, 1, 32)
     end
   end
@@ -264,15 +220,6 @@ redis.call('SET', fence, ARGV[2], 'PX', string.format('%.0f', ahead_ms + 8640000
 return 'accepted'
 )";
 
-// Through the channel's own shard: nodes that serve other slots have nothing to do with it.
-std::string with_spublish(std::string text)
-{
-    constexpr std::string_view plain = "'PUBLISH'";
-    for (auto at = text.find(plain); at != std::string::npos; at = text.find(plain, at + plain.size()))
-        text.replace(at, plain.size(), "'SPUBLISH'");
-    return text;
-}
-
 std::string join(std::initializer_list<std::string_view> parts)
 {
     std::string text;
@@ -281,45 +228,82 @@ std::string join(std::initializer_list<std::string_view> parts)
     return text;
 }
 
+// What claiming scripts call, and what they end with.
+std::string_view claim_parts()
+{
+    static std::string const text = join({draw_text, leave_line_text});
+    return text;
+}
+std::string_view held_text()
+{
+    static std::string const text = join({join_line_text, begin_held_text, survey_text, end_held_text});
+    return text;
+}
+
 } // namespace
+
+Script const& draw()
+{
+    static Script const script(join({draw_text, "return draw(KEYS[1])\n"}));
+    return script;
+}
+
+Script const& draw_for_owned()
+{
+    static Script const script(join({draw_text, draw_for_owned_text}));
+    return script;
+}
 
 Script const& first_free()
 {
-    static Script const script(join({fence_text, first_free_text, unless_asked_text, survey_text}));
+    static Script const script(join({claim_parts(), first_free_text, held_text()}));
+    return script;
+}
+
+Script const& first_free_each()
+{
+    static Script const script(join({claim_parts(), first_free_each_text, held_text()}));
     return script;
 }
 
 Script const& first_free_after_failover()
 {
     static Script const script(join(
-        {marker_text, closed_after_failover_text, fence_text, unless_closed_text, first_free_text, unless_asked_text,
-         survey_text}));
+        {marker_text, closed_after_failover_text, claim_parts(), unless_closed_text, first_free_text, held_text()}));
+    return script;
+}
+
+Script const& first_free_each_after_failover()
+{
+    static Script const script(join(
+        {marker_text, closed_after_failover_text, claim_parts(), unless_closed_text, first_free_each_text,
+         held_text()}));
     return script;
 }
 
 Script const& find_own()
 {
-    static Script const script(join({fence_text, find_own_text, "return {-1}\n"}));
+    static Script const script(join({claim_parts(), find_own_text, "return {-1}\n"}));
     return script;
 }
 
 Script const& own_or_first_free()
 {
-    static Script const script(join({fence_text, find_own_text, first_free_text, unless_asked_text, survey_text}));
+    static Script const script(join({claim_parts(), find_own_text, first_free_text, held_text()}));
     return script;
 }
 
 Script const& own_or_first_free_after_failover()
 {
     static Script const script(join(
-        {marker_text, closed_after_failover_text, fence_text, find_own_text, unless_closed_text, first_free_text,
-         unless_asked_text, survey_text}));
+        {marker_text, closed_after_failover_text, claim_parts(), find_own_text, unless_closed_text, first_free_text,
+         held_text()}));
     return script;
 }
 
 Script const& survey()
 {
-    static Script const script(join({survey_text}));
+    static Script const script(join({survey_text, "return {-1, earliest, foreign}\n"}));
     return script;
 }
 
@@ -338,30 +322,6 @@ Script const& renew()
 Script const& renew_noting_ttl()
 {
     static Script const script(join({marker_text, note_ttl_text, renew_text}));
-    return script;
-}
-
-Script const& release()
-{
-    static Script const script(join({release_text}));
-    return script;
-}
-
-Script const& release_in_shard()
-{
-    static Script const script(with_spublish(join({release_text})));
-    return script;
-}
-
-Script const& withdraw()
-{
-    static Script const script(join({withdraw_text}));
-    return script;
-}
-
-Script const& withdraw_in_shard()
-{
-    static Script const script(with_spublish(join({withdraw_text})));
     return script;
 }
 

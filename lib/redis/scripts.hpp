@@ -3,27 +3,44 @@
 
 #include "script.hpp"
 
-// The scripts, whose meaning docs/redis-protocol.md pins. All names of keys come through KEYS, all values through ARGV,
-// with two exceptions: the fence key of a chosen key is put together inside the script from that key (see
-// `first_free_script`), and the marker's name comes through ARGV, because the keys of a range are encoded once for all.
-// In each script whatever can fail comes before the first write to a lock key.
+// The scripts, whose meaning docs/redis-protocol.md pins. All names of lock keys come through KEYS, all values through
+// ARGV. The names of other keys (the counter of fencing tokens, the line of waiters, the marker) come through ARGV,
+// because the keys of a range are encoded once for all. In each script whatever can fail comes before the first write
+// to a lock key.
 namespace tenure::redis::scripts
 {
 
+/** Draws the next fencing token from the counter KEYS[1]. Answers the token as text. */
+[[nodiscard]] Script const& draw();
+
+/** The same, if each of the other KEYS bears its owner. ARGV: the owners. Answers the token, or "" if one does not: a
+ * later holder of that key may have a lower token by then. */
+[[nodiscard]] Script const& draw_for_owned();
+
 /** Takes the first free key of KEYS.
  *
- *  ARGV: owner, ttl in ms, survey ("1" or ""), and where a fencing token is asked for, what surrounds a key in its
- * fence key's name. Answers {index from 0, token or ""}, or {-1} where all are held; with a survey {-1, earliest expiry
- * in ms or -1, number of foreign keys}: keys without ttl. */
+ *  ARGV, in each claiming script:
+ *  1 owner, 2 ttl in ms, 3 survey ("1" or ""), 4 the counter of fencing tokens or "": no token is asked for,
+ *  5 the line of waiters or "", 6 the name under which this store stands there, 7 "1": to its front.
+ *
+ *  Answers {index from 0, token or ""}, and leaves the line; or {-1} where all are held; with a survey {-1, earliest
+ * expiry in ms or -1, number of foreign keys}: keys without ttl. Then it joins the line; if that fails, the server's
+ * words are the last element. */
 [[nodiscard]] Script const& first_free();
 
-/** `first_free` and `own_or_first_free` where claims are closed for a while after a failover. ARGV as there, and then
- * the marker's name and the server's run id. Answers {-2, ms until claims open} while they are closed; own claims are
- * found all the same. */
+/** The same for several owners, which get the first free keys in their order: the second owner is ARGV[8], and so on.
+ *  Answers {token or "", an index for each that got a key}, and where not all did, behind it what `first_free` answers
+ * where all are held. */
+[[nodiscard]] Script const& first_free_each();
+
+/** The claiming scripts where claims are closed for a while after a failover. ARGV as there, and then the marker's name
+ * and the server's run id. Answers {-2, ms until claims open} while they are closed; own claims are found all the same.
+ */
 [[nodiscard]] Script const& first_free_after_failover();
+[[nodiscard]] Script const& first_free_each_after_failover();
 [[nodiscard]] Script const& own_or_first_free_after_failover();
 
-/** Looks for the owner among KEYS and extends its claim; takes nothing. ARGV as `first_free`. Answers as `first_free`
+/** Looks for the owner among KEYS, extends its claim and draws a new token; takes nothing. Answers as `first_free`
  * does, or {-1}. */
 [[nodiscard]] Script const& find_own();
 
@@ -44,25 +61,9 @@ namespace tenure::redis::scripts
 /** The same, noting the ttl in the marker, whose name is the last of ARGV, before it extends anything. */
 [[nodiscard]] Script const& renew_noting_ttl();
 
-/** Deletes each of KEYS that bears its owner and then announces it. ARGV: an owner for each key; then either nothing or
- * a channel for each key, "" for none. Where one key is to rest, ARGV: owner, channel, resting value, ms. Answers the
- * string of `renew`, with "!" behind it where publishing was refused. */
-[[nodiscard]] Script const& release();
-
-/** The same with SPUBLISH: the channels must be in the hash slot of the keys. */
-[[nodiscard]] Script const& release_in_shard();
-
-/** Deletes whichever of KEYS bear the owner. ARGV: owner, channel or "", and where they are to rest, the resting value
- * and ms. Answers the number deleted as text, with "!"
- * behind it where publishing was refused. */
-[[nodiscard]] Script const& withdraw();
-
-/** The same with SPUBLISH. */
-[[nodiscard]] Script const& withdraw_in_shard();
-
-/** Describes those of KEYS that exist. ARGV: what surrounds a key in its fence key's name. Answers server time in
- * microseconds, then for each: index from 0, value (its first 1024 bytes; false for another type), remaining ms or -1,
- * token or false. */
+/** Describes those of KEYS that exist. ARGV: nothing, or where each key has a fence key, what surrounds the key in its
+ * name. Answers server time in microseconds, then for each: index from 0, value (its first 1024 bytes; false for
+ * another type), remaining ms or -1, token or false. */
 [[nodiscard]] Script const& inspect();
 
 /** Replaces the value of KEYS[1] if it is ARGV[1] by ARGV[2] and keeps the ttl. Answers the remaining ms, -2 if the

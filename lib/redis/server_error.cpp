@@ -47,16 +47,20 @@ std::string permission_advice(std::string_view words)
     constexpr std::string_view mark = "run the '";
     if (auto const at = words.find(mark); at != std::string_view::npos) {
         auto const rest = words.substr(at + mark.size());
-        return "grant +" + std::string(rest.substr(0, rest.find('\''))) +
-               " to the user (docs/redis-protocol.md lists what leases need)";
+        std::string command(rest.substr(0, rest.find('\'')));
+        // one is of no use without the other
+        if (command == "multi" || command == "exec")
+            command = "multi +exec";
+        return "grant +" + command + " to the user (docs/redis-protocol.md lists what leases need)";
     }
     if (mentions(words, "channel"))
         return "grant the user the channel: &{PREFIX*}:free";
     if (mentions(words, "key"))
-        return "grant the user the keys and their fences: ~PREFIX* ~{PREFIX*}:fence";
-    return "grant the user what leases need: -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat "
-           "+pttl "
-           "+incr +time";
+        return "grant the user the keys, the counter of fencing tokens, and the lines of waiters: ~PREFIX* "
+               "~tenure:fence "
+               "~{PREFIX*}:waiting ~{PREFIX*}:watched (docs/redis-protocol.md: more in a cluster and with Redlock)";
+    return "grant the user what leases need: -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pttl +incr "
+           "+time +multi +exec";
 }
 
 /** Hides what makes an owner one that nobody else can be: a server may repeat what it was sent. */
@@ -88,9 +92,7 @@ constexpr std::array rules{
     Rule{"READONLY", errc::store_refused, false, true, ""},
     Rule{"LOADING", errc::store_refused, false, true, ""},
     Rule{"MASTERDOWN", errc::store_refused, false, true, ""},
-    Rule{
-        "WRONGTYPE", errc::key_conflict, true, false,
-        "another program uses this key or its fence key: choose another name"},
+    Rule{"WRONGTYPE", errc::key_conflict, true, false, "another program uses this key: choose another name"},
 };
 
 ServerError with(std::string_view words, errc error, bool fatal, bool reconnect, std::string advice)
@@ -121,9 +123,11 @@ ServerError classify(std::string_view reply)
     for (auto const& rule : rules)
         if (word == rule.word)
             return with(words, rule.error, rule.fatal, rule.reconnect, std::string(rule.advice));
-    // INCR on a fence key that holds something else
+    // INCR on a counter of fencing tokens that holds something else
     if (mentions(words, "value is not an integer") || mentions(words, "increment or decrement would overflow"))
-        return with(words, errc::key_conflict, true, false, "another program wrote the fence key: choose another name");
+        return with(
+            words, errc::key_conflict, true, false,
+            "another program wrote the key that counts fencing tokens: delete that key");
     if (mentions(words, "unknown command"))
         return with(words, errc::wrong_server, true, false, "leases need Redis 6 or newer, or Valkey, with scripts");
     // BUSY, MISCONF, OOM, NOREPLICAS, TRYAGAIN, CLUSTERDOWN, too many clients, and what later versions may say

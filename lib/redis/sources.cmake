@@ -7,9 +7,13 @@ target_sources(
     redis/acknowledged_way.cpp
     redis/backend.cpp
     redis/claim.cpp
-    redis/claim_together.cpp
+    redis/claim_answers.cpp
+    redis/claim_call.cpp
     redis/claim_reply.cpp
     redis/claim_survey.cpp
+    redis/claim_together.cpp
+    redis/claim_transaction.cpp
+    redis/claims.cpp
     redis/clock_reading.cpp
     redis/cluster/announcer.cpp
     redis/cluster/backend.cpp
@@ -17,8 +21,10 @@ target_sources(
     redis/cluster/cluster_subscriber.cpp
     redis/cluster/examine_cluster.cpp
     redis/cluster/hash_slot.cpp
+    redis/cluster/line_up.cpp
     redis/cluster/members.cpp
     redis/cluster/redirect.cpp
+    redis/cluster/script_within.cpp
     redis/cluster/slot_map.cpp
     redis/cluster/slot_nodes.cpp
     redis/cluster/slot_way.cpp
@@ -42,8 +48,13 @@ target_sources(
     redis/inspect.cpp
     redis/inspect_reply.cpp
     redis/key_names.cpp
+    redis/leave_line.cpp
     redis/node.cpp
+    redis/observer.cpp
+    redis/pool_claim.cpp
     redis/range_cache.cpp
+    redis/release_reply.cpp
+    redis/release_scripts.cpp
     redis/releases.cpp
     redis/renewals.cpp
     redis/replica_clocks.cpp
@@ -66,6 +77,8 @@ target_sources(
     redis/sha1.cpp
     redis/stream.cpp
     redis/subscriber.cpp
+    redis/transaction_replies.cpp
     redis/url_options.cpp
+    redis/waiter_name.cpp
     redis/withdraw.cpp
 )

@@ -2,6 +2,7 @@
 #include "subscriber.hpp"
 
 #include "server_error.hpp"
+#include "waiter_name.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -48,16 +49,19 @@ private:
     std::shared_ptr<Handler> handler_;
 };
 
-std::shared_ptr<Subscriber>
-Subscriber::make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name)
+std::shared_ptr<Subscriber> Subscriber::make(
+    std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter)
 {
-    return std::make_shared<Subscriber>(Private{}, std::move(runtime), std::move(connect), std::move(server_name));
+    return std::make_shared<Subscriber>(
+        Private{}, std::move(runtime), std::move(connect), std::move(server_name), std::move(waiter));
 }
 
-Subscriber::Subscriber(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name)
+Subscriber::Subscriber(
+    Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter)
     : runtime_(std::move(runtime))
     , connect_(std::move(connect))
     , server_name_(std::move(server_name))
+    , waiter_(std::move(waiter))
 {
 }
 
@@ -191,7 +195,7 @@ void Subscriber::pushed(resp::Value const& push)
         return;
     auto const kind = parts[0].as_string();
     if (kind == "message" || kind == "smessage")
-        tell(std::string(parts[1].as_string()), WatchEvent::hint);
+        tell(std::string(parts[1].as_string()), whose_turn(parts[2].as_string(), waiter_));
     else if (kind == "sunsubscribe" && moved_)
         // also the answer to nobody's question: the slot has gone to another node
         moved_away(std::string(parts[1].as_string()), push);

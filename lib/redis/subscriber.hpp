@@ -34,8 +34,10 @@ public:
     using Handler = std::function<void(WatchEvent)>;
 
     [[nodiscard]] static std::shared_ptr<Subscriber>
-    make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name);
-    Subscriber(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name);
+    make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter);
+    Subscriber(
+        Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name,
+        std::string waiter);
     Subscriber(Subscriber const&) = delete;
     Subscriber& operator=(Subscriber const&) = delete;
     ~Subscriber();
@@ -92,6 +94,8 @@ private:
     std::function<void(std::string const&, resp::Value const&)> moved_;
     /// for the log
     std::string server_name_;
+    /// by which messages name this store
+    std::string waiter_;
     /// null while nobody watches
     std::shared_ptr<Connection> connection_;
     /// counts connections: what an earlier one says late is ignored

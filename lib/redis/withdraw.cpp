@@ -2,17 +2,16 @@
 #include "withdraw.hpp"
 
 #include "key_names.hpp"
+#include "release_reply.hpp"
+#include "release_scripts.hpp"
 #include "script.hpp"
-#include "scripts.hpp"
 
 #include <quarantine.hpp>
 
-#include <charconv>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace tenure::redis
@@ -24,11 +23,11 @@ namespace
 class Withdrawal : public std::enable_shared_from_this<Withdrawal>
 {
 public:
-    Withdrawal(NodePtr node, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
+    Withdrawal(NodePtr node, WithdrawRequest request, CountedWithdrawal handler)
         : node_(std::move(node))
         , request_(std::move(request))
         , handler_(std::move(handler))
-        , channel_(request_.wake_ups ? channel_of(*request_.range) : std::string())
+        , stem_(request_.wake_ups ? stem_of(*request_.range) : std::string())
     {
     }
 
@@ -37,7 +36,9 @@ public:
         ScriptCall call;
         call.script = node_->announces_in_shard() ? &scripts::withdraw_in_shard() : &scripts::withdraw();
         call.keys = node_->ranges().keys(request_.range, page_);
-        call.values.add(request_.owner).add(node_->may_publish() ? std::string_view(channel_) : std::string_view());
+        call.values.add(request_.owner)
+            .add(node_->name_in_line())
+            .add(node_->may_publish() ? std::string_view(stem_) : std::string_view());
         if (request_.reuse_after > std::chrono::milliseconds{0})
             call.values.add(resting_value(request_.owner)).add(request_.reuse_after.count());
         call.not_after = request_.not_after;
@@ -61,33 +62,38 @@ private:
             finish(Released{});
     }
 
-    // A number, and "!" behind it where publishing was refused.
     [[nodiscard]] bool understood(resp::Value const& reply)
     {
-        auto const text = reply.as_string();
-        unsigned deleted = 0;
-        auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), deleted);
-        if (error != std::errc{})
+        auto const keys = read_withdrawn_keys(reply);
+        if (!keys)
             return false;
-        auto const rest = text.substr(static_cast<std::size_t>(end - text.data()));
-        if (rest == "!")
-            node_->publish_refused(channel_);
-        return rest.empty() || rest == "!";
+        freed_ += keys->count;
+        take_notes(*node_, *request_.range, keys->notes);
+        return true;
     }
 
-    void finish(WithdrawReply reply) { std::move(handler_)(std::move(reply)); }
+    void finish(WithdrawReply reply) { std::move(handler_)(std::move(reply), freed_); }
 
     NodePtr node_;
     WithdrawRequest request_;
-    ReplyHandler<WithdrawReply> handler_;
+    CountedWithdrawal handler_;
     /// empty: nobody is to be woken
-    std::string channel_;
+    std::string stem_;
     std::uint32_t page_ = 0;
+    std::uint32_t freed_ = 0;
 };
 
 } // namespace
 
 void withdraw(NodePtr const& node, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
+{
+    withdraw_counted(
+        node, std::move(request), [handler = std::move(handler)](WithdrawReply&& reply, std::uint32_t) mutable {
+            std::move(handler)(std::move(reply));
+        });
+}
+
+void withdraw_counted(NodePtr const& node, WithdrawRequest request, CountedWithdrawal handler)
 {
     std::make_shared<Withdrawal>(node, std::move(request), std::move(handler))->call_page();
 }

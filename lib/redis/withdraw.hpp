@@ -4,11 +4,18 @@
 #include "node.hpp"
 
 #include <tenure/backend.hpp>
+#include <tenure/one_shot.hpp>
+
+#include <cstdint>
 
 namespace tenure::redis
 {
 
-/** Frees whichever keys of the range bear the owner, page by page, and announces it. */
+/** Frees whichever keys of the range bear the owner, page by page, and tells the waiters. */
 void withdraw(NodePtr const& node, WithdrawRequest request, ReplyHandler<WithdrawReply> handler);
+
+/** The same, also telling how many keys were freed, as far as that was answered. */
+using CountedWithdrawal = OneShot<void(WithdrawReply&& reply, std::uint32_t freed)>;
+void withdraw_counted(NodePtr const& node, WithdrawRequest request, CountedWithdrawal handler);
 
 } // namespace tenure::redis

@@ -52,6 +52,9 @@ public:
         return redlock::watch(quorum_, range, std::move(handler));
     }
 
+    /// by programs that delete keys and publish nothing
+    [[nodiscard]] bool frees_silently() const noexcept override { return true; }
+
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
         redlock::inspect(quorum_, std::move(range), not_after, std::move(handler));

@@ -85,11 +85,12 @@ public:
                 self->finish();
         });
         for (std::size_t node = 0; node < quorum_->size(); ++node)
-            quorum_->nodes()[node]->inspect(range_, not_after, [self = shared_from_this(), node](InspectReply reply) {
-                self->looks_.cast(node, std::move(reply));
-                if (self->looks_.complete())
-                    self->finish();
-            });
+            quorum_->nodes()[node]->inspect_with_tokens(
+                range_, not_after, [self = shared_from_this(), node](InspectReply reply) {
+                    self->looks_.cast(node, std::move(reply));
+                    if (self->looks_.complete())
+                        self->finish();
+                });
     }
 
 private:

@@ -53,7 +53,8 @@ private:
 
         void heard(std::size_t node, WatchEvent event)
         {
-            if (event == WatchEvent::hint) {
+            // the servers keep no line for the quorum: a key may be free for any of its waiters
+            if (event == WatchEvent::hint || event == WatchEvent::our_turn || event == WatchEvent::others_turn) {
                 hint(node);
                 return;
             }

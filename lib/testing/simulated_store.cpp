@@ -38,7 +38,7 @@ class Subscription final : public Watch
 public:
     Subscription(
         std::shared_ptr<Runtime> const& runtime, std::shared_ptr<memory::Domain> domain, KeyRange const& range,
-        std::function<void(WatchEvent)> handler)
+        WatchAs as, memory::StoreName store, std::function<void(WatchEvent)> handler)
         : domain_(std::move(domain))
         , handler_(std::make_shared<std::function<void(WatchEvent)>>(std::move(handler)))
     {
@@ -49,7 +49,7 @@ public:
                         (*alive)(event);
                 });
         };
-        id_ = domain_->subscribe([tell] { tell(WatchEvent::hint); }, range);
+        id_ = domain_->subscribe(tell, range, as, store);
         tell(WatchEvent::in_force);
     }
     Subscription(Subscription const&) = delete;
@@ -68,12 +68,13 @@ public:
     FailingBackend(std::shared_ptr<Runtime> runtime, std::shared_ptr<SimulatedStore::State> state)
         : runtime_(std::move(runtime))
         , state_(std::move(state))
+        , name_(state_->domain->new_store())
     {
     }
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        ask<ClaimReply>([&](Instant now) { return state_->domain->claim(request, now); }, std::move(handler));
+        ask<ClaimReply>([&](Instant now) { return state_->domain->claim(request, now, name_); }, std::move(handler));
     }
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
     {
@@ -81,16 +82,24 @@ public:
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
-        ask<ReleaseReply>([&](Instant now) { return state_->domain->release(request, now); }, std::move(handler));
+        ask<ReleaseReply>(
+            [&](Instant now) { return state_->domain->release(request, now, name_); }, std::move(handler));
     }
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        ask<WithdrawReply>([&](Instant now) { return state_->domain->withdraw(request, now); }, std::move(handler));
+        ask<WithdrawReply>(
+            [&](Instant now) { return state_->domain->withdraw(request, now, name_); }, std::move(handler));
     }
     [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
+    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
     {
-        return std::make_unique<Subscription>(runtime_, state_->domain, *range, std::move(handler));
+        return std::make_unique<Subscription>(runtime_, state_->domain, *range, as, name_, std::move(handler));
+    }
+    [[nodiscard]] bool keeps_line() const noexcept override { return true; }
+    void leave_line(KeyRangePtr range) override
+    {
+        if (state_->reachable)
+            state_->domain->leave_line(*range, name_);
     }
     void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
@@ -146,6 +155,8 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<SimulatedStore::State> state_;
+    /// in lines
+    memory::StoreName name_;
 };
 
 } // namespace

@@ -35,6 +35,7 @@ public:
         return redis::make_cluster_backend(std::move(runtime), config(), redis::socket_streams());
     }
     std::string prefix() const override { return prefix_; }
+    bool tells_tokens() const override { return false; }
     void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
     {
         cluster().call({"SET", key, value, "PX", std::to_string(ttl.count())});

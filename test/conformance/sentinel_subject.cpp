@@ -24,6 +24,7 @@ public:
         return redis::make_sentinel_backend(std::move(runtime), config(), redis::socket_streams());
     }
     std::string prefix() const override { return prefix_; }
+    bool tells_tokens() const override { return false; }
     void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
     {
         client_.call("SET", key, value, "PX", ttl.count());

@@ -39,6 +39,9 @@ public:
      * something that was there already. */
     [[nodiscard]] virtual std::chrono::milliseconds head_start() const { return {}; }
 
+    /** False: `inspect` knows of no key's last fencing token. */
+    [[nodiscard]] virtual bool tells_tokens() const { return true; }
+
     // -- what a person with another client does --
 
     /** Puts somebody else's value under the key, whatever is there. */

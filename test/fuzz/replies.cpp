@@ -6,6 +6,7 @@
 #include "redis/connection_handshake.hpp"
 #include "redis/flags_reply.hpp"
 #include "redis/inspect_reply.hpp"
+#include "redis/release_reply.hpp"
 #include "redis/resp/parser.hpp"
 #include "redis/sentinel/sentinel_reply.hpp"
 #include "redis/server_error.hpp"
@@ -58,6 +59,10 @@ void read_keys(Value const& value, std::uint32_t keys)
 {
     if (auto const flags = redis::read_flags(value, keys))
         demand(flags->own.size() == keys);
+    if (auto const flags = redis::read_release_flags(value, keys))
+        demand(flags->keys.size() == keys && flags->keys.size() <= value.as_string().size());
+    if (auto const withdrawn = redis::read_withdrawn_keys(value))
+        demand(std::to_string(withdrawn->count).size() <= value.as_string().size());
     std::vector<tenure::KeyState> states(1);
     bool const understood = redis::read_key_states(value, keys, states);
     demand(states.size() == (understood ? std::size_t{1} + keys : 1));

@@ -152,7 +152,7 @@ Auditor::~Auditor()
         ::munmap(memory_, sizeof(Memory));
 }
 
-Auditor::Entry Auditor::enter(std::uint32_t cell, std::int64_t valid_until, std::uint64_t fencing_token)
+Auditor::Entry Auditor::enter(std::uint32_t cell, std::int64_t valid_until, std::uint64_t fencing_token, pid_t holder)
 {
     if (cell >= memory_->cells)
         throw std::out_of_range("no cell " + std::to_string(cell));
@@ -161,7 +161,7 @@ Auditor::Entry Auditor::enter(std::uint32_t cell, std::int64_t valid_until, std:
         throw std::length_error("the auditor's log is full");
     auto& holding = memory_->holding[entry];
     holding.cell = cell;
-    holding.pid = ::getpid();
+    holding.pid = holder != 0 ? holder : ::getpid();
     holding.process_started = process_start(holding.pid);
     holding.fencing_token = fencing_token;
     holding.valid_until = valid_until;

@@ -66,8 +66,9 @@ public:
     /** Names one interval of the log. */
     using Entry = std::uint32_t;
 
-    /** The caller holds the key from now until `valid_until` (ns of CLOCK_BOOTTIME; 0: while its process lives). */
-    Entry enter(std::uint32_t cell, std::int64_t valid_until, std::uint64_t fencing_token = 0);
+    /** The caller holds the key from now until `valid_until` (ns of CLOCK_BOOTTIME; 0: while its process lives).
+     *  @param holder  the process that is noted as the holder; 0: this one */
+    Entry enter(std::uint32_t cell, std::int64_t valid_until, std::uint64_t fencing_token = 0, pid_t holder = 0);
     /** A renewal moved `valid_until`. */
     void extend(Entry entry, std::int64_t valid_until) noexcept;
     /** Whatever grants the key said at `instant` that the caller holds it: from then on it counts as held until then.

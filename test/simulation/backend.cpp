@@ -52,6 +52,7 @@ public:
         asked.message.search_own = request.earliest_attempt.has_value();
         asked.message.reuse_after = to_ns(request.reuse_after);
         asked.earliest_attempt = request.earliest_attempt;
+        asked.message.waits = request.waits;
         ask(std::move(asked), request.not_after, std::move(handler));
     }
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
@@ -82,6 +83,9 @@ public:
         link_.watch(id, std::move(handler));
         return std::make_unique<Subscription>(link_, id);
     }
+    [[nodiscard]] bool keeps_line() const noexcept override { return process_.settings().line; }
+    void leave_line(KeyRangePtr range) override { link_.leave_line(range_id(*range)); }
+    [[nodiscard]] bool frees_silently() const noexcept override { return process_.settings().silent_releases; }
     void inspect(KeyRangePtr, Deadline, ReplyHandler<InspectReply> handler) override
     {
         process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(std::vector<KeyState>()); });

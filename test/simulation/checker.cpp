@@ -119,17 +119,7 @@ void Checker::asks(Process& process, Message const& message)
     if (!process.alive())
         violate(Rule::s13, "a dead process asks the store");
     if (message.kind == Message::Kind::claim) {
-        auto& waits = waiting(process, message.range);
-        auto const now = world_.now();
-        constexpr double a_second = 60;
-        waits.allowance =
-            std::min(a_second, waits.allowance + a_second * static_cast<double>(now - waits.counted) / second) - 1;
-        waits.counted = now;
-        waits.last_claim = now;
-        if (waits.allowance < -a_second)
-            violate(
-                Rule::l4, "process " + std::to_string(process.id()) + " asks for " +
-                              std::string(name_of(message.range)) + " without pause");
+        claims(process, message.range);
     } else if (message.kind == Message::Kind::renew) {
         if (auto const& over = justified_[message.owner]; over.released || over.fired)
             violate(
@@ -169,6 +159,9 @@ void Checker::told(Process& process, Message const& message)
     justified.last_asked = world_.now();
     if (message.kind == Message::Kind::claim)
         claim_ended(process, message.range);
+    // a turn is passed on, or a key of its own is free
+    if (message.answer == Answer::granted || (message.answer == Answer::released && !message.named_another))
+        need_not_hold_back(waiting(process, message.range));
     if (message.answer == Answer::granted) {
         justified.granted = justified.granted == 0 ? world_.now() : justified.granted;
     } else if (message.kind == Message::Kind::renew && message.answer == Answer::not_owner) {
@@ -188,25 +181,13 @@ void Checker::renewal_written(OwnerId owner, Ns when, bool after_release)
         violate(Rule::s8, "a renewal leaves after its lease was over");
 }
 
-void Checker::hinted(Process& process, RangeId range)
-{
-    auto& waits = waiting(process, range);
-    waits.allowance += 1;
-    for (auto& worker : process.workers())
-        // one whose claim has failed pauses, and does not listen meanwhile
-        if (worker.waiting() && worker.patient() && worker.range() == range && worker.asked_at() < world_.now() &&
-            last_trouble(process) < worker.asked_at()) {
-            duties_.push_back(
-                {Rule::l1, process.id(), process.life(), range, worker.turn(), &worker, nullptr, world_.now()});
-            return;
-        }
-}
-
 // -- what users do and see --
 
 void Checker::wants(Process& process, RangeId range)
 {
-    waiting(process, range).allowance += 2;
+    auto& waits = waiting(process, range);
+    waits.allowance += 2;
+    need_not_hold_back(waits);
 }
 
 void Checker::claim_ended(Process& process, RangeId range)
@@ -216,7 +197,9 @@ void Checker::claim_ended(Process& process, RangeId range)
 
 void Checker::ended_waiting(Process& process, RangeId range)
 {
-    waiting(process, range).last_claim = world_.now();
+    auto& waits = waiting(process, range);
+    waits.last_claim = world_.now();
+    need_not_hold_back(waits);
 }
 
 void Checker::must_end(Process& process, Worker& worker)
@@ -238,6 +221,8 @@ void Checker::acquired(
     holding.key = key_of(range, index);
     holding.owner = owner_id(lease.owner());
     holding.granted = world_.now();
+    // it may end in this turn, before anybody looks at it, and may have lapsed while its process stood still
+    holding.until_world = process.world_at(lease.valid_until());
     auto const& settings = world_.plan().settings;
     if (index >= (range == RangeId::slots ? settings.slots : 1))
         violate(Rule::s11, "slot " + std::to_string(index) + " is none of the pool's");
@@ -252,8 +237,9 @@ void Checker::acquired(
             Rule::s15, "key " + std::to_string(holding.key) + " was granted " +
                            std::to_string((rests_until_[holding.key] - world_.now()) / millisecond) +
                            " ms before its quarantine was over");
-    if (std::ranges::find(justified.tokens, lease.fencing_token()) == justified.tokens.end())
-        violate(Rule::s10, "the lease's fencing token is not the one that the store gave");
+    if (auto wrong = world_.store.wrong_token(holding.key, holding.owner, lease.fencing_token(), justified.tokens);
+        !wrong.empty())
+        violate(Rule::s10, std::move(wrong));
     // if its process did nothing else meanwhile, it is as fresh as the answer
     if (justified.delivered == world_.now() && !lease.valid() && !process.stands_still())
         violate(Rule::s3, "a lease was granted of which nothing is left");
@@ -305,8 +291,7 @@ void Checker::ends(Holding const& holding, Ns when)
 {
     if (holding.robbed || std::ranges::find(robbed_, std::pair(holding.key, holding.owner)) != robbed_.end())
         return;
-    // one that ends in the turn in which it began was not looked at
-    auto const end = holding.until_world == 0 ? when : std::min(when, holding.until_world);
+    auto const end = std::min(when, holding.until_world);
     auto const rest = world_.store.rest_of(holding.key);
     // clocks differ by a hundredth at most
     rests_until_[holding.key] = std::max(rests_until_[holding.key], end + rest - rest / 100);

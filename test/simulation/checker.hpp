@@ -107,12 +107,19 @@ public:
     void asked(OwnerId owner);
     [[nodiscard]] bool released(OwnerId owner) { return justified_[owner].released; }
     void claim_ended(Process& process, RangeId range);
+    /** A key may be free, or it is the process's turn: whoever waits there asks at once. */
     void hinted(Process& process, RangeId range);
+    /** By whose release others were named. */
+    enum class NamedBy : std::uint8_t { another, its_release };
+    /** Others go first: whoever waits there holds back for a moment, and then asks. */
+    void others_named(Process& process, RangeId range, NamedBy by);
 
     // -- what users do and see --
     void wants(Process& process, RangeId range);
     void ended_waiting(Process& process, RangeId range);
     void must_end(Process& process, Worker& worker);
+    /** A user was given this owner's lease. */
+    void handed_out(OwnerId owner) { justified_[owner].handed_out = true; }
     void acquired(
         Process& process, Holding& holding, Lease const& lease, RangeId range, std::uint32_t index, std::uint32_t turn);
     void token_answered(Process& process, Holding& holding, error_code error);
@@ -152,8 +159,21 @@ private:
         Holding* holding;
         Ns since;
     };
+    /** How a process holds back when others were named. */
+    struct Courtesy {
+        /// when it was told; 0: not, or it need not hold back any more
+        Ns told = 0;
+        /// it claimed right after that
+        bool hasty = false;
+        /// how often it did, one time after the other
+        unsigned in_a_row = 0;
+    };
     /** One process's waiting for one range. */
     struct Waiting {
+        /// by `NamedBy`
+        std::array<Courtesy, 2> courtesy;
+        /// when it last heard that others were named and has not claimed since; 0: it has
+        Ns yields_since = 0;
         /// when a claim was last sent or answered
         Ns last_claim = 0;
         /// claims it may send before it counts as a storm
@@ -171,6 +191,12 @@ private:
     void look_at_rest(KeyId id);
     void look_at_waiters();
     void look_at_waiter(Process& process, Worker const& worker);
+    void look_at_lines();
+    /** Somebody there has waited since before this instant, and nothing went wrong meanwhile. */
+    [[nodiscard]] Worker* listener(Process& process, RangeId range) const;
+    void claims(Process& process, RangeId range);
+    /** It has another reason to claim. */
+    static void need_not_hold_back(Waiting& waits) noexcept;
     void judge_loss(Process& process, Holding const& holding);
     [[nodiscard]] Ns last_trouble(Process const& process) const;
     [[nodiscard]] Waiting& waiting(Process const& process, RangeId range);

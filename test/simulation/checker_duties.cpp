@@ -17,6 +17,12 @@ constexpr Ns sweep_every = 100 * millisecond;
 constexpr Ns longest_pause = 1300 * millisecond;
 /// of the store's clock: what it held is then held longer
 constexpr Ns largest_jump_back = 2 * second;
+/// a claim that follows the news so soon follows from it: holding back takes fifty times as long
+constexpr Ns hasty = 200 * microsecond;
+/// polls come at any time: that one falls there is no wonder, but so many times in a row
+constexpr unsigned most_hasty_claims = 3;
+/// who holds back does so no longer than this, and then asks
+constexpr Ns longest_courtesy = 500 * millisecond + 60 * millisecond;
 /// beyond the end of a wait, for an answer on its way and timers that are late
 constexpr Ns end_slack = 60 * millisecond;
 
@@ -83,6 +89,7 @@ void Checker::sweep()
 {
     look_for_leftovers();
     look_at_waiters();
+    look_at_lines();
 }
 
 void Checker::look_for_leftovers()
@@ -169,6 +176,14 @@ void Checker::look_at_waiter(Process& process, Worker const& worker)
         violate(
             Rule::l1, "nobody of process " + std::to_string(process.id()) + " asks for " + std::string(name_of(range)) +
                           ", and somebody waits");
+    // one that has not claimed yet may hold back for another reason
+    auto const& waits = waiting(process, range);
+    if (auto const heard = waits.yields_since; heard > worker.asked_at() && waits.last_claim > worker.asked_at() &&
+                                               heard > last_trouble(process) && !process.access().claiming(range) &&
+                                               now - heard > longest_courtesy)
+        violate(
+            Rule::l1, "process " + std::to_string(process.id()) + " let others go first at " +
+                          std::string(name_of(range)) + ", and asks no more");
     auto const slots = range == RangeId::slots ? world_.plan().settings.slots : 1;
     for (std::uint32_t index = 0; index < slots; ++index)
         if (auto const free = free_since_[key_of(range, index)];
@@ -176,6 +191,95 @@ void Checker::look_at_waiter(Process& process, Worker const& worker)
             violate(
                 Rule::l1, "key " + std::to_string(key_of(range, index)) + " is free, and process " +
                               std::to_string(process.id()) + " waits for it");
+}
+
+void Checker::look_at_lines()
+{
+    for (std::size_t number = 0; number < range_count; ++number) {
+        auto const range = static_cast<RangeId>(number);
+        for (auto const& place : world_.store.line(range)) {
+            auto& process = world_.process(place.process);
+            if (!process.alive() || process.life() != place.life || process.stopping() || process.stands_still())
+                continue;
+            // it may have left, and the message was lost
+            if (place.late || last_trouble(process) >= place.joined || process.access().claiming(range))
+                continue;
+            bool const waits = std::ranges::any_of(
+                process.workers(), [&](Worker const& one) { return one.waiting() && one.range() == range; });
+            if (!waits && world_.now() - std::max(place.joined, waiting(process, range).last_claim) > longest_pause)
+                violate(
+                    Rule::l1, "process " + std::to_string(process.id()) + " stands in line for " +
+                                  std::string(name_of(range)) + ", and nobody there waits for it");
+        }
+    }
+}
+
+Worker* Checker::listener(Process& process, RangeId range) const
+{
+    // one whose claim has failed pauses, and does not listen meanwhile
+    for (auto& worker : process.workers())
+        if (worker.waiting() && worker.patient() && worker.range() == range && worker.asked_at() < world_.now() &&
+            last_trouble(process) < worker.asked_at())
+            return &worker;
+    return nullptr;
+}
+
+void Checker::hinted(Process& process, RangeId range)
+{
+    auto& waits = waiting(process, range);
+    waits.allowance += 1;
+    need_not_hold_back(waits);
+    if (auto* const worker = listener(process, range))
+        duties_.push_back(
+            {Rule::l1, process.id(), process.life(), range, worker->turn(), worker, nullptr, world_.now()});
+}
+
+void Checker::others_named(Process& process, RangeId range, NamedBy by)
+{
+    auto& waits = waiting(process, range);
+    waits.allowance += 1;
+    if (listener(process, range) == nullptr)
+        return;
+    // what is asked already may be somebody's first claim: before its answer he knows of nobody. Nor does a second
+    // answer to a release tell the engine anything
+    if (by == NamedBy::another && !process.access().claiming(range))
+        waits.yields_since = world_.now();
+    auto& courtesy = waits.courtesy.at(static_cast<std::size_t>(by));
+    if (courtesy.told != 0 && !courtesy.hasty)
+        courtesy.in_a_row = 0;
+    courtesy.told = world_.now();
+    courtesy.hasty = false;
+}
+
+void Checker::need_not_hold_back(Waiting& waits) noexcept
+{
+    for (auto& courtesy : waits.courtesy)
+        courtesy.told = 0;
+}
+
+void Checker::claims(Process& process, RangeId range)
+{
+    auto& waits = waiting(process, range);
+    auto const now = world_.now();
+    constexpr double a_second = 60;
+    waits.allowance =
+        std::min(a_second, waits.allowance + a_second * static_cast<double>(now - waits.counted) / second) - 1;
+    waits.counted = now;
+    waits.last_claim = now;
+    waits.yields_since = 0;
+    if (waits.allowance < -a_second)
+        violate(
+            Rule::l4,
+            "process " + std::to_string(process.id()) + " asks for " + std::string(name_of(range)) + " without pause");
+    for (auto& courtesy : waits.courtesy) {
+        if (courtesy.told == 0 || courtesy.hasty || now - courtesy.told >= hasty)
+            continue;
+        courtesy.hasty = true;
+        if (++courtesy.in_a_row > most_hasty_claims)
+            violate(
+                Rule::l4, "process " + std::to_string(process.id()) + " asks for " + std::string(name_of(range)) +
+                              " whenever others are named");
+    }
 }
 
 void Checker::judge_loss(Process& process, Holding const& holding)
@@ -201,7 +305,7 @@ void Checker::judge_loss(Process& process, Holding const& holding)
         break;
     case CancelReason::not_owner:
         // a claim that was under way may have taken anew what the store had lost
-        if (world_.store.last_trouble < holding.granted && world_.store.held(holding.key) &&
+        if (world_.store.last_trouble < holding.answered && world_.store.held(holding.key) &&
             world_.store.key(holding.key).owner == holding.owner)
             violate(Rule::l2, "a lease was ended as lost, and the store still has it");
         break;

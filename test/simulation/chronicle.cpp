@@ -3,6 +3,7 @@
 
 #include "plan.hpp"
 
+#include <tenure/backend.hpp>
 #include <tenure/cancellation_token.hpp>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace
 
 std::string_view request_name(std::uint8_t kind)
 {
-    constexpr std::array<std::string_view, 4> names{"claim", "renewal", "release", "withdrawal"};
+    constexpr std::array<std::string_view, 5> names{"claim", "renewal", "release", "withdrawal", "departure from line"};
     return names.at(kind);
 }
 
@@ -25,6 +26,20 @@ std::string_view answer_name(std::int64_t answer)
 {
     constexpr std::array<std::string_view, 6> names{"granted", "busy", "renewed", "not owner", "released", "refused"};
     return names.at(static_cast<std::size_t>(answer));
+}
+
+std::string_view news_name(WatchEvent event)
+{
+    switch (event) {
+    case WatchEvent::in_force:
+        return "hints come from now on about ";
+    case WatchEvent::our_turn:
+        return "it is its turn at ";
+    case WatchEvent::others_turn:
+        return "others were named for ";
+    default:
+        return "hint about ";
+    }
 }
 
 std::string key_name(std::uint8_t key)
@@ -36,7 +51,7 @@ std::string what(Entry const& entry)
 {
     auto const owner = " of owner " + std::to_string(entry.owner % 10'000);
     auto const request =
-        std::string(request_name(entry.detail < 4 ? entry.detail : 0)) + " " + key_name(entry.about) + owner;
+        std::string(request_name(entry.detail < 5 ? entry.detail : 0)) + " " + key_name(entry.about) + owner;
     auto const number = std::to_string(entry.number);
     auto const worker = "worker " + std::to_string(entry.detail) + " ";
     switch (entry.note) {
@@ -70,8 +85,10 @@ std::string what(Entry const& entry)
     case Note::answer_arrives:
         return "answer to " + request + ": " + std::string(answer_name(entry.number));
     case Note::hint_arrives:
-        return std::string(entry.number == 1 ? "hints come from now on about " : "hint about ") +
+        return std::string(news_name(static_cast<WatchEvent>(entry.number))) +
                std::string(name_of(static_cast<RangeId>(entry.about)));
+    case Note::leaves_line:
+        return "leaves the line of " + std::string(name_of(static_cast<RangeId>(entry.about)));
     case Note::connects:
         return "is connected";
     case Note::disconnects:

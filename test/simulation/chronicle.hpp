@@ -31,6 +31,7 @@ enum class Note : std::uint8_t {
     answers,
     answer_arrives,
     hint_arrives,
+    leaves_line,
     connects,
     disconnects,
     wants,
@@ -47,10 +48,11 @@ enum class Note : std::uint8_t {
 };
 
 /** What a simulated server knows; the last stands for all others. */
-constexpr std::array<std::string_view, 24> server_commands{
-    "HELLO",   "AUTH",  "SELECT", "PING",    "INFO",   "PUBLISH",   "GET",         "MGET",
-    "EXISTS",  "PTTL",  "TIME",   "SET",     "INCR",   "PEXPIRE",   "PEXPIREAT",   "DEL",
-    "DELIFEQ", "DELEX", "EVAL",   "EVALSHA", "SCRIPT", "SUBSCRIBE", "UNSUBSCRIBE", "?"};
+constexpr std::array<std::string_view, 35> server_commands{
+    "HELLO",  "AUTH",    "SELECT", "PING",      "INFO",        "PUBLISH",   "GET",     "MGET",    "EXISTS",
+    "PTTL",   "TIME",    "SET",    "INCR",      "PEXPIRE",     "PEXPIREAT", "DEL",     "DELIFEQ", "DELEX",
+    "EVAL",   "EVALSHA", "SCRIPT", "SUBSCRIBE", "UNSUBSCRIBE", "LPUSH",     "RPUSH",   "LPOP",    "LREM",
+    "LRANGE", "LLEN",    "LINDEX", "LPOS",      "MULTI",       "EXEC",      "DISCARD", "?"};
 
 struct Entry {
     Ns when = 0;

@@ -3,6 +3,8 @@
 
 #include "world.hpp"
 
+#include <algorithm>
+
 namespace tenure::simulation
 {
 
@@ -16,6 +18,13 @@ void KnownStore::begin(Settings const& settings, LocalClock clock, std::size_t s
     snapshots_.assign(snapshots, {});
     refuses = false;
     last_trouble = 0;
+}
+
+std::string KnownStore::wrong_token(KeyId, OwnerId, std::uint64_t token, std::span<std::uint64_t const> answered) const
+{
+    return std::ranges::find(answered, token) != answered.end()
+               ? ""
+               : "the lease's fencing token is not the one that the store gave";
 }
 
 Ns KnownStore::now() const noexcept
@@ -100,7 +109,9 @@ void KnownStore::go_back_to(std::uint32_t snapshot, Ns clock_differs_by)
         key = earlier[id];
         if (present.owner != 0 && (key.owner != present.owner || key.expires < present.expires || clock_differs_by > 0))
             world_.checker.robbed(id, present.owner);
-        key.late = key.late || present.late || key.owner != present.owner || clock_differs_by < 0;
+        // also where it is back at a ttl that was shortened since
+        key.late = key.late || present.late || key.owner != present.owner || key.expires > present.expires ||
+                   clock_differs_by < 0;
         changed(id);
         if (key.fence != present.fence)
             world_.checker.fence_lost(id, now() / microsecond);

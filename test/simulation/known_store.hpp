@@ -6,6 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -48,12 +50,27 @@ public:
     virtual void begin(Settings const& settings, LocalClock clock, std::size_t snapshots);
 
     [[nodiscard]] Key const& key(KeyId id) const noexcept { return keys_[id]; }
+    /** A store's place in the line of waiters of a range. */
+    struct Place {
+        ProcessId process = 0;
+        std::uint32_t life = 0;
+        /// in world time
+        Ns joined = 0;
+        /// its claim was given up before it came to the store: its process knows of no place
+        bool late = false;
+    };
+    /** The line of a range, first come first served. */
+    [[nodiscard]] virtual std::span<Place const> line(RangeId) const noexcept { return {}; }
     /** Changes whenever the key does. */
     [[nodiscard]] std::uint32_t version(KeyId id) const noexcept { return versions_[id]; }
     [[nodiscard]] bool held(KeyId id) const noexcept { return keys_[id].owner != 0 && keys_[id].expires > now(); }
     /** Until when a held key is its holder's, in world time: its quarantine follows. */
     [[nodiscard]] Ns owned_until(KeyId id) const noexcept;
     [[nodiscard]] bool resting(KeyId id) const noexcept { return keys_[id].owner == resting_owner; }
+    /** What is wrong with a lease of this owner that bears the fencing token; empty: nothing. A layer that does not
+     * follow the tokens itself goes by those of the last answers to the owner. */
+    [[nodiscard]] virtual std::string
+    wrong_token(KeyId key, OwnerId owner, std::uint64_t token, std::span<std::uint64_t const> answered) const;
     /** How long the key rests after its use. */
     [[nodiscard]] Ns rest_of(KeyId id) const noexcept { return range_of(id) == RangeId::slots ? reuse_after_ : 0; }
 
@@ -62,12 +79,16 @@ public:
     virtual void lose_everything();
     virtual void remember(std::uint32_t snapshot) { snapshots_[snapshot] = keys_; }
     virtual void go_back_to(std::uint32_t snapshot, Ns clock_differs_by);
-    void jump(Ns by);
+    virtual void jump(Ns by);
     virtual void overwrite(KeyId key, std::string_view thief, Ns ttl);
     virtual void remove(KeyId key);
     /** From now on it refuses whatever writes, or does so no more. */
     virtual void refuse(bool is) { refuses = is; }
     virtual void forget_scripts() {}
+    /** Another program writes a list or a word to the counter of fencing tokens, which stays for a while. */
+    virtual void spoil_counter(bool, Ns) {}
+    /** The lines of waiters are deleted, or overwritten for a while. */
+    virtual void lose_lines(Ns) {}
 
     bool refuses = false;
     /// when anything last went wrong with it

@@ -7,6 +7,7 @@
 #include "world.hpp"
 
 #include <array>
+#include <string>
 #include <utility>
 
 namespace tenure::simulation
@@ -28,7 +29,14 @@ Layer make_layer(World& world)
 
 Plan make_layer_plan(std::uint64_t seed)
 {
-    return make_plan(seed);
+    auto plan = make_plan(seed);
+    Random random(seed, 6);
+    auto& settings = plan.settings;
+    settings.line = random.below(4) != 0;
+    settings.silent_releases = random.below(2) == 0;
+    settings.more =
+        std::string(settings.line ? ", a line" : ", no line") + (settings.silent_releases ? ", steady polls" : "");
+    return plan;
 }
 
 std::span<StoreMutant const> store_mutants()

@@ -87,10 +87,12 @@ void Link::tidy()
     std::erase_if(requests_, [](Request const& request) { return !request.handler; });
 }
 
-bool Link::outstanding(std::uint32_t link, std::uint64_t request) const noexcept
+bool Link::outstanding(Message const& message) const noexcept
 {
-    return link == number_ && std::ranges::any_of(requests_, [&](Request const& one) {
-               return one.handler && one.message.request == request;
+    if (message.link != number_)
+        return false;
+    return message.kind == Message::Kind::leave_line || std::ranges::any_of(requests_, [&](Request const& one) {
+               return one.handler && one.message.request == message.request;
            });
 }
 
@@ -193,6 +195,8 @@ void Link::answered(Message const& message)
         static_cast<std::int64_t>(message.answer), static_cast<std::uint8_t>(message.kind));
     auto const since = message.not_extended ? request->earliest_attempt.value_or(request->since) : request->since;
     world_.checker.answered(process_, message, since);
+    if (message.named_another)
+        world_.checker.others_named(process_, message.range, Checker::NamedBy::its_release);
     auto const ttl = to_milliseconds(message.ttl);
     Refused const refused{make_error_code(errc::store_refused), "refused", false};
     bool const no = message.answer == Message::Answer::refused;
@@ -217,12 +221,15 @@ void Link::answered(Message const& message)
         if (no)
             reply(*request, ReleaseReply(refused));
         else if (message.answer == Message::Answer::released)
-            reply(*request, ReleaseReply(Released{}));
+            reply(*request, ReleaseReply(Released{message.named_another}));
         else
             reply(*request, ReleaseReply(NotOwner{}));
         break;
     case Message::Kind::withdraw:
-        reply(*request, no ? WithdrawReply(refused) : WithdrawReply(Released{}));
+        reply(*request, no ? WithdrawReply(refused) : WithdrawReply(Released{message.named_another}));
+        break;
+    case Message::Kind::leave_line:
+        // never answered
         break;
     }
 }
@@ -265,13 +272,33 @@ void Link::unwatch(RangeId range) noexcept
     watch.in_force = false;
 }
 
-void Link::hinted(RangeId range)
+void Link::leave_line(RangeId range)
+{
+    // best effort: a place that stays costs the others a moment
+    if (!connected_)
+        return;
+    Message message;
+    message.kind = Message::Kind::leave_line;
+    message.range = range;
+    message.from = process_.id();
+    message.life = process_.life();
+    message.link = number_;
+    message.request = ++last_request_;
+    world_.chronicle.write(Note::leaves_line, process_.id(), static_cast<std::uint8_t>(range));
+    network_.send(message);
+}
+
+void Link::hinted(RangeId range, WatchEvent event)
 {
     if (!listens(range))
         return;
-    world_.chronicle.write(Note::hint_arrives, process_.id(), static_cast<std::uint8_t>(range));
-    world_.checker.hinted(process_, range);
-    tell(range, WatchEvent::hint);
+    world_.chronicle.write(
+        Note::hint_arrives, process_.id(), static_cast<std::uint8_t>(range), 0, static_cast<std::int64_t>(event));
+    if (event == WatchEvent::others_turn)
+        world_.checker.others_named(process_, range, Checker::NamedBy::another);
+    else
+        world_.checker.hinted(process_, range);
+    tell(range, event);
 }
 
 void Link::connected_now()
@@ -350,7 +377,9 @@ void Link::on_event(std::uint32_t what, std::uint64_t value)
             return;
         if (world_.plan().settings.hints) {
             watch.in_force = true;
-            world_.chronicle.write(Note::hint_arrives, process_.id(), static_cast<std::uint8_t>(range), 0, 1);
+            world_.chronicle.write(
+                Note::hint_arrives, process_.id(), static_cast<std::uint8_t>(range), 0,
+                static_cast<std::int64_t>(WatchEvent::in_force));
             world_.checker.hinted(process_, range);
         }
         tell(range, world_.plan().settings.hints ? WatchEvent::in_force : WatchEvent::unavailable);

@@ -48,6 +48,7 @@ public:
     void drop_abandoned();
     void watch(RangeId range, std::function<void(WatchEvent)> handler);
     void unwatch(RangeId range) noexcept;
+    void leave_line(RangeId range);
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
 
     // -- for the process --
@@ -61,9 +62,10 @@ public:
 
     // -- for the network and the checker --
     void answered(Message const& message);
-    void hinted(RangeId range);
+    void hinted(RangeId range, WatchEvent event);
     void will_stay_unanswered(std::uint32_t link, std::uint64_t request);
-    [[nodiscard]] bool outstanding(std::uint32_t link, std::uint64_t request) const noexcept;
+    /** The sender still waits for the answer, or never did and is there. */
+    [[nodiscard]] bool outstanding(Message const& message) const noexcept;
     [[nodiscard]] bool listens(RangeId range) const noexcept override
     {
         return watches_[static_cast<std::size_t>(range)].in_force;

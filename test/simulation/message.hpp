@@ -3,14 +3,17 @@
 
 #include "model.hpp"
 
+#include <tenure/backend.hpp>
+
 #include <cstdint>
 
 namespace tenure::simulation
 {
 
-/** A request on its way to the store, and then its answer on the way back. */
+/** A request on its way to the store, and then its answer on the way back. Nobody waits for one to `leave_line`, and it
+ *  is not answered. */
 struct Message {
-    enum class Kind : std::uint8_t { claim, renew, release, withdraw };
+    enum class Kind : std::uint8_t { claim, renew, release, withdraw, leave_line };
     enum class Answer : std::uint8_t { granted, busy, renewed, not_owner, released, refused };
 
     Kind kind{};
@@ -19,6 +22,8 @@ struct Message {
     bool search_own = false;
     bool fencing = true;
     bool wake_ups = true;
+    /// of a claim: its place in the line of waiters
+    Waits waits = Waits::no;
     /// a second copy: executed, and never answered
     bool copy = false;
     ProcessId from = 0;
@@ -34,6 +39,8 @@ struct Message {
     Answer answer{};
     /// the grant found an older one, and did not extend it
     bool not_extended = false;
+    /// the release named a waiter of another process
+    bool named_another = false;
     std::uint64_t token = 0;
     Ns earliest_expiry = 0;
 };

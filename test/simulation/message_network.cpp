@@ -61,8 +61,14 @@ void MessageNetwork::send(Message const& message)
     world().scheduler.at(world().now() + wait, *this, at_store, keep(message));
 }
 
-void MessageNetwork::publish(RangeId range)
+void MessageNetwork::publish(RangeId range, KnownStore::Place const* named)
 {
+    auto const event_for = [&](ProcessId process) {
+        if (named == nullptr)
+            return WatchEvent::hint;
+        bool const is_named = named->process == process && named->life == world().process(process).life();
+        return is_named ? WatchEvent::our_turn : WatchEvent::others_turn;
+    };
     for (ProcessId process = 0; process < world().process_count(); ++process)
         if (link(process).listens(range)) {
             if (path(process).deaf || away_)
@@ -70,7 +76,8 @@ void MessageNetwork::publish(RangeId range)
             else
                 world().scheduler.at(
                     world().now() + delay(), *this, hint,
-                    (std::uint64_t{process} << 8U) | static_cast<std::uint64_t>(range));
+                    (std::uint64_t{process} << 16U) | (static_cast<std::uint64_t>(event_for(process)) << 8U) |
+                        static_cast<std::uint64_t>(range));
         }
 }
 
@@ -92,7 +99,7 @@ void MessageNetwork::arrive_at_store(std::uint32_t slot)
     }
     auto& message = messages_[slot];
     auto const& sender = link(message.from);
-    bool const late = message.copy || !sender.outstanding(message.link, message.request);
+    bool const late = message.copy || !sender.outstanding(message);
     // what a broken connection still held in its buffers may arrive or not
     if (away_ || path(message.from).mute || (late && !message.copy && random_.chance(5000))) {
         lose(message);
@@ -102,7 +109,7 @@ void MessageNetwork::arrive_at_store(std::uint32_t slot)
     server_->execute(message, late);
     if (message.answer == Message::Answer::refused)
         trouble(message.from);
-    if (message.copy) {
+    if (message.copy || message.kind == Message::Kind::leave_line) {
         drop_slot(slot);
         return;
     }
@@ -137,11 +144,11 @@ void MessageNetwork::on_event(std::uint32_t what, std::uint64_t value)
         arrive_back(static_cast<std::uint32_t>(value));
         break;
     default: {
-        auto const process = static_cast<ProcessId>(value >> 8U);
+        auto const process = static_cast<ProcessId>(value >> 16U);
         if (path(process).deaf)
             trouble(process);
         else
-            link(process).hinted(static_cast<RangeId>(value & 0xffU));
+            link(process).hinted(static_cast<RangeId>(value & 0xffU), static_cast<WatchEvent>((value >> 8U) & 0xffU));
     }
     }
 }

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "known_store.hpp"
 #include "message.hpp"
 #include "network.hpp"
 
@@ -30,8 +31,9 @@ public:
 
     void send(Message const& message);
 
-    /** Tells all who have subscribed to the range that one of its keys was released. */
-    void publish(RangeId range);
+    /** Tells all who have subscribed to the range that one of its keys was released.
+     *  @param named  whose turn it is; null: nobody stood in line */
+    void publish(RangeId range, KnownStore::Place const* named);
 
     void on_event(std::uint32_t what, std::uint64_t value) override;
 

@@ -76,6 +76,10 @@ struct Settings {
     Noise noise;
     /// the store tells of releases
     bool hints = true;
+    /// the store keeps a line of waiters for each range
+    bool line = false;
+    /// waiters are told that keys may become free without any news
+    bool silent_releases = false;
     /// holders change the ttl of their lease now and then
     bool resizes = false;
     /// of the lock without fencing; 0: none

@@ -48,7 +48,7 @@ public:
     virtual void store_goes_on();
     void slow(bool is) noexcept;
     /** No noise any more. */
-    void calm_down() noexcept;
+    virtual void calm_down() noexcept;
     /** A fault that only this layer knows. */
     virtual void strike(Fault const&) {}
 

@@ -69,6 +69,11 @@ Ns length_of(FaultKind kind, Random& random, Ns ttl)
     case FaultKind::silence:
     case FaultKind::hang_up:
     case FaultKind::script_flush:
+    case FaultKind::transaction_cut:
+    case FaultKind::spoiled_counter:
+    case FaultKind::lost_lines:
+    case FaultKind::flush:
+    case FaultKind::failback:
         break;
     }
     return 0;
@@ -125,9 +130,30 @@ Plan make_plan(std::uint64_t seed)
 std::string_view name_of(FaultKind kind) noexcept
 {
     constexpr std::array<std::string_view, fault_kinds> names{
-        "pause",     "kill",        "stop",          "partition",  "deaf",        "mute",       "reset",
-        "slow",      "store pause", "store restart", "store loss", "failover",    "clock jump", "refusal",
-        "overwrite", "removal",     "silence",       "hang up",    "script flush"};
+        "pause",
+        "kill",
+        "stop",
+        "partition",
+        "deaf",
+        "mute",
+        "reset",
+        "slow",
+        "store pause",
+        "store restart",
+        "store loss",
+        "failover",
+        "clock jump",
+        "refusal",
+        "overwrite",
+        "removal",
+        "silence",
+        "hang up",
+        "script flush",
+        "cut in a transaction",
+        "spoiled counter",
+        "lost lines",
+        "flush",
+        "failback"};
     return names.at(static_cast<std::size_t>(kind));
 }
 
@@ -155,10 +181,18 @@ std::string describe(Fault const& fault)
     case FaultKind::reset:
     case FaultKind::silence:
     case FaultKind::hang_up:
+    case FaultKind::transaction_cut:
         return text + " of process " + std::to_string(fault.process);
     case FaultKind::script_flush:
+    case FaultKind::flush:
         return text;
+    case FaultKind::spoiled_counter:
+        return text + (fault.number == 1 ? " by a list" : " by a word") + " for " +
+               std::to_string(fault.length / millisecond) + " ms";
+    case FaultKind::lost_lines:
+        return fault.length == 0 ? text : text + ": words for " + std::to_string(fault.length / millisecond) + " ms";
     case FaultKind::failover:
+    case FaultKind::failback:
         return text + " back by " + std::to_string(fault.length / millisecond) + " ms, clock off by " +
                std::to_string(fault.number / millisecond) + " ms";
     case FaultKind::slow:

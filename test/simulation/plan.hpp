@@ -53,9 +53,19 @@ enum class FaultKind : std::uint8_t {
     /// the server closes the connections of a process (CLIENT KILL)
     hang_up,
     /// the server forgets its scripts (SCRIPT FLUSH)
-    script_flush
+    script_flush,
+    /// the connection of a process breaks within its next transaction, before EXEC
+    transaction_cut,
+    /// another program writes a list (`number` 1) or a word to the counter of fencing tokens, which stays for `length`
+    spoiled_counter,
+    /// the lines of waiters are deleted; or they are words for `length`
+    lost_lines,
+    /// everything is deleted, and no connection breaks (FLUSHALL)
+    flush,
+    /// a failover as above, and after the same time the old master is promoted again, as it was then
+    failback
 };
-constexpr std::uint32_t fault_kinds = 19;
+constexpr std::uint32_t fault_kinds = 24;
 
 struct Fault {
     Ns at = 0;

@@ -16,7 +16,7 @@ namespace
 /// standing still for less is what machines do
 constexpr Ns hiccup = 6 * millisecond;
 
-std::chrono::milliseconds to_milliseconds(Ns time)
+std::chrono::milliseconds in_milliseconds(Ns time)
 {
     return std::chrono::milliseconds(time / millisecond);
 }
@@ -87,6 +87,11 @@ bool Process::stands_still() const noexcept
     return world_.scheduler.held(id_);
 }
 
+Settings const& Process::settings() const noexcept
+{
+    return world_.plan().settings;
+}
+
 Instant Process::now() const noexcept
 {
     return clock_.instant_at(world_.now());
@@ -120,19 +125,19 @@ void Process::start()
     LeaseOptions of_plain;
     of_plain.fencing = false;
     of_plain.wake_ups = settings.wake_ups_of_plain;
-    of_plain.max_hold = to_milliseconds(settings.max_hold);
+    of_plain.max_hold = in_milliseconds(settings.max_hold);
     if (settings.fire_on_first_failure)
         of_plain.fire_on = FireOn::first_failed_renewal;
-    job_.emplace(*store_, LockConfig{std::string(name_of(RangeId::job)), to_milliseconds(settings.ttl[0]), {}});
+    job_.emplace(*store_, LockConfig{std::string(name_of(RangeId::job)), in_milliseconds(settings.ttl[0]), {}});
     plain_.emplace(
-        *store_, LockConfig{std::string(name_of(RangeId::plain)), to_milliseconds(settings.ttl[1]), of_plain});
+        *store_, LockConfig{std::string(name_of(RangeId::plain)), in_milliseconds(settings.ttl[1]), of_plain});
     slots_.emplace(
         *store_, SlotPoolConfig{
                      std::string(name_of(RangeId::slots)),
                      settings.slots,
-                     to_milliseconds(settings.ttl[2]),
+                     in_milliseconds(settings.ttl[2]),
                      {},
-                     to_milliseconds(settings.reuse_after)});
+                     in_milliseconds(settings.reuse_after)});
     for (auto& worker : workers_)
         worker.start();
 }

@@ -58,6 +58,7 @@ public:
     [[nodiscard]] Access& access() noexcept { return *access_; }
     [[nodiscard]] Access const& access() const noexcept { return *access_; }
     [[nodiscard]] std::vector<Worker>& workers() noexcept { return workers_; }
+    [[nodiscard]] Settings const& settings() const noexcept;
     [[nodiscard]] Random& random() noexcept { return random_; }
 
     // -- for its workers --

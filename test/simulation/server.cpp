@@ -9,6 +9,73 @@
 namespace tenure::simulation
 {
 
+namespace
+{
+
+/// a line in which nobody has asked for so long is gone
+constexpr Ns lifetime_of_lines = 60 * second;
+
+} // namespace
+
+void Server::begin(Settings const& settings, LocalClock clock, std::size_t snapshots)
+{
+    KnownStore::begin(settings, clock, snapshots);
+    lines_ = {};
+}
+
+void Server::lose_everything()
+{
+    KnownStore::lose_everything();
+    lines_ = {};
+}
+
+void Server::go_back_to(std::uint32_t snapshot, Ns clock_differs_by)
+{
+    KnownStore::go_back_to(snapshot, clock_differs_by);
+    lines_ = {};
+}
+
+Server::Line& Server::line_of(RangeId range)
+{
+    auto& line = lines_[static_cast<std::size_t>(range)];
+    if (line.lapses <= now())
+        line.places.clear();
+    return line;
+}
+
+void Server::join_line(Message const& message, bool late)
+{
+    auto& line = line_of(message.range);
+    line.lapses = now() + lifetime_of_lines;
+    auto const is_sender = [&](Place const& one) { return one.process == message.from && one.life == message.life; };
+    if (std::ranges::any_of(line.places, is_sender))
+        return;
+    line.places.insert(
+        message.waits == Waits::in_front ? line.places.begin() : line.places.end(),
+        {message.from, message.life, world().now(), late});
+}
+
+void Server::leave_line(Message const& message)
+{
+    std::erase_if(line_of(message.range).places, [&](Place const& one) {
+        return one.process == message.from && one.life == message.life;
+    });
+}
+
+void Server::announce(Message& message, KeyId id)
+{
+    auto& places = line_of(range_of(id)).places;
+    // a key that rests is free for nobody yet: who waits learns by when it will be
+    if (places.empty() || message.reuse_after > 0) {
+        network_.publish(range_of(id), nullptr);
+        return;
+    }
+    auto const first = places.front();
+    places.erase(places.begin());
+    message.named_another = message.named_another || first.process != message.from || first.life != message.life;
+    network_.publish(range_of(id), &first);
+}
+
 std::uint64_t Server::next_token(Key& key, KeyId id)
 {
     auto const micros = static_cast<std::uint64_t>(now() / microsecond);
@@ -24,6 +91,8 @@ void Server::extend(Message& message, KeyId id, bool late)
     if (message.copy && expires < keys_[id].expires)
         return;
     extended(id, expires, late);
+    // and what it makes longer was promised to nobody: a release does not try for so long
+    keys_[id].late = keys_[id].late || message.copy;
 }
 
 void Server::grant(Message& message, std::uint8_t index, bool late)
@@ -35,6 +104,8 @@ void Server::grant(Message& message, std::uint8_t index, bool late)
     message.answer = Message::Answer::granted;
     message.index = index;
     message.token = key.token;
+    if (message.waits != Waits::no)
+        leave_line(message);
 }
 
 void Server::claim(Message& message, bool late)
@@ -52,6 +123,8 @@ void Server::claim(Message& message, bool late)
         message.answer = Message::Answer::granted;
         message.index = index;
         message.token = keys_[id].token;
+        if (message.waits != Waits::no)
+            leave_line(message);
         return;
     }
     message.answer = Message::Answer::busy;
@@ -64,9 +137,11 @@ void Server::claim(Message& message, bool late)
         }
         message.earliest_expiry = std::min(message.earliest_expiry, keys_[id].expires - now());
     }
+    if (message.waits != Waits::no)
+        join_line(message, late);
 }
 
-bool Server::free(KeyId id, Message const& message)
+bool Server::free(KeyId id, Message& message)
 {
     if (!held(id))
         return false;
@@ -80,7 +155,7 @@ bool Server::free(KeyId id, Message const& message)
     else
         freed(id);
     if (message.wake_ups)
-        network_.publish(range_of(id));
+        announce(message, id);
     return true;
 }
 
@@ -112,6 +187,10 @@ void Server::execute(Message& message, bool late)
         for (std::uint8_t index = 0; index < count_of(message.range); ++index)
             if (auto const key = key_of(message.range, index); keys_[key].owner == message.owner)
                 free(key, message);
+        break;
+    case Message::Kind::leave_line:
+        leave_line(message);
+        message.answer = Answer::released;
         break;
     }
     world().chronicle.write(

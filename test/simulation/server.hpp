@@ -4,7 +4,11 @@
 #include "known_store.hpp"
 #include "message.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace tenure::simulation
 {
@@ -21,6 +25,14 @@ public:
     {
     }
 
+    void begin(Settings const& settings, LocalClock clock, std::size_t snapshots) override;
+    void lose_everything() override;
+    void go_back_to(std::uint32_t snapshot, Ns clock_differs_by) override;
+    [[nodiscard]] std::span<Place const> line(RangeId range) const noexcept override
+    {
+        return lines_[static_cast<std::size_t>(range)].places;
+    }
+
     /** Executes the request, and writes its answer into it. */
     void execute(Message& message, bool late);
 
@@ -29,8 +41,21 @@ private:
     void claim(Message& message, bool late);
     void grant(Message& message, std::uint8_t index, bool late);
     void extend(Message& message, KeyId id, bool late);
-    bool free(KeyId id, Message const& message);
+    bool free(KeyId id, Message& message);
 
+    struct Line {
+        std::vector<Place> places;
+        /// on the store's clock; later with each claim that waits
+        Ns lapses = 0;
+    };
+    /** The line, without those who stand there no more. */
+    [[nodiscard]] Line& line_of(RangeId range);
+    void join_line(Message const& message, bool late);
+    void leave_line(Message const& message);
+    /** A key of the range was released: names the first of its line, and tells those who watch. */
+    void announce(Message& message, KeyId id);
+
+    std::array<Line, range_count> lines_;
     MessageNetwork& network_;
 };
 

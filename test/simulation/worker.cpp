@@ -151,6 +151,8 @@ void Worker::acquired(std::uint32_t turn, error_code error, Lease lease, std::ui
 {
     if (phase_ == Phase::stopped) {
         // a lease that came all the same goes with this handler
+        if (lease)
+            world_.checker.handed_out(owner_id(lease.owner()));
         world_.checker.ended_waiting(process_, range_);
         return;
     }

@@ -52,7 +52,8 @@ void World::begin(Plan const& plan)
     going_on_ = {};
     faults_ = 0;
     Random random(plan.seed, 4);
-    store.begin(plan.settings, make_clock(random), plan.faults.size());
+    // of each fault the state that a failover goes back to, and the one that it leaves
+    store.begin(plan.settings, make_clock(random), 2 * plan.faults.size());
     for (ProcessId id = 0; id < plan.settings.processes; ++id)
         process(id).begin(plan.seed, make_clock(random));
     for (std::uint32_t index = 0; index < plan.faults.size(); ++index)
@@ -105,15 +106,35 @@ void World::on_event(std::uint32_t what, std::uint64_t value)
     case fault_ends:
         end_fault(plan_->faults[value]);
         break;
-    case restore:
-        store.last_trouble = now();
-        store.go_back_to(static_cast<std::uint32_t>(value), plan_->faults[value].number);
-        for (ProcessId id = 0; id < process_count(); ++id)
-            process(id).access().cut();
+    case restore: {
+        auto const& fault = plan_->faults[value];
+        auto const index = static_cast<std::uint32_t>(value);
+        if (fault.kind == FaultKind::failback) {
+            store.remember(former(index));
+            scheduler.at(now() + fault.length, *this, restore_former, value);
+        }
+        fail_over(index, fault.number);
+        break;
+    }
+    case restore_former:
+        fail_over(former(static_cast<std::uint32_t>(value)), -plan_->faults[value].number);
         break;
     default:
         network.calm_down();
     }
+}
+
+std::uint32_t World::former(std::uint32_t index) const noexcept
+{
+    return index + static_cast<std::uint32_t>(plan_->faults.size());
+}
+
+void World::fail_over(std::uint32_t snapshot, Ns clock_differs_by)
+{
+    store.last_trouble = now();
+    store.go_back_to(snapshot, clock_differs_by);
+    for (ProcessId id = 0; id < process_count(); ++id)
+        process(id).access().cut();
 }
 
 void World::begin_fault(std::uint32_t index)
@@ -159,6 +180,7 @@ void World::begin_fault(std::uint32_t index)
             process(id).access().cut();
         break;
     case FaultKind::failover:
+    case FaultKind::failback:
         store.remember(index);
         scheduler.at(now() + fault.length, *this, restore, index);
         return;
@@ -180,7 +202,19 @@ void World::begin_fault(std::uint32_t index)
         return;
     case FaultKind::silence:
     case FaultKind::hang_up:
+    case FaultKind::transaction_cut:
         network.strike(fault);
+        return;
+    case FaultKind::spoiled_counter:
+        store.last_trouble = now();
+        store.spoil_counter(fault.number == 1, fault.length);
+        return;
+    case FaultKind::lost_lines:
+        store.lose_lines(fault.length);
+        return;
+    case FaultKind::flush:
+        store.last_trouble = now();
+        store.lose_everything();
         return;
     case FaultKind::script_flush:
         store.forget_scripts();

@@ -61,12 +61,15 @@ public:
     void restart(ProcessId id);
 
 private:
-    enum What : std::uint32_t { fault_begins, fault_ends, all_quiet, restore };
+    enum What : std::uint32_t { fault_begins, fault_ends, all_quiet, restore, restore_former };
 
     void begin(Plan const& plan);
     void go_on();
     void begin_fault(std::uint32_t index);
     void end_fault(Fault const& fault);
+    void fail_over(std::uint32_t snapshot, Ns clock_differs_by);
+    /// the snapshot of what the fault's failover left
+    [[nodiscard]] std::uint32_t former(std::uint32_t index) const noexcept;
 
     Plan const* plan_ = nullptr;
     std::vector<std::unique_ptr<Process>> processes_;

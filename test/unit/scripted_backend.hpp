@@ -61,6 +61,9 @@ public:
         watch_handler = std::move(handler);
         return std::make_unique<Subscription>(*this);
     }
+    [[nodiscard]] bool keeps_line() const noexcept override { return line; }
+    void leave_line(KeyRangePtr) override { ++lines_left; }
+    [[nodiscard]] bool frees_silently() const noexcept override { return silent_releases; }
     void inspect(KeyRangePtr, Deadline, ReplyHandler<InspectReply> handler) override
     {
         runtime_->post([handler = std::move(handler)]() mutable {
@@ -113,6 +116,10 @@ public:
     std::function<void()> reachable;
     std::vector<std::chrono::milliseconds> told_ttls;
     bool owners_are_spent = false;
+    /// both are asked for when a gate is made or an acquisition begins
+    bool line = false;
+    bool silent_releases = false;
+    int lines_left = 0;
     /// asked to renew this key it throws; empty: none
     std::string no_renewal_of;
     int watching = 0;

@@ -5,16 +5,18 @@
 #include "cluster.hpp"
 #include "cluster_subscriber.hpp"
 #include "examine_cluster.hpp"
+#include "line_up.hpp"
 #include "slot_nodes.hpp"
 #include "spread_claim.hpp"
 #include "spread_inspect.hpp"
 #include "spread_withdraw.hpp"
 
-#include "redis/claim.hpp"
 #include "redis/config_rules.hpp"
 #include "redis/connection_factory.hpp"
 #include "redis/inspect.hpp"
 #include "redis/key_names.hpp"
+#include "redis/leave_line.hpp"
+#include "redis/observer.hpp"
 #include "redis/withdraw.hpp"
 
 #include <functional>
@@ -58,10 +60,18 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        if (auto const slot = shared_slot(*request.range))
-            redis::claim(nodes_->at(*slot).waits, std::move(request), std::move(handler));
+        auto const slot = shared_slot(*request.range);
+        bool const line_is_elsewhere = request.waits != Waits::no && slot != hash_slot(line_of(*request.range));
+        auto attempt = [nodes = nodes_, slot](ClaimRequest one, ReplyHandler<ClaimReply> answer) {
+            if (slot)
+                nodes->at(*slot).claims->add(std::move(one), std::move(answer));
+            else
+                spread_claim(nodes, std::move(one), std::move(answer));
+        };
+        if (line_is_elsewhere)
+            claim_in_line(nodes_, std::move(attempt), std::move(request), std::move(handler));
         else
-            spread_claim(nodes_, std::move(request), std::move(handler));
+            attempt(std::move(request), std::move(handler));
     }
 
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
@@ -74,13 +84,18 @@ public:
     {
         auto const& claim = *request.claim;
         auto const& releases = nodes_->of(*claim.range, claim.index).releases;
-        if (request.wake_ups && announcer_->is_needed(*claim.range, claim.index)) {
+        if (request.wake_ups && Announcer::is_needed(*claim.range, claim.index)) {
             request.wake_ups = false;
-            handler = [announcer = announcer_, range = claim.range,
+            handler = [announcer = announcer_, released = request.claim,
                        handler = std::move(handler)](ReleaseReply reply) mutable {
                 if (std::holds_alternative<Released>(reply))
-                    announcer->announce(*range);
-                std::move(handler)(std::move(reply));
+                    announcer->announce(
+                        released->range, released->index, 1,
+                        [handler = std::move(handler)](bool named_another) mutable {
+                            std::move(handler)(ReleaseReply(Released{named_another}));
+                        });
+                else
+                    std::move(handler)(std::move(reply));
             };
         }
         releases->add(std::move(request), std::move(handler));
@@ -89,25 +104,46 @@ public:
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
         auto const range = request.range;
-        if (request.wake_ups && announcer_->is_needed(*range, 0)) {
-            request.wake_ups = false;
-            handler = [announcer = announcer_, range, handler = std::move(handler)](WithdrawReply reply) mutable {
-                if (std::holds_alternative<Released>(reply))
-                    announcer->announce(*range);
+        auto const slot = shared_slot(*range);
+        bool const tells = request.wake_ups && (!slot || Announcer::is_needed(*range, 0));
+        request.wake_ups = request.wake_ups && !tells;
+        auto answer = [announcer = tells ? announcer_ : nullptr, range,
+                       handler = std::move(handler)](WithdrawReply&& reply, std::uint32_t freed) mutable {
+            if (announcer == nullptr || freed == 0) {
                 std::move(handler)(std::move(reply));
-            };
-        }
-        if (auto const slot = shared_slot(*range))
-            redis::withdraw(of_range(*range, *slot), std::move(request), std::move(handler));
+                return;
+            }
+            announcer->announce(
+                range, 0, freed, [handler = std::move(handler), reply = std::move(reply)](bool) mutable {
+                    std::move(handler)(std::move(reply));
+                });
+        };
+        if (slot)
+            withdraw_counted(of_range(*range, *slot), std::move(request), std::move(answer));
         else
-            spread_withdraw(nodes_, std::move(request), std::move(handler));
+            spread_withdraw(nodes_, std::move(request), std::move(answer));
     }
 
     [[nodiscard]] std::unique_ptr<Watch>
-    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
+    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
     {
-        return subscriber_->watch(channel_of(*range), std::move(handler));
+        if (as == WatchAs::waiter)
+            return subscriber_->watch(channel_of(*range), std::move(handler));
+        auto const subscribe = [&](Observers::Handler observer) {
+            return subscriber_->watch(channel_of(*range), std::move(observer));
+        };
+        auto const node = nodes_->at(hash_slot(watched_key_of(*range))).follows;
+        return observers_.watch(node, *range, subscribe, std::move(handler));
     }
+
+    [[nodiscard]] bool keeps_line() const noexcept override { return true; }
+    void leave_line(KeyRangePtr range) override
+    {
+        auto const node = nodes_->at(hash_slot(line_of(*range))).follows;
+        redis::leave_line(node, std::move(range));
+    }
+    /// by programs that delete keys and publish nothing
+    [[nodiscard]] bool frees_silently() const noexcept override { return true; }
 
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
@@ -139,7 +175,11 @@ public:
 
     [[nodiscard]] std::string describe() const override { return cluster_->name(); }
 
-    void shutdown() noexcept override { cluster_->close(); }
+    void shutdown() noexcept override
+    {
+        cluster_->close();
+        observers_.close();
+    }
 
 private:
     /// one key goes along with its slot while that is being moved; several may be at two nodes
@@ -154,6 +194,7 @@ private:
     std::shared_ptr<SlotNodes> nodes_;
     std::shared_ptr<ClusterSubscriber> subscriber_;
     std::shared_ptr<Announcer> announcer_;
+    Observers observers_;
 };
 
 /// What connects to a node of the cluster.

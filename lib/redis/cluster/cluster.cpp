@@ -3,6 +3,8 @@
 
 #include "redirect.hpp"
 
+#include "redis/waiter_name.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -55,7 +57,8 @@ Cluster::Cluster(
     Private, std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<ServerAddress> seeds, bool tls,
     std::string name)
     : runtime_(std::move(runtime))
-    , members_(std::make_shared<Members>(runtime_, std::move(connect)))
+    , waiter_(make_waiter_name(*runtime_))
+    , members_(std::make_shared<Members>(runtime_, std::move(connect), waiter_))
     , topology_(std::make_shared<Topology>(runtime_, members_, std::move(seeds), tls, name))
     , name_(std::move(name))
 {

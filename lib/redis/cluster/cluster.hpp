@@ -42,6 +42,8 @@ public:
     [[nodiscard]] Members& members() noexcept { return *members_; }
     [[nodiscard]] Topology& topology() noexcept { return *topology_; }
     [[nodiscard]] std::string const& name() const noexcept { return name_; }
+    /** Names this store in lines of waiters. */
+    [[nodiscard]] std::string const& waiter() const noexcept { return waiter_; }
     [[nodiscard]] bool closed() const noexcept { return closed_; }
 
     /** The member that serves the slot; null where none is known, and then the map is asked for. */
@@ -81,6 +83,7 @@ private:
     void tick();
 
     std::shared_ptr<Runtime> runtime_;
+    std::string waiter_;
     std::shared_ptr<Members> members_;
     std::shared_ptr<Topology> topology_;
     /// without secrets

@@ -89,8 +89,10 @@ void ClusterSubscriber::settle(std::shared_ptr<Subscription> const& subscription
             auto const alive = weak.lock();
             if (!subscriber || !alive)
                 return;
-            bool const was_in_force = std::exchange(
-                alive->in_force, event == WatchEvent::in_force || (event == WatchEvent::hint && alive->in_force));
+            bool const is_news =
+                event == WatchEvent::hint || event == WatchEvent::our_turn || event == WatchEvent::others_turn;
+            bool const was_in_force =
+                std::exchange(alive->in_force, event == WatchEvent::in_force || (is_news && alive->in_force));
             if (event == WatchEvent::interrupted) {
                 subscriber->cluster_->topology().refresh();
                 // told already when it was taken away from its node

@@ -67,7 +67,7 @@ private:
             auto& member = cluster_->members().at(address);
             member.used = not_after_.at();
             auto const node = std::make_shared<Node>(
-                cluster_->runtime(), member.route, cluster_->name() + " at " + to_string(address));
+                cluster_->runtime(), member.route, NodeSettings{cluster_->name() + " at " + to_string(address)});
             examine(node, settings_, ttl_, not_after_, [self = shared_from_this(), address](Findings findings) {
                 self->looked(address, std::move(findings));
             });

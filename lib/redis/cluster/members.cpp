@@ -7,9 +7,10 @@
 namespace tenure::redis
 {
 
-Members::Members(std::shared_ptr<Runtime> runtime, ConnectTo connect)
+Members::Members(std::shared_ptr<Runtime> runtime, ConnectTo connect, std::string waiter)
     : runtime_(std::move(runtime))
     , connect_(std::move(connect))
+    , waiter_(std::move(waiter))
 {
 }
 
@@ -27,7 +28,7 @@ Member& Members::at(ServerAddress const& address)
         if (handler)
             handler(address);
     });
-    member.hints = Subscriber::make(runtime_, connect, "redis+cluster node " + to_string(address));
+    member.hints = Subscriber::make(runtime_, connect, "redis+cluster node " + to_string(address), waiter_);
     member.hints->use_shards([handler = moved_, address](std::string const& channel, resp::Value const& reply) {
         if (handler)
             handler(address, channel, reply);

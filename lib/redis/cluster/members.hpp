@@ -33,7 +33,7 @@ struct Member {
 class Members
 {
 public:
-    Members(std::shared_ptr<Runtime> runtime, ConnectTo connect);
+    Members(std::shared_ptr<Runtime> runtime, ConnectTo connect, std::string waiter);
     Members(Members const&) = delete;
     Members& operator=(Members const&) = delete;
     ~Members() = default;
@@ -64,6 +64,8 @@ public:
 private:
     std::shared_ptr<Runtime> runtime_;
     ConnectTo connect_;
+    /// names the store in lines of waiters
+    std::string waiter_;
     std::map<ServerAddress, Member> members_;
     std::uint64_t made_ = 0;
     std::chrono::milliseconds shortest_ttl_{};

@@ -23,12 +23,13 @@ SlotNode& SlotNodes::at(HashSlot slot)
     if (found == slots_.end()) {
         if (slots_.size() >= many_slots && slots_.size() % many_slots == 0)
             forget_unused();
-        auto const marker = precautions_.delay_after_failover
-                                ? std::string(failover_marker) + ":{" + slot_number(slot) + "}"
-                                : std::string();
+        auto const in_slot = ":{" + slot_number(slot) + "}";
+        auto const marker = precautions_.delay_after_failover ? std::string(failover_marker) + in_slot : std::string();
+        auto const fence = std::string(fence_counter) + in_slot;
         auto const node = [&](std::shared_ptr<SlotWay> way) {
             return std::make_shared<Node>(
-                cluster_->runtime(), std::move(way), cluster_->name(), precautions_, marker, Node::Audience::shard);
+                cluster_->runtime(), std::move(way),
+                NodeSettings{cluster_->name(), cluster_->waiter(), precautions_, marker, Node::Audience::shard, fence});
         };
         auto const way = [&](Migration migration) { return std::make_shared<SlotWay>(cluster_, slot, migration); };
         SlotNode entry;
@@ -36,6 +37,8 @@ SlotNode& SlotNodes::at(HashSlot slot)
         entry.follows = node(entry.way);
         entry.waits = node(way(Migration::wait));
         entry.is_told = node(way(Migration::report));
+        entry.claims = std::make_shared<Claims>(entry.waits);
+        entry.spread_claims = std::make_shared<Claims>(entry.is_told);
         entry.renewals = std::make_shared<Renewals>(entry.follows);
         entry.releases = std::make_shared<Releases>(entry.follows);
         found = slots_.emplace(slot, std::move(entry)).first;
@@ -50,8 +53,9 @@ void SlotNodes::forget_unused()
     std::erase_if(slots_, [now](auto const& entry) {
         auto const& node = entry.second;
         // requests under way hold one of these
-        bool const is_idle = node.waits.use_count() == 1 && node.is_told.use_count() == 1 &&
+        bool const is_idle = node.claims.use_count() == 1 && node.spread_claims.use_count() == 1 &&
                              node.renewals.use_count() == 1 && node.releases.use_count() == 1 &&
+                             node.waits.use_count() == 2 && node.is_told.use_count() == 2 &&
                              node.follows.use_count() == 3;
         return is_idle && now >= node.used + kept_unused;
     });

@@ -5,6 +5,7 @@
 #include "hash_slot.hpp"
 #include "slot_way.hpp"
 
+#include "redis/claims.hpp"
 #include "redis/node.hpp"
 #include "redis/releases.hpp"
 #include "redis/renewals.hpp"
@@ -27,6 +28,10 @@ struct SlotNode {
     NodePtr waits;
     /// likewise, but is told
     NodePtr is_told;
+    /// of locks, and of pools whose keys are all in the slot: by `waits`
+    std::shared_ptr<Claims> claims;
+    /// of single keys of spread ranges: by `is_told`
+    std::shared_ptr<Claims> spread_claims;
     std::shared_ptr<Renewals> renewals;
     std::shared_ptr<Releases> releases;
     /// a claim in a spread range was refused here: others are tried first until then

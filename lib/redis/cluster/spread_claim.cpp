@@ -127,14 +127,18 @@ private:
     {
         ClaimRequest request = request_;
         request.range = single_key(*request_.range, index);
-        if (!own)
-            // it is not there, or else it was found
-            request.earliest_attempt = std::nullopt;
+        // the line is in another slot
+        request.waits = Waits::no;
         auto const& node = nodes_->of(*request_.range, index);
-        // a claim of our own is extended wherever it is, and goes along with its slot
-        claim(
-            own ? node.follows : node.is_told, std::move(request),
-            [self = shared_from_this(), index](ClaimReply reply) { self->claimed(index, std::move(reply)); });
+        auto then = [self = shared_from_this(), index](ClaimReply reply) { self->claimed(index, std::move(reply)); };
+        if (own) {
+            // it is extended wherever it is, and goes along with its slot
+            claim(node.follows, std::move(request), std::move(then));
+            return;
+        }
+        // it is not there, or else it was found
+        request.earliest_attempt = std::nullopt;
+        node.spread_claims->add(std::move(request), std::move(then));
     }
 
     void claimed(std::uint32_t index, ClaimReply reply)
@@ -147,7 +151,9 @@ private:
         }
         if (auto* const granted = std::get_if<Granted>(&reply))
             granted->index = index;
-        else
+        else if (auto* const unconfirmed = std::get_if<Unconfirmed>(&reply))
+            unconfirmed->grant.index = index;
+        if (!std::holds_alternative<Granted>(reply))
             nodes_->of(*request_.range, index).avoid_until = nodes_->runtime().now() + avoided_for;
         finish(std::move(reply));
     }

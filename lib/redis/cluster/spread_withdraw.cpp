@@ -3,11 +3,10 @@
 
 #include "spread_look.hpp"
 
-#include "redis/withdraw.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -27,7 +26,7 @@ constexpr auto withdraw_look_within = 2000ms;
 class SpreadWithdrawal : public std::enable_shared_from_this<SpreadWithdrawal>
 {
 public:
-    SpreadWithdrawal(std::shared_ptr<SlotNodes> nodes, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
+    SpreadWithdrawal(std::shared_ptr<SlotNodes> nodes, WithdrawRequest request, CountedWithdrawal handler)
         : nodes_(std::move(nodes))
         , request_(std::move(request))
         , handler_(std::move(handler))
@@ -57,9 +56,12 @@ private:
         for (auto const index : own) {
             auto request = request_;
             request.range = single_key(*request_.range, index);
-            withdraw(
+            withdraw_counted(
                 nodes_->of(*request_.range, index).follows, std::move(request),
-                [self = shared_from_this()](WithdrawReply reply) { self->withdrawn(std::move(reply)); });
+                [self = shared_from_this()](WithdrawReply&& reply, std::uint32_t freed) {
+                    self->freed_ += freed;
+                    self->withdrawn(std::move(reply));
+                });
         }
         if (own.empty())
             go_on();
@@ -79,23 +81,23 @@ private:
         if (next_ < request_.range->count)
             look();
         else
-            std::move(handler_)(failure_ ? std::move(*failure_) : WithdrawReply(Released{}));
+            std::move(handler_)(failure_ ? std::move(*failure_) : WithdrawReply(Released{}), freed_);
     }
 
     std::shared_ptr<SlotNodes> nodes_;
     WithdrawRequest request_;
-    ReplyHandler<WithdrawReply> handler_;
+    CountedWithdrawal handler_;
     /// the first key that was not looked at yet
     std::uint32_t next_ = 0;
     std::size_t under_way_ = 0;
+    std::uint32_t freed_ = 0;
     /// the first thing that went wrong
     std::optional<WithdrawReply> failure_;
 };
 
 } // namespace
 
-void spread_withdraw(
-    std::shared_ptr<SlotNodes> const& nodes, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
+void spread_withdraw(std::shared_ptr<SlotNodes> const& nodes, WithdrawRequest request, CountedWithdrawal handler)
 {
     std::make_shared<SpreadWithdrawal>(nodes, std::move(request), std::move(handler))->look();
 }

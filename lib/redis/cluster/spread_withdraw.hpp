@@ -3,6 +3,8 @@
 
 #include "slot_nodes.hpp"
 
+#include "redis/withdraw.hpp"
+
 #include <tenure/backend.hpp>
 
 #include <memory>
@@ -10,8 +12,8 @@
 namespace tenure::redis
 {
 
-/** Looks at all keys of a range that spreads over the nodes, and withdraws from those that bear the owner. */
-void spread_withdraw(
-    std::shared_ptr<SlotNodes> const& nodes, WithdrawRequest request, ReplyHandler<WithdrawReply> handler);
+/** Looks at all keys of a range that spreads over the nodes, and withdraws from those that bear the owner. Tells also
+ * how many keys were freed, as far as that was answered. */
+void spread_withdraw(std::shared_ptr<SlotNodes> const& nodes, WithdrawRequest request, CountedWithdrawal handler);
 
 } // namespace tenure::redis

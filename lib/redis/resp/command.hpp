@@ -42,15 +42,7 @@ public:
     template <class... Arguments>
     EncodedArguments& add_all(Arguments const&... arguments)
     {
-        auto const most = most_of(arguments...);
-        std::array<char, most_on_stack> small;
-        if (most <= small.size()) {
-            bytes_.append(small.data(), put_all(small.data(), arguments...));
-        } else {
-            auto const before = bytes_.size();
-            bytes_.resize(before + most); // which writes zeros first
-            bytes_.resize(before + put_all(bytes_.data() + before, arguments...));
-        }
+        append(most_of(arguments...), [&](char* to) { return put_all(to, arguments...); });
         count_ += sizeof...(arguments);
         return *this;
     }
@@ -68,6 +60,22 @@ public:
 
 private:
     friend class Command;
+    friend class Transaction;
+
+    /** @param most   bytes that may be written
+     *  @param write  writes them and returns how many they were */
+    template <class Write>
+    void append(std::size_t most, Write write)
+    {
+        std::array<char, most_on_stack> small;
+        if (most <= small.size()) {
+            bytes_.append(small.data(), write(small.data()));
+        } else {
+            auto const before = bytes_.size();
+            bytes_.resize(before + most); // which writes zeros first
+            bytes_.resize(before + write(bytes_.data() + before));
+        }
+    }
 
     static constexpr std::size_t most_digits = 20;
     static constexpr std::size_t most_on_stack = 512;
@@ -150,16 +158,19 @@ private:
     std::size_t count_ = 0;
 };
 
-/** One command, encoded as it is built: an array of bulk strings.
+/** One command, encoded as it is built: an array of bulk strings. Or a whole transaction (see transaction.hpp), which
+ * is written, expires and is redirected as one command.
  *
  *  It has no printing and no way back to its arguments, because they may be secrets.
  */
 class Command
 {
 public:
-    /** What answers the command: one reply, or (for the subscribe family) one confirmation for each channel. */
+    /** What answers the command: one reply, or (for the subscribe family) one confirmation for each channel, or the
+     * replies to a transaction. */
     enum class Answer : std::uint8_t {
         reply,
+        transaction,
         subscribe,
         psubscribe,
         ssubscribe,
@@ -243,9 +254,14 @@ public:
 
     [[nodiscard]] Answer answer() const noexcept { return answer_; }
 
+    /** How many commands are between MULTI and EXEC; 0: this is no transaction. */
+    [[nodiscard]] std::size_t transaction_size() const noexcept { return transaction_size_; }
+
     /** How many replies or confirmations end the command. */
     [[nodiscard]] std::size_t expected_answers() const noexcept
     {
+        if (answer_ == Answer::transaction)
+            return transaction_size_ + 2;
         return answer_ == Answer::reply || arguments_.count() < 2 ? 1 : arguments_.count() - 1;
     }
 
@@ -265,11 +281,22 @@ public:
     [[nodiscard]] bool names(std::string_view argument) const noexcept;
 
 private:
+    friend class Transaction;
+
+    /** @param transaction  bytes of MULTI, of so many commands, and of EXEC */
+    Command(EncodedArguments&& transaction, std::uint32_t commands) noexcept
+        : arguments_(std::move(transaction))
+        , transaction_size_(commands)
+        , answer_(Answer::transaction)
+    {
+    }
+
     Command(Command const& other, int)
         : arguments_(other.arguments_)
         , head_size_(other.head_size_)
         , reply_bytes_(other.reply_bytes_)
         , run_id_at_(other.run_id_at_)
+        , transaction_size_(other.transaction_size_)
         , answer_(other.answer_)
         , leaves_with_next_(other.leaves_with_next_)
     {
@@ -305,6 +332,8 @@ private:
     std::size_t reply_bytes_ = 0;
     /// where the run id is in the bytes; 0: there is none
     std::size_t run_id_at_ = 0;
+    /// 0: no transaction
+    std::uint32_t transaction_size_ = 0;
     Answer answer_;
     bool leaves_with_next_ = false;
 };

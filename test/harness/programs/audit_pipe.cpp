@@ -4,8 +4,10 @@
 //     enter CELL VALID_UNTIL   -> the number of the entry
 //     extend ENTRY VALID_UNTIL -> ok
 //     leave ENTRY              -> ok
-// VALID_UNTIL is in ns of CLOCK_BOOTTIME and never 0: this process is not the holder.
+// VALID_UNTIL is in ns of CLOCK_BOOTTIME and never 0: this process is not the holder. Its parent is.
 #include "harness/auditor.hpp"
+
+#include <unistd.h>
 
 #include <exception>
 #include <iostream>
@@ -17,6 +19,7 @@ try {
     if (count != 2)
         throw std::runtime_error("usage: audit_pipe AUDIT_FILE");
     auto auditor = tenure::test::Auditor::open(argument[1]);
+    auto const holder = ::getppid();
     std::string order;
     std::uint32_t number = 0;
     std::int64_t valid_until = 0;
@@ -28,7 +31,7 @@ try {
         else if (order == "extend")
             auditor.extend(number, valid_until);
         else if (order == "enter")
-            number = auditor.enter(number, valid_until);
+            number = auditor.enter(number, valid_until, 0, holder);
         else
             throw std::runtime_error("unknown order " + order);
         std::cout << (order == "enter" ? std::to_string(number) : "ok") << std::endl;

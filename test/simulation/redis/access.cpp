@@ -120,6 +120,9 @@ public:
     {
         backend_->examine(ttl, not_after, std::move(handler));
     }
+    [[nodiscard]] bool keeps_line() const noexcept override { return backend_->keeps_line(); }
+    void leave_line(KeyRangePtr range) override { backend_->leave_line(std::move(range)); }
+    [[nodiscard]] bool frees_silently() const noexcept override { return backend_->frees_silently(); }
     void drop_abandoned() override { backend_->drop_abandoned(); }
     void on_reachable(std::function<void()> handler) override { backend_->on_reachable(std::move(handler)); }
     void shortest_ttl(std::chrono::milliseconds ttl) override { backend_->shortest_ttl(ttl); }
@@ -271,11 +274,12 @@ bool RedisAccess::ended(std::uint64_t number, Reply const& reply)
 void RedisAccess::heard(RangeId range, WatchEvent event)
 {
     auto& in_force = in_force_[static_cast<std::size_t>(range)];
-    if (event == WatchEvent::hint)
+    if (event == WatchEvent::hint || event == WatchEvent::our_turn || event == WatchEvent::others_turn)
         return;
     in_force = event == WatchEvent::in_force;
     if (in_force) {
-        world_.chronicle.write(Note::hint_arrives, process_.id(), static_cast<std::uint8_t>(range), 0, 1);
+        world_.chronicle.write(
+            Note::hint_arrives, process_.id(), static_cast<std::uint8_t>(range), 0, static_cast<std::int64_t>(event));
         world_.checker.hinted(process_, range);
     }
 }

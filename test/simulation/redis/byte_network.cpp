@@ -30,6 +30,7 @@ void ByteNetwork::begin(std::uint64_t seed, Noise const& noise)
 {
     Network::begin(seed, noise);
     connections_.clear();
+    cuts_transaction_ = {};
 }
 
 bool ByteNetwork::is_late(Connection const& connection) const noexcept
@@ -260,7 +261,8 @@ void ByteNetwork::seen(ConnectionId id, std::size_t bytes)
          connection.deliveries.pop_front())
         for (auto const& effect : connection.deliveries.front().effects)
             if (effect.kind == Effect::Kind::held)
-                world().checker.justify(effect.owner, process.instant_at(effect.written), effect.ttl, effect.token);
+                // fencing tokens are the server's own affair (TokenBook)
+                world().checker.justify(effect.owner, process.instant_at(effect.written), effect.ttl, 0);
             else if (effect.kind == Effect::Kind::hint && process.access().listens(effect.range))
                 world().checker.hinted(process, effect.range);
             else if (effect.kind == Effect::Kind::login)
@@ -390,6 +392,16 @@ void ByteNetwork::hang_up(ConnectionId id)
     put_end(id, false);
 }
 
+bool ByteNetwork::breaks_within_transaction(ConnectionId id)
+{
+    auto& connection = at(id);
+    if (!std::exchange(cuts_transaction_.at(connection.process), false))
+        return false;
+    connection.served = false;
+    break_off(id);
+    return true;
+}
+
 void ByteNetwork::server_is_gone()
 {
     for (ConnectionId id = 1; id <= connections_.size(); ++id) {
@@ -463,10 +475,18 @@ void ByteNetwork::strike(Fault const& fault)
 {
     if (fault.kind == FaultKind::silence)
         fall_silent(fault.process);
+    else if (fault.kind == FaultKind::transaction_cut)
+        cuts_transaction_.at(fault.process) = true;
     else if (fault.kind == FaultKind::hang_up)
         for (ConnectionId id = 1; id <= connections_.size(); ++id)
             if (at(id).process == fault.process)
                 hang_up(id);
+}
+
+void ByteNetwork::calm_down() noexcept
+{
+    Network::calm_down();
+    cuts_transaction_ = {};
 }
 
 void ByteNetwork::on_event(std::uint32_t what, std::uint64_t value)

@@ -7,6 +7,7 @@
 
 #include <boost/system/error_code.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -90,6 +91,9 @@ public:
     [[nodiscard]] bool abandoned(ConnectionId id) const noexcept;
     /** Closes it after what is on its way. */
     void hang_up(ConnectionId id);
+    /** Breaks the connection if a fault wants the next transaction of its process to be cut; the server hears no more
+     * of it. */
+    [[nodiscard]] bool breaks_within_transaction(ConnectionId id);
     /** The machine is gone: nothing that is on its way will be executed. */
     void server_is_gone();
 
@@ -97,6 +101,7 @@ public:
     void store_stops(bool away) override;
     void store_goes_on() override;
     void strike(Fault const& fault) override;
+    void calm_down() noexcept override;
     void on_event(std::uint32_t what, std::uint64_t value) override;
 
 private:
@@ -176,6 +181,8 @@ private:
 
     ByteServer* server_ = nullptr;
     std::deque<Connection> connections_;
+    /// the connection on which the process next begins a transaction breaks before the end of it
+    std::array<bool, most_processes> cuts_transaction_{};
 };
 
 } // namespace tenure::simulation

@@ -4,29 +4,24 @@
 
 #include "../world.hpp"
 
-#include <charconv>
 #include <string>
 #include <utility>
 
 namespace tenure::simulation
 {
 
-namespace
-{
-
-std::optional<std::int64_t> number_in(std::string_view text)
-{
-    std::int64_t number = 0;
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size())
-        return std::nullopt;
-    return number;
-}
-
-Reply no_number()
+Reply RedisServer::no_number()
 {
     return Reply::error("ERR value is not an integer or out of range");
 }
+
+Reply RedisServer::wrong_type()
+{
+    return Reply::error("WRONGTYPE Operation against a key holding the wrong kind of value");
+}
+
+namespace
+{
 
 /** What follows key and value of SET. */
 struct SetOptions {
@@ -67,6 +62,8 @@ std::optional<SetOptions> set_options(std::vector<std::string> const& words, boo
 Reply RedisServer::get(Words const& words)
 {
     auto const* const entry = find(words[1]);
+    if (entry != nullptr && entry->is_list())
+        return wrong_type();
     return entry == nullptr ? Reply::null() : Reply::bulk(entry->value);
 }
 
@@ -75,7 +72,7 @@ Reply RedisServer::mget(Words const& words)
     auto values = Reply::list(Reply::Kind::array, {});
     for (std::size_t at = 1; at < words.size(); ++at) {
         auto const* const entry = find(words[at]);
-        values.elements.push_back(entry == nullptr ? Reply::null() : Reply::bulk(entry->value));
+        values.elements.push_back(entry == nullptr || entry->is_list() ? Reply::null() : Reply::bulk(entry->value));
     }
     return values;
 }
@@ -111,6 +108,8 @@ Reply RedisServer::set(Words const& words)
     if (!options || (options->only_new && options->answers_old && settings_.flavor.old_script_errors))
         return Reply::error("ERR syntax error");
     auto const* const entry = find(words[1]);
+    if (entry != nullptr && entry->is_list() && (options->answers_old || options->if_equal))
+        return wrong_type();
     auto const old = entry == nullptr ? Reply::null() : Reply::bulk(entry->value);
     bool const met = (!options->only_new || entry == nullptr) && (!options->only_present || entry != nullptr) &&
                      (!options->if_equal || (entry != nullptr && entry->value == *options->if_equal));
@@ -127,8 +126,11 @@ Reply RedisServer::incr(Words const& words)
 {
     auto const* const entry = find(words[1]);
     auto const number = entry == nullptr ? std::optional<std::int64_t>(0) : number_in(entry->value);
-    if (!number)
-        return no_number();
+    if (!number) {
+        // another program's counter: whoever draws is kept from its lease for as long as it is there
+        network_.trouble(now_.session->process);
+        return entry->is_list() ? wrong_type() : no_number();
+    }
     store(words[1], std::to_string(*number + 1), entry == nullptr ? Keyspace::no_expiry : entry->expires);
     return Reply::integer(*number + 1);
 }
@@ -166,6 +168,8 @@ Reply RedisServer::del(Words const& words)
 Reply RedisServer::delifeq(Words const& words)
 {
     auto const* const entry = find(words[1]);
+    if (entry != nullptr && entry->is_list())
+        return wrong_type();
     return Reply::integer(entry != nullptr && entry->value == words[2] && erase(words[1]) ? 1 : 0);
 }
 

@@ -22,7 +22,6 @@ struct Effect {
     Kind kind{};
     RangeId range{};
     OwnerId owner = 0;
-    std::uint64_t token = 0;
     Ns ttl = 0;
     /// when the first byte of the request was handed to the connection, in world time
     Ns written = 0;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -13,8 +14,8 @@
 namespace tenure::simulation
 {
 
-/** Strings with expiry, in numbered databases. An expired key is gone for every reader. Copied as a whole: what a
- *  failover goes back to. */
+/** Strings and lists with expiry, in numbered databases. An expired key is gone for every reader. Copied as a whole:
+ *  what a failover goes back to. */
 class Keyspace
 {
 public:
@@ -25,6 +26,10 @@ public:
         std::string value;
         /// on the server's clock, in milliseconds
         std::int64_t expires = no_expiry;
+        /// of a list, which has no value: there are no empty lists
+        std::deque<std::string> list = {};
+
+        [[nodiscard]] bool is_list() const noexcept { return !list.empty(); }
     };
 
     /** Null: no such key. */
@@ -40,9 +45,9 @@ public:
         }
         return &found->second;
     }
-    void set(std::size_t database, std::string_view key, Entry entry)
+    Entry& set(std::size_t database, std::string_view key, Entry entry)
     {
-        keys_.at(database).insert_or_assign(std::string(key), std::move(entry));
+        return keys_.at(database).insert_or_assign(std::string(key), std::move(entry)).first->second;
     }
     void erase(std::size_t database, std::string_view key)
     {

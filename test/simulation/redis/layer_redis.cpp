@@ -7,6 +7,7 @@
 #include "server.hpp"
 #include "settings.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -27,6 +28,38 @@ Layer make_layer(World& world)
     return layer;
 }
 
+namespace
+{
+
+/** What concerns transactions, the counter and the lines. With dice of their own: whatever else a seed meant stays. */
+void add_faults_of_protocol(Plan& plan)
+{
+    Random random(plan.seed, 9);
+    constexpr std::array kinds{FaultKind::transaction_cut, FaultKind::transaction_cut, FaultKind::script_flush,
+                               FaultKind::script_flush,    FaultKind::spoiled_counter, FaultKind::lost_lines,
+                               FaultKind::lost_lines,      FaultKind::flush,           FaultKind::failback};
+    Ns const pause = random.below(4) == 0 ? 20 * second : 8 * second;
+    for (Ns at = random.between(0, pause); at < plan.quiet_from; at += random.between(second, 2 * pause)) {
+        Fault fault;
+        fault.at = at;
+        fault.kind = kinds.at(random.below(kinds.size()));
+        fault.process = random.below(plan.settings.processes);
+        auto const left = plan.quiet_from - at;
+        if (fault.kind == FaultKind::spoiled_counter) {
+            fault.length = std::min(random.between(millisecond, 3 * second), left);
+            fault.number = random.below(2);
+        } else if (fault.kind == FaultKind::lost_lines && random.below(3) == 0) {
+            fault.length = std::min(random.between(millisecond, 3 * second), left);
+        } else if (fault.kind == FaultKind::failback) {
+            fault.length = std::min(random.between(millisecond, 2 * second), left / 2);
+            fault.number = random.between(-50 * millisecond, 50 * millisecond);
+        }
+        plan.faults.push_back(fault);
+    }
+}
+
+} // namespace
+
 Plan make_layer_plan(std::uint64_t seed)
 {
     auto plan = make_plan(seed);
@@ -44,6 +77,7 @@ Plan make_layer_plan(std::uint64_t seed)
         fault.process = random.below(settings.processes);
         plan.faults.push_back(fault);
     }
+    add_faults_of_protocol(plan);
     return plan;
 }
 

@@ -22,10 +22,14 @@ char host_key = 0;
 /// where the words of the last failed command are kept while the error travels
 char words_key = 0;
 
+constexpr char err_field[] = "err";
+constexpr char ok_field[] = "ok";
+
 void push(lua_State* state, Reply const& reply)
 {
     switch (reply.kind) {
     case Reply::Kind::null:
+    case Reply::Kind::null_array:
         lua_pushboolean(state, 0);
         return;
     case Reply::Kind::integer:
@@ -129,6 +133,16 @@ bool call_command(lua_State* state)
     return reply.kind != Reply::Kind::error;
 }
 
+/** A table with the text in one field: `redis.error_reply`, `redis.status_reply`. */
+template <char const* field>
+int redis_reply(lua_State* state)
+{
+    lua_newtable(state);
+    lua_pushvalue(state, 1);
+    lua_setfield(state, -2, field);
+    return 1;
+}
+
 int redis_pcall(lua_State* state)
 {
     (void)call_command(state);
@@ -192,6 +206,10 @@ Lua::Lua()
     lua_setfield(state_, -2, "call");
     lua_pushcfunction(state_, redis_pcall);
     lua_setfield(state_, -2, "pcall");
+    lua_pushcfunction(state_, redis_reply<err_field>);
+    lua_setfield(state_, -2, "error_reply");
+    lua_pushcfunction(state_, redis_reply<ok_field>);
+    lua_setfield(state_, -2, "status_reply");
     lua_setglobal(state_, "redis");
 }
 

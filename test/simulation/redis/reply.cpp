@@ -26,6 +26,9 @@ void Reply::append_to(std::string& out, int protocol) const
     case Kind::null:
         out += protocol == 3 ? "_\r\n" : "$-1\r\n";
         return;
+    case Kind::null_array:
+        out += protocol == 3 ? "_\r\n" : "*-1\r\n";
+        return;
     case Kind::status:
         append_line(out, '+', text);
         return;
@@ -54,6 +57,15 @@ void Reply::append_to(std::string& out, int protocol) const
         std::to_string(is_map ? elements.size() / 2 : elements.size()));
     for (auto const& element : elements)
         element.append_to(out, protocol);
+}
+
+std::optional<std::int64_t> number_in(std::string_view word)
+{
+    std::int64_t number = 0;
+    auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc() || end != word.data() + word.size())
+        return std::nullopt;
+    return number;
 }
 
 RequestReader::Status RequestReader::read_number(std::size_t& at, char kind, std::size_t& number) const

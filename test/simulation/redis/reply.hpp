@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@ namespace tenure::simulation
 /** What a command answers. Written without the library's own encoder and values: what both got wrong would go unseen.
  */
 struct Reply {
-    enum class Kind : std::uint8_t { null, status, error, integer, bulk, array, map, push };
+    enum class Kind : std::uint8_t { null, null_array, status, error, integer, bulk, array, map, push };
 
     Kind kind = Kind::null;
     std::string text;
@@ -20,6 +21,8 @@ struct Reply {
     std::vector<Reply> elements;
 
     [[nodiscard]] static Reply null() { return {}; }
+    /// the same where a list was asked for: RESP2 tells them apart
+    [[nodiscard]] static Reply null_array() { return {Kind::null_array, {}, 0, {}}; }
     [[nodiscard]] static Reply ok() { return {Kind::status, "OK", 0, {}}; }
     [[nodiscard]] static Reply error(std::string text) { return {Kind::error, std::move(text), 0, {}}; }
     [[nodiscard]] static Reply integer(std::int64_t number) { return {Kind::integer, {}, number, {}}; }
@@ -37,6 +40,9 @@ struct Request {
     std::vector<std::string> words;
     std::uint64_t begin = 0;
 };
+
+/** A word of a request, where it is a number. */
+[[nodiscard]] std::optional<std::int64_t> number_in(std::string_view word);
 
 /** Takes requests out of bytes that arrive in any pieces. */
 class RequestReader

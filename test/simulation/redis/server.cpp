@@ -4,10 +4,12 @@
 #include "../world.hpp"
 
 #include <quarantine.hpp>
+#include <redis/release_scripts.hpp>
 #include <redis/scripts.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <string>
 #include <utility>
@@ -20,12 +22,6 @@ namespace
 
 /// its clock shows the year, so that fencing tokens have the size they will have
 constexpr Ns epoch = 1'700'000'000 * second;
-
-std::string key_name(KeyId id)
-{
-    auto const range = range_of(id);
-    return std::string(name_of(range)) + (range == RangeId::slots ? std::to_string(id - 2) : "");
-}
 
 std::optional<KeyId> key_called(std::string_view name)
 {
@@ -62,6 +58,8 @@ void RedisServer::begin(Settings const& settings, LocalClock clock, std::size_t 
     earlier_.assign(snapshots, {});
     sessions_.clear();
     scripts_.clear();
+    names_.clear();
+    tokens_.begin();
     now_ = {};
 }
 
@@ -99,6 +97,11 @@ void RedisServer::received(ConnectionId connection, std::string_view bytes)
         switch (session.reader.next(request)) {
         case RequestReader::Status::complete:
             serve(session, request);
+            if (session.transaction && !session.transaction->queued.empty() &&
+                network_.breaks_within_transaction(connection)) {
+                sessions_.erase(found);
+                return;
+            }
             break;
         case RequestReader::Status::incomplete:
             return;
@@ -117,16 +120,28 @@ void RedisServer::serve(Session& session, Request const& request)
     now_.written = network_.written_at(session.connection, request.begin);
     auto const& process = world().process(session.process);
     now_.late = network_.abandoned(session.connection) || !process.alive() || process.life() != session.life;
-    note_kind(session, request.words);
+    if (!session.transaction)
+        note_kind(session, request.words);
     std::string out;
-    if (auto const& name = request.words.front(); name == "SUBSCRIBE" || name == "UNSUBSCRIBE")
+    auto const& name = request.words.front();
+    bool const subscribes = name == "SUBSCRIBE" || name == "UNSUBSCRIBE";
+    if (subscribes && session.transaction)
+        world().checker.violate(Rule::s14, "a subscription is sent between MULTI and EXEC");
+    if (subscribes)
         subscribe(session, request.words, out);
     else
-        execute(request.words, false).append_to(out, session.protocol);
-    auto const served = std::ranges::find(server_commands, request.words.front()) - server_commands.begin();
-    world().chronicle.write(
-        Note::serves, session.process, static_cast<std::uint8_t>(served), now_.owner, session.connection, now_.key);
+        answer(request.words).append_to(out, session.protocol);
+    tokens_.step_ends();
+    note_served(session, request.words.front());
     network_.reply(session.connection, out, std::move(now_.effects));
+}
+
+void RedisServer::note_served(Session const& session, std::string_view command)
+{
+    auto const served = std::ranges::find(server_commands, command) - server_commands.begin();
+    world().chronicle.write(
+        Note::serves, session.process, static_cast<std::uint8_t>(served), std::exchange(now_.owner, 0),
+        session.connection, std::exchange(now_.key, nobody_key));
 }
 
 void RedisServer::note_kind(Session& session, Words const& words)
@@ -162,20 +177,27 @@ std::optional<Reply> RedisServer::refusal_of(Command const& command) const
 {
     if (!refuses || command.connection)
         return std::nullopt;
+    // EXEC is what its commands are
+    bool const is_exec = command.name == "EXEC";
+    bool const writes = command.writes || (is_exec && queues([](Command const& one) { return one.writes; }));
     switch (refusal_) {
     case Refusal::misconf:
-        if (command.writes)
+        if (writes)
             return Reply::error(
                 "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.");
         break;
     case Refusal::oom:
-        if (command.takes_memory)
+        // a transaction takes memory for whatever it queues
+        if (command.takes_memory || (now_.session->transaction && !command.transaction) ||
+            (is_exec && queues([](Command const& one) { return one.takes_memory; })))
             return Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
         break;
     case Refusal::loading:
-        return Reply::error("LOADING Redis is loading the dataset in memory");
+        if (!command.transaction || (is_exec && queues([](Command const& one) { return !one.connection; })))
+            return Reply::error("LOADING Redis is loading the dataset in memory");
+        break;
     case Refusal::readonly:
-        if (command.writes)
+        if (writes)
             return Reply::error("READONLY You can't write against a read only replica.");
         break;
     }
@@ -185,57 +207,104 @@ std::optional<Reply> RedisServer::refusal_of(Command const& command) const
 std::span<RedisServer::Command const> RedisServer::commands()
 {
     using S = RedisServer;
-    static constexpr std::array<Command, 22> all{{
-        {"HELLO", &S::hello, 1, false, false, true},
-        {"AUTH", &S::auth, 2, false, false, true},
+    constexpr bool writes = true;
+    constexpr bool memory = true;
+    static constexpr std::array<Command, 33> all{{
+        {"HELLO", &S::hello, -1, false, false, true},
+        {"AUTH", &S::auth, -2, false, false, true},
         {"SELECT", &S::select, 2, false, false, true},
-        {"PING", &S::ping, 1, false, false, false},
-        {"INFO", &S::info, 1, false, false, false},
-        {"PUBLISH", &S::publish, 3, false, false, false},
-        {"GET", &S::get, 2, false, false, false},
-        {"MGET", &S::mget, 2, false, false, false},
-        {"EXISTS", &S::exists, 2, false, false, false},
-        {"PTTL", &S::pttl, 2, false, false, false},
-        {"TIME", &S::time, 1, false, false, false},
-        {"SET", &S::set, 3, true, true, false},
-        {"INCR", &S::incr, 2, true, true, false},
-        {"PEXPIRE", &S::pexpire, 3, true, false, false},
-        {"PEXPIREAT", &S::pexpireat, 3, true, false, false},
-        {"DEL", &S::del, 2, true, false, false},
-        {"DELIFEQ", &S::delifeq, 3, true, false, false},
-        {"DELEX", &S::delex, 2, true, false, false},
-        {"EVAL", &S::eval, 3, false, false, false},
-        {"EVALSHA", &S::evalsha, 3, false, false, false},
-        {"SCRIPT", &S::script, 2, false, false, false},
-        {"UNLINK", &S::del, 2, true, false, false},
+        {"PING", &S::ping, -1},
+        {"INFO", &S::info, -1},
+        {"PUBLISH", &S::publish, 3},
+        {"GET", &S::get, 2},
+        {"MGET", &S::mget, -2},
+        {"EXISTS", &S::exists, -2},
+        {"PTTL", &S::pttl, 2},
+        {"TIME", &S::time, 1},
+        {"SET", &S::set, -3, writes, memory},
+        {"INCR", &S::incr, 2, writes, memory},
+        {"PEXPIRE", &S::pexpire, -3, writes},
+        {"PEXPIREAT", &S::pexpireat, -3, writes},
+        {"DEL", &S::del, -2, writes},
+        {"DELIFEQ", &S::delifeq, 3, writes},
+        {"DELEX", &S::delex, -2, writes},
+        {"EVAL", &S::eval, -3},
+        {"EVALSHA", &S::evalsha, -3},
+        {"SCRIPT", &S::script, -2},
+        {"UNLINK", &S::del, -2, writes},
+        {"LPUSH", &S::lpush, -3, writes, memory},
+        {"RPUSH", &S::rpush, -3, writes, memory},
+        {"LPOP", &S::lpop, -2, writes},
+        {"LREM", &S::lrem, 4, writes},
+        {"LRANGE", &S::lrange, 4},
+        {"LLEN", &S::llen, 2},
+        {"LINDEX", &S::lindex, 3},
+        {"LPOS", &S::lpos, -3},
+        {"MULTI", &S::multi, 1, false, false, false, true},
+        {"EXEC", &S::exec, 1, false, false, false, true},
+        {"DISCARD", &S::discard, 1, false, false, false, true},
     }};
     return all;
 }
 
-Reply RedisServer::execute(Words const& words, bool in_script)
+Reply RedisServer::wrong_number_of_arguments(std::string_view command) const
+{
+    std::string lower(command);
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    return Reply::error("ERR wrong number of arguments for '" + lower + "' command");
+}
+
+std::optional<Reply> RedisServer::refused(Words const& words, bool in_script)
 {
     auto const found = std::ranges::find(commands(), words.front(), &Command::name);
     auto const& flavor = settings_.flavor;
+    bool const old = flavor.old_script_errors;
     if (found == commands().end() || (found->name == "HELLO" && !flavor.hello) ||
-        (found->name == "DELIFEQ" && !flavor.delifeq) || (found->name == "DELEX" && !flavor.delex))
-        return Reply::error("ERR unknown command '" + words.front() + "'");
-    if (words.size() < found->least_words)
-        return Reply::error("ERR wrong number of arguments for '" + words.front() + "' command");
-    if (in_script && (found->connection || found->name.starts_with("EVAL") || found->name == "SCRIPT"))
+        (found->name == "DELIFEQ" && !flavor.delifeq) || (found->name == "DELEX" && !flavor.delex) ||
+        (found->name == "LPOS" && flavor.before_lpos)) {
+        if (in_script)
+            return Reply::error(
+                old ? "@user_script: 1: Unknown Redis command called from Lua script"
+                    : "ERR Unknown Redis command called from script");
+        std::string arguments;
+        for (auto word = words.begin() + 1; word != words.end(); ++word)
+            arguments += old ? "`" + *word + "`, " : "'" + *word + "' ";
+        return Reply::error(
+            (old ? "ERR unknown command `" + words.front() + "`" : "ERR unknown command '" + words.front() + "'") +
+            ", with args beginning with: " + arguments);
+    }
+    auto const count = static_cast<int>(words.size());
+    if (found->arity < 0 ? count < -found->arity : count != found->arity) {
+        if (in_script)
+            return Reply::error(
+                old ? "@user_script: 1: Wrong number of args calling Redis command From Lua script"
+                    : "ERR Wrong number of args calling Redis command from script");
+        return wrong_number_of_arguments(found->name);
+    }
+    if (in_script &&
+        (found->connection || found->transaction || found->name.starts_with("EVAL") || found->name == "SCRIPT"))
         return Reply::error("ERR This Redis command is not allowed from script");
     if (!now_.session->authenticated && !found->connection)
         return Reply::error("NOAUTH Authentication required.");
     if (auto refusal = refusal_of(*found)) {
         network_.trouble(now_.session->process);
-        return std::move(*refusal);
+        return refusal;
     }
-    return (this->*found->run)(words);
+    return std::nullopt;
+}
+
+Reply RedisServer::run(Words const& words)
+{
+    return (this->*std::ranges::find(commands(), words.front(), &Command::name)->run)(words);
 }
 
 Reply RedisServer::call(Words const& words)
 {
-    return words.empty() ? Reply::error("ERR Please specify at least one argument for this redis lib call")
-                         : execute(words, true);
+    if (words.empty())
+        return Reply::error("ERR Please specify at least one argument for this redis lib call");
+    if (auto refusal = refused(words, true))
+        return std::move(*refusal);
+    return run(words);
 }
 
 // -- what the checker knows --
@@ -245,13 +314,35 @@ std::optional<KeyId> RedisServer::lock_key(std::string_view key) const
     return now_.session->database == settings_.client.database ? key_called(key) : std::nullopt;
 }
 
-std::optional<KeyId> RedisServer::fenced_key(std::string_view key) const
+std::string RedisServer::key_name(KeyId id)
 {
-    constexpr std::string_view before = "{";
-    constexpr std::string_view after = "}:fence";
-    if (!key.starts_with(before) || !key.ends_with(after))
-        return std::nullopt;
-    return lock_key(key.substr(before.size(), key.size() - before.size() - after.size()));
+    auto const range = range_of(id);
+    return std::string(name_of(range)) + (range == RangeId::slots ? std::to_string(id - 2) : "");
+}
+
+std::string RedisServer::fence_name(KeyId id)
+{
+    return "{" + key_name(id) + "}:fence";
+}
+
+void RedisServer::note_draw(std::string_view key, std::string_view value)
+{
+    if (now_.session->database != settings_.client.database || !key.ends_with("fence"))
+        return;
+    std::uint64_t token = 0;
+    std::from_chars(value.data(), value.data() + value.size(), token);
+    // protocol version 1 has a counter for each key
+    for (KeyId id = 0; id < key_count; ++id)
+        if (key == counter_name || key == fence_name(id))
+            tokens_.drawn(id, token);
+}
+
+std::string
+RedisServer::wrong_token(KeyId key, OwnerId owner, std::uint64_t token, std::span<std::uint64_t const>) const
+{
+    if (range_of(key) != RangeId::plain)
+        return tokens_.against(key, owner, token);
+    return token == 0 ? "" : "a lease without fencing has a token";
 }
 
 bool RedisServer::named(std::string_view value) const
@@ -273,8 +364,8 @@ void RedisServer::noted(KeyId id, OwnerId owner, std::int64_t expires)
     now_.owner = owner;
     now_.key = id;
     now_.effects.push_back(
-        {Effect::Kind::held, range_of(id), owner, keys_[id].token,
-         (expires - milliseconds_now()) * millisecond - rest_of(id), now_.written});
+        {Effect::Kind::held, range_of(id), owner, (expires - milliseconds_now()) * millisecond - rest_of(id),
+         now_.written});
 }
 
 Keyspace::Entry* RedisServer::find(std::string_view key)
@@ -296,17 +387,12 @@ void RedisServer::store(std::string_view key, std::string value, std::int64_t ex
             return;
         }
         if (before == nullptr || before->value != value) {
-            auto& taken_key = taken(*id, owner, now_.session->process, now_.session->life, now_.late);
-            bool const fenced = range_of(*id) != RangeId::plain;
-            taken_key.token = fenced ? taken_key.fence : 0;
-            if (fenced)
-                world().checker.granted(*id, taken_key.fence);
+            (void)taken(*id, owner, now_.session->process, now_.session->life, now_.late);
+            tokens_.granted(*id, owner);
         }
         noted(*id, owner, expires);
-    } else if (auto const fenced = fenced_key(key)) {
-        std::uint64_t token = 0;
-        std::from_chars(value.data(), value.data() + value.size(), token);
-        keys_[*fenced].fence = token;
+    } else {
+        note_draw(key, value);
     }
     keys_of_.set(now_.session->database, key, {std::move(value), expires});
 }
@@ -337,47 +423,6 @@ bool RedisServer::erase(std::string_view key)
     }
     keys_of_.erase(now_.session->database, key);
     return true;
-}
-
-// -- what happens to it --
-
-void RedisServer::lose_everything()
-{
-    keys_of_.clear();
-    KnownStore::lose_everything();
-}
-
-void RedisServer::remember(std::uint32_t snapshot)
-{
-    earlier_[snapshot] = keys_of_;
-    KnownStore::remember(snapshot);
-}
-
-void RedisServer::go_back_to(std::uint32_t snapshot, Ns clock_differs_by)
-{
-    // another machine, to which no connection leads yet
-    network_.server_is_gone();
-    keys_of_ = earlier_[snapshot];
-    KnownStore::go_back_to(snapshot, clock_differs_by);
-}
-
-void RedisServer::overwrite(KeyId id, std::string_view thief, Ns ttl)
-{
-    keys_of_.set(settings_.client.database, key_name(id), {std::string(thief), milliseconds_now() + ttl / millisecond});
-    KnownStore::overwrite(id, thief, ttl);
-}
-
-void RedisServer::remove(KeyId id)
-{
-    keys_of_.erase(settings_.client.database, key_name(id));
-    KnownStore::remove(id);
-}
-
-void RedisServer::refuse(bool is)
-{
-    if (is && !refuses)
-        refusal_ = static_cast<Refusal>(random_.below(4));
-    KnownStore::refuse(is);
 }
 
 } // namespace tenure::simulation

@@ -6,9 +6,11 @@
 #include "lua.hpp"
 #include "reply.hpp"
 #include "settings.hpp"
+#include "token_book.hpp"
 
 #include "../known_store.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -24,8 +26,9 @@ namespace tenure::simulation
 {
 
 /** A Redis or Valkey server: bytes in, bytes out. It runs the scripts that it is sent. Whatever is written to a key
- * that workers contend for is noted in the keys of `KnownStore`, so that the checker knows what the server knows, from
- * what the server did and not from what anybody answered. */
+ * that workers contend for is noted in the keys of `KnownStore`, and whatever is written to a fencing counter in a
+ * `TokenBook`, so that the checker knows what the server knows, from what the server did and not from what anybody
+ * answered. */
 class RedisServer final : public KnownStore, public ByteServer, private ScriptHost
 {
 public:
@@ -35,6 +38,8 @@ public:
     [[nodiscard]] RedisConfig const& client_config() const noexcept { return settings_.client; }
 
     void begin(Settings const& settings, LocalClock clock, std::size_t snapshots) override;
+    [[nodiscard]] std::string
+    wrong_token(KeyId key, OwnerId owner, std::uint64_t token, std::span<std::uint64_t const> answered) const override;
 
     // -- for the network --
     void opened(ConnectionId connection, ProcessId process, std::uint32_t life) override;
@@ -46,14 +51,24 @@ public:
     void lose_everything() override;
     void remember(std::uint32_t snapshot) override;
     void go_back_to(std::uint32_t snapshot, Ns clock_differs_by) override;
+    void jump(Ns by) override;
     void overwrite(KeyId key, std::string_view thief, Ns ttl) override;
     void remove(KeyId key) override;
     void refuse(bool is) override;
     void forget_scripts() override { scripts_.clear(); }
+    void spoil_counter(bool by_list, Ns length) override;
+    void lose_lines(Ns spoiled_for) override;
 
 private:
     using Words = std::vector<std::string>;
 
+    /** What came between MULTI and EXEC. */
+    struct Transaction {
+        std::vector<Words> queued;
+        /// a command was refused: EXEC will be
+        bool refused = false;
+        Ns written = 0;
+    };
     /** One client. */
     struct Session {
         ConnectionId connection = 0;
@@ -64,6 +79,7 @@ private:
         int protocol = 2;
         std::size_t database = 0;
         std::set<std::string> channels;
+        std::optional<Transaction> transaction;
         /// keys and owners that it has given back
         std::set<std::pair<std::string, std::string>> released;
     };
@@ -84,20 +100,30 @@ private:
     struct Command {
         std::string_view name;
         Reply (RedisServer::*run)(Words const& words);
-        std::size_t least_words;
+        /// the words of a request, its name among them; negative: at least so many
+        int arity;
         bool writes = false;
         bool takes_memory = false;
         /// also before the login, while data is loaded, and never in a script
         bool connection = false;
+        /// also while data is loaded, and never in a script
+        bool transaction = false;
     };
     static constexpr KeyId nobody_key = 255;
+    /// of the fencing tokens of all keys
+    static constexpr std::string_view counter_name = "tenure:fence";
 
     [[nodiscard]] static std::span<Command const> commands();
     void serve(Session& session, Request const& request);
-    [[nodiscard]] Reply execute(Words const& words, bool in_script);
+    [[nodiscard]] std::optional<Reply> refused(Words const& words, bool in_script);
+    [[nodiscard]] Reply run(Words const& words);
     void note_kind(Session& session, Words const& words);
+    void note_served(Session const& session, std::string_view command);
     [[nodiscard]] std::optional<Reply> refusal_of(Command const& command) const;
     Reply call(Words const& words) override;
+    [[nodiscard]] Reply wrong_number_of_arguments(std::string_view command) const;
+    [[nodiscard]] static Reply no_number();
+    [[nodiscard]] static Reply wrong_type();
     void subscribe(Session& session, Words const& words, std::string& out);
 
     // commands of connections (session.cpp)
@@ -107,6 +133,16 @@ private:
     Reply ping(Words const& words);
     Reply info(Words const& words);
     Reply publish(Words const& words);
+    /// the message asks subscribers of this process to try
+    [[nodiscard]] bool concerns(std::string_view message, ProcessId process) const;
+    // transactions (transactions.cpp)
+    [[nodiscard]] Reply answer(Words const& words);
+    [[nodiscard]] Reply abort(std::string_view because);
+    /// the transaction has a command with this property
+    [[nodiscard]] bool queues(bool (*property)(Command const&)) const;
+    Reply multi(Words const& words);
+    Reply exec(Words const& words);
+    Reply discard(Words const& words);
     // commands on keys (commands.cpp)
     Reply get(Words const& words);
     Reply mget(Words const& words);
@@ -120,6 +156,17 @@ private:
     Reply del(Words const& words);
     Reply delifeq(Words const& words);
     Reply delex(Words const& words);
+    // commands on lists (lists.cpp)
+    [[nodiscard]] std::optional<Reply> find_list(std::string_view key, Keyspace::Entry*& entry);
+    Reply push(Words const& words, bool in_front);
+    Reply lpush(Words const& words);
+    Reply rpush(Words const& words);
+    Reply lpop(Words const& words);
+    Reply lrem(Words const& words);
+    Reply lrange(Words const& words);
+    Reply llen(Words const& words);
+    Reply lindex(Words const& words);
+    Reply lpos(Words const& words);
     // scripts (scripting.cpp)
     Reply eval(Words const& words);
     Reply evalsha(Words const& words);
@@ -134,8 +181,16 @@ private:
     bool erase(std::string_view key);
     /// a lock key of the database that leases use
     [[nodiscard]] std::optional<KeyId> lock_key(std::string_view key) const;
-    [[nodiscard]] std::optional<KeyId> fenced_key(std::string_view key) const;
+    void note_draw(std::string_view key, std::string_view value);
+    [[nodiscard]] static std::string key_name(KeyId id);
+    [[nodiscard]] static std::string fence_name(KeyId id);
     void noted(KeyId id, OwnerId owner, std::int64_t expires);
+    // misfortunes (misfortunes.cpp)
+    [[nodiscard]] std::uint64_t micros_now() const noexcept;
+    /// what the fencing counters of each key show
+    [[nodiscard]] std::array<std::string, key_count> counters();
+    void lose_counter();
+    void spoil(std::string_view key, bool by_list, Ns length);
 
     ByteNetwork& network_;
     Random random_;
@@ -147,6 +202,9 @@ private:
     std::map<std::string, std::string, std::less<>> scripts_;
     /// the SHA-1 of each text that was ever seen, which costs more than running it
     std::map<std::string, std::string> sums_;
+    /// whose store a name in a line of waiters is
+    std::map<std::string, ProcessId, std::less<>> names_;
+    TokenBook tokens_;
     Lua lua_;
     Execution now_;
     Refusal refusal_ = Refusal::misconf;

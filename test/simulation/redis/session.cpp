@@ -4,6 +4,7 @@
 
 #include "../world.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <utility>
@@ -33,7 +34,7 @@ Reply RedisServer::hello(Words const& words)
 {
     auto& session = *now_.session;
     auto const& password = settings_.client.password;
-    now_.effects.push_back({Effect::Kind::login, {}, 0, 0, 0, 0});
+    now_.effects.push_back({Effect::Kind::login, {}, 0, 0, 0});
     for (std::size_t at = 2; at + 2 < words.size(); at += 3)
         if (words[at] == "AUTH" && words[at + 1] == "default" && words[at + 2] == password)
             session.authenticated = true;
@@ -57,7 +58,7 @@ Reply RedisServer::hello(Words const& words)
 Reply RedisServer::auth(Words const& words)
 {
     auto const& password = settings_.client.password;
-    now_.effects.push_back({Effect::Kind::login, {}, 0, 0, 0, 0});
+    now_.effects.push_back({Effect::Kind::login, {}, 0, 0, 0});
     if (password.empty())
         return Reply::error("ERR Client sent AUTH, but no password is set.");
     if (words.back() != password)
@@ -74,14 +75,14 @@ Reply RedisServer::select(Words const& words)
     std::from_chars(words[1].data(), words[1].data() + words[1].size(), number);
     if (number >= Keyspace::databases)
         return Reply::error("ERR DB index is out of range");
-    now_.effects.push_back({Effect::Kind::login, {}, 0, 0, 0, 0});
+    now_.effects.push_back({Effect::Kind::login, {}, 0, 0, 0});
     now_.session->database = number;
     return Reply::ok();
 }
 
-Reply RedisServer::ping(Words const&)
+Reply RedisServer::ping(Words const& words)
 {
-    return {Reply::Kind::status, "PONG", 0, {}};
+    return words.size() > 1 ? Reply::bulk(words[1]) : Reply{Reply::Kind::status, "PONG", 0, {}};
 }
 
 Reply RedisServer::info(Words const&)
@@ -114,6 +115,22 @@ void RedisServer::subscribe(Session& session, Words const& words, std::string& o
     }
 }
 
+bool RedisServer::concerns(std::string_view message, ProcessId process) const
+{
+    // of names those that come first in line; else everybody
+    bool names_somebody = false;
+    while (!message.empty()) {
+        auto const end = std::min(message.find(' '), message.size());
+        if (auto const found = names_.find(message.substr(0, end)); found != names_.end()) {
+            if (found->second == process)
+                return true;
+            names_somebody = true;
+        }
+        message.remove_prefix(std::min(end + 1, message.size()));
+    }
+    return !names_somebody;
+}
+
 Reply RedisServer::publish(Words const& words)
 {
     if (!world().plan().settings.hints)
@@ -128,8 +145,8 @@ Reply RedisServer::publish(Words const& words)
         std::string out;
         message.append_to(out, session.protocol);
         Effects effects;
-        if (auto const range = range_of_channel(words[1]))
-            effects.push_back({Effect::Kind::hint, *range, 0, 0, 0, 0});
+        if (auto const range = range_of_channel(words[1]); range && concerns(words[2], session.process))
+            effects.push_back({Effect::Kind::hint, *range, 0, 0, 0});
         network_.reply(connection, out, std::move(effects));
     }
     return Reply::integer(count);

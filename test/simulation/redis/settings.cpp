@@ -13,7 +13,7 @@ RedisSettings make_redis_settings(std::uint64_t seed)
 {
     // the first stands for servers and proxies before HELLO, which speak RESP2
     constexpr std::array<Flavor, 7> flavors{
-        {{"redis", "5.0.14", false, false, false, false, true},
+        {{"redis", "5.0.14", false, false, false, false, true, true},
          {"redis", "6.2.14", true, false, false, false, true},
          {"redis", "7.0.15", true, false, false, false, false},
          {"valkey", "8.0.1", true, false, false, false, false},

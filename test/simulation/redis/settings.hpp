@@ -24,6 +24,8 @@ struct Flavor {
     bool delex = false;
     /// errors in scripts as Redis 6 words them
     bool old_script_errors = false;
+    /// LPOS (6.0.6) and the count of LPOP (6.2) are unknown
+    bool before_lpos = false;
 };
 
 /** What the seed decided about the server of a world, and how its clients are configured. */

@@ -40,8 +40,9 @@ TEST_CASE("the documented permissions are enough in a cluster, and nothing is re
 {
     require_redis();
     std::string const user =
-        "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat "
-        "+pttl +incr +time +cluster|shards +asking ~P* ~{P*}:fence +ssubscribe +spublish &{P*}:free &P*";
+        "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
+        "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +cluster|shards +asking ~P* "
+        "~tenure:fence:* ~{P*}:waiting ~{P*}:watched +ssubscribe +spublish &{P*}:free &P*";
     RedisCluster cluster{{.replicas = 0, .node = {.config = {user}}}};
     RunningStore running{"redis+cluster://worker:secret@127.0.0.1:" + std::to_string(cluster.port(2))};
     for (std::string const prefix : {"P:", "P{t}:"}) {
@@ -68,8 +69,9 @@ TEST_CASE("what a user lacks in a cluster is found before it is missed", "[clust
 {
     require_redis();
     std::string const user =
-        "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat "
-        "+pttl +incr +time +cluster|shards +acl ~P* ~{P*}:fence";
+        "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
+        "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +cluster|shards +acl ~P* "
+        "~tenure:fence:* ~{P*}:waiting ~{P*}:watched";
     RedisCluster cluster{{.replicas = 0, .node = {.config = {user}}}};
     RunningStore running{"redis+cluster://worker:secret@127.0.0.1:" + std::to_string(cluster.port(0))};
     auto const [error, findings] = soon(running.store().async_examine(1s, as_future));

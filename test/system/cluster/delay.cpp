@@ -45,8 +45,9 @@ TEST_CASE("in a cluster the first use of each hash slot waits for one ttl, and n
 {
     require_redis();
     std::string const user =
-        "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat "
-        "+pttl +incr +time +cluster|shards +asking +info ~P* ~{P*}:fence ~tenure:master:* +ssubscribe +spublish "
+        "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
+        "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +cluster|shards +asking +info "
+        "~P* ~tenure:fence:* ~{P*}:waiting ~{P*}:watched ~tenure:master:* +ssubscribe +spublish "
         "&{P*}:free &P*";
     RedisCluster cluster{{.replicas = 0, .node = {.config = {user}}}};
     RunningStore running{

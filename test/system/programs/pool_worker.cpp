@@ -3,6 +3,7 @@
 //   pool_worker URL AUDIT_FILE SIZE TTL_MS LONGEST_HOLD_MS SECONDS
 // Errors of the store end a turn, not the process: servers may come and go under it.
 #include "harness/auditor.hpp"
+#include "system/programs/audited_hold.hpp"
 
 #include <tenure/tenure.hpp>
 
@@ -35,22 +36,6 @@ struct Plan {
     std::int64_t end;
 };
 
-asio::awaitable<void> hold(tenure::Slot const& slot, Auditor& auditor, std::int64_t until)
-{
-    asio::steady_timer timer{co_await asio::this_coro::executor};
-    auto const entry = auditor.enter(slot.id(), slot.valid_until().time_since_epoch().count(), slot.fencing_token());
-    while (boottime_ns() < until) {
-        // In this order: a validity that was read after the token fired would not count.
-        auto const valid_until = slot.valid_until().time_since_epoch().count();
-        if (slot.token().cancelled())
-            break;
-        auditor.extend(entry, valid_until);
-        timer.expires_after(milliseconds{2});
-        co_await timer.async_wait(asio::use_awaitable);
-    }
-    auditor.leave(entry);
-}
-
 asio::awaitable<void> take_turns(tenure::SlotPool pool, Auditor& auditor, Plan plan)
 {
     std::mt19937_64 random{static_cast<std::uint64_t>(::getpid())};
@@ -65,7 +50,7 @@ asio::awaitable<void> take_turns(tenure::SlotPool pool, Auditor& auditor, Plan p
             continue;
         }
         auto const time = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(plan.longest_hold_ms));
-        co_await hold(slot, auditor, boottime_ns() + time * 1'000'000);
+        co_await tenure::test::hold(slot, slot.id(), auditor, boottime_ns() + time * 1'000'000);
         co_await slot.async_release(asio::as_tuple(asio::use_awaitable));
     }
 }

@@ -10,8 +10,13 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace std::chrono_literals;
 using namespace tenure;
@@ -54,19 +59,27 @@ TEST_CASE("every number of held keys at the front leaves the next one to be foun
     }
 }
 
-TEST_CASE("fencing tokens of a key rise, also where the fence is lost or ahead of the clock", "[redis][backend]")
+TEST_CASE("fencing tokens rise, also where the counter is lost or ahead of the clock", "[redis][backend]")
 {
     require_redis();
     RedisServer server;
     auto client = server.client();
     LiveBackend live(server);
-    auto const [key, fence] =
-        GENERATE(table<std::string, std::string>({{"job", "{job}:fence"}, {"{jobs}:nightly", "{jobs}:nightly:fence"}}));
-    auto const range = named_key(key);
+    // a transaction, the script for a pool, and the script for later attempts
+    auto const [range, earlier] = GENERATE(table<KeyRangePtr, bool>(
+        {{named_key("job"), false}, {numbered_keys("{jobs}:", 2), false}, {named_key("{jobs}:nightly"), true}}));
+    auto const key = range->key(0);
+    std::string const fence = "tenure:fence";
     std::uint64_t last = 0;
     auto const next = [&] {
-        auto const token = expect<Granted>(live.claim(range, owner(1))).fencing_token;
+        ClaimRequest request{range, owner(1), 5s, live.now() + 10s, true, std::nullopt};
+        if (earlier)
+            request.earliest_attempt = live.now() - 1s;
+        auto const token = expect<Granted>(live.claim(std::move(request))).fencing_token;
         CHECK(token > last);
+        CHECK(client.get(fence) == std::to_string(token));
+        // without ttl: it must not forget
+        CHECK(client.pttl(fence) == -1);
         last = token;
         client.call("DEL", key);
     };
@@ -75,8 +88,6 @@ TEST_CASE("fencing tokens of a key rise, also where the fence is lost or ahead o
     auto const now_us = std::stoull(time.elements.at(0).text) * 1'000'000 + std::stoull(time.elements.at(1).text);
     CHECK(last <= now_us);
     CHECK(last > now_us - 10'000'000);
-    CHECK(client.get(fence) == std::to_string(last));
-    CHECK(client.pttl(fence) > 86'000'000);
     next();
     client.call("DEL", fence);
     next();
@@ -84,7 +95,6 @@ TEST_CASE("fencing tokens of a key rise, also where the fence is lost or ahead o
     client.call("SET", fence, now_us + 3'600'000'000);
     next();
     CHECK(last == now_us + 3'600'000'001);
-    CHECK(client.pexpiretime(fence) >= static_cast<std::int64_t>(last / 1000 + 86'400'000));
     next();
     // beyond what a double can count
     client.call("SET", fence, "9007199254740993");
@@ -92,20 +102,160 @@ TEST_CASE("fencing tokens of a key rise, also where the fence is lost or ahead o
     CHECK(last == 9007199254740994);
 }
 
-TEST_CASE("a fence key that holds something else refuses the claim before the lock is taken", "[redis][backend]")
+TEST_CASE("claims of one turn share a transaction and a token, and none of them costs another", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    client.call("SET", "lock-3", "python", "PX", 4000);
+    auto const multi_calls = [&] {
+        auto const line = client.info("cmdstat_multi");
+        return line.empty() ? 0 : std::stoi(line.substr(line.find('=') + 1));
+    };
+    std::vector<ClaimRequest> requests;
+    for (unsigned i = 0; i < 6; ++i)
+        requests.push_back(
+            {named_key("lock-" + std::to_string(i)), owner(i), 5s, live.now() + 10s, true, std::nullopt});
+    // the connection is up, and the draw is known
+    static_cast<void>(expect<Granted>(live.claim(named_key("first"), owner(9))));
+    auto const before = multi_calls();
+    auto const replies = live.ask_together<ClaimReply, ClaimRequest>(&Backend::claim, requests);
+    CHECK(multi_calls() == before + 2);
+    auto const alone = expect<Granted>(replies[0]).fencing_token;
+    auto const shared = expect<Granted>(replies[1]).fencing_token;
+    CHECK(shared > alone);
+    for (unsigned i = 0; i < 6; ++i) {
+        if (i == 3) {
+            CHECK(expect<Busy>(replies[i]).earliest_expiry <= 4s);
+            continue;
+        }
+        CHECK(expect<Granted>(replies[i]).fencing_token == (i == 0 ? alone : shared));
+        CHECK(client.get("lock-" + std::to_string(i)) == owner(i));
+    }
+}
+
+TEST_CASE("a server that has forgotten the draw is sent it again, and the grant stands", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    std::uint64_t last = 0;
+    for (int i = 0; i < 3; ++i) {
+        client.call("SCRIPT", "FLUSH");
+        auto const granted = expect<Granted>(live.claim(named_key("job"), owner(1)));
+        CHECK(granted.fencing_token > last);
+        last = granted.fencing_token;
+        client.call("DEL", "job");
+    }
+}
+
+TEST_CASE(
+    "owners that ask a pool in one turn get its first free keys, and the rest are told it is held", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    auto const fencing = GENERATE(true, false);
+    auto const size = GENERATE(10U, 300U);
+    auto const range = numbered_keys("pool:", size);
+    // a gap here and there, and then all of the rest
+    auto const held = GENERATE_COPY(
+        std::vector<unsigned>{}, std::vector<unsigned>{0, 2, 3, 5, 9},
+        std::vector<unsigned>{0, 1, 2, 3, 4, 5, 6, 7, 8});
+    for (auto const index : held)
+        client.call("SET", "pool:" + std::to_string(index), "python", "PX", 4000);
+    std::vector<unsigned> free;
+    for (unsigned i = 0; i < size; ++i)
+        if (std::ranges::find(held, i) == held.end())
+            free.push_back(i);
+
+    std::vector<ClaimRequest> requests;
+    for (unsigned i = 0; i < 20; ++i)
+        requests.push_back({range, owner(i), 5s, live.now() + 10s, fencing, std::nullopt});
+    auto const replies = live.ask_together<ClaimReply, ClaimRequest>(&Backend::claim, requests);
+    for (unsigned i = 0; i < 20; ++i) {
+        CAPTURE(i);
+        if (i < free.size()) {
+            auto const& granted = expect<Granted>(replies[i]);
+            CHECK(granted.index == free[i]);
+            CHECK((granted.fencing_token != 0) == fencing);
+            CHECK(client.get("pool:" + std::to_string(free[i])) == owner(i));
+            auto const left = client.pttl("pool:" + std::to_string(free[i]));
+            CHECK(left > 3000);
+            CHECK(left <= 5000);
+        } else {
+            CHECK(expect<Busy>(replies[i]).earliest_expiry <= 5s);
+        }
+    }
+}
+
+TEST_CASE("a claim that waits takes the key or one place in the line, and the grant ends the place", "[redis][backend]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    LiveBackend live(server);
+    auto const range = GENERATE(named_key("job"), numbered_keys("job:", 2));
+    auto const line = "{" + range->prefix + "}:waiting";
+    for (std::uint32_t i = 0; i < range->count; ++i)
+        client.call("SET", range->key(i), "python", "PX", 4000);
+    auto const claim = [&](Waits waits) {
+        ClaimRequest request{range, owner(1), 5s, live.now() + 10s, true, std::nullopt};
+        request.waits = waits;
+        return live.claim(std::move(request));
+    };
+    auto const names = [&] { return client.call("LRANGE", line, 0, -1).elements; };
+
+    static_cast<void>(expect<Busy>(claim(Waits::no)));
+    CHECK(names().empty());
+    CHECK(expect<Busy>(claim(Waits::in_line)).earliest_expiry <= 4s);
+    REQUIRE(names().size() == 1);
+    auto const mine = names()[0].text;
+    CHECK(client.pttl(line) > 50'000);
+    static_cast<void>(expect<Busy>(claim(Waits::in_line)));
+    CHECK(names().size() == 1);
+
+    // behind another one, and in front of it
+    client.call("DEL", line);
+    client.call("RPUSH", line, "another");
+    static_cast<void>(expect<Busy>(claim(Waits::in_line)));
+    CHECK(names().at(1).text == mine);
+    client.call("LREM", line, 0, mine);
+    static_cast<void>(expect<Busy>(claim(Waits::in_front)));
+    CHECK(names().at(0).text == mine);
+
+    client.call("DEL", range->key(0));
+    CHECK(expect<Granted>(claim(Waits::in_line)).index == 0);
+    REQUIRE(names().size() == 1);
+    CHECK(names()[0].text == "another");
+}
+
+TEST_CASE("a counter that holds something else costs the claim, and says which key to delete", "[redis][backend]")
 {
     require_redis();
     RedisServer server;
     auto client = server.client();
     LiveBackend live(server);
     if (GENERATE(true, false))
-        client.call("RPUSH", "{job}:fence", "x");
+        client.call("RPUSH", "tenure:fence", "x");
     else
-        client.call("SET", "{job}:fence", "nonsense");
-    auto const refused = expect<Refused>(live.claim(named_key("job"), owner(1)));
+        client.call("SET", "tenure:fence", "nonsense");
+    // a script draws before it writes
+    auto const refused = expect<Refused>(live.claim(numbered_keys("pool:", 2), owner(1)));
     CHECK(refused.error == errc::key_conflict);
     CHECK(refused.fatal);
-    CHECK_FALSE(client.get("job"));
+    CHECK_THAT(refused.detail, Catch::Matchers::ContainsSubstring("tenure:fence"));
+    CHECK_FALSE(client.get("pool:0"));
+    // what a transaction has taken is to be given back
+    auto const unconfirmed = expect<Unconfirmed>(live.claim(named_key("job"), owner(1)));
+    CHECK(unconfirmed.error == errc::key_conflict);
+    CHECK(unconfirmed.fatal);
+    CHECK(unconfirmed.grant.fencing_token == 0);
+    CHECK_THAT(unconfirmed.detail, Catch::Matchers::ContainsSubstring("tenure:fence"));
+    CHECK(client.get("job") == owner(1));
 }
 
 TEST_CASE("a named key without fencing is claimed by a plain SET that others understand", "[redis][backend]")
@@ -190,14 +340,15 @@ TEST_CASE("a later attempt finds its own claim wherever it is, extends it and ta
     auto const count = GENERATE(1U, 70U, 5000U);
     auto const range = count == 1 ? named_key("pool:0") : numbered_keys("pool:", count);
     client.call("SET", "pool:" + std::to_string(count - 1), owner(1), "PX", 900);
-    client.call("SET", "{pool:" + std::to_string(count - 1) + "}:fence", "77");
+    // the earlier attempt drew one too
+    client.call("SET", "tenure:fence", "8000000000000077");
 
     ClaimRequest request{range, owner(1), 5s, live.now() + 10s, fencing, live.now() - 1s};
     auto const asked = live.now();
     auto const granted = expect<Granted>(live.claim(request));
     CHECK(granted.index == count - 1);
     CHECK(granted.since >= asked);
-    CHECK(granted.fencing_token == (fencing ? 77U : 0U));
+    CHECK(granted.fencing_token == (fencing ? 8000000000000078U : 0U));
     CHECK(client.pttl("pool:" + std::to_string(count - 1)) > 3000);
     CHECK(client.keys("pool:*").size() == 1);
 

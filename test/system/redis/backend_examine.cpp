@@ -85,7 +85,8 @@ TEST_CASE("what the user may not ask is unverified, and nothing else fails", "[r
     require_redis();
     RedisServer server{
         {.config = {"user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set "
-                    "+del +pexpire +pexpireat +pttl +incr +time ~P* ~{P*}:fence"}}};
+                    "+del +pexpire +pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~P* "
+                    "~tenure:fence ~{P*}:waiting ~{P*}:watched"}}};
     auto config = config_of(server);
     config.username = "worker";
     config.password = "secret";

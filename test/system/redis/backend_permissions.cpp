@@ -27,8 +27,10 @@ namespace
 // docs/redis-protocol.md promises that this is enough.
 std::string const minimal =
     "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-    "+pexpireat +pttl +incr +time ~P* ~{P*}:fence";
-std::string const with_wake_ups = minimal + " +subscribe +publish &{P*}:free";
+    "+pttl +incr +time +multi +exec ~P* ~tenure:fence";
+std::string const with_wake_ups =
+    minimal +
+    " +subscribe +publish &{P*}:free +lpos +rpush +lpush +lpop +lrem +lrange +llen ~{P*}:waiting ~{P*}:watched";
 
 RedisConfig worker_of(RedisServer const& server)
 {
@@ -83,10 +85,14 @@ TEST_CASE("the minimal permissions with wake-ups are enough for those too", "[re
     std::vector<WatchEvent> events;
     std::unique_ptr<Watch> watch;
     live.on_strand([&] {
-        watch = live.backend().watch(range, WatchAs::waiter, [&events](WatchEvent event) { events.push_back(event); });
+        watch =
+            live.backend().watch(range, WatchAs::observer, [&events](WatchEvent event) { events.push_back(event); });
     });
     live.run_until([&] { return !events.empty(); });
     use_everything(live, true);
+    // with a line to take names from, too
+    client.call("RPUSH", "{P:}:waiting", "one", "two");
+    live.on_strand([&] { live.backend().leave_line(range); });
     static_cast<void>(expect<Granted>(live.claim(range, owner(7))));
     static_cast<void>(expect<Released>(live.withdraw(range, owner(7))));
     live.run_until([&] { return std::count(events.begin(), events.end(), WatchEvent::hint) >= 7; });
@@ -103,19 +109,52 @@ TEST_CASE("a missing permission is named, with what to grant", "[redis][backend]
         {"-set", named_key("P-lock"), false, "grant +set"},
         {"-set", numbered_keys("P:", 3), true, "+set"},
         {"-incr", numbered_keys("P:", 3), true, "+incr"},
-        {"", numbered_keys("Q:", 3), true, "~PREFIX* ~{PREFIX*}:fence"},
+        {"-set", named_key("P-lock"), true, "grant +set"},
+        {"-multi", named_key("P-lock"), true, "grant +multi +exec"},
+        {"-exec", named_key("P-lock"), true, "grant +multi +exec"},
+        {"-evalsha", named_key("P-lock"), true, "grant +evalsha"},
+        {"resetkeys ~P*", named_key("P-lock"), true, "~tenure:fence"},
+        {"resetkeys ~P*", numbered_keys("P:", 3), true, "~tenure:fence"},
+        {"", numbered_keys("Q:", 3), true, "~PREFIX* ~tenure:fence ~{PREFIX*}:waiting ~{PREFIX*}:watched"},
         {"", named_key("Q"), false, "~PREFIX*"},
     }));
     CAPTURE(without, advice);
     RedisServer server{{.config = {minimal + " " + without}}};
     auto client = server.client();
     LiveBackend live(worker_of(server));
-    auto const refused = expect<Refused>(live.claim(range, owner(1), fencing));
+    auto const reply = live.claim(range, owner(1), fencing);
+    if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply)) {
+        // without MULTI each command runs by itself: the SET took the key, which is to be given back
+        CHECK(without == "-multi");
+        CHECK(unconfirmed->error == errc::permission_denied);
+        CHECK(unconfirmed->fatal);
+        CHECK_THAT(unconfirmed->detail, ContainsSubstring(advice));
+        return;
+    }
+    auto const refused = expect<Refused>(reply);
     CHECK(refused.error == errc::permission_denied);
     CHECK(refused.fatal);
     CHECK_THAT(refused.detail, ContainsSubstring(advice));
     CHECK_THAT(refused.detail, ContainsSubstring(range->describe()));
     CHECK(client.keys(range->prefix + "*").empty());
+}
+
+TEST_CASE("without the line's permissions claims go on, and it is said once", "[redis][backend][acl]")
+{
+    require_redis();
+    auto const* const without = GENERATE("-lpos -lrange", "-rpush", "resetkeys ~P* ~tenure:fence");
+    RedisServer server{{.config = {minimal + " " + without}}};
+    LiveBackend live(worker_of(server));
+    auto const range = named_key("P-lock");
+    static_cast<void>(expect<Granted>(live.claim(range, owner(1))));
+    ClaimRequest request{range, owner(2), 5s, live.now() + 10s, true, std::nullopt};
+    request.waits = Waits::in_line;
+    for (int i = 0; i < 3; ++i)
+        CHECK(expect<Busy>(live.claim(request)).earliest_expiry <= 5s);
+    CHECK(live.logged("may not use the line of waiters {P-lock}:waiting") == 1);
+    auto const refusals = server.client().call("ACL", "LOG").elements;
+    CHECK_FALSE(refusals.empty());
+    CHECK(refusals.size() <= 2);
 }
 
 TEST_CASE(

@@ -50,6 +50,9 @@ TEST_CASE("releases of one turn share calls, and a call announces each channel o
     static_cast<void>(expect<Granted>(live.claim(named_key("silent"), owner(1), false)));
     requests.push_back({claim_of(named_key("silent"), owner(1), 0), live.now() + 10s, false});
 
+    for (auto const* const watched :
+         {"{pool:}:watched", "{jobs}:nightly:watched", "{lost}:watched", "{silent}:watched"})
+        client.call("SET", watched, "1");
     listener.call("PSUBSCRIBE", "*");
     client.call("CONFIG", "RESETSTAT");
     auto const replies = live.ask_together(&Backend::release, requests);
@@ -83,6 +86,7 @@ TEST_CASE("a withdrawal frees all keys of its owner, on every page, and announce
     client.call("SET", "pool:3", owner(1), "PX", 9000);
     client.call("SET", "pool:4", owner(2), "PX", 9000);
     client.call("SET", "pool:4999", owner(1), "PX", 9000);
+    client.call("SET", "{pool:}:watched", "1");
     listener.call("SUBSCRIBE", "{pool:}:free");
     static_cast<void>(expect<Released>(live.withdraw(range, owner(1))));
     CHECK(client.keys("pool:*") == std::vector<std::string>{"pool:4"});
@@ -102,6 +106,7 @@ TEST_CASE("a release without permission to publish frees the key, says so once a
     config.username = "worker";
     config.password = "secret";
     LiveBackend live(config);
+    client.call("SET", "{pool:}:watched", "1");
     auto const range = numbered_keys("pool:", 1);
     for (unsigned i = 0; i < 3; ++i) {
         REQUIRE(expect<Granted>(live.claim(range, owner(i))).index == 0);

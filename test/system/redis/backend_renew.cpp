@@ -93,7 +93,9 @@ TEST_CASE("renewals with different ttl are kept apart", "[redis][backend]")
 TEST_CASE("a renewal that may not be made refuses only itself", "[redis][backend]")
 {
     require_redis();
-    RedisServer server{{.config = {"user worker on >secret resetchannels -@all +@all ~pool:* ~{pool:*}:fence"}}};
+    RedisServer server{
+        {.config = {"user worker on >secret resetchannels -@all +@all ~pool:* ~tenure:fence ~{pool:*}:waiting "
+                    "~{pool:*}:watched"}}};
     auto client = server.client();
     auto config = config_of(server);
     config.username = "worker";

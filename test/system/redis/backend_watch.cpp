@@ -27,18 +27,18 @@ struct Watcher {
     [[nodiscard]] auto count(WatchEvent event) const { return std::count(events.begin(), events.end(), event); }
 };
 
-void begin(LiveBackend& live, Watcher& watcher, KeyRangePtr const& range)
+void begin(LiveBackend& live, Watcher& watcher, KeyRangePtr const& range, WatchAs as = WatchAs::waiter)
 {
     live.on_strand([&] {
-        watcher.watch = live.backend().watch(
-            range, WatchAs::waiter, [&watcher](WatchEvent event) { watcher.events.push_back(event); });
+        watcher.watch =
+            live.backend().watch(range, as, [&watcher](WatchEvent event) { watcher.events.push_back(event); });
         CHECK(watcher.events.empty());
     });
 }
 
 } // namespace
 
-TEST_CASE("a watch is in force and then hints at each release in its range", "[redis][backend]")
+TEST_CASE("an observer's watch is in force and then hints at each release in its range", "[redis][backend]")
 {
     require_redis();
     RedisServer server;
@@ -47,8 +47,8 @@ TEST_CASE("a watch is in force and then hints at each release in its range", "[r
     auto const range = numbered_keys("pool:", 2);
     Watcher first;
     Watcher other;
-    begin(live, first, range);
-    begin(live, other, named_key("job"));
+    begin(live, first, range, WatchAs::observer);
+    begin(live, other, named_key("job"), WatchAs::observer);
     live.run_until([&] { return first.count(WatchEvent::in_force) == 1 && other.count(WatchEvent::in_force) == 1; });
 
     REQUIRE(expect<Granted>(live.claim(range, owner(1))).index == 0);

@@ -6,12 +6,12 @@
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
 #include "harness/scratch_directory.hpp"
+#include "system/support/redis_py.hpp"
 #include "system/support/running_store.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 #include <chrono>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <thread>
@@ -26,25 +26,9 @@ namespace
 constexpr std::uint32_t slots = 2;
 constexpr std::chrono::milliseconds crowd_ttl = 700ms;
 
-/** A Python that has redis-py: TENURE_PYTHON, the tree's own environment, the system's; empty if none has. */
-std::string python_with_redis()
-{
-    char const* const chosen = std::getenv("TENURE_PYTHON");
-    for (std::string const& candidate :
-         {std::string{chosen != nullptr ? chosen : ""}, source_path(".venv/bin/python3"),
-          std::string{"/usr/bin/python3"}, std::string{"python3"}}) {
-        if (candidate.empty() || find_program(candidate).empty())
-            continue;
-        ChildProcess import{Command{{candidate, "-c", "import redis"}, {}, "/dev/null"}};
-        if (import.wait_for(30s).value_or(ExitStatus{}).code == 0)
-            return candidate;
-    }
-    return {};
-}
-
 /** Both kinds of workers on one server. */
 struct Crowd {
-    std::string python = python_with_redis();
+    std::string python = require_redis_py();
     RedisServer server;
     ScratchDirectory directory;
     std::string audit = directory.file("audit");
@@ -55,8 +39,8 @@ struct Crowd {
     {
         return ChildProcess{Command{
             {python, source_path("test/system/redis/python_worker.py"), std::to_string(server.port()),
-             "thread_id_lock:", std::to_string(slots), std::to_string(crowd_ttl.count()), "1200", seconds,
-             test_program("audit_pipe"), audit},
+             "thread_id_lock:", std::to_string(slots), std::to_string(crowd_ttl.count()), "0-1200", "0-0", seconds,
+             test_program("audit_pipe"), audit, "1-20"},
             {},
             directory.file("python.log")}};
     }
@@ -74,8 +58,6 @@ TEST_CASE("workers in Python and workers of this library exclude each other", "[
 {
     require_redis();
     Crowd crowd;
-    if (crowd.python.empty())
-        SKIP("no Python with redis-py: TENURE_PYTHON, .venv or the system's (scripts/setup --test installs it)");
     auto const time = soak_time(10s);
     crowd.seconds = std::to_string(time.count());
     std::vector<ChildProcess> workers;

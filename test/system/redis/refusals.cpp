@@ -202,7 +202,10 @@ TEST_CASE("keys that can never free, and a store that is not there, are told")
 {
     ScriptedServer server;
     server.behave([](Words const& request, std::string const& good) {
-        return Answer{purpose_of(request) == Purpose::claim ? "*3\r\n:-1\r\n:-1\r\n:1\r\n" : good};
+        if (request.at(0) == "EXEC")
+            return Answer{"*2\r\n_\r\n" + bulk("1700000000000000")};
+        bool const surveys = request.at(0) == "EVALSHA" && purpose_of(request) == Purpose::claim;
+        return Answer{surveys ? "*3\r\n:-1\r\n:-1\r\n:1\r\n" : good};
     });
     RunningStore running{server.url()};
     auto const error = RunningStore::acquire_error(running.lock("wanted", refused_ttl));

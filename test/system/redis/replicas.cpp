@@ -185,7 +185,8 @@ TEST_CASE("the permissions for replicas are +wait and no more, and its lack is t
 {
     require_redis();
     std::string const minimal = " on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-                                "+pexpireat +pttl +incr +time ~wanted* ~{wanted*}:fence +subscribe +publish "
+                                "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~wanted* "
+                                "~tenure:fence ~{wanted*}:waiting ~{wanted*}:watched +subscribe +publish "
                                 "&{wanted*}:free";
     Replicated servers{{"user worker" + minimal + " +wait", "user hasty" + minimal}};
     auto const url_of = [&](std::string const& user) {

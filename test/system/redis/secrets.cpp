@@ -24,8 +24,9 @@ namespace
 
 constexpr auto password = "very-secret";
 constexpr auto user =
-    "user worker on >very-secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pexpireat "
-    "+pttl +incr +time +subscribe +publish ~thread_id_lock:* ~{thread_id_lock:*}:fence &{thread_id_lock:*}:free";
+    "user worker on >very-secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
+    "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +subscribe +publish "
+    "~thread_id_lock:* ~tenure:fence ~{thread_id_lock:*}:waiting ~{thread_id_lock:*}:watched &{thread_id_lock:*}:free";
 
 /** The part of an owner that nobody may know. */
 std::string random_part(std::string const& owner)

@@ -111,7 +111,8 @@ TEST_CASE("a missing permission is told by name", "[integration]")
     require_redis();
     RedisServer server{
         {.config = {
-             "user nocommand on >very-secret resetchannels ~thread_id_lock:* ~{thread_id_lock:*}:fence -@all +set",
+             "user nocommand on >very-secret resetchannels ~thread_id_lock:* ~tenure:fence ~{thread_id_lock:*}:waiting "
+             "~{thread_id_lock:*}:watched -@all +set",
              "user nokey on >very-secret resetchannels ~other:* +@all",
              "user nofence on >very-secret resetchannels ~thread_id_lock:* +@all"}}};
     auto const command = fails_for_good(with_login(server, "nocommand:very-secret"), errc::permission_denied);
@@ -128,7 +129,8 @@ TEST_CASE("the documented minimal permissions are enough, and nothing is refused
     require_redis();
     RedisServer server{
         {.config = {"user worker on >right resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-                    "+pexpireat +pttl +incr +time ~thread_id_lock:* ~{thread_id_lock:*}:fence"}}};
+                    "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~thread_id_lock:* "
+                    "~tenure:fence ~{thread_id_lock:*}:waiting ~{thread_id_lock:*}:watched"}}};
     RunningStore running{with_login(server, "worker:right")};
     auto const pool = running.pool(2, 600ms, {.wake_ups = false});
     auto first = RunningStore::acquire(pool);
@@ -150,7 +152,8 @@ TEST_CASE("without permission for channels waiters poll, and it is said once", "
     require_redis();
     RedisServer server{
         {.config = {"user worker on >right resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-                    "+pexpireat +pttl +incr +time ~thread_id_lock:* ~{thread_id_lock:*}:fence"}}};
+                    "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~thread_id_lock:* "
+                    "~tenure:fence ~{thread_id_lock:*}:waiting ~{thread_id_lock:*}:watched"}}};
     RunningStore running{with_login(server, "worker:right")};
     auto const pool = running.pool(1, 10s);
     for (int round = 0; round < 3; ++round) {

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "system/support/scripted_keyspace.hpp"
 
+#include "redis/release_scripts.hpp"
 #include "redis/scripts.hpp"
 
 #include <cstddef>
@@ -70,7 +71,29 @@ std::optional<std::string> ScriptedKeyspace::value(std::string const& key)
     return found->second.owner;
 }
 
-std::string ScriptedKeyspace::answer(Words const& request)
+std::string ScriptedKeyspace::answer(Words const& request, Queued& queued)
+{
+    auto const& name = request.at(0);
+    if (name == "MULTI") {
+        queued.emplace();
+        return "+OK\r\n";
+    }
+    if (name != "EXEC") {
+        if (!queued)
+            return run(request);
+        queued->push_back(request);
+        return "+QUEUED\r\n";
+    }
+    if (!queued)
+        return "-ERR EXEC without MULTI\r\n";
+    auto replies = "*" + std::to_string(queued->size()) + "\r\n";
+    for (auto const& command : *queued)
+        replies += run(command);
+    queued.reset();
+    return replies;
+}
+
+std::string ScriptedKeyspace::run(Words const& request)
 {
     auto const& name = request.at(0);
     if (name == "HELLO")
@@ -95,6 +118,8 @@ std::string ScriptedKeyspace::run_script(Words const& request)
         return claim(
             call, calls(request, scripts::find_own()) || calls(request, scripts::own_or_first_free()),
             calls(request, scripts::first_free()) || calls(request, scripts::own_or_first_free()));
+    if (calls(request, scripts::draw()))
+        return bulk(std::to_string(token_++));
     if (calls(request, scripts::renew()))
         return renew(call);
     if (calls(request, scripts::release()))
@@ -110,15 +135,15 @@ std::string ScriptedKeyspace::claim(Call const& call, bool search, bool take)
     auto const grant = [&](std::size_t index) {
         auto& entry = keys_.at(call.keys[index]);
         entry.expiry = expiry;
-        bool const fencing = call.values.size() > 3;
-        return "*2\r\n" + integer(static_cast<std::int64_t>(index)) + bulk(fencing ? std::to_string(entry.token) : "");
+        bool const fencing = !call.values.at(3).empty();
+        return "*2\r\n" + integer(static_cast<std::int64_t>(index)) + bulk(fencing ? std::to_string(token_++) : "");
     };
     for (std::size_t i = 0; search && i < call.keys.size(); ++i)
         if (value(call.keys[i]) == call.values.at(0))
             return grant(i);
     for (std::size_t i = 0; take && i < call.keys.size(); ++i)
         if (!value(call.keys[i])) {
-            keys_[call.keys[i]] = {call.values.at(0), token_++, expiry};
+            keys_[call.keys[i]] = {call.values.at(0), expiry};
             return grant(i);
         }
     // when the first of them expires does not matter to those who ask here
@@ -165,8 +190,7 @@ std::string ScriptedKeyspace::set(Words const& request)
 {
     if (value(request.at(1)))
         return "_\r\n";
-    keys_[request.at(1)] = {
-        request.at(2), token_++, std::chrono::steady_clock::now() + milliseconds{std::stoll(request.at(5))}};
+    keys_[request.at(1)] = {request.at(2), std::chrono::steady_clock::now() + milliseconds{std::stoll(request.at(5))}};
     return "+OK\r\n";
 }
 

@@ -27,8 +27,11 @@ enum class Purpose { login, claim, renewal, release, withdrawal, inspection, sub
 class ScriptedKeyspace
 {
 public:
+    /** What a connection has asked for between MULTI and EXEC; unset: it is in no transaction. */
+    using Queued = std::optional<std::vector<Words>>;
+
     /** Carries the request out and returns the reply's bytes. */
-    [[nodiscard]] std::string answer(Words const& request);
+    [[nodiscard]] std::string answer(Words const& request, Queued& queued);
 
     /** The value of a key that has not expired. */
     [[nodiscard]] std::optional<std::string> value(std::string const& key);
@@ -39,7 +42,6 @@ public:
 private:
     struct Entry {
         std::string owner;
-        std::uint64_t token;
         std::chrono::steady_clock::time_point expiry;
     };
     /** The arguments of a call of a script. */
@@ -48,6 +50,7 @@ private:
         Words values;
     };
 
+    [[nodiscard]] std::string run(Words const& request);
     [[nodiscard]] std::string run_script(Words const& request);
     [[nodiscard]] std::string claim(Call const& call, bool search, bool take);
     [[nodiscard]] std::string renew(Call const& call);

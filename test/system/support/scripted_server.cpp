@@ -133,6 +133,7 @@ private:
     static asio::awaitable<void> serve(Loop& loop, Socket socket)
     {
         std::string input;
+        ScriptedKeyspace::Queued queued;
         std::array<char, 4096> buffer{};
         Answer const greeting{loop.locked([&] { return loop.greeting; })};
         bool open = co_await say(*socket, greeting);
@@ -146,7 +147,7 @@ private:
                 auto const request = take_request(input);
                 if (!request)
                     break;
-                auto const answer = loop.answer(*request);
+                auto const answer = loop.answer(*request, queued);
                 open = co_await say(*socket, answer);
             }
         }
@@ -176,11 +177,11 @@ private:
         co_return false;
     }
 
-    Answer answer(Words const& request)
+    Answer answer(Words const& request, ScriptedKeyspace::Queued& queued)
     {
         std::lock_guard const lock{mutex_};
         ++requests[purpose_of(request)];
-        auto good = keyspace.answer(request);
+        auto good = keyspace.answer(request, queued);
         return behaviour ? behaviour(request, good) : Answer{std::move(good)};
     }
 

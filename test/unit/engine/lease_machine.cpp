@@ -333,6 +333,18 @@ TEST_CASE("bad durations are refused by name, value and rule")
     LeaseOptions negative;
     negative.max_hold = -1ms;
     CHECK(message(3s, negative).starts_with("LockConfig::lease.max_hold is -1 ms"));
+    for (auto const pause : {-1ms, 0ms, 9ms, 60'001ms}) {
+        LeaseOptions paused;
+        paused.longest_pause = pause;
+        CHECK(
+            message(3s, paused) == "LockConfig::lease.longest_pause is " + std::to_string(pause.count()) +
+                                       " ms: must be from 10 ms to 60000 ms");
+    }
+    for (auto const pause : {10ms, 60'000ms}) {
+        LeaseOptions paused;
+        paused.longest_pause = pause;
+        CHECK(make_terms("LockConfig", 3s, paused, Backend::TtlLimits{}).longest_pause == pause);
+    }
 }
 
 } // namespace tenure::engine

@@ -160,12 +160,41 @@ TEST_CASE("a missing permission for wake-ups only is a warning", "[redis][findin
     CHECK(about(facts, "permissions").observed == "missing: +publish +eval");
 }
 
+TEST_CASE("what a user lacks of the line of waiters costs the order, and is said with the keys", "[redis][findings]")
+{
+    auto facts = healthy();
+    for (auto const& command : commands_to_check())
+        if (command.without == CommandToCheck::Without::waiting_in_line)
+            facts.missing_permissions.push_back(&command);
+    auto const finding = about(facts, "permissions");
+    CHECK(finding.severity == Severity::warning);
+    CHECK(finding.observed == "missing: +lpos +rpush +lpush +lpop +lrem +lrange +llen");
+    CHECK(finding.advice.find("served in no order") != std::string::npos);
+    CHECK(finding.advice.find("~{PREFIX*}:waiting ~{PREFIX*}:watched") != std::string::npos);
+}
+
+TEST_CASE("without MULTI or EXEC nothing is claimed, and the counter is among what to grant", "[redis][findings]")
+{
+    auto facts = healthy();
+    auto const* const name = GENERATE("multi", "exec");
+    auto const all = commands_to_check();
+    facts.missing_permissions = {&*std::find_if(
+        all.begin(), all.end(), [&](CommandToCheck const& command) { return command.words[0] == name; })};
+    auto const finding = about(facts, "permissions");
+    CHECK(finding.severity == Severity::error);
+    CHECK(finding.advice.find("+multi +exec") != std::string::npos);
+    CHECK(finding.advice.find("~tenure:fence,") != std::string::npos);
+    facts.server.mode = "cluster";
+    CHECK(about(facts, "permissions").advice.find("~tenure:fence:*") != std::string::npos);
+}
+
 TEST_CASE("in a cluster other permissions count, and their absence means something else", "[redis][findings]")
 {
     auto const names_for = [](ServerInfo const& server) {
         std::string names;
         for (auto const& command : commands_to_check())
-            if (command.concerns(server) && command.without != CommandToCheck::Without::nothing)
+            if (command.concerns(server) && command.without != CommandToCheck::Without::nothing &&
+                command.without != CommandToCheck::Without::waiting_in_line)
                 names += std::string(command.words[0]) + ' ';
         return names;
     };

@@ -17,6 +17,11 @@ TEST_CASE("fence keys and channels share the hash slot of their key", "[redis][n
     CHECK(fence_key("{jobs}:nightly") == "{jobs}:nightly:fence");
     CHECK(fence_key("a{}b") == "{a{}b}:fence");
     CHECK(channel_of(*named_key("job")) == "{job}:free");
+    for (auto const& range : {named_key("job"), numbered_keys("{ids}:", 4)}) {
+        CHECK(channel_of(*range) == stem_of(*range) + ":free");
+        CHECK(line_of(*range) == stem_of(*range) + ":waiting");
+        CHECK(watched_key_of(*range) == stem_of(*range) + ":watched");
+    }
     CHECK(channel_of(*named_key("{jobs}:nightly")) == "{jobs}:nightly:free");
     CHECK(channel_of(*numbered_keys("thread_id_lock:", 4)) == "{thread_id_lock:}:free");
     CHECK(channel_of(*numbered_keys("{ids}:", 4)) == "{ids}::free");

@@ -96,7 +96,9 @@ TEST_CASE("without precautions a store asks what it always asked", "[redis][prec
     auto const named = setting.claim(named_key("a"));
     CHECK(setting.last() == Words{"SET", "a", "me/1", "NX", "PX", "3000"});
     auto const pool = setting.claim(numbered_keys("p", 2));
-    CHECK(setting.last() == Words{"EVALSHA", scripts::first_free().sha, "2", "p0", "p1", "me/1", "3000", "1"});
+    CHECK(
+        setting.last() ==
+        Words{"EVALSHA", scripts::first_free().sha, "2", "p0", "p1", "me/1", "3000", "1", "", "", "", ""});
     setting.answer(Value::status("OK"));
     auto const renewed = setting.renew("a");
     CHECK(setting.last() == Words{"EVALSHA", scripts::renew().sha, "1", "a", "3000", "me/1"});
@@ -109,11 +111,14 @@ TEST_CASE(
     PrecautionsSetting setting({.delay_after_failover = true});
     auto const named = setting.claim(named_key("a"));
     auto const first = scripts::first_free_after_failover().sha;
-    CHECK(setting.last() == Words{"EVALSHA", first, "1", "a", "me/1", "3000", "1", "tenure:master", run_id});
-    auto const pool = setting.claim(numbered_keys("p", 2), true);
     CHECK(
         setting.last() ==
-        Words{"EVALSHA", first, "2", "p0", "p1", "me/1", "3000", "1", "{", "}:fence", "tenure:master", run_id});
+        Words{"EVALSHA", first, "1", "a", "me/1", "3000", "1", "", "", "", "", "tenure:master", run_id});
+    auto const pool = setting.claim(numbered_keys("p", 2), true);
+    CHECK(
+        setting.last() == Words{
+                              "EVALSHA", first, "2", "p0", "p1", "me/1", "3000", "1", "tenure:fence", "", "", "",
+                              "tenure:master", run_id});
     auto const again = setting.claim(numbered_keys("p", 2), true, true);
     CHECK(setting.last().at(1) == scripts::own_or_first_free_after_failover().sha);
     CHECK(setting.last().back() == run_id);

@@ -193,7 +193,7 @@ TEST_CASE("what frees a key over a connection that is not made yet is announced 
     setting.runtime->run_ready();
     REQUIRE(setting.connections.made.size() == 2);
     REQUIRE(setting.connection(1).sent.size() == 1);
-    CHECK(setting.connection(1).sent.front().words.back() == "{a}:free");
+    CHECK(setting.connection(1).sent.front().words.back() == "{a}");
 }
 
 TEST_CASE("renewals that leave together share one WAIT, and without replicas extend nothing", "[redis][replicas]")

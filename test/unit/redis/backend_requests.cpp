@@ -4,7 +4,9 @@
 #include "unit/redis/fake_connection.hpp"
 
 #include "redis/backend.hpp"
+#include "redis/release_scripts.hpp"
 #include "redis/scripts.hpp"
+#include "redis/waiter_name.hpp"
 
 #include <tenure/errc.hpp>
 #include <tenure/key_range.hpp>
@@ -89,8 +91,9 @@ TEST_CASE("a script that the server does not know is sent as text with the same 
     setting.runtime->run_ready();
     auto const by_name = setting.words(0);
     CHECK(
-        by_name ==
-        Words{"EVALSHA", redis::scripts::first_free().sha, "2", "p0", "p1", "me/1", "3000", "1", "{", "}:fence"});
+        by_name == Words{
+                       "EVALSHA", redis::scripts::first_free().sha, "2", "p0", "p1", "me/1", "3000", "1",
+                       "tenure:fence", "", "", ""});
     setting.connection().answer(Value::error("NOSCRIPT No matching script. Please use EVAL."));
     auto by_text = setting.words(1);
     CHECK(by_text.at(0) == "EVAL");
@@ -161,7 +164,7 @@ TEST_CASE("a large range is surveyed from the second busy answer on, and then no
     auto const attempt = [&](bool survey_expected) {
         auto const reply = setting.ask(&Backend::claim, setting.claim_of(range, false));
         auto const words = setting.connection().sent.back().words;
-        CHECK(words.back() == (survey_expected ? "1" : ""));
+        CHECK(words.at(words.size() - 5) == (survey_expected ? "1" : ""));
         std::vector<Value> answer{Value::integer(-1)};
         if (survey_expected) {
             answer.push_back(Value::integer(2000));
@@ -448,7 +451,11 @@ TEST_CASE("servers that compare and delete by themselves are asked to where nobo
     // with wake-ups it is the script everywhere
     static_cast<void>(setting.ask(&Backend::release, ReleaseRequest{setting.held("a"), limit, true}));
     setting.runtime->run_ready();
-    CHECK(setting.words(2) == Words{"EVALSHA", redis::scripts::release().sha, "1", "a", "me/1", "{a}:free"});
+    auto const woken = setting.words(2);
+    REQUIRE(woken.size() == 7);
+    CHECK(Words(woken.begin(), woken.begin() + 5) == Words{"EVALSHA", redis::scripts::release().sha, "1", "a", "me/1"});
+    CHECK(woken.at(5).size() == 32);
+    CHECK(woken.at(6) == "{a}");
 
     if (release.front() != "EVALSHA") {
         setting.connection().answer(Value::integer(0));
@@ -492,15 +499,123 @@ TEST_CASE("publishing is not asked for again on a connection where it was refuse
         setting.runtime->run_ready();
         return setting.connection().sent.back().words.back();
     };
-    CHECK(release() == "{a}:free");
+    CHECK(release() == "{a}");
     setting.connection().answer(Value::text("1!"));
-    CHECK(setting.runtime->logged("may not announce releases") == 1);
+    CHECK(setting.runtime->logged("may not announce releases on {a}:free") == 1);
     CHECK(release() == "me/1");
     setting.connection().answer(Value::text("1"));
     setting.connection().become(ConnectionState::ready);
-    CHECK(release() == "{a}:free");
+    CHECK(release() == "{a}");
     setting.connection().answer(Value::text("1!"));
     CHECK(setting.runtime->logged("may not announce releases") == 1);
+}
+
+TEST_CASE("a release says whether it named another store", "[redis][requests]")
+{
+    RequestsSetting setting;
+    setting.connect();
+    auto const limit = setting.runtime->now() + 5s;
+    std::vector<std::shared_ptr<std::optional<ReleaseReply>>> replies;
+    for (auto const* const key : {"a", "b", "c", "d"})
+        replies.push_back(setting.ask(&Backend::release, ReleaseRequest{setting.held(key), limit, true}));
+    setting.runtime->run_ready();
+    // the first left at once, the others together
+    REQUIRE(setting.connection().sent.size() == 2);
+    auto const name = setting.words(0).at(5);
+    CHECK(
+        setting.words(1) == Words{
+                                "EVALSHA", redis::scripts::release().sha, "3", "b", "c", "d", "me/1", "me/1", "me/1",
+                                name, "{b}", "{c}", "{d}"});
+    setting.connection().answer(Value::text("2"));
+    setting.connection().answer(Value::text("102"));
+    CHECK(std::get<Released>(replies[0]->value()).named_another);
+    CHECK_FALSE(std::get<Released>(replies[1]->value()).named_another);
+    CHECK(std::holds_alternative<NotOwner>(replies[2]->value()));
+    CHECK(std::get<Released>(replies[3]->value()).named_another);
+}
+
+TEST_CASE("where the line is refused, releases announce blindly for the rest of the connection", "[redis][requests]")
+{
+    RequestsSetting setting;
+    setting.connect();
+    auto const limit = setting.runtime->now() + 5s;
+    auto const name_in_release = [&] {
+        static_cast<void>(setting.ask(&Backend::release, ReleaseRequest{setting.held("a"), limit, true}));
+        setting.runtime->run_ready();
+        return setting.connection().sent.back().words.at(5);
+    };
+    auto const name_in_withdrawal = [&] {
+        static_cast<void>(setting.ask(&Backend::withdraw, WithdrawRequest{named_key("a"), "me/1", limit, true}));
+        auto const words = setting.connection().sent.back().words;
+        CHECK(words.back() == "{a}");
+        return words.at(5);
+    };
+    auto const refusal = Value::text("1?NOPERM this user has no permissions to run the 'lpop' command");
+    auto const name = name_in_release();
+    CHECK(name.size() == 32);
+    // another program's key, a slot on the move: this release alone
+    setting.connection().answer(Value::text("1?WRONGTYPE Operation against a key holding the wrong kind of value"));
+    CHECK(name_in_withdrawal() == name);
+    setting.connection().answer(refusal);
+    CHECK(setting.runtime->logged("may not use the line of waiters {a}:waiting") == 1);
+    CHECK(setting.runtime->logged("~{a}:waiting and ~{a}:watched (NOPERM this user") == 1);
+    CHECK(name_in_release().empty());
+    setting.connection().answer(Value::text("1"));
+    CHECK(name_in_withdrawal().empty());
+    setting.connection().answer(Value::text("1"));
+    setting.backend->leave_line(named_key("a"));
+    CHECK(setting.connection().unanswered() == 0);
+
+    setting.connection().become(ConnectionState::ready);
+    CHECK(name_in_release() == name);
+    setting.connection().answer(refusal);
+    CHECK(setting.runtime->logged("may not use the line of waiters") == 1);
+}
+
+TEST_CASE("leaving the line takes the name out that releases carry, and only while connected", "[redis][requests]")
+{
+    RequestsSetting setting;
+    REQUIRE(setting.backend->keeps_line());
+    REQUIRE(setting.backend->frees_silently());
+    setting.backend->leave_line(named_key("a"));
+    CHECK(setting.connections.made.empty());
+    setting.connect();
+    static_cast<void>(
+        setting.ask(&Backend::release, ReleaseRequest{setting.held("a"), setting.runtime->now() + 5s, true}));
+    setting.backend->leave_line(named_key("a"));
+    CHECK(setting.words(1) == Words{"LREM", "{a}:waiting", "0", setting.words(0).at(5)});
+    CHECK(setting.connection().sent.at(1).not_after.at() == setting.runtime->now() + 1s);
+    setting.connection().answer(Value::text("1"));
+    SECTION("another error is nobody's business")
+    {
+        setting.connection().answer(Value::error("WRONGTYPE Operation against a key holding the wrong kind of value"));
+        setting.backend->leave_line(named_key("a"));
+        CHECK(setting.connection().unanswered() == 1);
+    }
+    SECTION("a refusal is remembered")
+    {
+        setting.connection().answer(Value::error("NOPERM this user has no permissions to run the 'lrem' command"));
+        CHECK(setting.runtime->logged("may not use the line of waiters {a}:waiting") == 1);
+        setting.backend->leave_line(named_key("a"));
+        CHECK(setting.connection().unanswered() == 0);
+    }
+    SECTION("nothing is written to a server that is away")
+    {
+        setting.connection().answer(Value::integer(1));
+        setting.connection().become(ConnectionState::backing_off);
+        setting.backend->leave_line(named_key("a"));
+        CHECK(setting.connection().unanswered() == 0);
+    }
+}
+
+TEST_CASE("all of a store's connections carry one name, and no other store has it", "[redis][requests]")
+{
+    auto const runtime = std::make_shared<FakeRuntime>();
+    auto const one = redis::make_waiter_name(*runtime);
+    auto const two = redis::make_waiter_name(*runtime);
+    CHECK(one.size() == 32);
+    CHECK(one.find_first_not_of("0123456789abcdef") == std::string::npos);
+    CHECK(one != two);
 }
 
 TEST_CASE("shutting down ends all that is under way and keeps nothing alive", "[redis][requests]")

@@ -27,16 +27,18 @@ Value confirmation(std::string const& channel)
     return Value::list(Type::push, {Value::text("subscribe"), Value::text(channel), Value::integer(1)});
 }
 
-Value message(std::string const& channel)
+Value message(std::string const& channel, std::string const& text = "1")
 {
-    return Value::list(Type::push, {Value::text("message"), Value::text(channel), Value::text("1")});
+    return Value::list(Type::push, {Value::text("message"), Value::text(channel), Value::text(text)});
 }
+
+std::string const waiter(32, 'a');
 
 struct WatchSetting {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
     std::shared_ptr<redis::Subscriber> subscriber =
-        redis::Subscriber::make(runtime, connections.factory(), "redis://fake");
+        redis::Subscriber::make(runtime, connections.factory(), "redis://fake", waiter);
 
     ~WatchSetting()
     {
@@ -79,6 +81,24 @@ TEST_CASE("a channel is subscribed once for all its watchers", "[redis][watch]")
     setting.last().push(Value::list(Type::push, {Value::text("message")}));
     CHECK(first == Events{WatchEvent::in_force, WatchEvent::hint});
     CHECK(third == first);
+}
+
+TEST_CASE("a message with names says whose turn it is", "[redis][watch]")
+{
+    WatchSetting setting;
+    Events events;
+    auto const watch = setting.watch("x", events);
+    setting.runtime->run_ready();
+    setting.last().answer(confirmation("x"));
+    std::string const other(32, 'b');
+    setting.last().push(message("x", other));
+    setting.last().push(message("x", other + " " + waiter));
+    setting.last().push(message("x", waiter));
+    setting.last().push(message("x", "another program's"));
+    CHECK(
+        events == Events{
+                      WatchEvent::in_force, WatchEvent::others_turn, WatchEvent::our_turn, WatchEvent::our_turn,
+                      WatchEvent::hint});
 }
 
 TEST_CASE("a watch that has ended hears nothing, not even what was on its way", "[redis][watch]")

@@ -11,6 +11,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -38,7 +39,7 @@ struct ClaimTogetherSetting {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
     std::shared_ptr<redis::Route> route = redis::Route::make(runtime, connections.factory());
-    redis::NodePtr node = std::make_shared<redis::Node>(runtime, route, "redis://fake:6379/0");
+    redis::NodePtr node = std::make_shared<redis::Node>(runtime, route, redis::NodeSettings{"redis://fake:6379/0"});
     std::optional<ClaimReply> reply;
 
     ClaimTogetherSetting() = default;
@@ -169,5 +170,29 @@ TEST_CASE("an owner that may hold the key already is looked for by the script", 
     ClaimTogetherSetting setting;
     setting.claim(true, setting.runtime->now());
     REQUIRE(setting.connection().sent.size() == 1);
-    CHECK(setting.connection().sent[0].words.at(1) == redis::scripts::own_or_first_free().sha);
+    auto const words = setting.connection().sent[0].words;
+    CHECK(words.at(1) == redis::scripts::own_or_first_free().sha);
+    // the counter of a single server has no part in it
+    CHECK(std::ranges::find(words, "tenure:fence") == words.end());
+    SECTION("and then the token to begin from")
+    {
+        setting.connection().answer(Value::list(Type::array, {Value::integer(0), Value::text("")}));
+        REQUIRE(setting.connection().sent.size() == 3);
+        CHECK(setting.connection().sent[1].words == Words{"GET", "{job}:fence"});
+        CHECK(setting.connection().sent[1].with_next);
+        CHECK(setting.connection().sent[2].words == Words{"TIME"});
+        setting.connection().answer(Value::text("12"));
+        CHECK_FALSE(setting.reply);
+        setting.connection().answer(time_of("1700000000", "12"));
+        auto const granted = std::get<Granted>(setting.reply.value());
+        CHECK(granted.fencing_token == 1'700'000'000'000'012U);
+        CHECK(granted.since == setting.connection().sent[0].since);
+    }
+    SECTION("and no token where somebody else holds it")
+    {
+        setting.connection().answer(
+            Value::list(Type::array, {Value::integer(-1), Value::integer(700), Value::integer(0)}));
+        CHECK(std::get<Busy>(setting.reply.value()).earliest_expiry == 700ms);
+        CHECK(setting.connection().sent.size() == 1);
+    }
 }

@@ -33,7 +33,7 @@ std::string encoded(Command const& command)
     return command.encoded();
 }
 
-struct Refused {
+struct RefusedLogin {
     char const* reply;
     errc error;
     bool fatal;
@@ -129,19 +129,19 @@ TEST_CASE("a server that does not know HELLO gets AUTH and is spoken to in RESP2
 TEST_CASE("a refused login lets nothing else out")
 {
     auto const [reply, error, fatal] = GENERATE(
-        Refused{
+        RefusedLogin{
             "-WRONGPASS invalid username-password pair or user is disabled.\r\n", errc::authentication_failed, true},
-        Refused{
+        RefusedLogin{
             "-NOAUTH HELLO must be called with the client already authenticated\r\n", errc::authentication_failed,
             true},
-        Refused{"-ERR invalid password\r\n", errc::authentication_failed, true},
-        Refused{"-DENIED Redis is running in protected mode\r\n", errc::permission_denied, true},
-        Refused{"-LOADING Redis is loading the dataset in memory\r\n", errc::store_refused, false},
-        Refused{"-MASTERDOWN Link with MASTER is down\r\n", errc::store_refused, false},
-        Refused{"-ERR max number of clients reached\r\n", errc::store_refused, false},
-        Refused{"-BUSY Redis is busy running a script\r\n", errc::store_refused, false},
-        Refused{"+OK\r\n", errc::protocol_error, false}, Refused{":1\r\n", errc::protocol_error, false},
-        Refused{"*0\r\n", errc::protocol_error, false}, Refused{"$\r\n", errc::protocol_error, false});
+        RefusedLogin{"-ERR invalid password\r\n", errc::authentication_failed, true},
+        RefusedLogin{"-DENIED Redis is running in protected mode\r\n", errc::permission_denied, true},
+        RefusedLogin{"-LOADING Redis is loading the dataset in memory\r\n", errc::store_refused, false},
+        RefusedLogin{"-MASTERDOWN Link with MASTER is down\r\n", errc::store_refused, false},
+        RefusedLogin{"-ERR max number of clients reached\r\n", errc::store_refused, false},
+        RefusedLogin{"-BUSY Redis is busy running a script\r\n", errc::store_refused, false},
+        RefusedLogin{"+OK\r\n", errc::protocol_error, false}, RefusedLogin{":1\r\n", errc::protocol_error, false},
+        RefusedLogin{"*0\r\n", errc::protocol_error, false}, RefusedLogin{"$\r\n", errc::protocol_error, false});
     INFO(reply);
     ConnectionFixture test(with_password("secret", "worker"));
     auto const outcome = test.ask(Command("SET", "key", "value"), 50ms);
@@ -170,12 +170,12 @@ TEST_CASE("a refused login lets nothing else out")
 TEST_CASE("a refused database lets nothing else out")
 {
     auto const [reply, error, fatal] = GENERATE(
-        Refused{"-ERR DB index is out of range\r\n", errc::wrong_database, true},
-        Refused{"-ERR invalid DB index\r\n", errc::wrong_database, true},
-        Refused{"-ERR SELECT is not allowed in cluster mode\r\n", errc::wrong_database, true},
-        Refused{
+        RefusedLogin{"-ERR DB index is out of range\r\n", errc::wrong_database, true},
+        RefusedLogin{"-ERR invalid DB index\r\n", errc::wrong_database, true},
+        RefusedLogin{"-ERR SELECT is not allowed in cluster mode\r\n", errc::wrong_database, true},
+        RefusedLogin{
             "-NOPERM User worker has no permissions to run the 'select' command\r\n", errc::permission_denied, true},
-        Refused{"-LOADING Redis is loading the dataset in memory\r\n", errc::store_refused, false});
+        RefusedLogin{"-LOADING Redis is loading the dataset in memory\r\n", errc::store_refused, false});
     INFO(reply);
     RedisConfig config;
     config.database = 99;

@@ -97,8 +97,9 @@ public:
     }
     void push(redis::resp::Value const& value) { on_push_(value); }
 
-    /** Answers the oldest request that is open. */
-    void answer(redis::resp::Value reply)
+    /** Answers the oldest request that is open.
+     *  @param ran_apart  a transaction whose MULTI was refused */
+    void answer(redis::resp::Value reply, bool ran_apart = false)
     {
         for (auto& request : sent) {
             if (!std::exchange(request.open, false))
@@ -108,6 +109,7 @@ public:
             outcome.since = request.since;
             outcome.reply = std::move(reply);
             outcome.login = login_;
+            outcome.ran_apart = ran_apart;
             auto handler = std::move(request.handler);
             std::move(handler)(std::move(outcome));
             return;
@@ -136,8 +138,12 @@ private:
     static std::vector<std::string> words_of(std::string_view encoded)
     {
         std::vector<std::string> words;
-        encoded.remove_prefix(encoded.find('\n') + 1);
         while (!encoded.empty()) {
+            // a transaction has a head for each of its commands
+            if (encoded.front() == '*') {
+                encoded.remove_prefix(encoded.find('\n') + 1);
+                continue;
+            }
             auto const length = std::stoul(std::string(encoded.substr(1, encoded.find('\r') - 1)));
             encoded.remove_prefix(encoded.find('\n') + 1);
             words.emplace_back(encoded.substr(0, length));

@@ -180,11 +180,15 @@ TEST_CASE("a hint is passed on when a majority has told, or a moment after the f
     quorum[1].watch_handler(WatchEvent::in_force);
     CHECK(events == std::vector{WatchEvent::in_force});
     events.clear();
-    quorum[0].watch_handler(WatchEvent::hint);
+    // a quorum keeps no line: the key may be free for any of its waiters
+    auto const news = GENERATE(WatchEvent::hint, WatchEvent::our_turn, WatchEvent::others_turn);
+    CHECK(quorum.backend->frees_silently());
+    CHECK_FALSE(quorum.backend->keeps_line());
+    quorum[0].watch_handler(news);
     CHECK(events.empty());
     SECTION("a majority")
     {
-        quorum[2].watch_handler(WatchEvent::hint);
+        quorum[2].watch_handler(news);
         CHECK(events == std::vector{WatchEvent::hint});
         quorum.runtime->run_for(100ms);
         CHECK(events.size() == 1);

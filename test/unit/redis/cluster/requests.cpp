@@ -1,178 +1,21 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // What a cluster store asks of which node, and what it makes of the answers; the nodes are the test.
-#include "unit/fake_runtime.hpp"
-#include "unit/redis/fake_connection.hpp"
+#include "unit/redis/cluster/fake_cluster.hpp"
 
-#include "redis/cluster/backend.hpp"
-#include "redis/cluster/hash_slot.hpp"
-#include "redis/key_names.hpp"
+#include "redis/release_scripts.hpp"
 #include "redis/scripts.hpp"
 
 #include <tenure/errc.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 
-#include <chrono>
 #include <map>
-#include <memory>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tenure::test
 {
-
-using namespace std::chrono_literals;
-using redis::ServerAddress;
-using redis::resp::Type;
-using redis::resp::Value;
-using Words = std::vector<std::string>;
-
-namespace
-{
-
-constexpr std::uint16_t first_port = 7001;
-
-/** Three masters on ports 7001 to 7003, each with a third of the slots. */
-struct FakeCluster {
-    std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
-    std::map<std::uint16_t, FakeConnections> nodes;
-    std::shared_ptr<Backend> backend;
-
-    explicit FakeCluster(std::string const& version = "7.0.15", redis::Precautions precautions = {})
-    {
-        redis::ClusterAccess access;
-        access.name = "redis+cluster://fake";
-        access.seeds = {{"fake", first_port}};
-        access.precautions = precautions;
-        access.connect = [this, version](ServerAddress const& address) {
-            auto& made = nodes[address.port];
-            made.runtime = runtime;
-            made.info.version = version;
-            made.info.mode = "cluster";
-            made.info.run_id = run_id_of(address.port);
-            return made.factory();
-        };
-        backend = redis::make_cluster_backend(runtime, std::move(access));
-    }
-    FakeCluster(FakeCluster const&) = delete;
-    FakeCluster& operator=(FakeCluster const&) = delete;
-    ~FakeCluster()
-    {
-        backend->shutdown();
-        runtime->run_ready();
-    }
-
-    [[nodiscard]] static Value map_of_thirds()
-    {
-        std::vector<Value> shards;
-        for (std::uint16_t i = 0; i < 3; ++i)
-            shards.push_back(shard(16384 * i / 3, 16384 * (i + 1) / 3 - 1, static_cast<std::uint16_t>(first_port + i)));
-        return Value::list(Type::array, std::move(shards));
-    }
-    [[nodiscard]] static Value shard(std::int64_t first, std::int64_t last, std::uint16_t port)
-    {
-        auto node = Value::list(
-            Type::map, {Value::text("endpoint"), Value::text("fake"), Value::text("port"), Value::integer(port),
-                        Value::text("role"), Value::text("master"), Value::text("health"), Value::text("online")});
-        return Value::list(
-            Type::map, {Value::text("slots"), Value::list(Type::array, {Value::integer(first), Value::integer(last)}),
-                        Value::text("nodes"), Value::list(Type::array, {std::move(node)})});
-    }
-    [[nodiscard]] static std::uint16_t port_of(std::string const& key)
-    {
-        auto const slot = redis::hash_slot(key);
-        return static_cast<std::uint16_t>(first_port + (slot >= 16384 * 2 / 3 ? 2 : slot >= 16384 / 3 ? 1 : 0));
-    }
-    [[nodiscard]] static std::string run_id_of(std::uint16_t port)
-    {
-        return std::string(36, 'a') + std::to_string(port);
-    }
-    [[nodiscard]] static std::string moved(std::string const& key, std::uint16_t port)
-    {
-        return "MOVED " + std::to_string(redis::hash_slot(key)) + " fake:" + std::to_string(port);
-    }
-
-    /** The first connection to a node. */
-    [[nodiscard]] FakeConnection& node(std::uint16_t port) { return *nodes.at(port).made.at(0); }
-    /** The connection for subscriptions to a node. */
-    [[nodiscard]] FakeConnection& hints(std::uint16_t port)
-    {
-        for (auto const& connection : nodes.at(port).made)
-            if (connection->purpose == "hints")
-                return *connection;
-        throw std::runtime_error("nobody subscribes there");
-    }
-    [[nodiscard]] std::size_t unanswered(std::uint16_t port)
-    {
-        return nodes.contains(port) && !nodes.at(port).made.empty() ? node(port).unanswered() : 0;
-    }
-    /** The oldest command that a node was sent and did not answer. */
-    [[nodiscard]] Words waiting_at(std::uint16_t port)
-    {
-        for (auto const& request : node(port).sent)
-            if (request.open)
-                return request.words;
-        return {};
-    }
-    /** Answers each question for the map that is open. */
-    void tell_map(Value const& map = map_of_thirds())
-    {
-        for (auto& [port, connections] : nodes)
-            if (unanswered(port) > 0 && waiting_at(port).at(0) == "CLUSTER")
-                node(port).answer(Value(map));
-        runtime->run_ready();
-    }
-    std::size_t questions()
-    {
-        std::size_t count = 0;
-        for (auto& [port, connections] : nodes)
-            for (auto const& connection : connections.made)
-                for (auto const& request : connection->sent)
-                    count += request.words.at(0) == "CLUSTER" ? 1U : 0U;
-        return count;
-    }
-
-    template <class Reply, class Request>
-    std::shared_ptr<std::optional<Reply>> ask(void (Backend::*function)(Request, ReplyHandler<Reply>), Request request)
-    {
-        auto reply = std::make_shared<std::optional<Reply>>();
-        (backend.get()->*function)(std::move(request), [reply](Reply answer) { *reply = std::move(answer); });
-        CHECK_FALSE(reply->has_value());
-        runtime->run_ready();
-        return reply;
-    }
-    std::shared_ptr<std::optional<ClaimReply>> claim(KeyRangePtr range, std::optional<Instant> earliest = {})
-    {
-        return ask(&Backend::claim, ClaimRequest{std::move(range), "me/1", 3s, runtime->now() + 10s, true, earliest});
-    }
-    static Value granted() { return Value::list(Type::array, {Value::integer(0), Value::text("1700000000000000")}); }
-    static Value held()
-    {
-        return Value::list(Type::array, {Value::integer(-1), Value::integer(900), Value::integer(0)});
-    }
-    [[nodiscard]] static ClaimPtr claim_on(std::string const& key)
-    {
-        auto claim = std::make_shared<Claim>();
-        claim->range = named_key(key);
-        claim->owner = "me/1";
-        return claim;
-    }
-    /** A claim of `key` granted by the node that the map names. */
-    void connect(std::string const& key)
-    {
-        auto const reply = claim(named_key(key));
-        tell_map();
-        node(port_of(key)).answer(granted());
-        runtime->run_ready();
-        REQUIRE(*reply);
-        REQUIRE(std::holds_alternative<Granted>(**reply));
-    }
-};
-
-} // namespace
 
 TEST_CASE("the first request asks for the map, and then the node that serves its slot", "[cluster]")
 {
@@ -181,7 +24,7 @@ TEST_CASE("the first request asks for the map, and then the node that serves its
     CHECK(cluster.waiting_at(7001) == Words{"CLUSTER", "SHARDS"});
     CHECK_FALSE(cluster.nodes.contains(7003));
     cluster.tell_map();
-    CHECK(cluster.waiting_at(7003).at(0) == "EVALSHA");
+    CHECK(cluster.waiting_at(7003).at(0) == "MULTI");
     cluster.node(7003).answer(FakeCluster::granted());
     REQUIRE(*reply);
     CHECK(std::get<Granted>(**reply).since == cluster.node(7003).sent.front().since);
@@ -198,7 +41,7 @@ TEST_CASE("CLUSTER SLOTS is asked where CLUSTER SHARDS is refused", "[cluster]")
     auto const node = Value::list(Type::array, {Value::text("fake"), Value::integer(7002)});
     cluster.tell_map(
         Value::list(Type::array, {Value::list(Type::array, {Value::integer(0), Value::integer(16383), node})}));
-    CHECK(cluster.waiting_at(7002).at(0) == "EVALSHA");
+    CHECK(cluster.waiting_at(7002).at(0) == "MULTI");
     cluster.node(7002).answer(FakeCluster::granted());
     CHECK(*reply);
 }
@@ -224,12 +67,12 @@ TEST_CASE("MOVED is followed, changes the map, and brings one refresh", "[cluste
     auto const reply = cluster.claim(named_key("foo"));
     cluster.node(7003).answer(Value::error(FakeCluster::moved("foo", 7004)));
     cluster.runtime->run_ready();
-    CHECK(cluster.waiting_at(7004).at(0) == "EVALSHA");
+    CHECK(cluster.waiting_at(7004).at(0) == "MULTI");
     cluster.node(7004).answer(FakeCluster::granted());
     CHECK(std::holds_alternative<Granted>(**reply));
     // what follows goes there at once
     auto const again = cluster.claim(named_key("foo"));
-    CHECK(cluster.waiting_at(7004).at(0) == "EVALSHA");
+    CHECK(cluster.waiting_at(7004).at(0) == "MULTI");
     cluster.node(7004).answer(FakeCluster::granted());
     CHECK(std::holds_alternative<Granted>(**again));
     cluster.runtime->run_for(290ms);
@@ -264,7 +107,7 @@ TEST_CASE(
     for (std::uint16_t port = 7001; port <= 7003; ++port)
         if (cluster.nodes.contains(port))
             for (auto const& request : cluster.node(port).sent)
-                sent += request.words.at(0) == "EVALSHA" ? 1U : 0U;
+                sent += request.words.at(0) == "MULTI" ? 1U : 0U;
     // each once, and five redirects; and one for `connect`
     CHECK(sent <= 1 + requests * 6);
     CHECK(cluster.questions() <= 1 + 2 * 4);
@@ -404,11 +247,12 @@ TEST_CASE("a pool without hash tag is looked at on all nodes at once, and its fi
             cluster.node(port).answer(Value::integer(words.at(1) == "p:0" ? 1 : 0));
         }
     auto const first = FakeCluster::port_of("p:1");
-    CHECK(cluster.waiting_at(first).at(3) == "p:1");
+    CHECK(cluster.waiting_at(first).at(2) == "p:1");
     // somebody was faster
     cluster.node(first).answer(FakeCluster::held());
+    cluster.node(first).answer(FakeCluster::surveyed());
     auto const second = FakeCluster::port_of("p:2");
-    CHECK(cluster.waiting_at(second).at(3) == "p:2");
+    CHECK(cluster.waiting_at(second).at(2) == "p:2");
     cluster.node(second).answer(FakeCluster::granted());
     REQUIRE(*reply);
     CHECK(std::get<Granted>(**reply).index == 2);
@@ -504,7 +348,7 @@ TEST_CASE("an owner that holds a key of a spread pool already is given that one"
     REQUIRE(cluster.unanswered(port) == 1);
     CHECK(cluster.waiting_at(port).at(1) == redis::scripts::own_or_first_free().sha);
     CHECK(cluster.waiting_at(port).at(3) == "p:3");
-    cluster.node(port).answer(FakeCluster::granted());
+    cluster.node(port).answer(FakeCluster::granted_by_script());
     CHECK(std::get<Granted>(**reply).index == 3);
 }
 
@@ -594,33 +438,6 @@ TEST_CASE("a survey of a large spread pool goes page by page, and ends in time",
     CHECK(std::get<Busy>(**reply).earliest_expiry == 900ms);
 }
 
-TEST_CASE("releases are announced in the shard of the channel", "[cluster]")
-{
-    FakeCluster cluster;
-    cluster.connect("foo");
-    cluster.ask(&Backend::release, ReleaseRequest{FakeCluster::claim_on("foo"), cluster.runtime->now() + 1s, true});
-    // the same slot: the script does it
-    CHECK(cluster.waiting_at(7003).at(1) == redis::scripts::release_in_shard().sha);
-    CHECK(cluster.waiting_at(7003).back() == "{foo}:free");
-    cluster.node(7003).answer(Value::text("1"));
-
-    // a pool without hash tag: a command of its own, at the channel's node
-    auto claim = std::make_shared<Claim>();
-    claim->range = numbered_keys("p:", 4);
-    claim->index = 1;
-    claim->owner = "me/1";
-    auto const port = FakeCluster::port_of("p:1");
-    if (port != 7003)
-        cluster.connect("p:1");
-    auto const reply = cluster.ask(&Backend::release, ReleaseRequest{claim, cluster.runtime->now() + 1s, true});
-    CHECK(cluster.waiting_at(port).back() == "me/1");
-    cluster.node(port).answer(Value::text("1"));
-    cluster.runtime->run_ready();
-    REQUIRE(*reply);
-    auto const channel_port = FakeCluster::port_of(redis::channel_of(*claim->range));
-    CHECK(cluster.waiting_at(channel_port) == Words{"SPUBLISH", "{p:}:free", "1"});
-}
-
 TEST_CASE("before Redis 7 releases are published to all", "[cluster]")
 {
     FakeCluster cluster{"6.2.14"};
@@ -675,7 +492,7 @@ TEST_CASE("a channel whose slot two nodes send back and forth is subscribed in t
     cluster.node(7003).answer(Value::error(FakeCluster::moved("foo", 7002)));
     cluster.runtime->run_ready();
     cluster.hints(7002).answer(Value(confirmation));
-    REQUIRE(cluster.waiting_at(7002).at(0) == "EVALSHA");
+    REQUIRE(cluster.waiting_at(7002).at(0) == "MULTI");
     cluster.node(7002).answer(Value::error(FakeCluster::moved("foo", 7003)));
     cluster.runtime->run_ready();
     CHECK(
@@ -685,7 +502,7 @@ TEST_CASE("a channel whose slot two nodes send back and forth is subscribed in t
     cluster.tell_map();
     auto const second = cluster.claim(named_key("foo"));
     cluster.runtime->run_for(10ms);
-    REQUIRE(cluster.waiting_at(7003).at(0) == "EVALSHA");
+    REQUIRE(cluster.waiting_at(7003).at(0) == "MULTI");
     cluster.node(7003).answer(Value::error(FakeCluster::moved("foo", 7002)));
     cluster.runtime->run_for(200ms);
     CHECK(events.size() == 5);

@@ -81,14 +81,15 @@ TEST_CASE("only the first hash tag with something inside is hashed", "[cluster]"
     CHECK(hash_slot("}{bar}") == hash_slot("bar"));
 }
 
-TEST_CASE("a range has one slot if it has one key or a hash tag, and its fence keys share it", "[cluster]")
+TEST_CASE(
+    "a range has one slot if it has one key or a hash tag, and its counter of fencing tokens shares it", "[cluster]")
 {
     CHECK(shared_slot(*named_key("job")) == hash_slot("job"));
     CHECK(shared_slot(*numbered_keys("pool:", 1)) == hash_slot("pool:0"));
     CHECK(shared_slot(*numbered_keys("{pool}:", 100)) == hash_slot("pool"));
     CHECK_FALSE(shared_slot(*numbered_keys("pool:", 2)));
     for (std::string const key : {"job", "{jobs}:nightly", "pool:17"})
-        CHECK(hash_slot(fence_key(key)) == hash_slot(key));
+        CHECK(hash_slot("tenure:fence:{" + slot_number(hash_slot(key)) + "}") == hash_slot(key));
     CHECK(hash_slot(channel_of(*named_key("job"))) == hash_slot("job"));
     CHECK(hash_slot(channel_of(*numbered_keys("{pool}:", 9))) == hash_slot("pool"));
 }

@@ -1,0 +1,66 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "gate.hpp"
+#include "grace.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/key_range.hpp>
+#include <tenure/runtime.hpp>
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+namespace tenure::engine
+{
+
+/** The gates of one store, by range. There are none while nothing is contended for, and then nothing here costs more
+ * than a look. */
+class Gates
+{
+public:
+    Gates(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend);
+
+    /** The gate of the range; null if nobody waits there, or did a moment ago. */
+    [[nodiscard]] std::shared_ptr<Gate> find(KeyRange const& range) const;
+    [[nodiscard]] std::shared_ptr<Gate> find_or_make(KeyRangePtr const& range);
+    /** Somebody left: a gate without waiters is kept for a while, for what it knows. */
+    void left(std::shared_ptr<Gate> const& gate);
+
+    /** A waiter gave up, or its claim came to the store after that: without others the store leaves the line. */
+    void gave_up(KeyRangePtr const& range) const;
+
+    /** A claim was answered after this time. */
+    void claim_took(Clock::duration time) noexcept { grace_.claim_took(time); }
+
+    // -- this store's own releases --
+
+    void release_begins(KeyRange const& range) const;
+    void release_ends(KeyRange const& range, bool freed) const;
+    void release_named_another(KeyRangePtr const& range);
+
+    void close();
+
+private:
+    struct Order {
+        bool operator()(KeyRange const& left, KeyRange const& right) const noexcept
+        {
+            return std::tie(left.prefix, left.first, left.count, left.numbered) <
+                   std::tie(right.prefix, right.first, right.count, right.numbered);
+        }
+    };
+    struct Entry {
+        std::shared_ptr<Gate> gate;
+        Runtime::TimerId linger = 0;
+    };
+
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<Backend> backend_;
+    Grace grace_;
+    std::map<KeyRange, Entry, Order> gates_;
+    /// outlives nothing: timers that ring after this object has gone find it expired
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+} // namespace tenure::engine

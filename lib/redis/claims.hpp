@@ -1,0 +1,57 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "claim_transaction.hpp"
+#include "node.hpp"
+
+#include <tenure/backend.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace tenure::redis
+{
+
+/** Claims on one server.
+ *
+ * Those that are asked for in one turn of the loop share calls: single keys with fencing a transaction, keys of one
+ * pool a script call. But the first leaves at once while no such call is under way, because waiting for company would
+ * cost it another turn. */
+class Claims : public std::enable_shared_from_this<Claims>
+{
+public:
+    explicit Claims(NodePtr node)
+        : node_(std::move(node))
+    {
+    }
+
+    void add(ClaimRequest request, ReplyHandler<ClaimReply> handler);
+
+private:
+    /** Of one turn. */
+    struct Gathered {
+        /// single keys
+        PendingClaims keys;
+        /// of each pool, those that may share a call
+        std::vector<PendingClaims> pools;
+    };
+
+    void gather_key(Gathered& gathered, PendingClaim pending);
+    void gather_pool(Gathered& gathered, PendingClaim pending);
+    void flush(Gathered& gathered);
+    /// false: each of them goes alone
+    [[nodiscard]] bool may_join(PendingClaims const& claims) const;
+    void send_alone(PendingClaim pending, bool is_pool);
+    void send_keys(PendingClaims claims);
+    void send_pool(PendingClaims claims);
+
+    NodePtr node_;
+    /// of this turn; owned by the task that sends it, for what is asked may own this, and a context that is destroyed
+    /// runs no task
+    std::weak_ptr<Gathered> gathered_;
+    /// calls that are not answered yet
+    std::size_t under_way_ = 0;
+};
+
+} // namespace tenure::redis

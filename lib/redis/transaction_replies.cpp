@@ -1,0 +1,112 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "transaction_replies.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+// The answer of EXEC to what a server refuses only then, from Redis 7 on.
+constexpr std::string_view abort_reason = "EXECABORT Transaction discarded because of: ";
+
+// EXEC was refused because of the keys of the commands. The server has discarded the transaction with that.
+bool is_about_slots(std::string_view word)
+{
+    return word == "MOVED" || word == "ASK" || word == "TRYAGAIN" || word == "CLUSTERDOWN" || word == "CROSSSLOT";
+}
+
+bool is_status(resp::Value const& reply, std::string_view word)
+{
+    return reply.type() == resp::Type::status && reply.as_string() == word;
+}
+
+} // namespace
+
+void TransactionReplies::begin(std::size_t commands)
+{
+    commands_ = commands;
+    missing_ = commands + 2;
+    ran_apart_ = false;
+    result_ = {};
+    apart_.clear();
+}
+
+TransactionReplies::Progress TransactionReplies::take(resp::Value&& reply)
+{
+    bool const is_first = missing_ == commands_ + 2;
+    bool const is_last = --missing_ == 0;
+    if (is_first)
+        return take_first(std::move(reply));
+    return is_last ? take_last(std::move(reply)) : take_queued(std::move(reply));
+}
+
+TransactionReplies::Progress TransactionReplies::take_first(resp::Value&& reply)
+{
+    if (reply.is_ok())
+        return Progress::more;
+    if (!reply.is_error())
+        return Progress::malformed;
+    ran_apart_ = true;
+    apart_.reserve(commands_ + 1);
+    apart_.push_back(std::move(reply));
+    return Progress::more;
+}
+
+TransactionReplies::Progress TransactionReplies::take_queued(resp::Value&& reply)
+{
+    if (ran_apart_) {
+        apart_.push_back(std::move(reply));
+        return Progress::more;
+    }
+    if (is_status(reply, "QUEUED"))
+        return Progress::more;
+    if (!reply.is_error())
+        return Progress::malformed;
+    if (result_.is_null())
+        result_ = std::move(reply);
+    return Progress::more;
+}
+
+TransactionReplies::Progress TransactionReplies::take_last(resp::Value&& reply)
+{
+    if (ran_apart_) {
+        // EXEC without MULTI
+        if (!reply.is_error())
+            return Progress::malformed;
+        result_ = resp::Value::list(resp::Type::array, std::move(apart_));
+        apart_ = {};
+        return Progress::done;
+    }
+    if (!reply.is_error()) {
+        bool const ran = result_.is_null() && reply.type() == resp::Type::array && reply.elements().size() == commands_;
+        if (!ran)
+            return Progress::malformed;
+        result_ = std::move(reply);
+        return Progress::done;
+    }
+    auto const word = reply.error_word();
+    if (word == "EXECABORT") {
+        // the first refusal tells more than that there was one
+        if (result_.is_null() && reply.as_string().starts_with(abort_reason))
+            result_ = resp::Value::error(std::string(reply.as_string().substr(abort_reason.size())));
+        else if (result_.is_null())
+            result_ = std::move(reply);
+        return Progress::done;
+    }
+    bool const discarded = is_about_slots(word);
+    result_ = std::move(reply);
+    // A server before 7 that refuses EXEC for want of a permission goes on to queue what comes.
+    return discarded ? Progress::done : Progress::done_for_good;
+}
+
+resp::Value TransactionReplies::take_result()
+{
+    return std::exchange(result_, {});
+}
+
+} // namespace tenure::redis

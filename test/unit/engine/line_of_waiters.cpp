@@ -1,0 +1,395 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// How one store behaves towards the others that wait for the same keys.
+#include "unit/scripted_store.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <array>
+#include <optional>
+
+namespace tenure::test
+{
+
+using namespace std::chrono_literals;
+
+namespace
+{
+
+/// the longest time for which others go first, where answers come at once
+constexpr auto longest_grace = 20ms;
+
+/** A lock of a store that keeps a line. */
+struct LineTest : ScriptedStore {
+    LineTest() { backend->line = true; }
+
+    Lock lock{*store, {.key = "k", .ttl = 3s}};
+
+    /** Answers the oldest claim, and tells how it stood in line. */
+    template <class Answer>
+    Waits answer_claim(Answer answer)
+    {
+        REQUIRE_FALSE(backend->claims.empty());
+        auto const request = backend->answer(backend->claims, std::move(answer));
+        runtime->run_ready();
+        return request.waits;
+    }
+    void tell(WatchEvent event)
+    {
+        backend->watch_handler(event);
+        runtime->run_ready();
+    }
+    /** An acquisition that has found the key held and stands in line. */
+    void line_up(Attempt<Lease>& attempt, AcquireOptions const& options = {})
+    {
+        attempt.start(lock, options);
+        runtime->run_ready();
+        CHECK(answer_claim(Busy{}) == Waits::no);
+        tell(WatchEvent::in_force);
+        CHECK(answer_claim(Busy{}) == Waits::in_line);
+        REQUIRE(backend->claims.empty());
+    }
+    /** An acquisition that has got the key, whoever waits. */
+    void hold(Attempt<Lease>& attempt)
+    {
+        attempt.start(lock);
+        runtime->run_ready();
+        (void)answer_claim(grant(3s));
+        REQUIRE(attempt.error == error_code());
+    }
+    /** Releases the lease, and answers it. */
+    void release(Attempt<Lease>& attempt, bool named_another)
+    {
+        attempt.holding = Lease();
+        runtime->run_ready();
+        backend->answer(backend->releases, Released{named_another});
+        runtime->run_ready();
+    }
+    /** No claim for a grace, and then one. */
+    void check_that_it_holds_back()
+    {
+        REQUIRE(backend->claims.empty());
+        runtime->run_for(9ms);
+        CHECK(backend->claims.empty());
+        runtime->run_for(longest_grace - 9ms);
+        CHECK(backend->claims.size() == 1);
+    }
+};
+
+} // namespace
+
+TEST_CASE("a waiter stands in line from its second claim on, and in front once a release has named it")
+{
+    LineTest test;
+    Attempt<Lease> attempt;
+    test.line_up(attempt);
+    test.tell(WatchEvent::our_turn);
+    REQUIRE(test.backend->claims.size() == 1);
+    SECTION("the key is its")
+    {
+        CHECK(test.answer_claim(test.grant(3s)) == Waits::in_front);
+        CHECK(attempt.error == error_code());
+        CHECK(test.backend->lines_left == 0);
+    }
+    SECTION("another claim was faster")
+    {
+        CHECK(test.answer_claim(Busy{}) == Waits::in_front);
+        test.tell(WatchEvent::hint);
+        CHECK(test.answer_claim(Busy{}) == Waits::in_line);
+    }
+    SECTION("the claim fails, so its place in front is still to be taken")
+    {
+        CHECK(test.answer_claim(Refused{make_error_code(errc::store_refused), "READONLY", false}) == Waits::in_front);
+        test.tell(WatchEvent::hint);
+        CHECK(test.answer_claim(Busy{}) == Waits::in_front);
+    }
+}
+
+TEST_CASE("a turn that comes while a claim is under way is taken right after the answer")
+{
+    LineTest test;
+    Attempt<Lease> attempt;
+    test.line_up(attempt);
+    test.tell(WatchEvent::hint);
+    test.tell(WatchEvent::our_turn);
+    REQUIRE(test.backend->claims.size() == 1);
+    CHECK(test.answer_claim(Busy{}) == Waits::in_line);
+    REQUIRE(test.backend->claims.size() == 1);
+    CHECK(test.answer_claim(Busy{}) == Waits::in_front);
+    CHECK(test.backend->claims.empty());
+}
+
+TEST_CASE("a waiter holds back while others were named, and then asks")
+{
+    LineTest test;
+    Attempt<Lease> attempt;
+    test.line_up(attempt);
+    // so that its backoff is longer than a grace
+    for (int round = 0; round < 5; ++round) {
+        test.tell(WatchEvent::hint);
+        (void)test.answer_claim(Busy{});
+    }
+    test.tell(WatchEvent::others_turn);
+    test.check_that_it_holds_back();
+}
+
+TEST_CASE("the time for others grows with the time that claims take")
+{
+    LineTest test;
+    Attempt<Lease> attempt;
+    test.line_up(attempt);
+    for (int round = 0; round < 40; ++round) {
+        test.tell(WatchEvent::hint);
+        test.runtime->run_for(20ms);
+        (void)test.answer_claim(Busy{});
+    }
+    test.tell(WatchEvent::others_turn);
+    test.runtime->run_for(39ms);
+    CHECK(test.backend->claims.empty());
+    test.runtime->run_for(41ms);
+    CHECK(test.backend->claims.size() == 1);
+}
+
+TEST_CASE("without a line, or without wake-ups, nobody stands in it")
+{
+    LineTest test;
+    SECTION("the store keeps none")
+    {
+        test.backend->line = false;
+    }
+    SECTION("the lock wants no wake-ups")
+    {
+        test.lock = Lock(*test.store, {.key = "k", .ttl = 3s, .lease = {.wake_ups = false}});
+    }
+    Attempt<Lease> attempt;
+    attempt.start(test.lock, {.wait = 1s});
+    test.runtime->run_ready();
+    while (!attempt.error) {
+        while (!test.backend->claims.empty())
+            CHECK(test.answer_claim(Busy{}) == Waits::no);
+        test.runtime->run_for(5ms);
+    }
+    CHECK(test.backend->lines_left == 0);
+}
+
+TEST_CASE("the last waiter that gives up takes the store out of the line")
+{
+    LineTest test;
+    Attempt<Lease> first;
+    Attempt<Lease> second;
+    test.line_up(first);
+    second.start(test.lock);
+    test.runtime->run_ready();
+    first.cancel.emit(asio::cancellation_type::terminal);
+    test.runtime->run_ready();
+    // the next one goes on in its place
+    CHECK(test.backend->lines_left == 0);
+    CHECK(test.answer_claim(Busy{}) == Waits::in_line);
+    second.cancel.emit(asio::cancellation_type::terminal);
+    test.runtime->run_ready();
+    CHECK(test.backend->lines_left == 1);
+}
+
+TEST_CASE("a wait that is over takes the store out of the line, and one that ends with a grant has left already")
+{
+    LineTest test;
+    Attempt<Lease> attempt;
+    test.line_up(attempt, {.wait = 1s});
+    SECTION("timed out")
+    {
+        while (!attempt.error) {
+            test.runtime->run_for(5ms);
+            while (!test.backend->claims.empty())
+                (void)test.answer_claim(Busy{});
+        }
+        CHECK(attempt.error == make_error_code(errc::timed_out));
+        CHECK(test.backend->lines_left == 1);
+    }
+    SECTION("granted")
+    {
+        test.tell(WatchEvent::our_turn);
+        (void)test.answer_claim(test.grant(3s));
+        CHECK(attempt.error == error_code());
+        CHECK(test.backend->lines_left == 0);
+    }
+}
+
+TEST_CASE("a claim that stands in line and is answered after its acquisition gave up leaves no place behind")
+{
+    LineTest test;
+    Attempt<Lease> attempt;
+    test.line_up(attempt);
+    test.tell(WatchEvent::hint);
+    attempt.cancel.emit(asio::cancellation_type::terminal);
+    test.runtime->run_ready();
+    CHECK(test.backend->lines_left == 1);
+    (void)test.answer_claim(Busy{});
+    CHECK(test.backend->lines_left == 2);
+}
+
+TEST_CASE("where news stop coming, the store leaves the line")
+{
+    LineTest test;
+    Attempt<Lease> attempt;
+    test.line_up(attempt);
+    test.tell(WatchEvent::unavailable);
+    CHECK(test.backend->lines_left == 1);
+    test.runtime->run_for(1s);
+    CHECK(test.answer_claim(Busy{}) == Waits::no);
+}
+
+TEST_CASE("while others are known to wait, the first claim of an acquisition stands in line")
+{
+    LineTest test;
+    Attempt<Lease> first;
+    test.line_up(first);
+    test.tell(WatchEvent::our_turn);
+    (void)test.answer_claim(test.grant(3s));
+    Attempt<Lease> second;
+    second.start(test.lock);
+    test.runtime->run_ready();
+    SECTION("a waiter's")
+    {
+        CHECK(test.answer_claim(Busy{}) == Waits::in_line);
+        second.cancel.emit(asio::cancellation_type::terminal);
+        test.runtime->run_ready();
+        CHECK(test.backend->lines_left == 1);
+    }
+    SECTION("one that gives up before the answer")
+    {
+        second.cancel.emit(asio::cancellation_type::terminal);
+        test.runtime->run_ready();
+        CHECK(test.backend->lines_left == 1);
+    }
+    SECTION("but no single try's")
+    {
+        (void)test.answer_claim(Busy{});
+        std::optional<error_code> error;
+        test.lock.async_try_acquire([&](error_code failure, Lease const&) { error = failure; });
+        test.runtime->run_ready();
+        CHECK(test.answer_claim(Busy{}) == Waits::no);
+        CHECK(error == error_code());
+        CHECK(test.backend->lines_left == 0);
+    }
+}
+
+TEST_CASE("after a release that named another store, this store's acquisitions hold back")
+{
+    LineTest test;
+    Attempt<Lease> holder;
+    test.hold(holder);
+    SECTION("one that begins")
+    {
+        test.release(holder, true);
+        Attempt<Lease> next;
+        next.start(test.lock);
+        test.runtime->run_ready();
+        test.check_that_it_holds_back();
+        (void)test.answer_claim(test.grant(3s));
+        CHECK(next.error == error_code());
+    }
+    SECTION("one that waits")
+    {
+        Attempt<Lease> waiter;
+        test.line_up(waiter);
+        for (int round = 0; round < 5; ++round) {
+            test.tell(WatchEvent::hint);
+            (void)test.answer_claim(Busy{});
+        }
+        test.release(holder, true);
+        test.check_that_it_holds_back();
+    }
+    SECTION("no single try")
+    {
+        test.release(holder, true);
+        test.lock.async_try_acquire([](error_code, Lease const&) {});
+        test.runtime->run_ready();
+        CHECK(test.backend->claims.size() == 1);
+    }
+    SECTION("not for longer than a grace")
+    {
+        test.release(holder, true);
+        test.runtime->run_for(longest_grace);
+        Attempt<Lease> next;
+        next.start(test.lock);
+        test.runtime->run_ready();
+        CHECK(test.backend->claims.size() == 1);
+    }
+    SECTION("nor after one that named nobody, or this store")
+    {
+        test.release(holder, false);
+        Attempt<Lease> next;
+        next.start(test.lock);
+        test.runtime->run_ready();
+        CHECK(test.backend->claims.size() == 1);
+    }
+}
+
+TEST_CASE("while others are known to wait, an acquisition lets a release of its own store end first")
+{
+    LineTest test;
+    Attempt<Lease> holder;
+    test.hold(holder);
+    test.release(holder, true);
+    test.runtime->run_for(longest_grace);
+    test.hold(holder);
+    // as in a loop: the lease is destroyed, which releases in the background, and the next acquisition begins
+    holder.holding = Lease();
+    Attempt<Lease> next;
+    next.start(test.lock);
+    test.runtime->run_ready();
+    REQUIRE(test.backend->releases.size() == 1);
+    REQUIRE(test.backend->claims.empty());
+    SECTION("it names another: that one goes first")
+    {
+        test.backend->answer(test.backend->releases, Released{true});
+        test.runtime->run_ready();
+        test.check_that_it_holds_back();
+    }
+    SECTION("it names nobody: at once")
+    {
+        test.backend->answer(test.backend->releases, Released{});
+        test.runtime->run_ready();
+        CHECK(test.backend->claims.size() == 1);
+    }
+    SECTION("no answer: after a grace")
+    {
+        test.check_that_it_holds_back();
+    }
+}
+
+TEST_CASE("where nobody else was named lately, an acquisition does not wait for a release")
+{
+    LineTest test;
+    Attempt<Lease> holder;
+    test.hold(holder);
+    test.release(holder, true);
+    test.runtime->run_for(2s);
+    test.hold(holder);
+    holder.holding = Lease();
+    Attempt<Lease> next;
+    next.start(test.lock);
+    test.runtime->run_ready();
+    CHECK(test.backend->releases.size() == 1);
+    CHECK(test.backend->claims.size() == 1);
+}
+
+TEST_CASE("where keys free without any news, waiters poll steadily, as often as the options say")
+{
+    ScriptedStore test;
+    test.backend->silent_releases = true;
+    Lock const lock(*test.store, {.key = "k", .ttl = 3s, .lease = {.longest_pause = 70ms}});
+    Attempt<Lease> attempt;
+    attempt.start(lock, {.wait = 1h});
+    test.runtime->run_ready();
+    for (int round = 0; round < 20; ++round) {
+        REQUIRE(test.backend->claims.size() == 1);
+        test.backend->answer(test.backend->claims, Busy{});
+        test.runtime->run_for(49ms);
+        REQUIRE(test.backend->claims.empty());
+        test.runtime->run_for(21ms);
+    }
+}
+
+} // namespace tenure::test
