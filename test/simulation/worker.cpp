@@ -232,8 +232,8 @@ void Worker::token_answers(std::uint32_t turn, error_code error)
     if (turn != turn_)
         return;
     world_.chronicle.write(
-        is_loss(holding_->token.reason()) ? Note::token_fired : Note::token_ended, process_.id(), holding_->key, holding_->owner,
-        static_cast<std::int64_t>(holding_->token.reason()));
+        is_loss(holding_->token.reason()) ? Note::token_fired : Note::token_ended, process_.id(), holding_->key,
+        holding_->owner, static_cast<std::int64_t>(holding_->token.reason()));
     world_.checker.token_answered(process_, *holding_, error);
     // the notice is for winding down
     if (phase_ == Phase::holding && !holding_->released) {
