@@ -32,8 +32,11 @@ struct Network {
 
     Network()
     {
+        // the server knows the scripts of locks and pools from then on
         auto lease = RunningStore::acquire(running.lock("warm-up", 1min));
         RunningStore::release(lease);
+        auto slot = RunningStore::acquire(SlotPool{running.store(), {.prefix = "warm-up:", .size = 4, .ttl = 1min}});
+        RunningStore::release(slot);
     }
 };
 
