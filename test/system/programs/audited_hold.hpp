@@ -3,7 +3,7 @@
 
 #include "harness/auditor.hpp"
 
-#include <tenure/lease.hpp>
+#include <tenure/holding.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -18,7 +18,7 @@ namespace tenure::test
 
 /** Is in the auditor's cell until that instant (ns of CLOCK_BOOTTIME), or until the token fires. */
 inline boost::asio::awaitable<void>
-hold(tenure::Lease const& lease, std::uint32_t cell, Auditor& auditor, std::int64_t until)
+hold(tenure::Holding auto const& lease, std::uint32_t cell, Auditor& auditor, std::int64_t until)
 {
     boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor};
     auto const entry = auditor.enter(cell, lease.valid_until().time_since_epoch().count(), lease.fencing_token());

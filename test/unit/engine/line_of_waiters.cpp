@@ -266,7 +266,7 @@ TEST_CASE("while others are known to wait, the first claim of an acquisition sta
     {
         (void)test.answer_claim(Busy{});
         std::optional<error_code> error;
-        test.lock.async_try_acquire([&](error_code failure, Lease const&) { error = failure; });
+        test.lock.async_try_acquire([&](error_code failure, std::optional<Lease> const&) { error = failure; });
         test.runtime->run_ready();
         CHECK(test.answer_claim(Busy{}) == Waits::no);
         CHECK(error == error_code());
@@ -303,7 +303,7 @@ TEST_CASE("after a release that named another store, this store's acquisitions h
     SECTION("no single try")
     {
         test.release(holder, true);
-        test.lock.async_try_acquire([](error_code, Lease const&) {});
+        test.lock.async_try_acquire([](error_code, std::optional<Lease> const&) {});
         test.runtime->run_ready();
         CHECK(test.backend->claims.size() == 1);
     }
