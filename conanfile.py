@@ -28,8 +28,14 @@ class TenureRecipe(ConanFile):
     topics = ("asio", "lease", "distributed-lock", "redis", "coroutines")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "fPIC": [True, False], "zookeeper": [True, False]}
-    default_options = {"shared": False, "fPIC": True, "zookeeper": False}
+    options = {
+        "shared": [True, False],
+        "fPIC": [True, False],
+        "etcd": [True, False],
+        "tls": [True, False],
+        "zookeeper": [True, False],
+    }
+    default_options = {"shared": False, "fPIC": True, "etcd": True, "tls": True, "zookeeper": False}
     implements = ["auto_shared_fpic"]
     exports_sources = "CMakeLists.txt", "cmake/*", "include/*", "lib/*", "LICENSE"
     test_package_folder = "test/package/consumer"
@@ -39,7 +45,7 @@ class TenureRecipe(ConanFile):
         self.version = re.search(r"project\(\s*tenure VERSION ([0-9.]+)", project).group(1)
 
     def requirements(self):
-        # Public headers include Boost.Asio; OpenSSL and spdlog stay inside the library.
+        # Public headers include Boost.Asio; OpenSSL and spdlog stay inside the library. Without TLS its libcrypto is used.
         self.requires("boost/[>=1.83 <2]", transitive_headers=True)
         self.requires("openssl/[>=3 <4]")
         self.requires("spdlog/[>=1.9 <2]")
@@ -62,6 +68,8 @@ class TenureRecipe(ConanFile):
         for part in ("TESTS", "TOOL", "EXAMPLES", "BENCH", "FUZZ"):
             toolchain.cache_variables[f"TENURE_BUILD_{part}"] = False
         toolchain.cache_variables["TENURE_INSTALL"] = True
+        toolchain.cache_variables["TENURE_ETCD"] = bool(self.options.etcd)
+        toolchain.cache_variables["TENURE_TLS"] = bool(self.options.tls)
         # Conan has no package of ZooKeeper's C client: it is the platform's
         toolchain.cache_variables["TENURE_ZOOKEEPER"] = "ON" if self.options.zookeeper else "OFF"
         toolchain.cache_variables["TENURE_UNITY_BUILD"] = True

@@ -1,5 +1,6 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-# The installed package: headers, library, tenureConfig.cmake for find_package and tenure.pc for pkg-config.
+# The installed package: headers, library, tenureConfig.cmake for find_package and tenure.pc for pkg-config. Three
+# components: tenure_runtime (the shared library), tenure_development, tenure_tool.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/tenure")
@@ -7,32 +8,31 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/tenure")
 install(
   TARGETS tenure tenure_testing
   EXPORT tenureTargets
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT tenure_development
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
-  FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(EXPORT tenureTargets NAMESPACE tenure:: DESTINATION "${package_dir}")
+          COMPONENT tenure_runtime
+          NAMELINK_COMPONENT tenure_development
+  FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT tenure_development)
+install(EXPORT tenureTargets NAMESPACE tenure:: DESTINATION "${package_dir}" COMPONENT tenure_development)
 
-# A static library hands its own dependencies on to whoever links it.
-get_target_property(tenure_type tenure TYPE)
-if(tenure_type STREQUAL "STATIC_LIBRARY")
-  set(tenure_is_static TRUE)
-else()
+# A static library hands its own dependencies on to every program that links it.
+set(tenure_is_static TRUE)
+if(TENURE_IS_SHARED)
   set(tenure_is_static FALSE)
 endif()
-if(TENURE_ZOOKEEPER)
-  set(tenure_with_zookeeper TRUE)
-else()
-  set(tenure_with_zookeeper FALSE)
+set(tenure_ssl "")
+if(TENURE_TLS)
+  set(tenure_ssl SSL)
 endif()
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/tenureConfig.cmake.in"
                               "${PROJECT_BINARY_DIR}/tenureConfig.cmake" INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/tenureConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/tenureConfig.cmake" "${PROJECT_BINARY_DIR}/tenureConfigVersion.cmake"
-        DESTINATION "${package_dir}")
+        DESTINATION "${package_dir}" COMPONENT tenure_development)
 
 if(tenure_is_static AND TENURE_ZOOKEEPER)
-  install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake" DESTINATION "${package_dir}")
+  install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake" DESTINATION "${package_dir}"
+          COMPONENT tenure_development)
 endif()
 
 # pkg-config does not know Boost, whose headers lie in the compiler's path on every usual system; elsewhere the path is
@@ -56,7 +56,10 @@ else()
 endif()
 if(tenure_is_static)
   # There is no shared variant beside it: whoever links it always needs what it uses.
-  set(pc_requires "Requires: spdlog, libssl, libcrypto")
+  set(pc_requires "Requires: spdlog, libcrypto")
+  if(TENURE_TLS)
+    set(pc_requires "Requires: spdlog, libssl, libcrypto")
+  endif()
   if(TENURE_ZOOKEEPER)
     # which brings no file of its own for pkg-config everywhere
     set(pc_libs " -lzookeeper_st")
@@ -65,4 +68,5 @@ else()
   set(pc_requires "")
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/tenure.pc.in" "${PROJECT_BINARY_DIR}/tenure.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/tenure.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES "${PROJECT_BINARY_DIR}/tenure.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+        COMPONENT tenure_development)

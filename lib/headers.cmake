@@ -1,6 +1,6 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 # The public headers, by name: what is not listed here is not installed (a test compares this list with the folder).
-# Relative to include/tenure/; one header to a line, sorted.
+# Relative to include/tenure/; one header to a line, sorted. features.cmake writes one more.
 set(TENURE_PUBLIC_HEADERS
     acquirable.hpp
     backend.hpp
@@ -10,6 +10,7 @@ set(TENURE_PUBLIC_HEADERS
     connect.hpp
     credentials.hpp
     deadline.hpp
+    detail/api.hpp
     detail/handler_executor.hpp
     detail/recycling_allocator.hpp
     detail/run_held.hpp

@@ -8,7 +8,6 @@ target_sources(
     clock.cpp
     connect.cpp
     errc.cpp
-    etcd_store.cpp
     handler_batch.cpp
     key_range.cpp
     lease.cpp

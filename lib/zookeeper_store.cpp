@@ -3,7 +3,7 @@
 
 #include "zookeeper/config_rules.hpp"
 
-#ifdef TENURE_HAS_ZOOKEEPER
+#if TENURE_HAS_ZOOKEEPER
 #include "open_runtime.hpp"
 #include "zookeeper/backend.hpp"
 #endif
@@ -14,7 +14,7 @@
 namespace tenure
 {
 
-#ifdef TENURE_HAS_ZOOKEEPER
+#if TENURE_HAS_ZOOKEEPER
 
 Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options)
 {

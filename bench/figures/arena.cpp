@@ -7,6 +7,8 @@
 #include "harness/sentinel_group.hpp"
 #include "harness/zookeeper_process.hpp"
 
+#include <tenure/features.hpp>
+
 namespace bench
 {
 
@@ -60,7 +62,7 @@ std::unique_ptr<Arena> etcd(Setting const& setting)
 
 std::unique_ptr<Arena> zookeeper(Setting const& setting)
 {
-#ifdef TENURE_HAS_ZOOKEEPER
+#if TENURE_HAS_ZOOKEEPER
     return where_installed<ZookeeperProcess>(setting, "zookeeper");
 #else
     setting.report.note("zookeeper: this build is without it, so it is not measured");

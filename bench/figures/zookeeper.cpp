@@ -1,9 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "figures/figures.hpp"
 
+#include <tenure/features.hpp>
+
 #include <cstdio>
 
-#ifdef TENURE_HAS_ZOOKEEPER
+#if TENURE_HAS_ZOOKEEPER
 
 #include "figures/compared.hpp"
 #include "harness/zookeeper_process.hpp"

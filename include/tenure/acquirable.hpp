@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
 #include <tenure/detail/run_held.hpp>
 #include <tenure/detail/user_handler.hpp>
 #include <tenure/lease.hpp>
@@ -45,7 +46,7 @@ inline constexpr bool is_completion_token =
  *  @par Object lifetime  May be destroyed while operations are under way and leases are held; both go on.
  */
 template <class LeaseType>
-class Acquirable
+class TENURE_API Acquirable
 {
 public:
     using executor_type = asio::any_io_executor;

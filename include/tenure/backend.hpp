@@ -3,6 +3,7 @@
 
 #include <tenure/clock.hpp>
 #include <tenure/deadline.hpp>
+#include <tenure/detail/api.hpp>
 #include <tenure/key_range.hpp>
 #include <tenure/one_shot.hpp>
 #include <tenure/shared_text.hpp>
@@ -238,7 +239,7 @@ enum class WatchAs {
 };
 
 /** A subscription; destroying it ends it, and its handler is not called afterwards. */
-class Watch
+class TENURE_API Watch
 {
 public:
     Watch() = default;
@@ -259,7 +260,7 @@ using ReplyHandler = OneShot<void(Reply&&)>;
  * awaited (or its connection given up, which makes it `Unknown`). docs/backends.md lists what the engine relies on; the
  * conformance suite checks it.
  */
-class Backend
+class TENURE_API Backend
 {
 public:
     Backend() = default;

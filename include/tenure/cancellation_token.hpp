@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
 #include <tenure/detail/user_handler.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -48,7 +49,7 @@ enum class CancelReason {
     return reason != CancelReason::none && reason != CancelReason::released;
 }
 
-[[nodiscard]] std::string_view to_string(CancelReason reason) noexcept;
+[[nodiscard]] TENURE_API std::string_view to_string(CancelReason reason) noexcept;
 
 /** Tells when to stop the work that a lease covers. Copyable; all copies are the same token.
  *
@@ -58,7 +59,7 @@ enum class CancelReason {
  *
  *  @par Thread safety  Distinct and shared objects: safe.
  */
-class CancellationToken
+class TENURE_API CancellationToken
 {
 public:
     using executor_type = asio::any_io_executor;

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
+
 #include <chrono>
 
 namespace tenure
@@ -13,7 +15,7 @@ namespace tenure
  *
  *  @par Thread safety  Safe from any thread.
  */
-struct Clock {
+struct TENURE_API Clock {
     using duration = std::chrono::nanoseconds;
     using rep = duration::rep;
     using period = duration::period;

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
 #include <tenure/store.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -50,7 +51,7 @@ namespace tenure
  * it
  *  @throws std::invalid_argument naming what is wrong with the URL or the options; it never holds the password
  */
-[[nodiscard]] Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options);
+[[nodiscard]] TENURE_API Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options);
 
 /** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`,
  * as in `connect(co_await asio::this_coro::executor, url)`. */

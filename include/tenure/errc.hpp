@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
+
 #include <boost/system/error_category.hpp>
 #include <boost/system/error_code.hpp>
 
@@ -59,10 +61,10 @@ enum class condition {
     misconfigured
 };
 
-[[nodiscard]] boost::system::error_category const& tenure_category() noexcept;
-[[nodiscard]] boost::system::error_category const& condition_category() noexcept;
-[[nodiscard]] error_code make_error_code(errc value) noexcept;
-[[nodiscard]] boost::system::error_condition make_error_condition(condition value) noexcept;
+[[nodiscard]] TENURE_API boost::system::error_category const& tenure_category() noexcept;
+[[nodiscard]] TENURE_API boost::system::error_category const& condition_category() noexcept;
+[[nodiscard]] TENURE_API error_code make_error_code(errc value) noexcept;
+[[nodiscard]] TENURE_API boost::system::error_condition make_error_condition(condition value) noexcept;
 
 } // namespace tenure
 

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
 #include <tenure/etcd_config.hpp>
 #include <tenure/store.hpp>
 
@@ -15,8 +16,9 @@ namespace tenure
  * while the holder counts what was asked for. The fencing token of a grant is the `create_revision` of its key: with
  * the key it makes the clause by which a transaction of one's own proves that the lease is still held
  * (docs/etcd-protocol.md shows it).
- *  @throws std::invalid_argument naming field, value and rule */
-[[nodiscard]] Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions options);
+ *  @throws std::invalid_argument naming field, value and rule, or saying that this build of the library is without
+ * etcd */
+[[nodiscard]] TENURE_API Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions options);
 
 /** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
  */

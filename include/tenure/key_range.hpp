@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,7 +15,7 @@ namespace tenure
  *
  *  A lock is a range of one named key; a pool is a numbered range. A list of strings is never made of it.
  */
-struct KeyRange {
+struct TENURE_API KeyRange {
     std::string prefix;
     std::uint32_t first = 0;
     std::uint32_t count = 1;
@@ -35,11 +37,11 @@ struct KeyRange {
 using KeyRangePtr = std::shared_ptr<KeyRange const>;
 
 /** The range of one named key. @throws std::invalid_argument if the key is not usable (see `check_key`). */
-[[nodiscard]] KeyRangePtr named_key(std::string key);
+[[nodiscard]] TENURE_API KeyRangePtr named_key(std::string key);
 
 /** The range `prefix + 0` .. `prefix + (count - 1)`. @throws std::invalid_argument if the prefix is not usable or count
  * is not in [1, 2^20]. */
-[[nodiscard]] KeyRangePtr numbered_keys(std::string prefix, std::uint32_t count);
+[[nodiscard]] TENURE_API KeyRangePtr numbered_keys(std::string prefix, std::uint32_t count);
 
 /** Refuses what no store should be asked for: empty, longer than 1 KiB, NUL or line breaks, braces that are no clean
  * hash tag (one
@@ -47,6 +49,6 @@ using KeyRangePtr = std::shared_ptr<KeyRange const>;
  *
  *  @param field  how the message names the value, e.g. "SlotPoolConfig::prefix"
  *  @throws std::invalid_argument naming field, value and rule */
-void check_key(std::string const& field, std::string const& key);
+TENURE_API void check_key(std::string const& field, std::string const& key);
 
 } // namespace tenure

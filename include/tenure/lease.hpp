@@ -3,6 +3,7 @@
 
 #include <tenure/cancellation_token.hpp>
 #include <tenure/clock.hpp>
+#include <tenure/detail/api.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -29,7 +30,7 @@ enum class LeaseState {
     released
 };
 
-[[nodiscard]] std::string_view to_string(LeaseState state) noexcept;
+[[nodiscard]] TENURE_API std::string_view to_string(LeaseState state) noexcept;
 
 enum class ReleaseOutcome {
     /// the store confirmed it: the key is free
@@ -40,7 +41,7 @@ enum class ReleaseOutcome {
     unconfirmed
 };
 
-[[nodiscard]] std::string_view to_string(ReleaseOutcome outcome) noexcept;
+[[nodiscard]] TENURE_API std::string_view to_string(ReleaseOutcome outcome) noexcept;
 
 /** Ownership of one key for a bounded time. Move-only.
  *
@@ -50,7 +51,7 @@ enum class ReleaseOutcome {
  *  @par Thread safety  Distinct objects: safe. Shared objects: const members are safe.
  *  @par Object lifetime  Operations under way share what they need: the lease may be destroyed before they complete.
  */
-class [[nodiscard]] Lease
+class [[nodiscard]] TENURE_API Lease
 {
 public:
     using executor_type = asio::any_io_executor;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/acquirable.hpp>
+#include <tenure/detail/api.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/options.hpp>
 #include <tenure/store.hpp>
@@ -31,7 +32,7 @@ struct LockConfig {
  *  @par Thread safety  Distinct and shared objects: safe.
  *  @par Object lifetime  May be destroyed while operations are under way and leases are held; both go on.
  */
-class Lock : public Acquirable<Lease>
+class TENURE_API Lock : public Acquirable<Lease>
 {
 public:
     /** @throws std::invalid_argument naming field, value and rule, before any I/O */

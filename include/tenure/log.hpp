@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
+
 #include <chrono>
 #include <functional>
 #include <string_view>
@@ -10,7 +12,7 @@ namespace tenure
 
 enum class LogLevel { trace, debug, info, warning, error };
 
-[[nodiscard]] std::string_view to_string(LogLevel level) noexcept;
+[[nodiscard]] TENURE_API std::string_view to_string(LogLevel level) noexcept;
 
 /** Receives the log lines of a store, from `StoreOptions::log_level` up.
  *
@@ -29,10 +31,10 @@ using LogSink = std::function<void(LogLevel, std::string_view)>;
 
 /** The sink that a store uses if it is given none: spdlog's logger "tenure" if the program has registered one, else
  * standard error. */
-[[nodiscard]] LogSink default_log_sink();
+[[nodiscard]] TENURE_API LogSink default_log_sink();
 
 /** A sink that drops everything: the store then makes no lines. */
-[[nodiscard]] LogSink silent_log_sink();
+[[nodiscard]] TENURE_API LogSink silent_log_sink();
 
 /** Blocks until the lines that were logged before this call have been handed to their sinks. For the end of a program
  * or a test.
@@ -40,6 +42,6 @@ using LogSink = std::function<void(LogLevel, std::string_view)>;
  *  @param limit  how long to wait at most
  *  @return false if the limit has passed; at once if a sink calls it
  *  @par Thread safety  Safe from any thread. */
-[[nodiscard]] bool flush_log(std::chrono::milliseconds limit);
+[[nodiscard]] TENURE_API bool flush_log(std::chrono::milliseconds limit);
 
 } // namespace tenure

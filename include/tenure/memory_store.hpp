@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
 #include <tenure/store.hpp>
 
 #include <string>
@@ -16,7 +17,7 @@ struct MemoryConfig {
 };
 
 /** @throws std::invalid_argument for a worker name that is not usable */
-[[nodiscard]] Store open_memory(asio::any_io_executor executor, MemoryConfig config, StoreOptions options);
+[[nodiscard]] TENURE_API Store open_memory(asio::any_io_executor executor, MemoryConfig config, StoreOptions options);
 
 /** The same with defaults. Not default arguments: g++ 12 destroys those twice where the call holds a `co_await`. */
 [[nodiscard]] inline Store open_memory(asio::any_io_executor executor, MemoryConfig config)

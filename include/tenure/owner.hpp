@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -24,6 +26,6 @@ struct OwnerText {
 /** Reads an owner, for example `KeyState::owner`. It may come from anybody: escape it before it reaches a terminal.
  *  @return unset if tenure did not write it
  *  @par Thread safety  Safe from any thread. */
-[[nodiscard]] std::optional<OwnerText> read_owner(std::string_view owner);
+[[nodiscard]] TENURE_API std::optional<OwnerText> read_owner(std::string_view owner);
 
 } // namespace tenure

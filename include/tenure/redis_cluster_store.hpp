@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
 #include <tenure/redis_cluster_config.hpp>
 #include <tenure/store.hpp>
 
@@ -16,7 +17,8 @@ namespace tenure
  *  one after a look at all of them.
  *
  *  @throws std::invalid_argument naming field, value and rule */
-[[nodiscard]] Store open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config, StoreOptions options);
+[[nodiscard]] TENURE_API Store
+open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config, StoreOptions options);
 
 /** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
  */

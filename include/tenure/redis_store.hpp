@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
 #include <tenure/redis_config.hpp>
 #include <tenure/store.hpp>
 
@@ -11,7 +12,7 @@ namespace tenure
 
 /** One Redis (6 or newer) or Valkey server. Returns at once; connects when first needed.
  *  @throws std::invalid_argument naming field, value and rule */
-[[nodiscard]] Store open_redis(asio::any_io_executor executor, RedisConfig config, StoreOptions options);
+[[nodiscard]] TENURE_API Store open_redis(asio::any_io_executor executor, RedisConfig config, StoreOptions options);
 
 /** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
  */

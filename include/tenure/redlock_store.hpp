@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
 #include <tenure/redlock_config.hpp>
 #include <tenure/store.hpp>
 
@@ -15,7 +16,7 @@ namespace tenure
  *  minority may be stopped, cut off or restarted at any time. A server that lost its data must stay away for the
  * longest ttl. Fencing tokens are agreed on by a majority, and increase under the same condition (docs/guarantees.md).
  *  @throws std::invalid_argument naming field, value and rule */
-[[nodiscard]] Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOptions options);
+[[nodiscard]] TENURE_API Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOptions options);
 
 /** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
  */

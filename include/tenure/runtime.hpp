@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/clock.hpp>
+#include <tenure/detail/api.hpp>
 #include <tenure/log.hpp>
 #include <tenure/one_shot.hpp>
 #include <tenure/strand.hpp>
@@ -28,7 +29,7 @@ using Task = OneShot<void()>;
  *  @par Thread safety  `now`, `wall_clock`, `executor`, `strand` and `post` are safe from any thread; the rest belongs
  * to the strand, or to who makes a store while nothing runs there yet.
  */
-class Runtime
+class TENURE_API Runtime
 {
 public:
     /** Names one pending timer; 0 names none. */

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
 #include <tenure/lease.hpp>
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace tenure
 
 /** A lease on a numbered key of a pool. It does everything that a `Lease` does, but is none: a Lease& that refers to a
  * Slot could give it another key under the same number. */
-class [[nodiscard]] Slot : private Lease
+class [[nodiscard]] TENURE_API Slot : private Lease
 {
 public:
     using Lease::executor_type;

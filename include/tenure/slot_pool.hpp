@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/acquirable.hpp>
+#include <tenure/detail/api.hpp>
 #include <tenure/options.hpp>
 #include <tenure/slot.hpp>
 #include <tenure/store.hpp>
@@ -41,7 +42,7 @@ struct SlotPoolConfig {
  *  @par Thread safety  Distinct and shared objects: safe.
  *  @par Object lifetime  May be destroyed while operations are under way and slots are held; both go on.
  */
-class SlotPool : public Acquirable<Slot>
+class TENURE_API SlotPool : public Acquirable<Slot>
 {
 public:
     /** @throws std::invalid_argument naming field, value and rule, before any I/O */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/backend.hpp>
+#include <tenure/detail/api.hpp>
 #include <tenure/detail/user_handler.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/log.hpp>
@@ -61,7 +62,7 @@ struct Diagnostics {
  *
  *  @par Thread safety  Distinct and shared objects: safe.
  */
-class Store
+class TENURE_API Store
 {
 public:
     using executor_type = asio::any_io_executor;

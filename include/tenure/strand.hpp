@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
 #include <tenure/one_shot.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -32,7 +33,7 @@ namespace asio = boost::asio;
  *
  *  @par Thread safety  All functions are safe from any thread.
  */
-class Strand
+class TENURE_API Strand
 {
 public:
     /** A template, so that nothing but an `any_io_executor` is ever tried. */
@@ -77,8 +78,8 @@ public:
     }
 
 private:
-    class State;
-    class Drain;
+    class TENURE_LOCAL State;
+    class TENURE_LOCAL Drain;
     using StatePtr = std::shared_ptr<State>;
 
     /** On the stack, while this thread is in the strand. */

@@ -8,6 +8,7 @@
 #include <tenure/connect.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/etcd_store.hpp>
+#include <tenure/features.hpp>
 #include <tenure/holding.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/lock.hpp>

@@ -6,7 +6,8 @@
 namespace tenure
 {
 
-/** Transport security of a connection. Peer and host name are verified on every connect unless switched off. */
+/** Transport security of a connection. Peer and host name are verified on every connect unless switched off. A build of
+ * the library without TLS (`TENURE_HAS_TLS`) refuses a config that enables it. */
 struct TlsConfig {
     bool enabled = false;
     /// PEM file with the certificates to trust; empty: the system's

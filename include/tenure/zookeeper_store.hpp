@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
 #include <tenure/store.hpp>
 
 #include <chrono>
@@ -49,7 +50,8 @@ struct ZookeeperConfig {
 /** Leases on ZooKeeper. Returns at once; connects when first needed.
  *  @throws std::invalid_argument naming field, value and rule, or saying that this build of the library is without
  * ZooKeeper */
-[[nodiscard]] Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options);
+[[nodiscard]] TENURE_API Store
+open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options);
 
 /** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
  */

@@ -105,16 +105,4 @@ std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, EtcdConf
     return std::make_shared<EtcdBackend>(std::move(runtime), std::move(config), std::move(streams));
 }
 
-std::string describe(EtcdConfig const& config)
-{
-    std::string text = config.tls.enabled ? "etcds://" : "etcd://";
-    for (std::size_t i = 0; i < config.endpoints.size(); ++i) {
-        auto const& [host, port] = config.endpoints[i];
-        text += i == 0 ? "" : ",";
-        text += host.find(':') == std::string::npos ? host : "[" + host + "]";
-        text += ":" + std::to_string(port);
-    }
-    return text;
-}
-
 } // namespace tenure::etcd

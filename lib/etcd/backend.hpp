@@ -8,7 +8,6 @@
 #include <tenure/runtime.hpp>
 
 #include <memory>
-#include <string>
 
 namespace tenure::etcd
 {
@@ -16,8 +15,5 @@ namespace tenure::etcd
 /** The store on an etcd cluster. @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] std::shared_ptr<Backend>
 make_backend(std::shared_ptr<Runtime> runtime, EtcdConfig config, StreamFactory streams);
-
-/** `etcd://host:2379,host:2379`, without user and password. */
-[[nodiscard]] std::string describe(EtcdConfig const& config);
 
 } // namespace tenure::etcd

@@ -27,4 +27,16 @@ void check_config(EtcdConfig const& config)
     net::check_limits(prefix, config.connect_timeout, config.reconnect_backoff);
 }
 
+std::string describe(EtcdConfig const& config)
+{
+    std::string text = config.tls.enabled ? "etcds://" : "etcd://";
+    for (std::size_t i = 0; i < config.endpoints.size(); ++i) {
+        auto const& [host, port] = config.endpoints[i];
+        text += i == 0 ? "" : ",";
+        text += host.find(':') == std::string::npos ? host : "[" + host + "]";
+        text += ":" + std::to_string(port);
+    }
+    return text;
+}
+
 } // namespace tenure::etcd

@@ -3,11 +3,16 @@
 
 #include <tenure/etcd_config.hpp>
 
+#include <string>
+
 namespace tenure::etcd
 {
 
 /** Checks what can be checked without a server.
  *  @throws std::invalid_argument naming field, value and rule; never the password */
 void check_config(EtcdConfig const& config);
+
+/** `etcd://host:2379,host:2379`, without user and password. */
+[[nodiscard]] std::string describe(EtcdConfig const& config);
 
 } // namespace tenure::etcd

@@ -37,8 +37,7 @@ std::string Connection::request_text(Call const& call, std::string_view token) c
 StreamFactory socket_streams()
 {
     return [](std::shared_ptr<Runtime> const& runtime, EtcdConfig const& config, EtcdConfig::Endpoint const& endpoint) {
-        return config.tls.enabled ? net::make_tls_stream(runtime, endpoint.host, endpoint.port, config.tls)
-                                  : net::make_tcp_stream(runtime, endpoint.host, endpoint.port);
+        return net::make_network_stream(runtime, endpoint.host, endpoint.port, config.tls);
     };
 }
 

@@ -1,10 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "gateway_error.hpp"
 
-#include <tenure/errc.hpp>
+#include "json.hpp"
 
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
+#include <tenure/errc.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +14,6 @@ namespace tenure::etcd
 namespace
 {
 
-namespace json = boost::json;
 using Executed = GatewayError::Executed;
 
 struct Rule {

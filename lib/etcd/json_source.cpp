@@ -1,3 +1,4 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Boost.JSON as part of the library: its compiled library need not be installed.
-#include <boost/json/src.hpp>
+#define TENURE_JSON_SOURCE
+#include "json.hpp"

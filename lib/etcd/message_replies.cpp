@@ -2,10 +2,7 @@
 #include "messages.hpp"
 
 #include "base64.hpp"
-
-#include <boost/json/monotonic_resource.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
+#include "json.hpp"
 
 #include <array>
 #include <charconv>
@@ -16,8 +13,6 @@ namespace tenure::etcd
 
 namespace
 {
-
-namespace json = boost::json;
 
 constexpr std::size_t deepest = 16;
 

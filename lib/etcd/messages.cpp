@@ -2,10 +2,7 @@
 #include "messages.hpp"
 
 #include "base64.hpp"
-
-#include <boost/json/serialize.hpp>
-#include <boost/json/string.hpp>
-#include <boost/json/value.hpp>
+#include "json.hpp"
 
 #include <array>
 #include <charconv>
@@ -175,8 +172,8 @@ std::string lease_body(LeaseId id)
 std::string authenticate_body(std::string const& user, std::string const& password)
 {
     // the only texts of others that are not base64
-    return "{\"name\":" + boost::json::serialize(boost::json::string(user)) +
-           ",\"password\":" + boost::json::serialize(boost::json::string(password)) + '}';
+    return "{\"name\":" + json::serialize(json::string(user)) +
+           ",\"password\":" + json::serialize(json::string(password)) + '}';
 }
 
 std::string watch_body(std::int64_t watch_id, Keys const& keys, std::uint64_t from_revision)

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config_rules.hpp"
 
+#include <tenure/features.hpp>
+
 #include <stdexcept>
 
 namespace tenure::net
@@ -46,6 +48,10 @@ void check_login(
 
 void check_tls(std::string const& prefix, TlsConfig const& tls)
 {
+    if (tls.enabled && !TENURE_HAS_TLS)
+        refuse_config(
+            prefix + "tls.enabled", "true",
+            "this build of tenure is without TLS; build tenure with -DTENURE_TLS=ON (Conan: -o tenure/*:tls=True)");
     if (tls.certificate_file.empty() != tls.key_file.empty())
         refuse_config(
             prefix + (tls.key_file.empty() ? "tls.key_file" : "tls.certificate_file"), "",

@@ -6,9 +6,14 @@ target_sources(
     net/config_rules.cpp
     net/fork_watch.cpp
     net/name_lookup.cpp
+    net/network_stream.cpp
     net/stream_dial.cpp
     net/tcp_stream.cpp
-    net/tls_stream.cpp
     net/unix_stream.cpp
     net/url_options.cpp
 )
+
+if(TENURE_TLS)
+  target_sources(tenure PRIVATE net/tls_stream.cpp)
+  target_link_libraries(tenure PRIVATE OpenSSL::SSL)
+endif()

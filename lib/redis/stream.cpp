@@ -17,8 +17,7 @@ StreamFactory socket_streams()
                     "TLS over a Unix socket is not supported: switch it off, or connect by TCP");
             return net::make_unix_stream(runtime, config.socket_path);
         }
-        return config.tls.enabled ? net::make_tls_stream(runtime, config.host, config.port, config.tls)
-                                  : net::make_tcp_stream(runtime, config.host, config.port);
+        return net::make_network_stream(runtime, config.host, config.port, config.tls);
     };
 }
 

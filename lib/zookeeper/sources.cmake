@@ -31,7 +31,6 @@ if(TENURE_ZOOKEEPER)
       zookeeper/session_life.cpp
       zookeeper/watches.cpp
   )
-  set_source_files_properties(zookeeper_store.cpp PROPERTIES COMPILE_DEFINITIONS TENURE_HAS_ZOOKEEPER=1)
   # The whole library sees the C client's header through one target, and hands it on to those who link it statically.
   target_link_libraries(tenure PRIVATE ZooKeeper::st)
 endif()

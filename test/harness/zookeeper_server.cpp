@@ -198,7 +198,7 @@ void ZookeeperEnsemble::wait_until_whole()
 
 std::string missing_zookeeper()
 {
-#ifndef TENURE_HAS_ZOOKEEPER
+#ifndef TENURE_TESTS_ZOOKEEPER
     return "tenure was built without its store on ZooKeeper, which needs libzookeeper_st";
 #endif
     return find_program("java").empty() || !std::filesystem::exists(jar)

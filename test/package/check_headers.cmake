@@ -1,6 +1,6 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 # cmake -DSOURCE_DIR=... -P check_headers.cmake
-# lib/headers.cmake names every header of include/tenure, and version.hpp says the project's version.
+# lib/headers.cmake names every header of include/tenure, and the macros of version.hpp say the project's version.
 cmake_minimum_required(VERSION 3.25)
 include("${SOURCE_DIR}/lib/headers.cmake")
 file(GLOB_RECURSE found RELATIVE "${SOURCE_DIR}/include/tenure" "${SOURCE_DIR}/include/tenure/*.hpp")
@@ -18,10 +18,15 @@ foreach(header IN LISTS TENURE_PUBLIC_HEADERS)
 endforeach()
 
 file(STRINGS "${SOURCE_DIR}/CMakeLists.txt" project REGEX "^project\\(tenure VERSION ")
-file(STRINGS "${SOURCE_DIR}/include/tenure/version.hpp" macro REGEX "define TENURE_VERSION ")
 string(REGEX MATCH "VERSION ([0-9]+)\\.([0-9]+)\\.([0-9]+)" ignored "${project}")
-math(EXPR expected "${CMAKE_MATCH_1} * 10000 + ${CMAKE_MATCH_2} * 100 + ${CMAKE_MATCH_3}")
-string(REGEX MATCH "TENURE_VERSION ([0-9]+)" ignored "${macro}")
-if(NOT CMAKE_MATCH_1 EQUAL expected)
-  message(SEND_ERROR "version.hpp says ${CMAKE_MATCH_1}, the project's version is ${expected}")
-endif()
+set(expected_MAJOR "${CMAKE_MATCH_1}")
+set(expected_MINOR "${CMAKE_MATCH_2}")
+set(expected_PATCH "${CMAKE_MATCH_3}")
+set(expected_STRING "\"${CMAKE_MATCH_1}.${CMAKE_MATCH_2}.${CMAKE_MATCH_3}\"")
+foreach(part IN ITEMS MAJOR MINOR PATCH STRING)
+  file(STRINGS "${SOURCE_DIR}/include/tenure/version.hpp" macro REGEX "^#define TENURE_VERSION_${part} ")
+  string(REGEX REPLACE "^#define TENURE_VERSION_${part} " "" value "${macro}")
+  if(NOT value STREQUAL expected_${part})
+    message(SEND_ERROR "version.hpp says ${value} for TENURE_VERSION_${part}, the project says ${expected_${part}}")
+  endif()
+endforeach()

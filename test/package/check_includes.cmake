@@ -1,10 +1,10 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-# cmake -DCOMPILER=... -DSOURCE_DIR=... -DBOOST_INCLUDE=... -DWORK_DIR=... -P check_includes.cmake
+# cmake -DCOMPILER=... -DSOURCE_DIR=... -DFEATURES_DIR=... -DBOOST_INCLUDE=... -DWORK_DIR=... -P check_includes.cmake
 # What a user's file pays for: no header of the log, of TLS or of a store's protocol is reached from tenure.hpp.
 cmake_minimum_required(VERSION 3.25)
 file(WRITE "${WORK_DIR}/includes.cpp" "#include <tenure/tenure.hpp>\n")
 execute_process(
-  COMMAND "${COMPILER}" -std=c++20 -M "-I${SOURCE_DIR}/include" "-I${BOOST_INCLUDE}" "${WORK_DIR}/includes.cpp"
+  COMMAND "${COMPILER}" -std=c++20 -M "-I${SOURCE_DIR}/include" "-I${FEATURES_DIR}" "-I${BOOST_INCLUDE}" "${WORK_DIR}/includes.cpp"
   OUTPUT_VARIABLE reached
   COMMAND_ERROR_IS_FATAL ANY)
 if(NOT reached MATCHES "tenure/tenure\\.hpp" OR NOT reached MATCHES "boost/asio/")

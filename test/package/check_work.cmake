@@ -1,10 +1,10 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-# cmake -DCOMPILER=... -DSOURCE_DIR=... -DBOOST_INCLUDE=... -P check_work.cmake
+# cmake -DCOMPILER=... -DSOURCE_DIR=... -DFEATURES_DIR=... -DBOOST_INCLUDE=... -P check_work.cmake
 # work.cpp compiles as it is; each mistake in it ends in one error, which says what the work must be.
 cmake_minimum_required(VERSION 3.25)
 function(compile mistake)
   execute_process(
-    COMMAND "${COMPILER}" -std=c++20 -fsyntax-only "-DMISTAKE=${mistake}" "-I${SOURCE_DIR}/include" "-I${BOOST_INCLUDE}"
+    COMMAND "${COMPILER}" -std=c++20 -fsyntax-only "-DMISTAKE=${mistake}" "-I${SOURCE_DIR}/include" "-I${FEATURES_DIR}" "-I${BOOST_INCLUDE}"
             "${SOURCE_DIR}/test/package/work.cpp"
     RESULT_VARIABLE result
     ERROR_VARIABLE errors)

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/api.hpp>
+
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -12,10 +14,10 @@ namespace detail
 {
 
 /** A block of at least so many bytes, aligned for everything that `operator new` aligns for. */
-[[nodiscard]] void* take_block(std::size_t size);
+[[nodiscard]] TENURE_API void* take_block(std::size_t size);
 
 /** Gives back what `take_block` gave for the same size, on any thread. */
-void give_block(void* block, std::size_t size) noexcept;
+TENURE_API void give_block(void* block, std::size_t size) noexcept;
 
 } // namespace detail
 

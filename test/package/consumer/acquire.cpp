@@ -104,7 +104,8 @@ int main()
 {
     try {
         asio::io_context context;
-        tenure::SlotPool const pool{tenure::connect(context.get_executor(), "memory://"), {.prefix = "consumer:"}};
+        tenure::SlotPool const pool{
+            tenure::connect(context.get_executor(), "memory://"), {.prefix = "consumer:", .size = 1}};
         asio::co_spawn(context, by_coroutine(pool), [](std::exception_ptr failure) {
             if (failure)
                 std::rethrow_exception(failure);

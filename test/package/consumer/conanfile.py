@@ -33,5 +33,5 @@ class ConsumerRecipe(ConanFile):
 
     def test(self):
         if can_run(self):
-            for program in ("consumer", "lost_lease"):
+            for program in ("consumer", "features", "own_json", "lost_lease"):
                 self.run(os.path.join(self.cpp.build.bindir, program), env="conanrun")

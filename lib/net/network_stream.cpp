@@ -1,0 +1,25 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "config_rules.hpp"
+#include "stream_kinds.hpp"
+
+#include <tenure/features.hpp>
+
+#include <utility>
+
+namespace tenure::net
+{
+
+std::shared_ptr<Stream>
+make_network_stream(std::shared_ptr<Runtime> const& runtime, std::string host, std::uint16_t port, TlsConfig const& tls)
+{
+#if TENURE_HAS_TLS
+    if (tls.enabled)
+        return make_tls_stream(runtime, std::move(host), port, tls);
+#else
+    // The rules of every config refuse it already. A config that evades them must not end in plain text.
+    check_tls({}, tls);
+#endif
+    return make_tcp_stream(runtime, std::move(host), port);
+}
+
+} // namespace tenure::net
