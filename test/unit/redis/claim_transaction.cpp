@@ -197,7 +197,7 @@ TEST_CASE("a claim that waits in line is the script at once, which takes the key
     }
 }
 
-TEST_CASE("where the server has forgotten the draw, it is drawn anew while the keys are held", "[redis][claims]")
+TEST_CASE("where the server has forgotten the draw, it is sent anew while the keys are held", "[redis][claims]")
 {
     ClaimFixture test;
     test.connect();
@@ -214,7 +214,7 @@ TEST_CASE("where the server has forgotten the draw, it is drawn anew while the k
     REQUIRE(words.size() == 8);
     CHECK(
         Words(words.begin(), words.begin() + 6) ==
-        Words{"EVAL", redis::scripts::draw_for_owned().text, "3", "tenure:fence", "a", "b"});
+        Words{"EVAL", redis::scripts::draw().text, "3", "tenure:fence", "a", "b"});
     SECTION("and they are granted")
     {
         test.answer(Value::text("1700000000000007"));
