@@ -43,14 +43,20 @@ AcquireMachine::Step AcquireMachine::finish(error_code error)
     return {false, error, Instant::max()};
 }
 
+Clock::duration AcquireMachine::patience() const noexcept
+{
+    // twice as long for each claim without an answer. One that is lost must not count more with each that is answered
+    constexpr unsigned most_doublings = 10;
+    return std::min(limits_.patience * (1 << std::min(asked_ - 1, most_doublings)), patience_limit);
+}
+
 AcquireMachine::Step AcquireMachine::ask(Instant now)
 {
     phase_ = Phase::asking;
     ask_after_answer_ = false;
     yields_until_ = Instant::max();
     ++asked_;
-    patience_ = asked_ == 1 ? limits_.patience : std::min(patience_ * 2, patience_limit);
-    next_ask_ = now + patience_;
+    next_ask_ = now + patience();
     return {true, std::nullopt, std::min(next_ask_, limits_.deadline)};
 }
 

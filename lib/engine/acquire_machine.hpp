@@ -93,6 +93,8 @@ private:
     enum class Phase { idle, queued, held_back, asking, waiting, ended };
 
     void answered() noexcept;
+    /** How long the answer of a claim that is sent now is waited for. */
+    [[nodiscard]] Clock::duration patience() const noexcept;
     [[nodiscard]] Step ask(Instant now);
     [[nodiscard]] Step wait_until(Instant instant, Instant now);
     [[nodiscard]] Step finish(error_code error);
@@ -112,8 +114,6 @@ private:
     Instant poll_at_ = Instant::max();
     /// others were named since the last claim was sent: asks then, unless its poll comes first
     Instant yields_until_ = Instant::max();
-    /// present patience; doubles with each unanswered claim
-    Clock::duration patience_{};
     Clock::duration backoff_{};
     /// what the last answer said
     error_code last_;

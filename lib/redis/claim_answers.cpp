@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "claim_answers.hpp"
 
-#include "key_names.hpp"
+#include "release_reply.hpp"
 #include "server_error.hpp"
 
 #include <tenure/errc.hpp>
@@ -36,12 +36,9 @@ Refused refuse_claim(Node& node, resp::Value const& error, std::string_view what
 
 void note_place(Node& node, KeyRange const& range, PageHeld const& held)
 {
-    if (held.line_error.empty())
-        return;
-    auto const error = classify(held.line_error);
-    // what passes by itself (no memory, no disk) leaves the waiter to its timer for this time
-    if (error.error != errc::store_refused || held.line_error.starts_with("ERR"))
-        node.line_refused(line_of(range), error.words);
+    // what is no matter of permissions leaves the waiter to its timer for this time
+    if (!held.line_error.empty())
+        note_line_refusal(node, range, held.line_error);
 }
 
 } // namespace tenure::redis

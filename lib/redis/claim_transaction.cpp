@@ -173,7 +173,7 @@ private:
                 keys.add(claims_[i].request.range->key(0));
                 owners.add(claims_[i].request.owner.text());
             }
-        resp::Command draw("EVAL", scripts::draw_for_owned().text, keys.count() + 1, node_->fence());
+        resp::Command draw("EVAL", scripts::draw().text, keys.count() + 1, node_->fence());
         draw.add(keys).add(owners);
         auto const shortest =
             std::ranges::min_element(claims_, {}, [](PendingClaim const& claim) { return claim.request.ttl; });

@@ -18,11 +18,15 @@ namespace
 // In claiming scripts the counter is not declared in KEYS, nor is the line: the keys of a range are encoded once for
 // all, and servers check the access of a script to a key when it happens, permissions too.
 
+// Transactions call it by its name and with the counter alone. Where the server has forgotten it they send it once more,
+// by its text, for the keys that they have taken: one script for both, so that the server knows it from then on.
 constexpr std::string_view draw_for_owned_text = R"(
-local held = redis.call('MGET', unpack(KEYS, 2))
-for i = 1, #ARGV do
-  if held[i] ~= ARGV[i] then
-    return ''
+if #ARGV > 0 then
+  local held = redis.call('MGET', unpack(KEYS, 2))
+  for i = 1, #ARGV do
+    if held[i] ~= ARGV[i] then
+      return ''
+    end
   end
 end
 return draw(KEYS[1])
@@ -243,12 +247,6 @@ std::string_view held_text()
 } // namespace
 
 Script const& draw()
-{
-    static Script const script(join({draw_text, "return draw(KEYS[1])\n"}));
-    return script;
-}
-
-Script const& draw_for_owned()
 {
     static Script const script(join({draw_text, draw_for_owned_text}));
     return script;

@@ -10,12 +10,9 @@
 namespace tenure::redis::scripts
 {
 
-/** Draws the next fencing token from the counter KEYS[1]. Answers the token as text. */
+/** Draws the next fencing token from the counter KEYS[1], if each of the other KEYS bears its owner. ARGV: the owners.
+ * Answers the token as text, or "" if one does not: a later holder of that key may have a lower token by then. */
 [[nodiscard]] Script const& draw();
-
-/** The same, if each of the other KEYS bears its owner. ARGV: the owners. Answers the token, or "" if one does not: a
- * later holder of that key may have a lower token by then. */
-[[nodiscard]] Script const& draw_for_owned();
 
 /** Takes the first free key of KEYS.
  *

@@ -263,6 +263,22 @@ TEST_CASE("an unanswered claim is asked again, each time with twice the patience
     CHECK(machine.asking());
 }
 
+TEST_CASE("a claim that stays without an answer lengthens the patience with others once")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    auto now = start + 500ms;
+    auto step = machine.tick(now);
+    for (int polls = 0; polls < 10; ++polls) {
+        REQUIRE(step.ask);
+        CHECK(step.look_at == now + 1s);
+        step = machine.busy(Busy{}, 1ms, now + 1ms, 7);
+        REQUIRE_FALSE(step.ask);
+        now = step.look_at;
+        step = machine.tick(now);
+    }
+}
+
 TEST_CASE("the patience with unanswered claims grows to half a minute")
 {
     AcquireMachine machine(limits_of(24h));

@@ -162,7 +162,7 @@ TEST_CASE("a pool's waiters join its line once, however many get nothing", "[red
     test.answer_first();
     test.answer(test.array(
         {Value::text(""), Value::integer(-1), Value::integer(700), Value::integer(0),
-         Value::text("WRONGTYPE Operation against a key holding the wrong kind of value")}));
+         Value::text("NOPERM this user has no permissions to run the 'lpos' command")}));
     CHECK(std::get<Busy>(a->value()).earliest_expiry == 700ms);
     CHECK(std::get<Busy>(b->value()).earliest_expiry == 700ms);
     CHECK(test.runtime->logged("may not use the line of waiters {p}:waiting") == 1);
