@@ -52,11 +52,4 @@ tenure::LeaseOptions lease_options(Features features)
     return options;
 }
 
-asio::awaitable<void> release(tenure::Lease& lease)
-{
-    auto const outcome = co_await lease.async_release(asio::deferred);
-    if (outcome != tenure::ReleaseOutcome::released)
-        throw std::runtime_error("a release ended as " + std::string(to_string(outcome)));
-}
-
 } // namespace bench::library

@@ -6,9 +6,11 @@
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <functional>
+#include <stdexcept>
 #include <string>
 
 namespace bench::library
@@ -25,6 +27,12 @@ void run_session(std::string const& url, std::function<asio::awaitable<void>(ten
 [[nodiscard]] tenure::LeaseOptions lease_options(Features features);
 
 /** Releases, and insists that the lease was still held. */
-[[nodiscard]] asio::awaitable<void> release(tenure::Lease& lease);
+template <tenure::Holding Held>
+[[nodiscard]] asio::awaitable<void> release(Held& lease)
+{
+    auto const outcome = co_await lease.async_release(asio::deferred);
+    if (outcome != tenure::ReleaseOutcome::released)
+        throw std::runtime_error("a release ended as " + std::string(to_string(outcome)));
+}
 
 } // namespace bench::library
