@@ -28,7 +28,7 @@ void Claims::add(ClaimRequest request, ReplyHandler<ClaimReply> handler)
     }
     PendingClaim pending{std::move(request), std::move(handler)};
     auto gathered = gathered_.lock();
-    if (!gathered && under_way_ == 0) {
+    if (!gathered && under_way_ == 0 && !has_company_) {
         send_alone(std::move(pending), is_pool);
         return;
     }
@@ -69,6 +69,10 @@ void Claims::gather_pool(Gathered& gathered, PendingClaim pending)
 void Claims::flush(Gathered& gathered)
 {
     gathered_.reset();
+    auto count = gathered.keys.size();
+    for (auto const& pool : gathered.pools)
+        count += pool.size();
+    has_company_ = count > 1;
     if (!gathered.keys.empty())
         send_keys(std::move(gathered.keys));
     for (auto& pool : gathered.pools)

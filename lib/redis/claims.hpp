@@ -16,8 +16,8 @@ namespace tenure::redis
 /** Claims on one server.
  *
  * Those that are asked for in one turn of the loop share calls: single keys with fencing a transaction, keys of one
- * pool a script call. But the first leaves at once while no such call is under way, because waiting for company would
- * cost it another turn. */
+ * pool a script call. A claim that comes alone leaves at once while no such call is under way, because waiting for
+ * company would cost it another turn; whether it comes alone, the turn before tells. */
 class Claims : public std::enable_shared_from_this<Claims>
 {
 public:
@@ -52,6 +52,8 @@ private:
     std::weak_ptr<Gathered> gathered_;
     /// calls that are not answered yet
     std::size_t under_way_ = 0;
+    /// several claims left together the last time
+    bool has_company_ = false;
 };
 
 } // namespace tenure::redis

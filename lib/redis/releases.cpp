@@ -39,7 +39,7 @@ void Releases::add(ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {
     Pending pending{std::move(request), std::move(handler)};
     auto batch = pending_.lock();
-    if (!batch && under_way_ == 0) {
+    if (!batch && under_way_ == 0 && !has_company_) {
         send_single(std::move(pending));
         return;
     }
@@ -54,6 +54,7 @@ void Releases::add(ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 void Releases::flush(Batch all)
 {
     pending_.reset();
+    has_company_ = all.size() > 1;
     // What waits for a connection keeps its own time limit, so nothing is joined then.
     std::size_t const limit = node_->route()->ready() ? releases_per_call : 1;
     Batch batch;

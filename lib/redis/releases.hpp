@@ -15,8 +15,9 @@ namespace tenure::redis
 
 /** Releases on one server.
  *
- * Those that are asked for in one turn of the loop share script calls of up to 100 keys, but for the first: while no
- * release is under way it leaves at once, because waiting for company would cost it another turn. Where nobody is to be
+ * Those that are asked for in one turn of the loop share script calls of up to 100 keys. A release that comes alone
+ * leaves at once while none is under way, because waiting for company would cost it another turn; whether it comes
+ * alone, the turn before tells. Where nobody is to be
  * woken and the server can compare and delete by itself, it does. */
 class Releases : public std::enable_shared_from_this<Releases>
 {
@@ -52,6 +53,8 @@ private:
     std::weak_ptr<Batch> pending_;
     /// calls that are not answered yet
     std::size_t under_way_ = 0;
+    /// several releases left together the last time
+    bool has_company_ = false;
 };
 
 } // namespace tenure::redis
