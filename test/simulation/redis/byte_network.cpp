@@ -48,8 +48,14 @@ bool ByteNetwork::is_late(Connection const& connection) const noexcept
 bool ByteNetwork::troubled(ProcessId process) const noexcept
 {
     return Network::troubled(process) || std::ranges::any_of(connections_, [&](Connection const& connection) {
-               return connection.process == process && is_late(connection);
+               return connection.process == process && (is_late(connection) || hangs_in_login(connection));
            });
+}
+
+bool ByteNetwork::hangs_in_login(Connection const& connection) noexcept
+{
+    // users say how long that may take, and it may be longer than their leases last
+    return connection.silent && !connection.at_work && connection.socket != nullptr;
 }
 
 bool ByteNetwork::blocked(Connection const& connection, bool up) const noexcept
@@ -265,6 +271,12 @@ void ByteNetwork::seen(ConnectionId id, std::size_t bytes)
                 world().checker.justify(effect.owner, process.instant_at(effect.written), effect.ttl, 0);
             else if (effect.kind == Effect::Kind::hint && process.access().listens(effect.range))
                 world().checker.hinted(process, effect.range);
+            else if (effect.kind == Effect::Kind::others_named && process.access().listens(effect.range))
+                world().checker.others_named(process, effect.range, Checker::NamedBy::another);
+            else if (effect.kind == Effect::Kind::named_another)
+                world().checker.release_named_another(effect.owner);
+            else if (effect.kind == Effect::Kind::unknown_script)
+                world().checker.told_unknown_script(process, effect.owner, effect.written);
             else if (effect.kind == Effect::Kind::login)
                 // whoever waited for a connection may go on from here
                 trouble(connection.process);
