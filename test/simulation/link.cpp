@@ -154,8 +154,8 @@ void Link::ask(Request request)
     request.message.asked = world_.now();
     auto const& message = request.message;
     world_.chronicle.write(
-        Note::asks, process_.id(), key_of(message.range, message.index), message.owner, 0,
-        static_cast<std::uint8_t>(message.kind));
+        Note::asks, process_.id(), key_of(message.range, message.index), message.owner,
+        static_cast<std::int64_t>(message.waits), static_cast<std::uint8_t>(message.kind));
     world_.checker.asks(process_, message);
     tidy();
     requests_.push_back(std::move(request));

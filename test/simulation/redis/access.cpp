@@ -77,7 +77,9 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        auto const number = access_.asks(about(Kind::claim, *request.range, request.owner.text(), request.ttl));
+        auto message = about(Kind::claim, *request.range, request.owner.text(), request.ttl);
+        message.waits = request.waits;
+        auto const number = access_.asks(message);
         backend_->claim(std::move(request), observe(number, std::move(handler)));
     }
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
@@ -253,8 +255,8 @@ std::uint64_t RedisAccess::asks(Message message)
     message.life = process_.life();
     message.asked = world_.now();
     world_.chronicle.write(
-        Note::asks, process_.id(), key_of(message.range, message.index), message.owner, 0,
-        static_cast<std::uint8_t>(message.kind));
+        Note::asks, process_.id(), key_of(message.range, message.index), message.owner,
+        static_cast<std::int64_t>(message.waits), static_cast<std::uint8_t>(message.kind));
     world_.checker.asks(process_, message);
     asked_.push_back({++last_number_, message});
     return last_number_;

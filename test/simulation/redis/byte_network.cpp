@@ -47,8 +47,25 @@ bool ByteNetwork::is_late(Connection const& connection) const noexcept
 
 bool ByteNetwork::troubled(ProcessId process) const noexcept
 {
-    return Network::troubled(process) || std::ranges::any_of(connections_, [&](Connection const& connection) {
-               return connection.process == process && (is_late(connection) || hangs_in_login(connection));
+    return Network::troubled(process) ||
+           std::ranges::any_of(
+               connections_,
+               [&](Connection const& connection) {
+                   return connection.process == process && (is_late(connection) || hangs_in_login(connection));
+               }) ||
+           two_fell_silent(process);
+}
+
+bool ByteNetwork::two_fell_silent(ProcessId process) const noexcept
+{
+    // a pair of connections is replaced by another one only so often
+    constexpr Ns pause = 1300 * millisecond;
+    auto const is_silent = [process](Connection const& connection) {
+        return connection.process == process && connection.silent && connection.socket != nullptr;
+    };
+    return std::ranges::count_if(connections_, is_silent) > 1 &&
+           std::ranges::any_of(connections_, [&](Connection const& connection) {
+               return is_silent(connection) && world().now() - connection.silent_since < pause;
            });
 }
 
@@ -480,7 +497,9 @@ void ByteNetwork::fall_silent(ProcessId process)
     if (open.empty())
         return;
     trouble(process);
-    at(open[random_.below(static_cast<std::uint32_t>(open.size()))]).silent = true;
+    auto& struck = at(open[random_.below(static_cast<std::uint32_t>(open.size()))]);
+    struck.silent = true;
+    struck.silent_since = world().now();
 }
 
 void ByteNetwork::strike(Fault const& fault)

@@ -148,8 +148,9 @@ private:
         bool served = false;
         /// it is logged in, and used
         bool at_work = false;
-        /// swallows everything from now on, while others pass
+        /// swallows everything from now on, while others pass; since when
         bool silent = false;
+        Ns silent_since = 0;
         Way up;
         Way down;
         /// what has arrived at the process, and how the stream ends after it
@@ -170,6 +171,7 @@ private:
     [[nodiscard]] Connection const& at(ConnectionId id) const noexcept { return connections_[id - 1]; }
     [[nodiscard]] bool is_late(Connection const& connection) const noexcept;
     [[nodiscard]] static bool hangs_in_login(Connection const& connection) noexcept;
+    [[nodiscard]] bool two_fell_silent(ProcessId process) const noexcept;
     [[nodiscard]] bool blocked(Connection const& connection, bool up) const noexcept;
     void put(ConnectionId id, bool up, std::string_view bytes);
     void put_end(ConnectionId id, bool up);
