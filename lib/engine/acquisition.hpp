@@ -49,6 +49,8 @@ public:
     /** It is the head of its gate, and others were named: as `AcquireMachine` says. */
     void yield(Instant until);
     void hold_back(Instant until);
+    /** A claim of it is under way. */
+    [[nodiscard]] bool asking() const noexcept { return machine_ && machine_->asking(); }
 
     /** The store is being closed: ends with this error. */
     [[gnu::cold]] void refuse(error_code error);

@@ -46,6 +46,9 @@ void Gate::leave(Acquisition& acquisition)
         throw;
     }
     passing_ = false;
+    // the next one that waits, some time later, may stand in line before it asks in front
+    if (head_ == nullptr)
+        named_ = false;
 }
 
 void Gate::pass_turn()
@@ -83,6 +86,8 @@ void Gate::on_event(WatchEvent event)
         hint();
         break;
     case WatchEvent::our_turn:
+        // a claim that is under way may find the keys held after the name has left the line, and put it there once more
+        place_may_stay_ = place_may_stay_ || (head_ != nullptr && head_->asking());
         // kept for the next head if there is one: if this one's claim is under way, it asks again after the answer
         named_ = head_ != nullptr;
         hint();

@@ -107,7 +107,8 @@ private:
     bool polling_ = false;
     /// a claim was sent that may have put this store into the line
     bool lined_up_ = false;
-    /// somebody gave up who may have stood in line, and others went on waiting
+    /// somebody gave up who may have stood in line, and others went on waiting; or a claim came to the store after the
+    /// name had left the line
     bool place_may_stay_ = false;
     /// a release named this store, and no claim was answered since
     bool named_ = false;

@@ -35,6 +35,8 @@ public:
     /** Requests about this owner are under way. */
     [[nodiscard]] virtual bool asking(OwnerId owner) const noexcept = 0;
     [[nodiscard]] virtual bool claiming(RangeId range) const noexcept = 0;
+    /** How many claims of this owner are under way. */
+    [[nodiscard]] virtual unsigned claims_of(OwnerId owner) const noexcept = 0;
     /** Somebody listens for hints about the range, and they come. */
     [[nodiscard]] virtual bool listens(RangeId range) const noexcept = 0;
 };

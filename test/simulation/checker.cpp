@@ -39,6 +39,8 @@ void Checker::begin()
     last_fence_ = {};
     fence_lost_ = {};
     waiting_ = {};
+    unknown_scripts_.clear();
+    slowed_ = {};
     next_sweep_ = 0;
     free_since_ = {};
     rests_until_ = {};
@@ -119,7 +121,7 @@ void Checker::asks(Process& process, Message const& message)
     if (!process.alive())
         violate(Rule::s13, "a dead process asks the store");
     if (message.kind == Message::Kind::claim) {
-        claims(process, message.range);
+        claims(process, message);
     } else if (message.kind == Message::Kind::renew) {
         if (auto const& over = justified_[message.owner]; over.released || over.fired)
             violate(
@@ -159,6 +161,14 @@ void Checker::told(Process& process, Message const& message)
     justified.last_asked = world_.now();
     if (message.kind == Message::Kind::claim)
         claim_ended(process, message.range);
+    if (message.answer == Answer::busy)
+        look_at_busy(message);
+    if (message.answer == Answer::released) {
+        // an owner may have had several keys
+        bool const named_another = std::exchange(justified.named_another, false);
+        if (message.kind == Message::Kind::release && named_another && !message.named_another)
+            violate(Rule::l4, "a release named a waiter of another process, and its own may claim at once");
+    }
     // a turn is passed on, or a key of its own is free
     if (message.answer == Answer::granted || (message.answer == Answer::released && !message.named_another))
         need_not_hold_back(waiting(process, message.range));
@@ -170,6 +180,20 @@ void Checker::told(Process& process, Message const& message)
                 duties_.push_back(
                     {Rule::s5, process.id(), process.life(), holding->range, 0, nullptr, holding, world_.now()});
     }
+}
+
+void Checker::look_at_busy(Message const& message)
+{
+    // whatever the owner took before it asked, it finds when it asks: but for what came to the store after it was given
+    // up, and what a failover brought back
+    if (world_.store.last_trouble >= message.asked || justified_[message.owner].handed_out)
+        return;
+    for (auto id = key_of(message.range, 0); id < key_count && range_of(id) == message.range; ++id)
+        if (auto const& key = world_.store.key(id);
+            world_.store.held(id) && key.owner == message.owner && !key.late && key.taken < message.asked)
+            violate(
+                Rule::s9, "owner " + std::to_string(message.owner % 10'000) + " holds key " + std::to_string(id) +
+                              ", and is told that all keys are held by others");
 }
 
 void Checker::renewal_written(OwnerId owner, Ns when, bool after_release)
@@ -232,7 +256,8 @@ void Checker::acquired(
     justified.handed_out = true;
     holding.answered = justified.granted;
     // one that its process slept through may be older than what ended last
-    if (lease.valid() && world_.now() < rests_until_[holding.key])
+    bool const is_robbed = std::ranges::find(robbed_, std::pair(holding.key, holding.owner)) != robbed_.end();
+    if (lease.valid() && !is_robbed && world_.now() < rests_until_[holding.key])
         violate(
             Rule::s15, "key " + std::to_string(holding.key) + " was granted " +
                            std::to_string((rests_until_[holding.key] - world_.now()) / millisecond) +
@@ -241,7 +266,8 @@ void Checker::acquired(
         !wrong.empty())
         violate(Rule::s10, std::move(wrong));
     // if its process did nothing else meanwhile, it is as fresh as the answer
-    if (justified.delivered == world_.now() && !lease.valid() && !process.stands_still())
+    if (justified.delivered == world_.now() && justified.granted == world_.now() && !lease.valid() &&
+        !process.stands_still())
         violate(Rule::s3, "a lease was granted of which nothing is left");
     holdings_.push_back(&holding);
 }

@@ -11,8 +11,10 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tenure
@@ -103,6 +105,13 @@ public:
     void told(Process& process, Message const& message);
     /** A renewal reached the store that was handed over at this time, after a release on the same way or not. */
     void renewal_written(OwnerId owner, Ns when, bool after_release);
+    /** The answer has come to a release of this owner, which named a waiter of another process. */
+    void release_named_another(OwnerId owner) { justified_[owner].named_another = true; }
+    /** The process was told that the store does not know a script that it called by its name; the call was handed over
+     * at `written`. */
+    void told_unknown_script(Process& process, std::uint64_t script, Ns written);
+    /** The store knows no script any more. */
+    void scripts_forgotten() { unknown_scripts_.clear(); }
     /** Something about this owner was asked, or ended. */
     void asked(OwnerId owner);
     [[nodiscard]] bool released(OwnerId owner) { return justified_[owner].released; }
@@ -140,6 +149,8 @@ private:
         Ns over = 0;
         /// a user was given its lease
         bool handed_out = false;
+        /// its release named a waiter of another process
+        bool named_another = false;
         /// the last fencing tokens that were given to it
         std::array<std::uint64_t, 4> tokens{};
         Ns delivered = 0;
@@ -168,6 +179,13 @@ private:
         /// how often it did, one time after the other
         unsigned in_a_row = 0;
     };
+    /** A process calls a script by its name that the store does not know. */
+    struct UnknownScript {
+        /// when it was told
+        Ns told = 0;
+        /// how often it did it again, well after that
+        unsigned again = 0;
+    };
     /** One process's waiting for one range. */
     struct Waiting {
         /// by `NamedBy`
@@ -176,6 +194,8 @@ private:
         Ns yields_since = 0;
         /// when a claim was last sent or answered
         Ns last_claim = 0;
+        /// until then it waits for the answer of a claim, if one is under way
+        Ns patient_until = 0;
         /// claims it may send before it counts as a storm
         double allowance = 0;
         Ns counted = 0;
@@ -194,7 +214,8 @@ private:
     void look_at_lines();
     /** Somebody there has waited since before this instant, and nothing went wrong meanwhile. */
     [[nodiscard]] Worker* listener(Process& process, RangeId range) const;
-    void claims(Process& process, RangeId range);
+    void claims(Process& process, Message const& message);
+    void look_at_busy(Message const& message);
     /** It has another reason to claim. */
     static void need_not_hold_back(Waiting& waits) noexcept;
     void judge_loss(Process& process, Holding const& holding);
@@ -212,6 +233,9 @@ private:
     /// the store has lost the key's fence since the last grant
     std::array<bool, key_count> fence_lost_{};
     std::array<std::array<Waiting, range_count>, most_processes> waiting_{};
+    std::map<std::pair<ProcessId, std::uint64_t>, UnknownScript> unknown_scripts_;
+    /// when something that it asked last took a second round trip through no fault of the network
+    std::array<Ns, most_processes> slowed_{};
     Ns next_sweep_ = 0;
     std::array<Ns, key_count> free_since_{};
     /// before this instant of the world nobody may be granted the key

@@ -23,6 +23,11 @@ constexpr Ns hasty = 200 * microsecond;
 constexpr unsigned most_hasty_claims = 3;
 /// who holds back does so no longer than this, and then asks
 constexpr Ns longest_courtesy = 500 * millisecond + 60 * millisecond;
+/// a claim that stays without an answer is followed by another one after this, and then after twice as long each time
+constexpr Ns longest_patience(unsigned unanswered)
+{
+    return std::min(second << std::min(unanswered, 5U), 30 * second) * 101 / 100;
+}
 /// beyond the end of a wait, for an answer on its way and timers that are late
 constexpr Ns end_slack = 60 * millisecond;
 
@@ -184,6 +189,9 @@ void Checker::look_at_waiter(Process& process, Worker const& worker)
         violate(
             Rule::l1, "process " + std::to_string(process.id()) + " let others go first at " +
                           std::string(name_of(range)) + ", and asks no more");
+    // the claim may have been lost with its connection
+    if (process.access().claiming(range) && now < waits.patient_until)
+        return;
     auto const slots = range == RangeId::slots ? world_.plan().settings.slots : 1;
     for (std::uint32_t index = 0; index < slots; ++index)
         if (auto const free = free_since_[key_of(range, index)];
@@ -257,8 +265,9 @@ void Checker::need_not_hold_back(Waiting& waits) noexcept
         courtesy.told = 0;
 }
 
-void Checker::claims(Process& process, RangeId range)
+void Checker::claims(Process& process, Message const& message)
 {
+    auto const range = message.range;
     auto& waits = waiting(process, range);
     auto const now = world_.now();
     constexpr double a_second = 60;
@@ -267,6 +276,9 @@ void Checker::claims(Process& process, RangeId range)
     waits.counted = now;
     waits.last_claim = now;
     waits.yields_since = 0;
+    auto const patient_until = now + longest_patience(process.access().claims_of(message.owner));
+    waits.patient_until =
+        process.access().claiming(range) ? std::max(waits.patient_until, patient_until) : patient_until;
     if (waits.allowance < -a_second)
         violate(
             Rule::l4,
@@ -280,6 +292,21 @@ void Checker::claims(Process& process, RangeId range)
                 Rule::l4, "process " + std::to_string(process.id()) + " asks for " + std::string(name_of(range)) +
                               " whenever others are named");
     }
+}
+
+void Checker::told_unknown_script(Process& process, std::uint64_t script, Ns written)
+{
+    slowed_[process.id()] = world_.now();
+    // what was under way meanwhile knew nothing of it, and the text that follows may be lost with its connection
+    constexpr unsigned most = 3;
+    auto& unknown = unknown_scripts_[{process.id(), script}];
+    if (unknown.told != 0 && written < unknown.told + second)
+        return;
+    if (unknown.told != 0 && ++unknown.again > most)
+        violate(
+            Rule::l4, "process " + std::to_string(process.id()) +
+                          " calls a script by its name again and again, and never makes it known");
+    unknown.told = world_.now();
 }
 
 void Checker::judge_loss(Process& process, Holding const& holding)
@@ -300,13 +327,14 @@ void Checker::judge_loss(Process& process, Holding const& holding)
     case CancelReason::first_failed_renewal:
         if (holding.range != RangeId::plain || !settings.fire_on_first_failure)
             violate(Rule::l2, "a failed renewal ended a lease that should have outlived it");
-        else if (last_trouble(process) < holding.granted - second)
+        else if (std::max(last_trouble(process), slowed_[process.id()]) < holding.granted - second)
             violate(Rule::l2, "a lease was ended by a failed renewal, and none had failed");
         break;
     case CancelReason::not_owner:
         // a claim that was under way may have taken anew what the store had lost
-        if (world_.store.last_trouble < holding.answered && world_.store.held(holding.key) &&
-            world_.store.key(holding.key).owner == holding.owner)
+        if (auto const& key = world_.store.key(holding.key);
+            world_.store.last_trouble < holding.answered && world_.store.held(holding.key) &&
+            key.owner == holding.owner && key.taken <= holding.answered)
             violate(Rule::l2, "a lease was ended as lost, and the store still has it");
         break;
     case CancelReason::expired: {

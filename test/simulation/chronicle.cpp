@@ -42,6 +42,11 @@ std::string_view news_name(WatchEvent event)
     }
 }
 
+std::string_view place_name(Waits waits)
+{
+    return waits == Waits::in_front ? ", in front of the line" : waits == Waits::in_line ? ", in line" : "";
+}
+
 std::string key_name(std::uint8_t key)
 {
     return key == 0 ? "job" : key == 1 ? "plain" : "slot:" + std::to_string(key - 2);
@@ -70,7 +75,7 @@ std::string what(Entry const& entry)
     case Note::process_goes_on:
         return "goes on";
     case Note::asks:
-        return "asks: " + request;
+        return "asks: " + request + std::string(place_name(static_cast<Waits>(entry.number)));
     case Note::gives_up_waiting:
         return "unknown: " + request;
     case Note::not_sent:

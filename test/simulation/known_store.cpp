@@ -49,6 +49,7 @@ KnownStore::Key& KnownStore::taken(KeyId id, OwnerId owner, ProcessId process, s
     key.process = process;
     key.life = life;
     key.late = late;
+    key.taken = world_.now();
     key.expires = 0;
     return key;
 }

@@ -33,7 +33,8 @@ public:
         std::uint32_t life = 0;
         /// written by a request whose sender had given it up, or brought back by a failover: nobody believes in it
         bool late = false;
-        /// when it was granted or extended, in world time
+        /// when its present owner got it, and when it was granted or extended, in world time
+        Ns taken = 0;
         Ns written = 0;
     };
     using Keys = std::array<Key, key_count>;
@@ -60,7 +61,7 @@ public:
         bool late = false;
     };
     /** The line of a range, first come first served. */
-    [[nodiscard]] virtual std::span<Place const> line(RangeId) const noexcept { return {}; }
+    [[nodiscard]] virtual std::vector<Place> line(RangeId range) = 0;
     /** Changes whenever the key does. */
     [[nodiscard]] std::uint32_t version(KeyId id) const noexcept { return versions_[id]; }
     [[nodiscard]] bool held(KeyId id) const noexcept { return keys_[id].owner != 0 && keys_[id].expires > now(); }

@@ -109,6 +109,13 @@ bool Link::claiming(RangeId range) const noexcept
     });
 }
 
+unsigned Link::claims_of(OwnerId owner) const noexcept
+{
+    return static_cast<unsigned>(std::ranges::count_if(requests_, [&](Request const& one) {
+        return one.handler && one.message.kind == Message::Kind::claim && one.message.owner == owner;
+    }));
+}
+
 template <class Reply>
 void Link::reply(Request& request, Reply answer)
 {
@@ -144,10 +151,11 @@ void Link::ask(Request request)
     request.message.life = process_.life();
     request.message.link = number_;
     request.message.request = ++last_request_;
+    request.message.asked = world_.now();
     auto const& message = request.message;
     world_.chronicle.write(
-        Note::asks, process_.id(), key_of(message.range, message.index), message.owner, 0,
-        static_cast<std::uint8_t>(message.kind));
+        Note::asks, process_.id(), key_of(message.range, message.index), message.owner,
+        static_cast<std::int64_t>(message.waits), static_cast<std::uint8_t>(message.kind));
     world_.checker.asks(process_, message);
     tidy();
     requests_.push_back(std::move(request));

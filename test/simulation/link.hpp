@@ -72,6 +72,7 @@ public:
     }
     [[nodiscard]] bool asking(OwnerId owner) const noexcept override;
     [[nodiscard]] bool claiming(RangeId range) const noexcept override;
+    [[nodiscard]] unsigned claims_of(OwnerId owner) const noexcept override;
     [[nodiscard]] bool connected() const noexcept { return connected_; }
 
     void on_event(std::uint32_t what, std::uint64_t value) override;

@@ -32,6 +32,8 @@ struct Message {
     std::uint32_t link = 0;
     std::uint64_t request = 0;
     OwnerId owner = 0;
+    /// when the engine asked, in world time
+    Ns asked = 0;
     Ns ttl = 0;
     /// of a claim or renewal: how long the key stays taken after the ttl; of a release or withdrawal: how long it rests
     Ns reuse_after = 0;

@@ -77,7 +77,9 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        auto const number = access_.asks(about(Kind::claim, *request.range, request.owner.text(), request.ttl));
+        auto message = about(Kind::claim, *request.range, request.owner.text(), request.ttl);
+        message.waits = request.waits;
+        auto const number = access_.asks(message);
         backend_->claim(std::move(request), observe(number, std::move(handler)));
     }
     void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
@@ -121,7 +123,11 @@ public:
         backend_->examine(ttl, not_after, std::move(handler));
     }
     [[nodiscard]] bool keeps_line() const noexcept override { return backend_->keeps_line(); }
-    void leave_line(KeyRangePtr range) override { backend_->leave_line(std::move(range)); }
+    void leave_line(KeyRangePtr range) override
+    {
+        access_.leaves_line(range_id(*range));
+        backend_->leave_line(std::move(range));
+    }
     [[nodiscard]] bool frees_silently() const noexcept override { return backend_->frees_silently(); }
     void drop_abandoned() override { backend_->drop_abandoned(); }
     void on_reachable(std::function<void()> handler) override { backend_->on_reachable(std::move(handler)); }
@@ -166,8 +172,10 @@ bool read_answer(Reply const& reply, Message& message)
             return true;
     } else {
         message.answer = Answer::released;
-        if (std::holds_alternative<Released>(reply))
+        if (auto const* const released = std::get_if<Released>(&reply)) {
+            message.named_another = released->named_another;
             return true;
+        }
     }
     if constexpr (!std::is_same_v<Reply, WithdrawReply> && !std::is_same_v<Reply, ClaimReply>) {
         if (std::holds_alternative<NotOwner>(reply)) {
@@ -235,13 +243,20 @@ bool RedisAccess::claiming(RangeId range) const noexcept
         asked_, [&](Asked const& one) { return one.message.kind == Kind::claim && one.message.range == range; });
 }
 
+unsigned RedisAccess::claims_of(OwnerId owner) const noexcept
+{
+    return static_cast<unsigned>(std::ranges::count_if(
+        asked_, [&](Asked const& one) { return one.message.kind == Kind::claim && one.message.owner == owner; }));
+}
+
 std::uint64_t RedisAccess::asks(Message message)
 {
     message.from = process_.id();
     message.life = process_.life();
+    message.asked = world_.now();
     world_.chronicle.write(
-        Note::asks, process_.id(), key_of(message.range, message.index), message.owner, 0,
-        static_cast<std::uint8_t>(message.kind));
+        Note::asks, process_.id(), key_of(message.range, message.index), message.owner,
+        static_cast<std::int64_t>(message.waits), static_cast<std::uint8_t>(message.kind));
     world_.checker.asks(process_, message);
     asked_.push_back({++last_number_, message});
     return last_number_;
@@ -260,6 +275,8 @@ bool RedisAccess::ended(std::uint64_t number, Reply const& reply)
             Note::answer_arrives, process_.id(), key_of(message.range, message.index), message.owner,
             static_cast<std::int64_t>(message.answer), static_cast<std::uint8_t>(message.kind));
         world_.checker.told(process_, message);
+        if (message.named_another)
+            world_.checker.others_named(process_, message.range, Checker::NamedBy::its_release);
         return true;
     }
     world_.chronicle.write(
@@ -273,15 +290,32 @@ bool RedisAccess::ended(std::uint64_t number, Reply const& reply)
 
 void RedisAccess::heard(RangeId range, WatchEvent event)
 {
-    auto& in_force = in_force_[static_cast<std::size_t>(range)];
-    if (event == WatchEvent::hint || event == WatchEvent::our_turn || event == WatchEvent::others_turn)
-        return;
-    in_force = event == WatchEvent::in_force;
-    if (in_force) {
+    auto const note = [&] {
         world_.chronicle.write(
             Note::hint_arrives, process_.id(), static_cast<std::uint8_t>(range), 0, static_cast<std::int64_t>(event));
+    };
+    switch (event) {
+    case WatchEvent::in_force:
+        in_force_[static_cast<std::size_t>(range)] = true;
+        note();
         world_.checker.hinted(process_, range);
+        break;
+    case WatchEvent::interrupted:
+    case WatchEvent::unavailable:
+        in_force_[static_cast<std::size_t>(range)] = false;
+        break;
+    case WatchEvent::hint:
+    case WatchEvent::our_turn:
+    case WatchEvent::others_turn:
+        // the checker knows when the message came, whatever was made of it
+        note();
+        break;
     }
+}
+
+void RedisAccess::leaves_line(RangeId range)
+{
+    world_.chronicle.write(Note::leaves_line, process_.id(), static_cast<std::uint8_t>(range));
 }
 
 bool RedisAccess::listens(RangeId range) const noexcept

@@ -34,6 +34,7 @@ public:
     void cut() override;
     [[nodiscard]] bool asking(OwnerId owner) const noexcept override;
     [[nodiscard]] bool claiming(RangeId range) const noexcept override;
+    [[nodiscard]] unsigned claims_of(OwnerId owner) const noexcept override;
     [[nodiscard]] bool listens(RangeId range) const noexcept override;
 
     // -- for the backend --
@@ -45,6 +46,7 @@ public:
     [[nodiscard]] bool ended(std::uint64_t number, Reply const& reply);
     void watched(RangeId range, int more) noexcept { watches_[static_cast<std::size_t>(range)] += more; }
     void heard(RangeId range, WatchEvent event);
+    void leaves_line(RangeId range);
 
 private:
     struct Asked {

@@ -47,9 +47,32 @@ bool ByteNetwork::is_late(Connection const& connection) const noexcept
 
 bool ByteNetwork::troubled(ProcessId process) const noexcept
 {
-    return Network::troubled(process) || std::ranges::any_of(connections_, [&](Connection const& connection) {
-               return connection.process == process && is_late(connection);
+    return Network::troubled(process) ||
+           std::ranges::any_of(
+               connections_,
+               [&](Connection const& connection) {
+                   return connection.process == process && (is_late(connection) || hangs_in_login(connection));
+               }) ||
+           two_fell_silent(process);
+}
+
+bool ByteNetwork::two_fell_silent(ProcessId process) const noexcept
+{
+    // a pair of connections is replaced by another one only so often
+    constexpr Ns pause = 1300 * millisecond;
+    auto const is_silent = [process](Connection const& connection) {
+        return connection.process == process && connection.silent && connection.socket != nullptr;
+    };
+    return std::ranges::count_if(connections_, is_silent) > 1 &&
+           std::ranges::any_of(connections_, [&](Connection const& connection) {
+               return is_silent(connection) && world().now() - connection.silent_since < pause;
            });
+}
+
+bool ByteNetwork::hangs_in_login(Connection const& connection) noexcept
+{
+    // users say how long that may take, and it may be longer than their leases last
+    return connection.silent && !connection.at_work && connection.socket != nullptr;
 }
 
 bool ByteNetwork::blocked(Connection const& connection, bool up) const noexcept
@@ -265,6 +288,12 @@ void ByteNetwork::seen(ConnectionId id, std::size_t bytes)
                 world().checker.justify(effect.owner, process.instant_at(effect.written), effect.ttl, 0);
             else if (effect.kind == Effect::Kind::hint && process.access().listens(effect.range))
                 world().checker.hinted(process, effect.range);
+            else if (effect.kind == Effect::Kind::others_named && process.access().listens(effect.range))
+                world().checker.others_named(process, effect.range, Checker::NamedBy::another);
+            else if (effect.kind == Effect::Kind::named_another)
+                world().checker.release_named_another(effect.owner);
+            else if (effect.kind == Effect::Kind::unknown_script)
+                world().checker.told_unknown_script(process, effect.owner, effect.written);
             else if (effect.kind == Effect::Kind::login)
                 // whoever waited for a connection may go on from here
                 trouble(connection.process);
@@ -468,7 +497,9 @@ void ByteNetwork::fall_silent(ProcessId process)
     if (open.empty())
         return;
     trouble(process);
-    at(open[random_.below(static_cast<std::uint32_t>(open.size()))]).silent = true;
+    auto& struck = at(open[random_.below(static_cast<std::uint32_t>(open.size()))]);
+    struck.silent = true;
+    struck.silent_since = world().now();
 }
 
 void ByteNetwork::strike(Fault const& fault)

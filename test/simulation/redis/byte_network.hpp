@@ -87,6 +87,8 @@ public:
     void reply(ConnectionId id, std::string_view bytes, Effects effects);
     /** When the byte at this place of all that came on the connection was handed over by the process. */
     [[nodiscard]] Ns written_at(ConnectionId id, std::uint64_t place);
+    /** More than a login was asked for on it. */
+    void is_at_work(ConnectionId id) noexcept { at(id).at_work = true; }
     /** Nobody at the other end waits for answers any more. */
     [[nodiscard]] bool abandoned(ConnectionId id) const noexcept;
     /** Closes it after what is on its way. */
@@ -144,8 +146,11 @@ private:
         Ns dialed = 0;
         /// the server has it
         bool served = false;
-        /// swallows everything from now on, while others pass
+        /// it is logged in, and used
+        bool at_work = false;
+        /// swallows everything from now on, while others pass; since when
         bool silent = false;
+        Ns silent_since = 0;
         Way up;
         Way down;
         /// what has arrived at the process, and how the stream ends after it
@@ -165,6 +170,8 @@ private:
     [[nodiscard]] Connection& at(ConnectionId id) noexcept { return connections_[id - 1]; }
     [[nodiscard]] Connection const& at(ConnectionId id) const noexcept { return connections_[id - 1]; }
     [[nodiscard]] bool is_late(Connection const& connection) const noexcept;
+    [[nodiscard]] static bool hangs_in_login(Connection const& connection) noexcept;
+    [[nodiscard]] bool two_fell_silent(ProcessId process) const noexcept;
     [[nodiscard]] bool blocked(Connection const& connection, bool up) const noexcept;
     void put(ConnectionId id, bool up, std::string_view bytes);
     void put_end(ConnectionId id, bool up);

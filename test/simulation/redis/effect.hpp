@@ -14,10 +14,16 @@ struct Effect {
     enum class Kind : std::uint8_t {
         /// the key bears the owner for `ttl` from `written`
         held,
-        /// a subscriber is told that a key of the range was freed
+        /// a subscriber is told that a key of the range was freed, or that it is its turn
         hint,
+        /// a subscriber is told that others were named for a key of the range
+        others_named,
+        /// the owner's release named a waiter of another process
+        named_another,
         /// a step of the login
-        login
+        login,
+        /// a script is not known by its name; `owner` stands for the name
+        unknown_script
     };
     Kind kind{};
     RangeId range{};

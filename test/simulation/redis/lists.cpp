@@ -25,6 +25,32 @@ std::int64_t place_of(std::int64_t index, std::deque<std::string> const& list)
 
 } // namespace
 
+std::string RedisServer::line_name(RangeId range)
+{
+    return "{" + std::string(name_of(range)) + "}:waiting";
+}
+
+std::optional<RangeId> RedisServer::range_of_line(std::string_view key)
+{
+    for (auto const range : {RangeId::job, RangeId::plain, RangeId::slots})
+        if (key == line_name(range))
+            return range;
+    return std::nullopt;
+}
+
+std::vector<KnownStore::Place> RedisServer::line(RangeId range)
+{
+    std::vector<Place> places;
+    auto const* const entry = keys_of_.find(settings_.client.database, line_name(range), milliseconds_now());
+    if (entry == nullptr)
+        return places;
+    auto const& names = names_.at(static_cast<std::size_t>(range));
+    for (auto const& name : entry->list)
+        if (auto const found = names.find(name); found != names.end())
+            places.push_back(found->second);
+    return places;
+}
+
 std::optional<Reply> RedisServer::find_list(std::string_view key, Keyspace::Entry*& entry)
 {
     entry = find(key);
@@ -40,13 +66,15 @@ Reply RedisServer::push(Words const& words, bool in_front)
         return std::move(*wrong);
     if (entry == nullptr)
         entry = &keys_of_.set(now_.session->database, words[1], {});
+    auto const range = range_of_line(words[1]);
     for (auto name = words.begin() + 2; name != words.end(); ++name) {
         if (in_front)
             entry->list.push_front(*name);
         else
             entry->list.push_back(*name);
-        // whose store it names is told of when the name is published
-        names_[*name] = now_.session->process;
+        if (range)
+            names_.at(static_cast<std::size_t>(*range))[*name] = {
+                now_.session->process, now_.session->life, world().now(), now_.late};
     }
     return Reply::integer(std::ssize(entry->list));
 }
@@ -83,7 +111,10 @@ Reply RedisServer::lpop(Words const& words)
         return counts ? Reply::null_array() : Reply::null();
     auto popped = Reply::list(Reply::Kind::array, {});
     auto& list = entry->list;
+    auto const range = range_of_line(words[1]);
     for (; count > 0 && !list.empty(); --count) {
+        if (range)
+            ++now_.freed.at(static_cast<std::size_t>(*range)).popped;
         popped.elements.push_back(Reply::bulk(std::move(list.front())));
         list.pop_front();
     }

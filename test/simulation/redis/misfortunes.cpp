@@ -107,7 +107,7 @@ void RedisServer::spoil_counter(bool by_list, Ns length)
 void RedisServer::lose_lines(Ns spoiled_for)
 {
     for (auto const range : {RangeId::job, RangeId::plain, RangeId::slots}) {
-        auto const line = "{" + std::string(name_of(range)) + "}:waiting";
+        auto const line = line_name(range);
         if (spoiled_for == 0)
             keys_of_.erase(settings_.client.database, line);
         else

@@ -45,8 +45,10 @@ Reply RedisServer::eval(Words const& words)
 Reply RedisServer::evalsha(Words const& words)
 {
     auto const found = scripts_.find(words[1]);
-    if (found == scripts_.end())
+    if (found == scripts_.end()) {
+        now_.effects.push_back({Effect::Kind::unknown_script, {}, owner_id(words[1]), 0, now_.written});
         return Reply::error("NOSCRIPT No matching script. Please use EVAL.");
+    }
     // a copy: the script may flush the cache
     auto const text = found->second;
     return run_script(found->first, text, words);
@@ -55,7 +57,7 @@ Reply RedisServer::evalsha(Words const& words)
 Reply RedisServer::script(Words const& words)
 {
     if (words[1] == "FLUSH") {
-        scripts_.clear();
+        forget_scripts();
         return Reply::ok();
     }
     if (words[1] == "LOAD" && words.size() == 3) {

@@ -58,7 +58,7 @@ void RedisServer::begin(Settings const& settings, LocalClock clock, std::size_t 
     earlier_.assign(snapshots, {});
     sessions_.clear();
     scripts_.clear();
-    names_.clear();
+    names_ = {};
     tokens_.begin();
     now_ = {};
 }
@@ -82,7 +82,13 @@ void RedisServer::closed(ConnectionId connection)
 void RedisServer::gone()
 {
     sessions_.clear();
+    forget_scripts();
+}
+
+void RedisServer::forget_scripts()
+{
     scripts_.clear();
+    world().checker.scripts_forgotten();
 }
 
 void RedisServer::received(ConnectionId connection, std::string_view bytes)
@@ -120,10 +126,12 @@ void RedisServer::serve(Session& session, Request const& request)
     now_.written = network_.written_at(session.connection, request.begin);
     auto const& process = world().process(session.process);
     now_.late = network_.abandoned(session.connection) || !process.alive() || process.life() != session.life;
+    auto const& name = request.words.front();
+    if (name != "HELLO" && name != "AUTH" && name != "SELECT")
+        network_.is_at_work(session.connection);
     if (!session.transaction)
         note_kind(session, request.words);
     std::string out;
-    auto const& name = request.words.front();
     bool const subscribes = name == "SUBSCRIBE" || name == "UNSUBSCRIBE";
     if (subscribes && session.transaction)
         world().checker.violate(Rule::s14, "a subscription is sent between MULTI and EXEC");
@@ -132,6 +140,7 @@ void RedisServer::serve(Session& session, Request const& request)
     else
         answer(request.words).append_to(out, session.protocol);
     tokens_.step_ends();
+    look_at_freed();
     note_served(session, request.words.front());
     network_.reply(session.connection, out, std::move(now_.effects));
 }
@@ -171,6 +180,34 @@ void RedisServer::note_kind(Session& session, Words const& words)
             releases(words[at], words.at(at + count));
         else if (is(redis::scripts::withdraw()))
             releases(words[at], words.at(3 + count));
+}
+
+void RedisServer::look_at_named(RangeId range, std::vector<Place> const& named)
+{
+    auto& freed = now_.freed.at(static_cast<std::size_t>(range));
+    for (auto const& one : named) {
+        if (freed.named == freed.owners.size()) {
+            // it asks at once, once: before a key is free in vain
+            world().checker.violate(
+                Rule::l1,
+                "a waiter is named for " + std::string(name_of(range)) + ", and no key was freed for it before");
+            return;
+        }
+        auto const owner = freed.owners[freed.named++];
+        if (one.process != now_.session->process || one.life != now_.session->life)
+            now_.effects.push_back({Effect::Kind::named_another, range, owner, 0, 0});
+    }
+}
+
+void RedisServer::look_at_freed()
+{
+    // polls would hide that nobody was told
+    for (auto const range : {RangeId::job, RangeId::plain, RangeId::slots}) {
+        auto const& freed = now_.freed.at(static_cast<std::size_t>(range));
+        if (freed.named < freed.popped || (freed.named < freed.owners.size() && !line(range).empty()))
+            world().checker.violate(
+                Rule::l1, "a key of " + std::string(name_of(range)) + " is freed, and the first in line is not named");
+    }
 }
 
 std::optional<Reply> RedisServer::refusal_of(Command const& command) const
@@ -383,6 +420,8 @@ void RedisServer::store(std::string_view key, std::string value, std::int64_t ex
                 Rule::s12, "key " + std::to_string(*id) + " is taken from an owner that was not looked at");
         if (last_owner_of(value) && expires != Keyspace::no_expiry) {
             rests(*id, (expires + 1) * millisecond);
+            if (before != nullptr)
+                now_.freed.at(static_cast<std::size_t>(range_of(*id))).owners.push_back(owner_id(before->value));
             keys_of_.set(now_.session->database, key, {std::move(value), expires});
             return;
         }
@@ -420,6 +459,7 @@ bool RedisServer::erase(std::string_view key)
             world().checker.violate(
                 Rule::s7, "key " + std::to_string(*id) + " was freed by a request that does not name its owner");
         freed(*id);
+        now_.freed.at(static_cast<std::size_t>(range_of(*id))).owners.push_back(now_.owner);
     }
     keys_of_.erase(now_.session->database, key);
     return true;

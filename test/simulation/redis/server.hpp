@@ -40,6 +40,7 @@ public:
     void begin(Settings const& settings, LocalClock clock, std::size_t snapshots) override;
     [[nodiscard]] std::string
     wrong_token(KeyId key, OwnerId owner, std::uint64_t token, std::span<std::uint64_t const> answered) const override;
+    [[nodiscard]] std::vector<Place> line(RangeId range) override;
 
     // -- for the network --
     void opened(ConnectionId connection, ProcessId process, std::uint32_t life) override;
@@ -55,7 +56,7 @@ public:
     void overwrite(KeyId key, std::string_view thief, Ns ttl) override;
     void remove(KeyId key) override;
     void refuse(bool is) override;
-    void forget_scripts() override { scripts_.clear(); }
+    void forget_scripts() override;
     void spoil_counter(bool by_list, Ns length) override;
     void lose_lines(Ns spoiled_for) override;
 
@@ -91,6 +92,13 @@ private:
         /// nobody waits for its answer
         bool late = false;
         Effects effects;
+        /// whose keys it has freed or left to rest, how many waiters it has taken out of the line for them, and named
+        struct Freed {
+            std::vector<OwnerId> owners;
+            std::size_t popped = 0;
+            std::size_t named = 0;
+        };
+        std::array<Freed, range_count> freed{};
         // for the chronicle
         OwnerId owner = 0;
         KeyId key = nobody_key;
@@ -133,8 +141,12 @@ private:
     Reply ping(Words const& words);
     Reply info(Words const& words);
     Reply publish(Words const& words);
-    /// the message asks subscribers of this process to try
-    [[nodiscard]] bool concerns(std::string_view message, ProcessId process) const;
+    /// whose stores the message names; nobody's: it is for all
+    [[nodiscard]] std::vector<Place> named_by(std::string_view message, RangeId range) const;
+    /// these names are published
+    void look_at_named(RangeId range, std::vector<Place> const& named);
+    /// a request is done
+    void look_at_freed();
     // transactions (transactions.cpp)
     [[nodiscard]] Reply answer(Words const& words);
     [[nodiscard]] Reply abort(std::string_view because);
@@ -184,6 +196,8 @@ private:
     void note_draw(std::string_view key, std::string_view value);
     [[nodiscard]] static std::string key_name(KeyId id);
     [[nodiscard]] static std::string fence_name(KeyId id);
+    [[nodiscard]] static std::string line_name(RangeId range);
+    [[nodiscard]] static std::optional<RangeId> range_of_line(std::string_view key);
     void noted(KeyId id, OwnerId owner, std::int64_t expires);
     // misfortunes (misfortunes.cpp)
     [[nodiscard]] std::uint64_t micros_now() const noexcept;
@@ -202,8 +216,8 @@ private:
     std::map<std::string, std::string, std::less<>> scripts_;
     /// the SHA-1 of each text that was ever seen, which costs more than running it
     std::map<std::string, std::string> sums_;
-    /// whose store a name in a line of waiters is
-    std::map<std::string, ProcessId, std::less<>> names_;
+    /// whose store a name is, and when it came into each of the lines last
+    std::array<std::map<std::string, Place, std::less<>>, range_count> names_;
     TokenBook tokens_;
     Lua lua_;
     Execution now_;

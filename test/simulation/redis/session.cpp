@@ -115,26 +115,27 @@ void RedisServer::subscribe(Session& session, Words const& words, std::string& o
     }
 }
 
-bool RedisServer::concerns(std::string_view message, ProcessId process) const
+std::vector<KnownStore::Place> RedisServer::named_by(std::string_view message, RangeId range) const
 {
-    // of names those that come first in line; else everybody
-    bool names_somebody = false;
+    auto const& names = names_.at(static_cast<std::size_t>(range));
+    std::vector<Place> named;
     while (!message.empty()) {
         auto const end = std::min(message.find(' '), message.size());
-        if (auto const found = names_.find(message.substr(0, end)); found != names_.end()) {
-            if (found->second == process)
-                return true;
-            names_somebody = true;
-        }
+        if (auto const found = names.find(message.substr(0, end)); found != names.end())
+            named.push_back(found->second);
         message.remove_prefix(std::min(end + 1, message.size()));
     }
-    return !names_somebody;
+    return named;
 }
 
 Reply RedisServer::publish(Words const& words)
 {
     if (!world().plan().settings.hints)
         return no_permission();
+    auto const range = range_of_channel(words[1]);
+    auto const named = range ? named_by(words[2], *range) : std::vector<Place>();
+    if (range)
+        look_at_named(*range, named);
     std::int64_t count = 0;
     auto const message =
         Reply::list(Reply::Kind::push, {Reply::bulk("message"), Reply::bulk(words[1]), Reply::bulk(words[2])});
@@ -145,8 +146,11 @@ Reply RedisServer::publish(Words const& words)
         std::string out;
         message.append_to(out, session.protocol);
         Effects effects;
-        if (auto const range = range_of_channel(words[1]); range && concerns(words[2], session.process))
-            effects.push_back({Effect::Kind::hint, *range, 0, 0, 0});
+        bool const its_turn = named.empty() || std::ranges::any_of(named, [&session](Place const& one) {
+                                  return one.process == session.process && one.life == session.life;
+                              });
+        if (range)
+            effects.push_back({its_turn ? Effect::Kind::hint : Effect::Kind::others_named, *range, 0, 0, 0});
         network_.reply(connection, out, std::move(effects));
     }
     return Reply::integer(count);

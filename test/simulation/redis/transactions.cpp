@@ -87,6 +87,9 @@ Reply RedisServer::exec(Words const&)
         results.elements.push_back(run(words));
         note_served(session, words.front());
     }
+    // what is drawn where nothing was taken is for nobody
+    if (std::ranges::none_of(results.elements, [](Reply const& one) { return one.kind == Reply::Kind::status; }))
+        std::erase_if(now_.effects, [](Effect const& effect) { return effect.kind == Effect::Kind::unknown_script; });
     return results;
 }
 

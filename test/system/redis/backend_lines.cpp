@@ -199,6 +199,26 @@ TEST_CASE(
     CHECK(client.get("pool:2") == "a thief");
 }
 
+TEST_CASE("a key that one call gives back twice names one store", "[redis][backend][line]")
+{
+    require_redis();
+    RedisServer server;
+    auto client = server.client();
+    auto const range = named_key("lock");
+    LiveBackend releaser(server);
+    static_cast<void>(expect<Granted>(releaser.claim(range, owner(0))));
+    static_cast<void>(expect<Granted>(releaser.claim(named_key("quiet"), owner(0))));
+    client.call("RPUSH", "{lock}:waiting", other, name_of(releaser, client));
+    // the first leaves alone, and the others share a call
+    auto const replies = releaser.ask_together(
+        &Backend::release, std::vector{
+                               release_of(releaser, named_key("quiet"), 0), release_of(releaser, range, 0),
+                               release_of(releaser, range, 0)});
+    CHECK(expect<Released>(replies.at(1)).named_another);
+    CHECK_FALSE(expect<Released>(replies.at(2)).named_another);
+    CHECK(line(client, "{lock}:waiting").size() == 1);
+}
+
 TEST_CASE("what nobody waits for is released without a message", "[redis][backend][line]")
 {
     require_redis();

@@ -228,6 +228,38 @@ TEST_CASE("a claim that stands in line and is answered after its acquisition gav
     CHECK(test.backend->lines_left == 2);
 }
 
+TEST_CASE("a turn that ends with the last waiter is nobody's: who comes later stands in line")
+{
+    LineTest test;
+    Attempt<Lease> first;
+    test.line_up(first);
+    test.tell(WatchEvent::our_turn);
+    CHECK(test.answer_claim(Refused{make_error_code(errc::store_refused), "READONLY", false}) == Waits::in_front);
+    first.cancel.emit(asio::cancellation_type::terminal);
+    test.runtime->run_ready();
+    CHECK(test.backend->lines_left == 1);
+    Attempt<Lease> second;
+    second.start(test.lock);
+    test.runtime->run_ready();
+    CHECK(test.answer_claim(Busy{}) == Waits::in_line);
+    test.tell(WatchEvent::hint);
+    CHECK(test.answer_claim(Busy{}) == Waits::in_line);
+}
+
+TEST_CASE("a claim that was under way when the store was named leaves no place behind")
+{
+    LineTest test;
+    Attempt<Lease> attempt;
+    test.line_up(attempt);
+    test.tell(WatchEvent::hint);
+    test.tell(WatchEvent::our_turn);
+    // it may have come to the store before the release, or after another store's claim that followed it
+    CHECK(test.answer_claim(Busy{}) == Waits::in_line);
+    CHECK(test.answer_claim(test.grant(3s)) == Waits::in_front);
+    CHECK(attempt.error == error_code());
+    CHECK(test.backend->lines_left == 1);
+}
+
 TEST_CASE("where news stop coming, the store leaves the line")
 {
     LineTest test;
