@@ -6,6 +6,7 @@
 
 #include "harness/auditor.hpp"
 #include "harness/eventually.hpp"
+#include "harness/owner_mark.hpp"
 
 #include <exception>
 #include <filesystem>
@@ -123,9 +124,9 @@ bool RedisUnderAttack::overwrite(Attack& attack, bool only_delete)
         return false;
     auto const key = arena_.key(victim->cell);
     auto client = server_.client();
-    auto const fence = client.get("{" + key + "}:fence");
+    auto const mark = test::owner_mark(client.get(key).value_or(""));
     // Whoever holds it has to be the one that is written down as the victim.
-    if (fence != std::to_string(victim->fencing_token) || attack.fleet.holder_of(victim->cell) != victim->fencing_token)
+    if (mark != victim->mark || attack.fleet.holder_of(victim->cell) != victim->fencing_token)
         return false;
     auto robbed =
         forgetting(only_delete ? "key deleted by a stranger" : "key overwritten by a stranger", {victim->cell});
@@ -151,7 +152,7 @@ bool RedisUnderAttack::overwrite(Attack& attack, bool only_delete)
     auto const value = client.get(key);
     if (value != stranger)
         attack.ledger.breach(
-            "S7", key + ": what a stranger wrote is gone, there is \"" + value.value_or("nothing") + "\"");
+            "S7", key + ": what a stranger wrote is gone, there is " + (value ? "another claim" : "nothing"));
     else
         client.call("DEL", key);
     return true;

@@ -20,16 +20,26 @@ struct KeyContent {
     std::optional<std::string> value;
     /// in ms of the server's wall clock; -1: never
     std::int64_t expires_at = 0;
-    /// the last one that it granted or accepted, 0 if it knows none
+    /// of the key's own fence: the last one that the server granted or accepted, 0 if it knows none
     std::uint64_t fencing_token = 0;
+};
+
+/** Where fencing tokens come from. */
+enum class Fences {
+    /// one counter for all keys tells nothing of one
+    counter,
+    /// several servers that grant together keep a fence for each key (docs/redlock.md)
+    of_each_key
 };
 
 /** What a server has under the keys of these cells, in one step; empty if it refuses.
  *  @throws std::exception if the connection fails */
-[[nodiscard]] std::optional<std::vector<KeyContent>>
-read_keys(test::RedisClient& client, Arena const& arena, std::vector<std::uint32_t> const& cells);
+[[nodiscard]] std::optional<std::vector<KeyContent>> read_keys(
+    test::RedisClient& client, Arena const& arena, std::vector<std::uint32_t> const& cells,
+    Fences fences = Fences::counter);
 
-/** `ahead`: nanoseconds by which the server's wall clock is ahead of CLOCK_BOOTTIME. */
+/** Of a server with one counter of tokens. `ahead`: nanoseconds by which the server's wall clock is ahead of
+ * CLOCK_BOOTTIME. */
 [[nodiscard]] KeyLook look_of(KeyContent const& content, std::int64_t ahead);
 
 /** By how much the wall clock of this machine is ahead of CLOCK_BOOTTIME, in ns. */
@@ -37,7 +47,8 @@ read_keys(test::RedisClient& client, Arena const& arena, std::vector<std::uint32
 
 [[nodiscard]] std::vector<std::uint32_t> all_cells(Arena const& arena);
 
-/** Keys of a server that have no ttl. */
+/** Keys of a server that have no ttl, and should have one: all but the counters and markers that stay for ever
+ * (docs/redis-protocol.md). */
 [[nodiscard]] std::vector<std::string> endless_keys_of(test::RedisClient& client);
 
 } // namespace tenure::faults

@@ -73,7 +73,7 @@ try {
         node.looking.emplace(node.server.port());
         node.looking->reply_limit(300ms);
     }
-    return read_keys(*node.looking, arena_, all_cells(arena_));
+    return read_keys(*node.looking, arena_, all_cells(arena_), Fences::of_each_key);
 } catch (std::exception const&) {
     node.looking.reset();
     return std::nullopt;

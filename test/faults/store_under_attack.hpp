@@ -3,6 +3,8 @@
 
 #include "attack.hpp"
 
+#include "harness/auditor.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -27,7 +29,9 @@ struct KeyLook {
     std::int64_t expiry = 0;
     /// false: it was not asked for this time
     bool expiry_known = true;
-    /// the last one that was granted for the key, 0 if none is known
+    /// where the store keeps no token for each key: the mark of the value under it (harness/owner_mark.hpp)
+    std::optional<std::uint64_t> mark = {};
+    /// where it keeps them, the last one that was granted for the key, 0 if none is known
     std::uint64_t fencing_token = 0;
     /// where several servers hold the key, what each of them knows: the token that its holder has is known to one at
     /// least
@@ -35,11 +39,17 @@ struct KeyLook {
     /// for a complaint: what was seen in detail
     std::string detail = {};
 
-    /** The present holder may have this token. */
-    [[nodiscard]] bool bears(std::uint64_t token) const
+    /** The key may be this holder's. */
+    [[nodiscard]] bool bears(test::Holding const& holder) const
     {
-        return token == fencing_token || std::ranges::find(known_tokens, token) != known_tokens.end();
+        if (mark)
+            return *mark == holder.mark;
+        return holder.fencing_token == fencing_token ||
+               std::ranges::find(known_tokens, holder.fencing_token) != known_tokens.end();
     }
+
+    /** Tells the present claim on the key from earlier ones. */
+    [[nodiscard]] std::uint64_t claim() const { return mark.value_or(fencing_token); }
 };
 
 /** A store of a run's own: real servers, ways to them that can be disturbed, and everything that can be done to them.

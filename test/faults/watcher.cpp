@@ -20,6 +20,17 @@ constexpr std::int64_t orphan_slack = 3'000'000'000;
 /// between two clocks that are compared
 constexpr std::int64_t clock_slack = 20'000'000;
 
+/** Why the key is not the one's who relies on it. */
+std::string in_the_store(KeyLook const& key)
+{
+    if (!key.held)
+        return "it is free";
+    if (key.foreign)
+        return "it is a stranger's";
+    // an owner's random part, of which the mark is half, is its secret
+    return key.mark ? "another claim holds it" : "its token is " + std::to_string(key.fencing_token);
+}
+
 } // namespace
 
 Watcher::Watcher(Arena const& arena, test::Auditor const& auditor, StoreUnderAttack& store, Ledger& ledger)
@@ -79,14 +90,14 @@ void Watcher::look()
     for (std::uint32_t cell = 0; cell < arena_.cells(); ++cell) {
         auto const& key = keys->at(cell);
         if (key.endless) {
-            complain(memory_[cell].complained_endless, key.fencing_token, "S13", "the key has no ttl", cell);
+            complain(memory_[cell].complained_endless, key.claim(), "S13", "the key has no ttl", cell);
             continue;
         }
         auto const left = key.expiry - boottime_ns();
         if (key.held && !key.foreign && key.expiry_known && left > arena_.ttl_ns() + clock_slack &&
             store_.expiry_delay(began - 2 * arena_.ttl_ns()) == 0)
             complain(
-                memory_[cell].complained_endless, key.fencing_token, "S13",
+                memory_[cell].complained_endless, key.claim(), "S13",
                 "the key's ttl is " + std::to_string(left / 1'000'000) + " ms", cell);
         if (before[cell])
             compare(cell, key, *before[cell], after[cell]);
@@ -99,7 +110,7 @@ void Watcher::compare(
 {
     auto const token = before.fencing_token;
     bool const stayed = after && after->fencing_token == token && after->entered == before.entered;
-    if (key.held && !key.foreign && key.bears(token)) {
+    if (key.held && !key.foreign && key.bears(before)) {
         // several servers are not looked at in one step: one that has left may be half released
         if (!stayed)
             return;
@@ -127,10 +138,7 @@ void Watcher::compare(
     }
     complain(
         memory_[cell].complained_live, token, "S1",
-        "somebody relies on the key with token " + std::to_string(token) + ", and in the store " +
-            (!key.held ? "it is free"
-                       : (key.foreign ? std::string{"it is a stranger's"}
-                                      : "its token is " + std::to_string(key.fencing_token))),
+        "somebody relies on the key with token " + std::to_string(token) + ", and in the store " + in_the_store(key),
         cell);
 }
 
@@ -138,12 +146,12 @@ void Watcher::look_for_orphan(std::uint32_t cell, KeyLook const& key, std::optio
 {
     auto& memory = memory_[cell];
     auto const now = boottime_ns();
-    bool const live = after && key.bears(after->fencing_token) && after->valid_until > now;
+    bool const live = after && key.bears(*after) && after->valid_until > now;
     if (!key.held || key.foreign || live) {
-        memory.orphan_token = 0;
+        memory.orphan_claim.reset();
         return;
     }
-    if (std::exchange(memory.orphan_token, key.fencing_token) != key.fencing_token)
+    if (std::exchange(memory.orphan_claim, key.claim()) != key.claim())
         memory.orphan_since = now;
     auto const bound = arena_.ttl_ns() + orphan_slack;
     // A clock that jumped back keeps what nobody renews for as long as the jump.
@@ -152,14 +160,14 @@ void Watcher::look_for_orphan(std::uint32_t cell, KeyLook const& key, std::optio
     figures_.longest_orphan = std::max(figures_.longest_orphan, now - memory.orphan_since);
     if (now - memory.orphan_since > bound)
         complain(
-            memory.complained_orphan, key.fencing_token, "S9", "for longer than G and 3 s the key is held for nobody",
-            cell);
+            memory.complained_orphan, key.claim(), "S9", "for longer than G and 3 s the key is held for nobody", cell);
 }
 
 void Watcher::complain(
-    std::uint64_t& last, std::uint64_t token, std::string rule, std::string const& text, std::uint32_t cell)
+    std::optional<std::uint64_t>& last, std::uint64_t grant, std::string rule, std::string const& text,
+    std::uint32_t cell)
 {
-    if (std::exchange(last, token) != token)
+    if (std::exchange(last, grant) != grant)
         ledger_.breach(std::move(rule), arena_.key(cell) + ": " + text);
 }
 

@@ -49,14 +49,14 @@ private:
     using Occupants = std::vector<std::optional<test::Holding>>;
     /** What is remembered of a key from one look to the next. */
     struct Memory {
-        /// held by nobody live, with this token, since
-        std::uint64_t orphan_token = 0;
+        /// held by nobody live, for this claim, since
+        std::optional<std::uint64_t> orphan_claim;
         std::int64_t orphan_since = 0;
-        /// one complaint for each rule and grant is enough
-        std::uint64_t complained_live = 0;
-        std::uint64_t complained_expiry = 0;
-        std::uint64_t complained_orphan = 0;
-        std::uint64_t complained_endless = 0;
+        /// one complaint for each rule and grant is enough: the token, or the claim that the store told
+        std::optional<std::uint64_t> complained_live;
+        std::optional<std::uint64_t> complained_expiry;
+        std::optional<std::uint64_t> complained_orphan;
+        std::optional<std::uint64_t> complained_endless;
     };
 
     void run();
@@ -65,8 +65,9 @@ private:
     void compare(
         std::uint32_t cell, KeyLook const& key, test::Holding const& before, std::optional<test::Holding> const& after);
     void look_for_orphan(std::uint32_t cell, KeyLook const& key, std::optional<test::Holding> const& after);
-    void
-    complain(std::uint64_t& last, std::uint64_t token, std::string rule, std::string const& text, std::uint32_t cell);
+    void complain(
+        std::optional<std::uint64_t>& last, std::uint64_t grant, std::string rule, std::string const& text,
+        std::uint32_t cell);
 
     Arena const& arena_;
     test::Auditor const& auditor_;

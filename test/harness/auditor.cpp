@@ -24,7 +24,7 @@ namespace tenure::test
 namespace
 {
 
-constexpr std::uint64_t magic = 0x74656e7572650001;
+constexpr std::uint64_t magic = 0x74656e7572650002;
 constexpr std::uint32_t most_cells = 1024;
 constexpr std::uint32_t most_entries = 1U << 20;
 constexpr std::uint32_t most_violations = 1024;
@@ -38,6 +38,7 @@ struct SharedHolding {
     pid_t pid;
     std::uint64_t process_started;
     std::uint64_t fencing_token;
+    std::uint64_t mark;
     Atomic64 entered;
     Atomic64 valid_until;
     Atomic64 left;
@@ -51,7 +52,7 @@ struct SharedViolation {
 
 Holding snapshot(SharedHolding const& shared)
 {
-    return {shared.cell,        shared.pid,  shared.process_started, shared.fencing_token, shared.entered,
+    return {shared.cell,        shared.pid,  shared.process_started, shared.fencing_token, shared.mark, shared.entered,
             shared.valid_until, shared.left, shared.confirmed};
 }
 
@@ -152,7 +153,8 @@ Auditor::~Auditor()
         ::munmap(memory_, sizeof(Memory));
 }
 
-Auditor::Entry Auditor::enter(std::uint32_t cell, std::int64_t valid_until, std::uint64_t fencing_token, pid_t holder)
+Auditor::Entry Auditor::enter(
+    std::uint32_t cell, std::int64_t valid_until, std::uint64_t fencing_token, std::uint64_t mark, pid_t holder)
 {
     if (cell >= memory_->cells)
         throw std::out_of_range("no cell " + std::to_string(cell));
@@ -164,6 +166,7 @@ Auditor::Entry Auditor::enter(std::uint32_t cell, std::int64_t valid_until, std:
     holding.pid = holder != 0 ? holder : ::getpid();
     holding.process_started = process_start(holding.pid);
     holding.fencing_token = fencing_token;
+    holding.mark = mark;
     holding.valid_until = valid_until;
     holding.entered = boottime_ns();
 

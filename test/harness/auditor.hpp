@@ -29,6 +29,8 @@ struct Holding {
     /// start of the process in clock ticks since boot: tells it from a later one with the same id
     std::uint64_t process_started;
     std::uint64_t fencing_token;
+    /// what the key's value in the store tells of this claim (owner_mark.hpp); 0: not told
+    std::uint64_t mark;
     std::int64_t entered;
     /// up to when the holder may rely on it; 0: as long as the process lives
     std::int64_t valid_until;
@@ -68,7 +70,9 @@ public:
 
     /** The caller holds the key from now until `valid_until` (ns of CLOCK_BOOTTIME; 0: while its process lives).
      *  @param holder  the process that is noted as the holder; 0: this one */
-    Entry enter(std::uint32_t cell, std::int64_t valid_until, std::uint64_t fencing_token = 0, pid_t holder = 0);
+    Entry enter(
+        std::uint32_t cell, std::int64_t valid_until, std::uint64_t fencing_token = 0, std::uint64_t mark = 0,
+        pid_t holder = 0);
     /** A renewal moved `valid_until`. */
     void extend(Entry entry, std::int64_t valid_until) noexcept;
     /** Whatever grants the key said at `instant` that the caller holds it: from then on it counts as held until then.

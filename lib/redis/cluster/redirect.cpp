@@ -57,7 +57,7 @@ std::optional<Redirect> read_redirect(resp::Value const& reply, ServerAddress co
         return with_address(Redirect::Kind::moved, rest, asked);
     if (word == "ASK" && !rest.empty())
         return with_address(Redirect::Kind::ask, rest, asked);
-    // a script came to a key that has been moved away: the fence key goes by itself
+    // a script came to a key that has been moved away: the counter of tokens goes by itself
     if (word == "TRYAGAIN" || mentions_text(text, "attempted to access a non local key"))
         return Redirect{Redirect::Kind::try_again, 0, {}};
     if (word == "CLUSTERDOWN" || mentions_text(text, "command while the cluster is down"))

@@ -44,8 +44,8 @@ struct Redirect {
 enum class Migration {
     /// follows its key: for what creates no keys (renewals, releases)
     follow,
-    /// waits until that is over: a key created at the other node would meet its own fence key on the way there, and the
-    /// move would fail
+    /// waits until that is over: a claim at the other node would create the slot's counter of fencing tokens there, and
+    /// the counter's own move would fail
     wait,
     /// is told at once
     report

@@ -68,7 +68,7 @@ private:
     RangeCache spread_ranges_;
 };
 
-/** One key of a range as a range of its own: with the same channel, prefix and fence key. */
+/** One key of a range as a range of its own: with the same channel and prefix. */
 [[nodiscard]] KeyRangePtr single_key(KeyRange const& range, std::uint32_t index);
 
 } // namespace tenure::redis

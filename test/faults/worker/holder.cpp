@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "holder.hpp"
 
+#include "harness/owner_mark.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -146,7 +148,8 @@ void Holder::enter(Hold& hold)
         complain(
             hold, "S3", "a grant was " + milliseconds_text(late) + " too late to be used, and the loop had turned");
     hold.until = hold.entered + std::chrono::nanoseconds{time}.count();
-    hold.entry = place_.auditor.enter(hold.cell, ns(hold.lease.valid_until()), hold.lease.fencing_token());
+    hold.entry = place_.auditor.enter(
+        hold.cell, ns(hold.lease.valid_until()), hold.lease.fencing_token(), test::owner_mark(hold.lease.owner()));
 }
 
 void Holder::listen(Hold& hold)

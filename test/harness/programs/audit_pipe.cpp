@@ -31,7 +31,7 @@ try {
         else if (order == "extend")
             auditor.extend(number, valid_until);
         else if (order == "enter")
-            number = auditor.enter(number, valid_until, 0, holder);
+            number = auditor.enter(number, valid_until, 0, 0, holder);
         else
             throw std::runtime_error("unknown order " + order);
         std::cout << (order == "enter" ? std::to_string(number) : "ok") << std::endl;

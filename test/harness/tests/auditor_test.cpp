@@ -121,8 +121,9 @@ TEST_CASE("a holder that was told too late that it still holds the key is a viol
 {
     ScratchDirectory directory;
     auto auditor = Auditor::create(directory.file("audit"), 1);
-    auto const first = auditor.enter(0, after(200ms), 7);
+    auto const first = auditor.enter(0, after(200ms), 7, 0xabc);
     CHECK(auditor.occupant(0).value().fencing_token == 7);
+    CHECK(auditor.occupant(0).value().mark == 0xabc);
     auditor.confirm(first, boottime_ns());
     while (auditor.occupied(0))
         std::this_thread::sleep_for(1ms);

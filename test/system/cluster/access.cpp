@@ -107,7 +107,7 @@ TEST_CASE("leases in a cluster over TLS, at all nodes that it names", "[cluster]
         CHECK(slot.valid());
         CHECK(RunningStore::release(slot) == ReleaseOutcome::released);
     }
-    // the fence keys stay: each node served some of the slots
+    // the counters of fencing tokens stay: each node served some of the slots
     for (std::size_t node = 0; node < cluster.size(); ++node)
         CHECK(cluster.server(node).client().keys("*").size() >= 1);
 

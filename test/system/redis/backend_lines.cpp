@@ -310,7 +310,7 @@ TEST_CASE(
     "where the line is refused, releases tell all, and the server hears of it once", "[redis][backend][line][acl]")
 {
     require_redis();
-    auto const without = GENERATE("+@all -lpos -lpop ~*", "+@all ~job ~{job}:fence ~pool:* ~{pool:*}:fence");
+    auto const without = GENERATE("+@all -lpos -lpop ~*", "+@all ~job ~pool:* ~tenure:fence");
     CAPTURE(without);
     RedisServer server{{.config = {std::string("user worker on >secret &* ") + without}}};
     auto client = server.client();

@@ -5,6 +5,7 @@
 // allows.
 #include "harness/auditor.hpp"
 #include "harness/eventually.hpp"
+#include "harness/owner_mark.hpp"
 #include "harness/scratch_directory.hpp"
 #include "harness/sentinel_group.hpp"
 #include "system/support/running_store.hpp"
@@ -101,7 +102,8 @@ asio::awaitable<void> rely_on(Load& load, Slot& slot, std::uint32_t first_cell, 
 {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     auto const end = Clock::now() + time;
-    auto const entry = load.audit.enter(first_cell + slot.id(), nanoseconds(slot.valid_until()), slot.fencing_token());
+    auto const entry = load.audit.enter(
+        first_cell + slot.id(), nanoseconds(slot.valid_until()), slot.fencing_token(), owner_mark(slot.owner()));
     while (!load.stopped && Clock::now() < end && !slot.token().cancelled()) {
         load.audit.extend(entry, nanoseconds(slot.valid_until()));
         timer.expires_after(20ms);
@@ -236,8 +238,10 @@ std::size_t missed_by(RedisServer const& master, Load const& load)
         auto const holding = load.audit.occupant(held_keys + i);
         if (!holding || holding->valid_until < boottime_ns())
             continue;
-        auto const last_token = client.get("{contended:" + std::to_string(i) + "}:fence");
-        count += !last_token || *last_token != std::to_string(holding->fencing_token) ? 1U : 0U;
+        auto const mark = owner_mark(client.get("contended:" + std::to_string(i)).value_or(""));
+        // whoever left since gave the key back
+        auto const still = load.audit.occupant(held_keys + i);
+        count += still && still->entered == holding->entered && mark != holding->mark ? 1U : 0U;
     }
     return count;
 }
