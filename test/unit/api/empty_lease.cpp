@@ -75,8 +75,8 @@ TEST_CASE("a token without a lease counts as cancelled, so that no work begins u
     asio::io_context context;
     asio::steady_timer timer(context, 1h);
     std::optional<error_code> result;
-    timer.async_wait(asio::bind_executor(
-        context.get_executor(), cancel_on(none, [&](error_code error) { result = error; })));
+    timer.async_wait(
+        asio::bind_executor(context.get_executor(), cancel_on(none, [&](error_code error) { result = error; })));
     context.run();
     CHECK(result == make_error_code(asio::error::operation_aborted));
 }
@@ -97,7 +97,8 @@ TEST_CASE("the number of no slot is refused loudly")
     CHECK(slot.token().cancelled());              // NOLINT(bugprone-use-after-move)
 }
 
-static_assert(!std::is_convertible_v<Slot&, Lease&>, "a Slot must not be bound as a Lease: its key could be moved away");
+static_assert(
+    !std::is_convertible_v<Slot&, Lease&>, "a Slot must not be bound as a Lease: its key could be moved away");
 static_assert(!std::is_convertible_v<Slot, Lease>, "a Slot must not be sliced");
 static_assert(!std::is_assignable_v<Lease&, Slot>);
 static_assert(!std::is_assignable_v<Slot&, Lease>);

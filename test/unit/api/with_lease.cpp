@@ -108,7 +108,8 @@ TEST_CASE("with_lease runs the work under the lease, gives back its result and r
     with_lease(bench.acquire(lock), compute, [&](std::exception_ptr failure, int value) {
         CHECK_FALSE(failure);
         result = value;
-        lock.async_try_acquire([&](error_code, std::optional<Lease> const& lease) { free_again = lease && lease->valid(); });
+        lock.async_try_acquire(
+            [&](error_code, std::optional<Lease> const& lease) { free_again = lease && lease->valid(); });
         bench.store.reset();
     });
     bench.context.restart();
