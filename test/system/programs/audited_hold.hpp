@@ -3,7 +3,7 @@
 
 #include "harness/auditor.hpp"
 
-#include <tenure/holding.hpp>
+#include <tenure/lease.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -16,9 +16,10 @@
 namespace tenure::test
 {
 
-/** Is in the auditor's cell until that instant (ns of CLOCK_BOOTTIME), or until the token fires. */
-inline boost::asio::awaitable<void>
-hold(tenure::Holding auto const& lease, std::uint32_t cell, Auditor& auditor, std::int64_t until)
+/** For leases of this tree's library and of older ones. Is in the auditor's cell until that instant (ns of
+ * CLOCK_BOOTTIME), or until the token fires. */
+template <class Held>
+boost::asio::awaitable<void> hold(Held const& lease, std::uint32_t cell, Auditor& auditor, std::int64_t until)
 {
     boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor};
     auto const entry = auditor.enter(cell, lease.valid_until().time_since_epoch().count(), lease.fencing_token());
