@@ -18,8 +18,8 @@ namespace
 // In claiming scripts the counter is not declared in KEYS, nor is the line: the keys of a range are encoded once for
 // all, and servers check the access of a script to a key when it happens, permissions too.
 
-// Transactions call it by its name and with the counter alone. Where the server has forgotten it they send it once more,
-// by its text, for the keys that they have taken: one script for both, so that the server knows it from then on.
+// Transactions call it by its name and with the counter alone. Where the server has forgotten it they send it once
+// more, by its text, for the keys that they have taken: one script for both, so that the server knows it from then on.
 constexpr std::string_view draw_for_owned_text = R"(
 if #ARGV > 0 then
   local held = redis.call('MGET', unpack(KEYS, 2))
