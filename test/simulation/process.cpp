@@ -265,27 +265,39 @@ Runtime::TimerId Process::call_at(Instant when, Task task)
 
 void Process::cancel(Runtime::TimerId id) noexcept
 {
-    auto const slot = static_cast<std::uint32_t>(id & 0xfffffU);
-    if (slot >= timers_.size() || timers_[slot].number != id >> 20U || id == 0)
+    if (!pending(id))
         return;
+    auto const slot = static_cast<std::uint32_t>(id & 0xfffffU);
     auto const task = std::move(timers_[slot].task);
     timers_[slot].number = 0;
     unused_timers_.push_back(slot);
 }
 
+bool Process::pending(Runtime::TimerId id) const noexcept
+{
+    auto const slot = static_cast<std::uint32_t>(id & 0xfffffU);
+    return id != 0 && slot < timers_.size() && timers_[slot].number == id >> 20U;
+}
+
+void Process::run_timer(Runtime::TimerId id)
+{
+    if (!pending(id))
+        return;
+    auto const slot = static_cast<std::uint32_t>(id & 0xfffffU);
+    auto task = std::move(timers_[slot].task);
+    timers_[slot].number = 0;
+    unused_timers_.push_back(slot);
+    std::move(task)();
+}
+
 void Process::on_event(std::uint32_t what, std::uint64_t value)
 {
     switch (what) {
-    case timer_rings: {
-        auto const slot = static_cast<std::uint32_t>(value & 0xfffffU);
-        if (!alive() || slot >= timers_.size() || timers_[slot].number != value >> 20U)
-            return;
-        auto task = std::move(timers_[slot].task);
-        timers_[slot].number = 0;
-        unused_timers_.push_back(slot);
-        runtime_->post(std::move(task));
+    case timer_rings:
+        // until its task runs it can be cancelled
+        if (alive() && pending(value))
+            runtime_->post([this, value] { run_timer(value); });
         break;
-    }
     case step:
         if (alive() && value >> 48U == life_)
             world_.scheduler.post(

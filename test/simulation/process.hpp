@@ -92,6 +92,9 @@ private:
     void make_store();
     void let_go();
     void look_at_what_is_left();
+    /** The timer has not run yet. */
+    [[nodiscard]] bool pending(Runtime::TimerId id) const noexcept;
+    void run_timer(Runtime::TimerId id);
 
     World& world_;
     ProcessId id_;
