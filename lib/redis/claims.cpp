@@ -35,7 +35,7 @@ void Claims::add(ClaimRequest request, ReplyHandler<ClaimReply> handler)
     if (!gathered) {
         gathered = std::make_shared<Gathered>();
         gathered_ = gathered;
-        node_->runtime().post([self = shared_from_this(), gathered] { self->flush(*gathered); });
+        flush_soon(gathered);
     }
     if (is_pool)
         gather_pool(*gathered, std::move(pending));
@@ -64,6 +64,17 @@ void Claims::gather_pool(Gathered& gathered, PendingClaim pending)
         pools.erase(pool);
         send_pool(std::move(full));
     }
+}
+
+void Claims::flush_soon(std::shared_ptr<Gathered> gathered)
+{
+    node_->runtime().post([self = shared_from_this(), gathered = std::move(gathered)] {
+        // The server is busy with a call: another turn brings more company, and costs no time.
+        if (self->under_way_ > 0 && !std::exchange(gathered->has_waited, true))
+            self->flush_soon(gathered);
+        else
+            self->flush(*gathered);
+    });
 }
 
 void Claims::flush(Gathered& gathered)

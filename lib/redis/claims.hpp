@@ -29,16 +29,19 @@ public:
     void add(ClaimRequest request, ReplyHandler<ClaimReply> handler);
 
 private:
-    /** Of one turn. */
+    /** Of one turn, or of two. */
     struct Gathered {
         /// single keys
         PendingClaims keys;
         /// of each pool, those that may share a call
         std::vector<PendingClaims> pools;
+        /// for a second turn, because a call was under way
+        bool has_waited = false;
     };
 
     void gather_key(Gathered& gathered, PendingClaim pending);
     void gather_pool(Gathered& gathered, PendingClaim pending);
+    void flush_soon(std::shared_ptr<Gathered> gathered);
     void flush(Gathered& gathered);
     /// false: each of them goes alone
     [[nodiscard]] bool may_join(PendingClaims const& claims) const;

@@ -103,27 +103,29 @@ if #KEYS == 1 then
 end
 local n, name = #KEYS, ARGV[#KEYS + 1]
 local held = redis.call('MGET', unpack(KEYS))
-local own, asked, last = {}, {}, ''
+local own, owned, asked, last, a = {}, 0, {}, '', 0
 for i = 1, n do
   if held[i] == ARGV[i] then
-    own[#own + 1] = KEYS[i]
+    owned = owned + 1
+    own[owned] = KEYS[i]
     local stem = name and ARGV[n + 1 + i] or ''
-    if stem ~= '' and stem ~= last then
+    if stem ~= last and stem ~= '' then
       last = stem
-      asked[#asked + 1] = stem .. ':waiting'
-      asked[#asked + 1] = stem .. ':watched'
+      asked[a + 1] = stem .. ':waiting'
+      asked[a + 2] = stem .. ':watched'
+      a = a + 2
     end
   end
 end
-if #own > 0 then
+if owned > 0 then
   redis.call('DEL', unpack(own))
 end
-local quiet = #asked == 0
+local quiet = a == 0
 if not quiet and name ~= '' then
   there = note_line(redis.pcall('EXISTS', unpack(asked)))
   quiet = there == 0
 end
-if quiet and #own == n then
+if quiet and owned == n then
   return string.rep('1', n)
 end
 local result, stems, freed, counted = {}, {}, {}, {}
