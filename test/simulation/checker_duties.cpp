@@ -246,6 +246,9 @@ void Checker::others_named(Process& process, RangeId range, NamedBy by)
 {
     auto& waits = waiting(process, range);
     waits.allowance += 1;
+    // who holds back does so for longer each time that others are named, until its poll
+    if (waits.yields_since != 0)
+        waits.yields_since = world_.now();
     if (listener(process, range) == nullptr)
         return;
     // what is asked already may be somebody's first claim: before its answer he knows of nobody. Nor does a second
