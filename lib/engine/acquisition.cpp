@@ -331,6 +331,9 @@ void Acquisition::granted(Granted const& grant, Instant now)
 void Acquisition::of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now)
 {
     give_back(claim, grant);
+    // another claim, which ended without an answer, may have taken another key
+    if (unknown_ && range_->count > 1)
+        core_->withdraw(range_, claim.owner, lifetime(), terms_.wake_ups);
     // this owner is spent: the release under way must not hit a later grant
     spend_owner();
     carry_out(machine_->given_back(error, fatal, now, core_->runtime()->random()), now);

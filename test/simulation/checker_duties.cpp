@@ -209,8 +209,8 @@ void Checker::look_at_lines()
             auto& process = world_.process(place.process);
             if (!process.alive() || process.life() != place.life || process.stopping() || process.stands_still())
                 continue;
-            // it may have left, and the message was lost
-            if (place.late || last_trouble(process) >= place.joined || process.access().claiming(range))
+            // it may have left, and the message was lost, or it had no connection yet on which to say so
+            if (place.late || last_trouble(process) + longest_pause >= place.joined || process.access().claiming(range))
                 continue;
             bool const waits = std::ranges::any_of(
                 process.workers(), [&](Worker const& one) { return one.waiting() && one.range() == range; });
@@ -246,6 +246,9 @@ void Checker::others_named(Process& process, RangeId range, NamedBy by)
 {
     auto& waits = waiting(process, range);
     waits.allowance += 1;
+    // who holds back does so for longer each time that others are named, until its poll
+    if (waits.yields_since != 0)
+        waits.yields_since = world_.now();
     if (listener(process, range) == nullptr)
         return;
     // what is asked already may be somebody's first claim: before its answer he knows of nobody. Nor does a second

@@ -307,6 +307,30 @@ TEST_CASE("a grant that comes too late to be used is given back, and asked for a
     CHECK(test.store->diagnostics().last_error == errc::ttl_too_short);
 }
 
+TEST_CASE("where a grant comes too late, what a claim without an answer took goes with it")
+{
+    ScriptedStore test;
+    SlotPool const pool(*test.store, {.size = 2, .ttl = 1s});
+    Attempt<Slot> attempt;
+    attempt.start(pool);
+    test.runtime->run_ready();
+    auto const grant = test.grant(1s);
+    test.runtime->run_for(400ms);
+    REQUIRE(test.backend->claims.size() == 2);
+    auto late = std::move(test.backend->claims.front());
+    test.backend->claims.pop_front();
+    test.backend->answer(test.backend->claims, unknown());
+    test.runtime->skip(500ms);
+    auto const owner = late.request.owner;
+    std::move(late.handler)(ClaimReply(grant));
+    test.runtime->run_ready();
+    CHECK_FALSE(attempt.error);
+    REQUIRE(test.backend->releases.size() == 1);
+    CHECK(test.backend->releases.front().request.claim->owner == owner);
+    REQUIRE(test.backend->withdrawals.size() == 1);
+    CHECK(test.backend->withdrawals.front().request.owner == owner);
+}
+
 TEST_CASE("a grant that the store does not confirm is given back, and asked for again under a new owner until the end")
 {
     ScriptedStore test;
