@@ -11,6 +11,7 @@ set(TENURE_PUBLIC_HEADERS
     credentials.hpp
     deadline.hpp
     detail/api.hpp
+    detail/execution_context.hpp
     detail/handler_executor.hpp
     detail/recycling_allocator.hpp
     detail/run_held.hpp

@@ -3,6 +3,7 @@
 
 #include "engine/core.hpp"
 #include "engine/lease_terms.hpp"
+#include "engine/readiness.hpp"
 #include "engine/store_answer.hpp"
 
 #include <tenure/errc.hpp>
@@ -145,6 +146,19 @@ Diagnostics Store::diagnostics() const
 std::string const& Store::worker_name() const noexcept
 {
     return handle_->core()->worker_name();
+}
+
+void Store::start_ready(
+    HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler)
+{
+    using engine::Readiness;
+    auto const core = handle->core();
+    auto const readiness = Readiness::start<Readiness>(std::move(handler), core->runtime());
+    if (!core->same_process()) {
+        readiness->complete(make_error_code(errc::forked));
+        return;
+    }
+    core->runtime()->strand().execute([handle, timeout, readiness] { readiness->begin(handle, timeout); });
 }
 
 void Store::start_close(

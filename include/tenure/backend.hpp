@@ -187,6 +187,11 @@ struct KeyState {
 };
 using InspectReply = std::variant<std::vector<KeyState>, Refused, NotSent, Unknown>;
 
+/** The store can be used: connected, logged in, and the user may do what was tried. */
+struct Ready {
+};
+using ReadyReply = std::variant<Ready, Refused, NotSent, Unknown>;
+
 struct EvictRequest {
     KeyRangePtr range;
     std::uint32_t index = 0;
@@ -296,6 +301,11 @@ public:
 
     /** True: keys may become free without any event, because other programs release them. Waiters then poll. */
     [[nodiscard]] virtual bool frees_silently() const noexcept { return false; }
+
+    /** Connects and logs in, where that has not happened yet, and asks the server something harmless that leases need
+     * as well, so that a missing permission shows. Nothing is written. Waits for a connection until `not_after`, like a
+     * claim; an answer with `fatal` comes at once. A store without a server answers `Ready`. */
+    virtual void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) = 0;
 
     virtual void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) = 0;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/execution_context.hpp>
 #include <tenure/store.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -58,6 +59,18 @@ namespace tenure
 [[nodiscard]] inline Store connect(asio::any_io_executor executor, std::string_view url)
 {
     return connect(std::move(executor), url, StoreOptions{});
+}
+
+/** The same on the executor of a context. */
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store connect(Context& context, std::string_view url, StoreOptions options)
+{
+    return connect(context.get_executor(), url, std::move(options));
+}
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store connect(Context& context, std::string_view url)
+{
+    return connect(context.get_executor(), url, StoreOptions{});
 }
 
 } // namespace tenure

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/execution_context.hpp>
 #include <tenure/etcd_config.hpp>
 #include <tenure/store.hpp>
 
@@ -25,6 +26,18 @@ namespace tenure
 [[nodiscard]] inline Store open_etcd(asio::any_io_executor executor, EtcdConfig config)
 {
     return open_etcd(std::move(executor), std::move(config), StoreOptions{});
+}
+
+/** The same on the executor of a context. */
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_etcd(Context& context, EtcdConfig config, StoreOptions options)
+{
+    return open_etcd(context.get_executor(), std::move(config), std::move(options));
+}
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_etcd(Context& context, EtcdConfig config)
+{
+    return open_etcd(context.get_executor(), std::move(config), StoreOptions{});
 }
 
 } // namespace tenure

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/execution_context.hpp>
 #include <tenure/store.hpp>
 
 #include <string>
@@ -27,6 +28,23 @@ struct MemoryConfig {
 [[nodiscard]] inline Store open_memory(asio::any_io_executor executor)
 {
     return open_memory(std::move(executor), MemoryConfig{}, StoreOptions{});
+}
+
+/** The same on the executor of a context. */
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_memory(Context& context, MemoryConfig config, StoreOptions options)
+{
+    return open_memory(context.get_executor(), std::move(config), std::move(options));
+}
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_memory(Context& context, MemoryConfig config)
+{
+    return open_memory(context.get_executor(), std::move(config), StoreOptions{});
+}
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_memory(Context& context)
+{
+    return open_memory(context.get_executor(), MemoryConfig{}, StoreOptions{});
 }
 
 } // namespace tenure

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/execution_context.hpp>
 #include <tenure/redis_cluster_config.hpp>
 #include <tenure/store.hpp>
 
@@ -25,6 +26,18 @@ open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config, St
 [[nodiscard]] inline Store open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config)
 {
     return open_redis_cluster(std::move(executor), std::move(config), StoreOptions{});
+}
+
+/** The same on the executor of a context. */
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_redis_cluster(Context& context, RedisClusterConfig config, StoreOptions options)
+{
+    return open_redis_cluster(context.get_executor(), std::move(config), std::move(options));
+}
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_redis_cluster(Context& context, RedisClusterConfig config)
+{
+    return open_redis_cluster(context.get_executor(), std::move(config), StoreOptions{});
 }
 
 } // namespace tenure

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/execution_context.hpp>
 #include <tenure/redis_sentinel_config.hpp>
 #include <tenure/store.hpp>
 
@@ -24,6 +25,18 @@ open_redis_sentinel(asio::any_io_executor executor, RedisSentinelConfig config, 
 [[nodiscard]] inline Store open_redis_sentinel(asio::any_io_executor executor, RedisSentinelConfig config)
 {
     return open_redis_sentinel(std::move(executor), std::move(config), StoreOptions{});
+}
+
+/** The same on the executor of a context. */
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_redis_sentinel(Context& context, RedisSentinelConfig config, StoreOptions options)
+{
+    return open_redis_sentinel(context.get_executor(), std::move(config), std::move(options));
+}
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_redis_sentinel(Context& context, RedisSentinelConfig config)
+{
+    return open_redis_sentinel(context.get_executor(), std::move(config), StoreOptions{});
 }
 
 } // namespace tenure

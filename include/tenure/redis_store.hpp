@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/execution_context.hpp>
 #include <tenure/redis_config.hpp>
 #include <tenure/store.hpp>
 
@@ -19,6 +20,18 @@ namespace tenure
 [[nodiscard]] inline Store open_redis(asio::any_io_executor executor, RedisConfig config)
 {
     return open_redis(std::move(executor), std::move(config), StoreOptions{});
+}
+
+/** The same on the executor of a context. */
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_redis(Context& context, RedisConfig config, StoreOptions options)
+{
+    return open_redis(context.get_executor(), std::move(config), std::move(options));
+}
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_redis(Context& context, RedisConfig config)
+{
+    return open_redis(context.get_executor(), std::move(config), StoreOptions{});
 }
 
 } // namespace tenure

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/execution_context.hpp>
 #include <tenure/redlock_config.hpp>
 #include <tenure/store.hpp>
 
@@ -23,6 +24,18 @@ namespace tenure
 [[nodiscard]] inline Store open_redlock(asio::any_io_executor executor, RedlockConfig config)
 {
     return open_redlock(std::move(executor), std::move(config), StoreOptions{});
+}
+
+/** The same on the executor of a context. */
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_redlock(Context& context, RedlockConfig config, StoreOptions options)
+{
+    return open_redlock(context.get_executor(), std::move(config), std::move(options));
+}
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_redlock(Context& context, RedlockConfig config)
+{
+    return open_redlock(context.get_executor(), std::move(config), StoreOptions{});
 }
 
 } // namespace tenure

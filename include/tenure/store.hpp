@@ -125,6 +125,27 @@ public:
             InitiateExamine{{handle_, get_executor()}}, token, ttl);
     }
 
+    /** Connects and logs in, so that a service fails at its start and not at its first acquisition.
+     *
+     *  Optional: every operation connects by itself. A store that has been ready may become unavailable later.
+     *
+     *  @param timeout  more than 0: how long to go on trying while the store is unavailable
+     *  @par Completion signature  void(error_code)
+     *  @par Errors  none: connected, logged in, and a first request was answered;
+     *               errc::authentication_failed, errc::permission_denied, errc::wrong_database, errc::wrong_server,
+     *               errc::tls_failed: at once, because a person has to act;
+     *               errc::store_unavailable, errc::store_refused, errc::protocol_error: the last one seen, at the
+     *               timeout; `diagnostics()` has the details of each of these;
+     *               errc::closed: the store is being closed; errc::forked; asio::error::operation_aborted
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_ready(std::chrono::milliseconds timeout, CompletionToken&& token = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code)>(
+            InitiateReady{{handle_, get_executor()}}, token, timeout);
+    }
+
     /** Closes the store in an orderly way, as a service does that is told to stop.
      *
      *  From this call on nothing is acquired: acquisitions, also those that wait, end with errc::closed. Leases that
@@ -192,7 +213,13 @@ private:
             start_examine(this->handle, ttl, {std::forward<Handler>(handler), this->executor});
         }
     };
-
+    struct InitiateReady : Initiate {
+        template <class Handler>
+        void operator()(Handler&& handler, std::chrono::milliseconds timeout) const
+        {
+            start_ready(this->handle, timeout, {std::forward<Handler>(handler), this->executor});
+        }
+    };
     struct InitiateClose : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds timeout) const
@@ -201,6 +228,8 @@ private:
         }
     };
 
+    static void start_ready(
+        HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler);
     static void start_close(
         HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler);
     static void start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler handler);

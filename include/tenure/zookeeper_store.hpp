@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/execution_context.hpp>
 #include <tenure/store.hpp>
 
 #include <chrono>
@@ -58,6 +59,18 @@ open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOpti
 [[nodiscard]] inline Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config)
 {
     return open_zookeeper(std::move(executor), std::move(config), StoreOptions{});
+}
+
+/** The same on the executor of a context. */
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_zookeeper(Context& context, ZookeeperConfig config, StoreOptions options)
+{
+    return open_zookeeper(context.get_executor(), std::move(config), std::move(options));
+}
+template <detail::ExecutionContext Context>
+[[nodiscard]] Store open_zookeeper(Context& context, ZookeeperConfig config)
+{
+    return open_zookeeper(context.get_executor(), std::move(config), StoreOptions{});
 }
 
 } // namespace tenure

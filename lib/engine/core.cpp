@@ -3,6 +3,7 @@
 
 #include "context_guard.hpp"
 #include "fork_guard.hpp"
+#include "readiness.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -83,6 +84,25 @@ void Core::give_timers()
         --young;
     for (; young != acquisitions_.end(); ++young)
         (*young)->take_timer();
+}
+
+bool Core::add(std::shared_ptr<Readiness> readiness)
+{
+    if (closed_ || refuses_claims_)
+        return false;
+    readiness_.push_back(std::move(readiness));
+    return true;
+}
+
+void Core::remove(Readiness const& readiness) noexcept
+{
+    std::erase_if(readiness_, [&](auto const& one) { return one.get() == &readiness; });
+}
+
+void Core::refuse_readiness()
+{
+    for (auto const& readiness : std::exchange(readiness_, {}))
+        readiness->complete(make_error_code(errc::closed));
 }
 
 void Core::claim_ends()
@@ -209,6 +229,7 @@ void Core::close_by(Instant at, std::shared_ptr<Call<>> call)
         auto const waiting = std::vector(acquisitions_.begin(), acquisitions_.end());
         for (auto const& acquisition : waiting)
             acquisition->refuse(make_error_code(errc::closed));
+        refuse_readiness();
     }
     close_at(at);
     close_if_idle();
@@ -265,6 +286,8 @@ void Core::abandon() noexcept
         backend_->shutdown();
         // dropped without being called
         close_calls_.clear();
+        for (auto const& readiness : std::exchange(readiness_, {}))
+            readiness->abandon();
     } catch (...) { // NOLINT(bugprone-empty-catch): the context is going away, and nobody is left to tell
     }
 }

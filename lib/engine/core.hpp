@@ -24,6 +24,8 @@
 namespace tenure::engine
 {
 
+class Readiness;
+
 /** The engine of one store: what acquisitions, leases and releases have in common. Everything runs on the strand unless
  * it says otherwise. */
 class Core final : public std::enable_shared_from_this<Core>, public Compensation::Listener
@@ -71,6 +73,10 @@ public:
     /** Acquisitions end with errc::closed. */
     [[nodiscard]] bool refuses_claims() const noexcept { return refuses_claims_; }
 
+    /** A user waits for the store to become ready; false: it is being closed. */
+    [[nodiscard]] bool add(std::shared_ptr<Readiness> readiness);
+    void remove(Readiness const& readiness) noexcept;
+
     /** A claim was handed to the store. A store without users stays open for its answer, for a second at most. */
     void claim_begins() noexcept { ++claims_; }
     /** The answer has come. */
@@ -98,6 +104,8 @@ private:
     /** Closes at this instant at the latest. */
     void close_at(Instant at);
     void tell_closed(error_code error);
+    /** Those who wait for the store to become ready learn that it is being closed. */
+    void refuse_readiness();
     /** To the acquisitions that have none. */
     void give_timers();
     /** Where the acquisition of a released lease may have left a second key behind. */
@@ -127,6 +135,8 @@ private:
     /// it closes as soon as nothing is under way: no public object is left, or the user closes it
     bool closing_ = false;
     bool refuses_claims_ = false;
+    /// users who wait for the store to become ready
+    std::vector<std::shared_ptr<Readiness>> readiness_;
     /// users who wait for the store to be closed
     std::vector<std::shared_ptr<Call<>>> close_calls_;
     /// itself, from then until it is closed: nobody else owns it any more

@@ -24,6 +24,8 @@ constexpr Clock::duration longest_slack = milliseconds{100};
 constexpr Clock::duration burst = milliseconds{20};
 /// when the store's own code has thrown an exception
 constexpr Clock::duration pause_after_failure = milliseconds{10};
+/// between two warnings about an executor that is blocked
+constexpr Clock::duration warning_pause = std::chrono::minutes{1};
 /// ttls that no lease has any more are forgotten when there are this many
 constexpr std::size_t many_ttls = 16;
 
@@ -108,12 +110,28 @@ void Keeper::look_by(Instant when)
         return;
     runtime_->cancel(timer_);
     timer_at_ = when;
-    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
+    // an instant that is over already is no sign of an executor that is blocked
+    auto const due = std::max(when, runtime_->now());
+    timer_ = runtime_->call_at(when, [weak = weak_from_this(), due] {
         if (auto self = weak.lock()) {
             self->timer_at_ = Instant::max();
-            self->look(self->runtime_->now());
+            auto const now = self->runtime_->now();
+            self->note_lateness(now - due, now);
+            self->look(now);
         }
     });
+}
+
+void Keeper::note_lateness(Clock::duration late, Instant now)
+{
+    if (agenda_.empty() || late <= Clock::duration(shortest_ttl_) / 6 || now < warns_from_)
+        return;
+    warns_from_ = now + warning_pause;
+    journal_.log(
+        LogLevel::warning, "renewals ran " + milliseconds_text(late) + " late, and the shortest ttl held is " +
+                               milliseconds_text(shortest_ttl_) +
+                               ": handlers block the executor that renews, or the process was stopped; move work that "
+                               "blocks to another executor, or give the store an io_context and a thread of its own");
 }
 
 void Keeper::look(Instant now)

@@ -46,6 +46,8 @@ public:
 private:
     void look(Instant now);
     void look_by(Instant when);
+    /** Says so where the timer rang so late that leases are in danger: the executor was blocked. */
+    void note_lateness(Clock::duration late, Instant now);
     void note_ttl(milliseconds ttl, int change);
     /** Does what the machine said, and looks at the lease again when it said so. */
     void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step);
@@ -74,6 +76,8 @@ private:
     /// rings at `timer_at_` at the latest; left alone when a lease goes, and then finds nothing to do
     Runtime::TimerId timer_ = 0;
     Instant timer_at_ = Instant::max();
+    /// no further warning about a blocked executor before this
+    Instant warns_from_ = Instant::min();
     std::uint64_t jitter_ = 0;
     Instant jitter_until_ = Instant::min();
     bool closed_ = false;

@@ -20,5 +20,6 @@ target_sources(
     engine/lease_record.cpp
     engine/lease_terms.cpp
     engine/random_pool.cpp
+    engine/readiness.cpp
     engine/token_state.cpp
 )

@@ -7,6 +7,7 @@
 #include "examine.hpp"
 #include "inspect.hpp"
 #include "node.hpp"
+#include "ready.hpp"
 #include "release.hpp"
 #include "renewals.hpp"
 #include "watcher.hpp"
@@ -61,6 +62,10 @@ public:
     watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
     {
         return watcher_->watch(*range, std::move(handler));
+    }
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        etcd::ready(node_, not_after, std::move(handler));
     }
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {

@@ -27,6 +27,7 @@ if(TENURE_ETCD)
       etcd/message_replies.cpp
       etcd/messages.cpp
       etcd/range_keys.cpp
+      etcd/ready.cpp
       etcd/rebind.cpp
       etcd/release.cpp
       etcd/renewals.cpp

@@ -80,6 +80,7 @@ public:
     }
     [[nodiscard]] bool keeps_line() const noexcept override { return true; }
     void leave_line(KeyRangePtr range) override { domain_->leave_line(*range, name_); }
+    void ready(Deadline, ReplyHandler<ReadyReply> handler) override { reply(ReadyReply(Ready{}), std::move(handler)); }
     void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
         reply(InspectReply(domain_->inspect(*range, runtime_->now())), std::move(handler));

@@ -14,6 +14,7 @@
 #include "node.hpp"
 #include "node_backend.hpp"
 #include "observer.hpp"
+#include "ready.hpp"
 #include "releases.hpp"
 #include "renewals.hpp"
 #include "subscriber.hpp"
@@ -95,6 +96,16 @@ public:
     void leave_line(KeyRangePtr range) override { redis::leave_line(node_, std::move(range)); }
     /// by programs that delete keys and publish nothing
     [[nodiscard]] bool frees_silently() const noexcept override { return true; }
+
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        redis::ready(node_, not_after, std::move(handler));
+    }
+
+    void ready_together(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        redis::ready_together(node_, not_after, std::move(handler));
+    }
 
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {

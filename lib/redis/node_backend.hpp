@@ -43,6 +43,12 @@ public:
      * what is proposed must be greater. Else as `claim`. */
     virtual void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) = 0;
 
+    /** As `ready`, where the user needs no counter of fencing tokens. */
+    virtual void ready_together(Deadline not_after, ReplyHandler<ReadyReply> handler)
+    {
+        ready(not_after, std::move(handler));
+    }
+
     /** As `inspect`, and tells the last token that several servers have granted together for each key. */
     virtual void inspect_with_tokens(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
     {

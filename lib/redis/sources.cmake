@@ -53,6 +53,7 @@ target_sources(
     redis/observer.cpp
     redis/pool_claim.cpp
     redis/range_cache.cpp
+    redis/ready.cpp
     redis/release_reply.cpp
     redis/release_scripts.cpp
     redis/releases.cpp

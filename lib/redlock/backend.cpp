@@ -4,6 +4,7 @@
 #include "claims.hpp"
 #include "hold.hpp"
 #include "look.hpp"
+#include "ready.hpp"
 #include "watch.hpp"
 
 #include <string>
@@ -54,6 +55,11 @@ public:
 
     /// by programs that delete keys and publish nothing
     [[nodiscard]] bool frees_silently() const noexcept override { return true; }
+
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        redlock::ready(quorum_, not_after, std::move(handler));
+    }
 
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {

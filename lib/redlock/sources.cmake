@@ -13,6 +13,7 @@ target_sources(
     redlock/give_back.cpp
     redlock/hold.cpp
     redlock/look.cpp
+    redlock/ready.cpp
     redlock/split_vote.cpp
     redlock/survey.cpp
     redlock/token_agreement.cpp

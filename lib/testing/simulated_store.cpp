@@ -101,6 +101,10 @@ public:
         if (state_->reachable)
             state_->domain->leave_line(*range, name_);
     }
+    void ready(Deadline, ReplyHandler<ReadyReply> handler) override
+    {
+        ask<ReadyReply>([](Instant) { return Ready{}; }, std::move(handler));
+    }
     void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
         ask<InspectReply>([&](Instant now) { return state_->domain->inspect(*range, now); }, std::move(handler));

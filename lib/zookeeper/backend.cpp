@@ -7,6 +7,7 @@
 #include "examine.hpp"
 #include "hold.hpp"
 #include "look.hpp"
+#include "ready.hpp"
 #include "watches.hpp"
 
 #include <utility>
@@ -52,6 +53,10 @@ public:
     watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
     {
         return watches_->watch(std::move(range), std::move(handler));
+    }
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        zookeeper::ready(ensemble_, not_after, std::move(handler));
     }
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {

@@ -27,6 +27,7 @@ if(TENURE_ZOOKEEPER)
       zookeeper/look.cpp
       zookeeper/node_names.cpp
       zookeeper/node_value.cpp
+      zookeeper/ready.cpp
       zookeeper/session.cpp
       zookeeper/session_life.cpp
       zookeeper/watches.cpp

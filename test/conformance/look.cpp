@@ -76,6 +76,14 @@ TEST_CASE("a withdrawal is a release for those who watch", "[watch]")
     watcher->on_strand([&] { watch.reset(); });
 }
 
+TEST_CASE("a store that can be used is ready before anything else was asked, and again", "[ready]")
+{
+    Conformance test;
+    auto const client = test.client();
+    expect<Ready>(client->ready());
+    expect<Ready>(client->ready());
+}
+
 TEST_CASE("inspecting tells who holds what, for how long and with which token", "[inspect]")
 {
     Conformance test;

@@ -86,6 +86,10 @@ public:
     [[nodiscard]] bool keeps_line() const noexcept override { return process_.settings().line; }
     void leave_line(KeyRangePtr range) override { link_.leave_line(range_id(*range)); }
     [[nodiscard]] bool frees_silently() const noexcept override { return process_.settings().silent_releases; }
+    void ready(Deadline, ReplyHandler<ReadyReply> handler) override
+    {
+        process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(Ready{}); });
+    }
     void inspect(KeyRangePtr, Deadline, ReplyHandler<InspectReply> handler) override
     {
         process_.on_strand([handler = std::move(handler)]() mutable { std::move(handler)(std::vector<KeyState>()); });

@@ -64,6 +64,10 @@ public:
     [[nodiscard]] bool keeps_line() const noexcept override { return line; }
     void leave_line(KeyRangePtr) override { ++lines_left; }
     [[nodiscard]] bool frees_silently() const noexcept override { return silent_releases; }
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        readies.push_back({std::move(not_after), std::move(handler)});
+    }
     void inspect(KeyRangePtr, Deadline, ReplyHandler<InspectReply> handler) override
     {
         runtime_->post([handler = std::move(handler)]() mutable {
@@ -94,6 +98,7 @@ public:
         renewals.clear();
         releases.clear();
         withdrawals.clear();
+        readies.clear();
     }
 
     /** Answers the oldest of these requests. */
@@ -112,6 +117,7 @@ public:
     std::deque<Asked<RenewRequest, RenewReply>> renewals;
     std::deque<Asked<ReleaseRequest, ReleaseReply>> releases;
     std::deque<Asked<WithdrawRequest, WithdrawReply>> withdrawals;
+    std::deque<Asked<Deadline, ReadyReply>> readies;
     std::function<void(WatchEvent)> watch_handler;
     std::function<void()> reachable;
     std::vector<std::chrono::milliseconds> told_ttls;

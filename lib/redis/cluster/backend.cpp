@@ -17,6 +17,7 @@
 #include "redis/key_names.hpp"
 #include "redis/leave_line.hpp"
 #include "redis/observer.hpp"
+#include "redis/ready.hpp"
 #include "redis/withdraw.hpp"
 
 #include <functional>
@@ -144,6 +145,12 @@ public:
     }
     /// by programs that delete keys and publish nothing
     [[nodiscard]] bool frees_silently() const noexcept override { return true; }
+
+    /** The map, and the node that serves the first hash slot. */
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        redis::ready(nodes_->at(0).follows, not_after, std::move(handler));
+    }
 
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {

@@ -110,6 +110,10 @@ public:
             });
         return std::make_unique<ObservedWatch>(access_, id, std::move(watch));
     }
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        backend_->ready(std::move(not_after), std::move(handler));
+    }
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
         backend_->inspect(std::move(range), not_after, std::move(handler));

@@ -81,6 +81,10 @@ public:
             request.not_after, [node = node_, request](Instant now) { return node->server.withdraw(request, now); },
             std::move(handler));
     }
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        ask<ReadyReply>(std::move(not_after), [](Instant) { return Ready{}; }, std::move(handler));
+    }
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
         ask<InspectReply>(

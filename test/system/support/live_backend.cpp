@@ -86,6 +86,11 @@ WithdrawReply LiveBackend::withdraw(KeyRangePtr const& range, std::string const&
         [&](auto handler) { backend_->withdraw({range, owner, patience(), true}, std::move(handler)); });
 }
 
+ReadyReply LiveBackend::ready()
+{
+    return ask<ReadyReply>([&](auto handler) { backend_->ready(patience(), std::move(handler)); });
+}
+
 InspectReply LiveBackend::inspect(KeyRangePtr const& range)
 {
     return ask<InspectReply>([&](auto handler) { backend_->inspect(range, patience(), std::move(handler)); });

@@ -52,6 +52,7 @@ public:
     renew_within(ClaimPtr const& claim, std::chrono::milliseconds ttl, std::chrono::milliseconds limit);
     [[nodiscard]] ReleaseReply release(ClaimPtr const& claim, bool wake_ups = true);
     [[nodiscard]] WithdrawReply withdraw(KeyRangePtr const& range, std::string const& owner);
+    [[nodiscard]] ReadyReply ready();
     [[nodiscard]] InspectReply inspect(KeyRangePtr const& range);
     [[nodiscard]] EvictReply evict(KeyRangePtr const& range, std::uint32_t index, std::string const& owner);
     [[nodiscard]] Findings examine(std::chrono::milliseconds ttl);

@@ -50,6 +50,10 @@ public:
     {
         withdrawals.emplace_back(std::move(request), std::move(handler));
     }
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        readies.emplace_back(std::move(not_after), std::move(handler));
+    }
     void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
         looks.emplace_back(std::move(range), std::move(handler));
@@ -83,6 +87,7 @@ public:
         std::exchange(renewals, {}).clear();
         std::exchange(releases, {}).clear();
         std::exchange(withdrawals, {}).clear();
+        std::exchange(readies, {}).clear();
         std::exchange(looks, {}).clear();
         std::exchange(tokens, {}).clear();
         std::exchange(evictions, {}).clear();
@@ -103,6 +108,7 @@ public:
     Asked<RenewRequest, RenewReply> renewals;
     Asked<ReleaseRequest, ReleaseReply> releases;
     Asked<WithdrawRequest, WithdrawReply> withdrawals;
+    Asked<Deadline, ReadyReply> readies;
     Asked<KeyRangePtr, InspectReply> looks;
     Asked<redis::TokenRequest, redis::TokenReply> tokens;
     Asked<EvictRequest, EvictReply> evictions;

@@ -1,0 +1,135 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "readiness.hpp"
+
+#include "core.hpp"
+#include "lease_terms.hpp"
+#include "store_answer.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tenure::engine
+{
+
+namespace
+{
+
+constexpr Clock::duration first_pause_when_not_ready = milliseconds{50};
+constexpr Clock::duration longest_pause_when_not_ready = milliseconds{1000};
+/// at most so long before the timeout the store is to say what kept it
+constexpr Clock::duration longest_margin_to_timeout = milliseconds{100};
+
+} // namespace
+
+void Readiness::begin(std::shared_ptr<Handle> handle, milliseconds timeout)
+{
+    if (done())
+        return;
+    auto const core = handle->core();
+    if (!core->add(shared_from_this())) {
+        complete(make_error_code(errc::closed));
+        return;
+    }
+    handle_ = std::move(handle);
+    pause_ = first_pause_when_not_ready;
+    auto const now = core->runtime()->now();
+    auto const until = later(now, std::max(timeout, milliseconds{0}));
+    ask_until_ = until - std::min<Clock::duration>((until - now) / 10, longest_margin_to_timeout);
+    timeout_timer_ = core->runtime()->call_at(until, [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            self->time_is_over();
+    });
+    ask();
+}
+
+void Readiness::ask()
+{
+    Deadline const not_after(ask_until_, Deadline::Abandoned(shared_from_this(), &over_));
+    handle_->core()->backend().ready(
+        not_after, [self = shared_from_this()](ReadyReply const& reply) { self->answered(reply); });
+}
+
+void Readiness::answered(ReadyReply const& reply)
+{
+    if (handle_ == nullptr)
+        return;
+    auto const failure = failure_of(reply);
+    if (!failure) {
+        complete({});
+        return;
+    }
+    if (!failure->overdue) {
+        handle_->core()->journal().trouble(*failure);
+        last_ = failure->error;
+    }
+    if (failure->fatal)
+        complete(failure->error);
+    else
+        ask_later();
+}
+
+void Readiness::ask_later()
+{
+    auto const& runtime = handle_->core()->runtime();
+    auto const at = runtime->now() + pause_;
+    pause_ = std::min(pause_ * 2, longest_pause_when_not_ready);
+    // after that only the timeout is left
+    if (at >= ask_until_)
+        return;
+    pause_timer_ = runtime->call_at(at, [weak = weak_from_this()] {
+        if (auto const self = weak.lock(); self && self->handle_) {
+            self->pause_timer_ = 0;
+            self->ask();
+        }
+    });
+}
+
+void Readiness::time_is_over()
+{
+    if (handle_ == nullptr)
+        return;
+    timeout_timer_ = 0;
+    if (!last_) {
+        last_ = make_error_code(errc::store_unavailable);
+        auto& journal = handle_->core()->journal();
+        journal.trouble(
+            last_, journal.store() + ": no answer before the timeout: check the address, and that the server runs");
+    }
+    complete(last_);
+}
+
+void Readiness::complete(error_code error)
+{
+    over_.store(true, std::memory_order_release);
+    stop_timers();
+    if (auto const handle = std::exchange(handle_, nullptr)) {
+        auto const keep = shared_from_this();
+        handle->core()->remove(*this);
+        if (error == asio::error::operation_aborted || error == errc::closed)
+            handle->core()->drop_abandoned();
+        Call<>::complete(error);
+        return;
+    }
+    Call<>::complete(error);
+}
+
+void Readiness::abandon() noexcept
+{
+    over_.store(true, std::memory_order_release);
+    stop_timers();
+    handle_.reset();
+}
+
+void Readiness::stop_timers() noexcept
+{
+    if (handle_ == nullptr)
+        return;
+    auto const& runtime = handle_->core()->runtime();
+    runtime->cancel(std::exchange(timeout_timer_, 0));
+    runtime->cancel(std::exchange(pause_timer_, 0));
+}
+
+} // namespace tenure::engine

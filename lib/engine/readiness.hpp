@@ -1,0 +1,56 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "call.hpp"
+
+#include <tenure/backend.hpp>
+#include <tenure/clock.hpp>
+#include <tenure/runtime.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+namespace tenure::engine
+{
+
+class Handle;
+
+/** A user's wait for the store to become ready. Asks until the store is ready, a person has to act, or the time is
+ * over. Everything but `start` runs on the strand. */
+class Readiness final : public Call<>, public std::enable_shared_from_this<Readiness>
+{
+public:
+    using Call<>::Call;
+
+    /** Keeps the store open until this is over. */
+    void begin(std::shared_ptr<Handle> handle, std::chrono::milliseconds timeout);
+
+    /** By the answer, the timeout, the user's cancellation or the end of the store. */
+    void complete(error_code error);
+
+    /** The context is being destroyed: nobody is called any more. */
+    void abandon() noexcept;
+
+private:
+    void ask();
+    void answered(ReadyReply const& reply);
+    void ask_later();
+    void time_is_over();
+    void stop_timers() noexcept;
+
+    /// null before the beginning and after the end
+    std::shared_ptr<Handle> handle_;
+    /// the store stops trying to connect: a little before the timeout, so that its answer can name the cause
+    Instant ask_until_{};
+    /// the last failure; no error if there was none
+    error_code last_;
+    Clock::duration pause_{};
+    Runtime::TimerId timeout_timer_ = 0;
+    /// asks again
+    Runtime::TimerId pause_timer_ = 0;
+    /// read by requests that still wait to be written
+    std::atomic<bool> over_{false};
+};
+
+} // namespace tenure::engine
