@@ -50,6 +50,13 @@ struct LineTest : ScriptedStore {
         CHECK(answer_claim(Busy{}) == Waits::in_line);
         REQUIRE(backend->claims.empty());
     }
+    /** Ends before the test does, which its handler belongs to. */
+    void give_up(Attempt<Lease>& attempt)
+    {
+        attempt.cancel.emit(asio::cancellation_type::terminal);
+        runtime->run_ready();
+        CHECK(attempt.error == make_error_code(asio::error::operation_aborted));
+    }
     /** An acquisition that has got the key, whoever waits. */
     void hold(Attempt<Lease>& attempt)
     {
@@ -331,6 +338,7 @@ TEST_CASE("after a release that named another store, this store's acquisitions h
         }
         test.release(holder, true);
         test.check_that_it_holds_back();
+        test.give_up(waiter);
     }
     SECTION("no single try")
     {
@@ -347,6 +355,7 @@ TEST_CASE("after a release that named another store, this store's acquisitions h
         next.start(test.lock);
         test.runtime->run_ready();
         CHECK(test.backend->claims.size() == 1);
+        test.give_up(next);
     }
     SECTION("nor after one that named nobody, or this store")
     {
@@ -355,6 +364,7 @@ TEST_CASE("after a release that named another store, this store's acquisitions h
         next.start(test.lock);
         test.runtime->run_ready();
         CHECK(test.backend->claims.size() == 1);
+        test.give_up(next);
     }
 }
 
