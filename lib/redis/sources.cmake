@@ -54,6 +54,7 @@ target_sources(
     redis/pool_claim.cpp
     redis/range_cache.cpp
     redis/ready.cpp
+    redis/release_notes.cpp
     redis/release_reply.cpp
     redis/release_scripts.cpp
     redis/releases.cpp
