@@ -26,6 +26,8 @@ std::string_view to_string(CancelReason reason) noexcept
         return "the store was closed";
     case CancelReason::released:
         return "released";
+    case CancelReason::detached:
+        return "detached";
     }
     return "unknown";
 }

@@ -3,6 +3,7 @@
 
 #include "engine/core.hpp"
 #include "engine/lease_record.hpp"
+#include "engine/lease_terms.hpp"
 #include "no_executor.hpp"
 
 #include <tenure/errc.hpp>
@@ -182,6 +183,36 @@ void Lease::start_release(RecordPtr record, ReleaseHandler handler)
         return;
     }
     hand_over(std::move(record), std::move(handle), std::move(item));
+}
+
+void Lease::start_detach(RecordPtr record, std::optional<std::chrono::milliseconds> remaining, WaitHandler handler)
+{
+    auto const refuse = [&](error_code error) {
+        engine::PendingHandler<void(error_code)>(std::move(handler)).post(error);
+    };
+    if (!record)
+        return refuse(make_error_code(errc::released));
+    if (record->forked())
+        return refuse(make_error_code(errc::forked));
+    auto handle = record->handle();
+    if (!handle)
+        return refuse(make_error_code(errc::released));
+    auto const core = handle->core();
+    if (auto const refusal = engine::refuse_detachment(core->no_detach(), core->ttl_limits(), remaining)) {
+        core->journal().refuse(refusal->error, record->key() + " is not detached and stays held: " + refusal->words);
+        return refuse(refusal->error);
+    }
+    auto call = engine::Call<>::start(std::move(handler), core->runtime());
+    // it has begun elsewhere meanwhile, or has not
+    handle = record->begin_detachment();
+    core->runtime()->strand().execute([core, record = std::move(record), handle = std::move(handle),
+                                       remaining = remaining.value_or(std::chrono::milliseconds{0}),
+                                       call = std::move(call)]() mutable {
+        if (handle)
+            core->detach(record, remaining, std::move(call));
+        else
+            call->complete(make_error_code(errc::released));
+    });
 }
 
 void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHandler handler)

@@ -154,6 +154,9 @@ struct ReleaseRequest {
     Instant not_after{};
     /// tell waiters elsewhere that the key is free
     bool wake_ups = true;
+    /// set: the key is not freed. In one step its value becomes `kept/<owner>`, and it expires after this time, or
+    /// after what is left of its ttl if this is zero. `Released` also where the key bears that value already
+    std::optional<std::chrono::milliseconds> keep_for = std::nullopt;
 };
 struct WithdrawRequest {
     KeyRangePtr range;
@@ -172,6 +175,9 @@ struct KeyState {
         held,
         /// released, and in quarantine until it expires (`SlotPoolConfig::reuse_after`); `owner` held it last
         resting,
+        /// left to expire by its holder (`Lease::async_detach`), and taken until then; `owner` held it last. `evict`
+        /// refuses it
+        kept,
         /// another program's: of another type, or without ttl. It frees by itself only if `remaining` is set, and
         /// `evict` refuses it
         foreign
@@ -281,7 +287,8 @@ public:
      * `NotSent` at once: a renewal never waits inside the store. */
     virtual void renew(RenewRequest request, ReplyHandler<RenewReply> handler) = 0;
 
-    /** Frees a key, or lets it rest, if, and only if, it bears the owner. */
+    /** Frees a key, lets it rest, or keeps it taken for a time (`ReleaseRequest::keep_for`) if, and only if, it bears
+     * the owner. */
     virtual void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) = 0;
 
     /** Frees, or lets rest, whichever keys of the range bear the owner; the index need not be known. */
@@ -339,6 +346,10 @@ public:
     /** Why the store cannot keep a key taken for `reuse_after`, as the end of a sentence; null: it can. Pools with
      * `SlotPoolConfig::reuse_after` are refused with these words. */
     [[nodiscard]] virtual char const* no_quarantine() const noexcept { return "its backend does not offer that"; }
+
+    /** Why the store cannot keep a key for a time that its lease does not last (`ReleaseRequest::keep_for`), as the end
+     * of a sentence; null: it can. `Lease::async_detach` is refused with these words. */
+    [[nodiscard]] virtual char const* no_detach() const noexcept { return "its backend does not offer that"; }
 
     /** True: an owner whose claim was not granted must not claim again, because what gives back the parts that it took
      * may still be under way; the engine goes on under a new one, and withdraws one whose outcome is unknown. */

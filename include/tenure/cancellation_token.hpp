@@ -40,13 +40,15 @@ enum class CancelReason {
     /// the store was closed while the lease was held
     store_closed,
     /// the holder released the lease, or destroyed it; also the reason of a token without a lease
-    released
+    released,
+    /// the holder left the key to expire (`Lease::async_detach`)
+    detached
 };
 
-/** Whether the reason takes the lease away from its holder: any but `none` and `released`. */
+/** Whether the reason takes the lease away from its holder: any but `none`, `released` and `detached`. */
 [[nodiscard]] constexpr bool is_loss(CancelReason reason) noexcept
 {
-    return reason != CancelReason::none && reason != CancelReason::released;
+    return reason != CancelReason::none && reason != CancelReason::released && reason != CancelReason::detached;
 }
 
 [[nodiscard]] TENURE_API std::string_view to_string(CancelReason reason) noexcept;
@@ -54,8 +56,8 @@ enum class CancelReason {
 /** Tells when to stop the work that a lease covers. Copyable; all copies are the same token.
  *
  *  It is cancelled once and for good: when the lease is lost, at `valid_until - notice` at the latest, so that the work
- * has `notice` to stop while the lease still holds; or when the holder releases or destroys the lease. A token without
- * a lease, such as a default-constructed one, counts as cancelled with the reason `released`.
+ * has `notice` to stop while the lease still holds; or when the holder releases, detaches or destroys the lease. A
+ * token without a lease, such as a default-constructed one, counts as cancelled with the reason `released`.
  *
  *  @par Thread safety  Distinct and shared objects: safe.
  */
@@ -72,8 +74,8 @@ public:
     CancellationToken& operator=(CancellationToken&&) noexcept;
     ~CancellationToken();
 
-    /** True once the lease can no longer be relied on, or was released. Reads the clock itself: it is right even if the
-     * event loop was blocked or the process stopped. */
+    /** True once the lease can no longer be relied on, or was released or detached. Reads the clock itself: it is right
+     * even if the event loop was blocked or the process stopped. */
     [[nodiscard]] bool cancelled() const noexcept;
 
     /** Why it was cancelled; `CancelReason::none` while it is not. */

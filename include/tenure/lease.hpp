@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,7 +27,7 @@ enum class LeaseState {
     at_risk,
     /// the token was cancelled: the lease can no longer be relied on
     cancelled,
-    /// released, or moved from
+    /// released, detached, or moved from
     released
 };
 
@@ -116,6 +117,43 @@ public:
             InitiateRelease{{record_}}, token);
     }
 
+    /** Ends the lease and leaves the key taken for a time, as a mark that nobody shall have it until then: work that is
+     * to run once in a window of time ends so.
+     *
+     *  In one step the store compares the owner, writes `kept/<owner>` in its place, and has the key expire after
+     * `remaining`, from the store's answer, not from the last renewal; a shorter `reuse_after` of a pool does not end
+     * it sooner, and a longer one lasts. No late renewal, claim or release changes that. A request whose answer is lost
+     * is asked again.
+     *
+     *  The lease is over as soon as the operation has been initiated, whatever the outcome: renewals end, and the token
+     * is cancelled with the reason `detached`, which is no loss. Only arguments that are refused leave the lease as it
+     * was. Nobody is notified when the key expires; waiters know when it will.
+     *
+     *  @param remaining  how long the key stays taken, within the store's limits for a ttl
+     *  @par Completion signature  void(error_code)
+     *  @par Errors  none: the store confirmed it; errc::lease_lost: the key was not this lease's any more, and nothing
+     * was touched; errc::released: the lease was released or detached before; errc::store_unavailable: not confirmed
+     * yet, it goes on in the background, and the key lapses within its ttl, or within `remaining` if the store has
+     * done it; std::errc::invalid_argument: the store allows no such time; std::errc::operation_not_supported: the
+     * store cannot do it at all (ZooKeeper); for both the log and `Store::diagnostics()` have the words;
+     * asio::error::operation_aborted: cancelled by the caller, it goes on in the background; errc::forked
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_detach(std::chrono::milliseconds remaining, CompletionToken&& token = {})
+    {
+        return asio::async_initiate<CompletionToken, void(error_code)>(
+            InitiateDetach{{record_}}, token, std::optional(remaining));
+    }
+    /** The same, with the ttl that the key has now. */
+    template <class CompletionToken = asio::deferred_t>
+        requires(!std::is_convertible_v<CompletionToken, std::chrono::milliseconds>)
+    auto async_detach(CompletionToken&& token = {})
+    {
+        return asio::async_initiate<CompletionToken, void(error_code)>(
+            InitiateDetach{{record_}}, token, std::optional<std::chrono::milliseconds>());
+    }
+
     /** Renews now, and from then on, with the given ttl (0: as before). With `Renewal::manual` this is the only renewal
      * there is.
      *
@@ -174,6 +212,13 @@ private:
             start_release(this->record, {std::forward<Handler>(handler), executor_of(this->record)});
         }
     };
+    struct InitiateDetach : Initiate {
+        template <class Handler>
+        void operator()(Handler&& handler, std::optional<std::chrono::milliseconds> remaining) const
+        {
+            start_detach(this->record, remaining, {std::forward<Handler>(handler), executor_of(this->record)});
+        }
+    };
     struct InitiateRenew : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds ttl) const
@@ -192,6 +237,7 @@ private:
     /** Asked for when it is needed: an executor costs a call each time it is moved. */
     [[nodiscard]] static asio::any_io_executor const& executor_of(RecordPtr const& record) noexcept;
     static void start_release(RecordPtr record, ReleaseHandler handler);
+    static void start_detach(RecordPtr record, std::optional<std::chrono::milliseconds> remaining, WaitHandler handler);
     static void start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHandler handler);
     static void start_wait_at_risk(RecordPtr record, WaitHandler handler);
 

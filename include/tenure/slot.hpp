@@ -30,6 +30,7 @@ public:
     [[nodiscard]] Lease as_lease() && noexcept { return std::move(static_cast<Lease&>(*this)); }
 
     using Lease::operator bool;
+    using Lease::async_detach;
     using Lease::async_release;
     using Lease::async_renew;
     using Lease::async_wait_at_risk;

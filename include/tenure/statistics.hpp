@@ -36,7 +36,9 @@ struct Statistics {
     std::uint64_t lost_store_closed = 0;
 
     std::uint64_t released = 0;
-    /// releases that found the key no longer theirs
+    /// leases whose keys the store confirmed to keep (`Lease::async_detach`)
+    std::uint64_t detached = 0;
+    /// releases and detachments that found the key no longer theirs
     std::uint64_t released_too_late = 0;
     /// grants that arrived after their acquisition had ended, or too late to be used, and were given back
     std::uint64_t given_back = 0;

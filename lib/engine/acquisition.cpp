@@ -278,7 +278,8 @@ void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
         core_->gates().gave_up(range_);
     auto const lease = lease_.lock();
     bool const was_held = granted_index_ && &claim == claim_.get();
-    bool const held = was_held && lease && !lease->released();
+    // a key that is to be kept is not freed, whatever comes late
+    bool const held = was_held && lease && (!lease->released() || lease->detaching());
     auto const* grant = std::get_if<Granted>(&reply);
     if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply))
         grant = &unconfirmed->grant;

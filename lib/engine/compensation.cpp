@@ -2,9 +2,11 @@
 #include "compensation.hpp"
 
 #include "journal.hpp"
+#include "lease_record.hpp"
 #include "store_answer.hpp"
 
 #include <tenure/detail/recycling_allocator.hpp>
+#include <tenure/errc.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -64,6 +66,15 @@ void Compensation::withdraw(
     begin(item, now);
 }
 
+void Compensation::detach(Detachment detachment, Instant now, milliseconds ttl)
+{
+    auto const item = make_item();
+    item->claim_ = detachment.record->claim_ptr();
+    item->detachment_ = std::make_unique<Detachment>(std::move(detachment));
+    item->give_up_at_ = now + ttl;
+    begin(item, now);
+}
+
 void Compensation::begin(ItemPtr const& item, Instant now)
 {
     item->position_ = items_.push_back(item);
@@ -89,6 +100,8 @@ void Compensation::ask(ItemPtr const& item, Instant now)
         request.claim = item->claim_;
         request.not_after = item->give_up_at_;
         request.wake_ups = item->wake_ups_;
+        if (item->detachment_)
+            request.keep_for = item->detachment_->keep_for;
         backend_->release(std::move(request), [weak = weak_from_this(), item](ReleaseReply const& reply) {
             if (auto self = weak.lock())
                 self->answered(item, reply);
@@ -155,6 +168,9 @@ void Compensation::answered(ItemPtr const& item, Reply const& reply)
         retry_at(item, runtime_->now() + backoff);
     } else if (auto const* const released = std::get_if<Released>(&reply)) {
         finish(item, ReleaseOutcome::released, released->named_another);
+    } else if (item->detachment_ && item->may_be_done_) {
+        // an earlier request may have done it, and the key may have expired since
+        finish(item, ReleaseOutcome::unconfirmed);
     } else {
         // not ours (any more): an earlier request, whose answer was lost, may have freed it
         finish(item, item->may_be_done_ ? ReleaseOutcome::released : ReleaseOutcome::was_lost);
@@ -172,7 +188,9 @@ void Compensation::finish(ItemPtr const& item, ReleaseOutcome outcome, bool name
         log_unconfirmed(*item);
     auto const listener = listener_.lock();
     tell(listener.get(), *item, outcome);
-    if (listener && item->claim_)
+    if (listener && item->detachment_)
+        listener->detachment_ends(*item->detachment_->record);
+    else if (listener && item->claim_)
         listener->released(item->claim_->range, outcome == ReleaseOutcome::released, named_another);
     else if (listener && named_another)
         // a withdrawal that found a key; one that found none freed nothing
@@ -184,12 +202,27 @@ void Compensation::finish(ItemPtr const& item, ReleaseOutcome outcome, bool name
 void Compensation::log_unconfirmed(Item const& item) const
 {
     journal_.log(
-        LogLevel::warning, "giving back " + (item.claim_ ? item.claim_->key() : item.range_->describe()) +
+        LogLevel::warning, (item.detachment_ ? "detaching " : "giving back ") +
+                               (item.claim_ ? item.claim_->key() : item.range_->describe()) +
                                " was never confirmed; it lapses by its ttl");
+}
+
+void Compensation::tell(Listener* listener, Detachment& detachment, ReleaseOutcome outcome)
+{
+    if (listener != nullptr)
+        listener->kept(outcome);
+    error_code error;
+    if (outcome != ReleaseOutcome::released)
+        error = make_error_code(outcome == ReleaseOutcome::was_lost ? errc::lease_lost : errc::store_unavailable);
+    detachment.call->complete(error);
 }
 
 void Compensation::tell(Listener* listener, Item& item, ReleaseOutcome outcome)
 {
+    if (item.detachment_) {
+        tell(listener, *item.detachment_, outcome);
+        return;
+    }
     if (item.claim_ && listener != nullptr)
         listener->given_back(item.reason_, outcome);
     item.complete({}, outcome);

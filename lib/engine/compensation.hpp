@@ -19,9 +19,18 @@ namespace tenure::engine
 {
 
 class Journal;
+class LeaseRecord;
 
-/** Gives keys back, whatever it takes: asks again until the store has answered or the key has lapsed by itself.
- * Nobody's cancellation reaches it. Everything runs on the strand.
+/** A lease whose key its store is to keep for a time instead of freeing it, and the call that waits for that. */
+struct Detachment {
+    std::shared_ptr<LeaseRecord> record;
+    /// as `ReleaseRequest::keep_for`
+    std::chrono::milliseconds keep_for{};
+    std::shared_ptr<Call<>> call;
+};
+
+/** Gives keys back, or has them kept for a time, whatever it takes: asks again until the store has answered or the key
+ * has lapsed by itself. Nobody's cancellation reaches it. Everything runs on the strand.
  */
 class Compensation : public std::enable_shared_from_this<Compensation>
 {
@@ -38,6 +47,10 @@ public:
          *  @param freed  a key of the range became free, as far as is known
          *  @param named_another  the store named a waiter of another store, which goes first */
         virtual void released(KeyRangePtr const& range, bool freed, bool named_another) = 0;
+        /** What became of a key that was to be kept; `unconfirmed` also where the answer takes long. */
+        virtual void kept(ReleaseOutcome outcome) = 0;
+        /** A detachment is over: late answers may free what bears the owner again. */
+        virtual void detachment_ends(LeaseRecord& record) = 0;
         /** The last item is done. */
         virtual void all_given_back() = 0;
 
@@ -58,6 +71,9 @@ public:
      *  @param ttl  from now on: by then the key has lapsed by itself, and there is nothing more to do */
     void release(
         ItemPtr const& item, ClaimPtr claim, Reason reason, bool wake_ups, Instant now, std::chrono::milliseconds ttl);
+
+    /** Has the store keep a lease's key. @param ttl  as for `release` */
+    void detach(Detachment detachment, Instant now, std::chrono::milliseconds ttl);
 
     /** Frees whichever keys of the range bear the owner; with `reuse_after` they rest for so long. */
     void withdraw(
@@ -88,6 +104,7 @@ private:
     void finish(ItemPtr const& item, ReleaseOutcome outcome, bool named_another = false);
     void log_unconfirmed(Item const& item) const;
     static void tell(Listener* listener, Item& item, ReleaseOutcome outcome);
+    [[gnu::cold]] static void tell(Listener* listener, Detachment& detachment, ReleaseOutcome outcome);
     template <class Reply>
     void answered(ItemPtr const& item, Reply const& reply);
 
@@ -107,8 +124,10 @@ public:
 private:
     friend Compensation;
 
-    /// the key to free; null for a withdrawal
+    /// the key to free or keep; null for a withdrawal
     ClaimPtr claim_;
+    /// the key is to be kept; null: it is to be freed
+    std::unique_ptr<Detachment> detachment_;
     /// the withdrawal
     KeyRangePtr range_;
     std::string owner_;

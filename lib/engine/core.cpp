@@ -9,6 +9,7 @@
 
 #include <boost/asio/query.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <iterator>
 #include <utility>
@@ -31,6 +32,7 @@ Core::Core(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, s
     , worker_name_(std::move(worker_name))
     , ttl_limits_(backend_->ttl_limits())
     , no_quarantine_(backend_->no_quarantine())
+    , no_detach_(backend_->no_detach())
     , generation_(fork_generation())
     , journal_(runtime_, backend_->describe())
     , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, journal_))
@@ -124,12 +126,17 @@ void Core::drop_abandoned()
     drop_posted_ = true;
 }
 
+void Core::lease_ends(LeaseRecord& record, Instant now)
+{
+    keeper_->remove(record);
+    if (now > record.valid_until())
+        add_one(counters_.held_too_long);
+}
+
 void Core::release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item)
 {
-    keeper_->remove(*record);
     auto const now = runtime_->now();
-    if (now > record->valid_until())
-        add_one(counters_.held_too_long);
+    lease_ends(*record, now);
     if (closed_) {
         item->complete({}, ReleaseOutcome::unconfirmed);
         return;
@@ -140,6 +147,35 @@ void Core::release(LeaseRecordPtr const& record, Compensation::ItemPtr const& it
         item, record->claim_ptr(), Compensation::Reason::lease_over, record->wake_ups(), now,
         record->machine.longest_ttl());
     withdraw_second_key(*record);
+}
+
+void Core::detach(LeaseRecordPtr const& record, milliseconds remaining, std::shared_ptr<Call<>> call)
+{
+    auto const now = runtime_->now();
+    lease_ends(*record, now);
+    if (closed_) {
+        call->complete(make_error_code(errc::store_unavailable));
+        return;
+    }
+    // the quarantine behind a lease that has ended lasts as long as behind any other
+    auto const keep_for =
+        remaining > milliseconds{0} ? std::max(remaining, record->claim().reuse_after) : milliseconds{0};
+    compensation_->detach({record, keep_for, std::move(call)}, now, record->machine.longest_ttl());
+}
+
+void Core::kept(ReleaseOutcome outcome)
+{
+    if (outcome == ReleaseOutcome::released)
+        add_one(counters_.detached);
+    else if (outcome == ReleaseOutcome::was_lost)
+        add_one(counters_.released_too_late);
+}
+
+void Core::detachment_ends(LeaseRecord& record)
+{
+    record.detachment_ends();
+    // not before: it might free the key that was to be kept
+    withdraw_second_key(record);
 }
 
 void Core::given_back(Compensation::Reason reason, ReleaseOutcome outcome)

@@ -47,6 +47,8 @@ public:
     [[nodiscard]] Backend::TtlLimits ttl_limits() const noexcept { return ttl_limits_; }
     /** As `Backend::no_quarantine`. */
     [[nodiscard]] char const* no_quarantine() const noexcept { return no_quarantine_; }
+    /** As `Backend::no_detach`. */
+    [[nodiscard]] char const* no_detach() const noexcept { return no_detach_; }
 
     /** The last public object that uses the store is gone: closes it as soon as nothing is under way. */
     void handle_gone() noexcept;
@@ -85,6 +87,8 @@ public:
     void drop_abandoned();
 
     void release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item);
+    /** @param remaining  how long the key stays taken; zero: for what is left of its ttl */
+    [[gnu::cold]] void detach(LeaseRecordPtr const& record, milliseconds remaining, std::shared_ptr<Call<>> call);
     /** A grant that nobody wants any more.
      *  @param lifetime  from now on: by then the key has lapsed by itself */
     [[gnu::cold]] void give_back(ClaimPtr claim, milliseconds lifetime, bool wake_ups);
@@ -98,7 +102,11 @@ private:
 
     void given_back(Compensation::Reason reason, ReleaseOutcome outcome) override;
     void released(KeyRangePtr const& range, bool freed, bool named_another) override;
+    void kept(ReleaseOutcome outcome) override;
+    void detachment_ends(LeaseRecord& record) override;
     void all_given_back() override { close_if_idle(); }
+    /** Nothing is renewed any more. */
+    void lease_ends(LeaseRecord& record, Instant now);
     void close_if_idle();
     void close();
     /** Closes at this instant at the latest. */
@@ -116,6 +124,7 @@ private:
     std::string worker_name_;
     Backend::TtlLimits ttl_limits_;
     char const* no_quarantine_;
+    char const* no_detach_;
     std::uint64_t generation_;
     Counters counters_;
     Journal journal_;

@@ -27,6 +27,7 @@ void Counters::lost(CancelReason reason) noexcept
     switch (reason) {
     case CancelReason::none:
     case CancelReason::released:
+    case CancelReason::detached:
         break;
     case CancelReason::expired:
         add_one(lost_expired_);
@@ -65,6 +66,7 @@ Statistics Counters::snapshot() const noexcept
     all.lost_max_hold = lost_max_hold_.load(relaxed);
     all.lost_store_closed = lost_store_closed_.load(relaxed);
     all.released = released.load(relaxed);
+    all.detached = detached.load(relaxed);
     all.released_too_late = released_too_late.load(relaxed);
     all.given_back = given_back.load(relaxed);
     all.held_too_long = held_too_long.load(relaxed);

@@ -30,6 +30,7 @@ public:
     Count renewals{0};
     Count renewals_failed{0};
     Count released{0};
+    Count detached{0};
     Count released_too_late{0};
     Count given_back{0};
     Count held_too_long{0};

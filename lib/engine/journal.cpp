@@ -32,6 +32,12 @@ void Journal::trouble(Failure const& failure)
         trouble(failure.error, failure.detail);
 }
 
+void Journal::refuse(error_code error, std::string words)
+{
+    log(LogLevel::error, words);
+    trouble(error, std::move(words));
+}
+
 Diagnostics Journal::diagnostics() const
 {
     Diagnostics result;

@@ -32,6 +32,9 @@ public:
     /** The same; what tells nothing about the store is not remembered. */
     [[gnu::cold]] void trouble(Failure const& failure);
 
+    /** A call was refused before the store was asked: log and diagnostics say why. Any thread. */
+    [[gnu::cold]] void refuse(error_code error, std::string words);
+
     [[nodiscard]] std::string const& store() const noexcept { return store_; }
     [[nodiscard]] Diagnostics diagnostics() const;
 

@@ -48,7 +48,17 @@ std::shared_ptr<Handle> LeaseRecord::handle() noexcept
 
 std::shared_ptr<Handle> LeaseRecord::begin_release() noexcept
 {
-    if (released_.exchange(true, std::memory_order_acq_rel))
+    return begin(Ending::release, CancelReason::released);
+}
+
+std::shared_ptr<Handle> LeaseRecord::begin_detachment() noexcept
+{
+    return begin(Ending::detachment, CancelReason::detached);
+}
+
+std::shared_ptr<Handle> LeaseRecord::begin(Ending ending, CancelReason because) noexcept
+{
+    if (auto none = Ending::none; !ending_.compare_exchange_strong(none, ending, std::memory_order_acq_rel))
         return nullptr;
     claim_->ended.store(true, std::memory_order_release);
     // in a child a thread that is not here may have the mutex for ever
@@ -59,7 +69,7 @@ std::shared_ptr<Handle> LeaseRecord::begin_release() noexcept
     auto waiting = risk_waiters_.take_all();
     lock.unlock();
     try {
-        token_.cancel(CancelReason::released);
+        token_.cancel(because);
         if (!waiting.empty())
             Waiters::post_all(std::move(waiting), make_error_code(errc::released));
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the handlers are destroyed, the release goes on

@@ -50,7 +50,13 @@ public:
     [[nodiscard]] TokenState& token() noexcept { return token_; }
     [[nodiscard]] TokenState const& token() const noexcept { return token_; }
     [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
-    [[nodiscard]] bool released() const noexcept { return released_.load(std::memory_order_acquire); }
+    /** It was released or detached. */
+    [[nodiscard]] bool released() const noexcept { return ending_.load(std::memory_order_acquire) != Ending::none; }
+    /** A detachment has begun, and its end is not known yet: until then nothing may free what bears the owner. */
+    [[nodiscard]] bool detaching() const noexcept
+    {
+        return ending_.load(std::memory_order_acquire) == Ending::detachment;
+    }
     [[nodiscard]] bool forked() const noexcept { return token_.forked(); }
     /** Its release is announced to waiters elsewhere. */
     [[nodiscard]] bool wake_ups() const noexcept { return wake_ups_; }
@@ -62,8 +68,15 @@ public:
     /** The release begins, once; from here on nothing is renewed. The handle that keeps the store open is handed over
      * to it; null if somebody has released before, and in a fork. */
     [[nodiscard]] std::shared_ptr<Handle> begin_release() noexcept;
+    /** The same for a detachment. */
+    [[nodiscard]] std::shared_ptr<Handle> begin_detachment() noexcept;
 
     static void wait_at_risk(LeaseRecordPtr const& record, detail::UserHandler<void(error_code)> handler);
+
+    // -- on the strand --
+
+    /** What became of the key is known, or it has lapsed. */
+    void detachment_ends() noexcept { ending_.store(Ending::release, std::memory_order_release); }
 
     // -- on the strand: the keeper's --
 
@@ -87,6 +100,10 @@ public:
     std::vector<std::pair<LeaseMachine::AttemptId, std::shared_ptr<Call<>>>> renewing;
 
 private:
+    enum class Ending : std::uint8_t { none, release, detachment };
+
+    [[nodiscard]] std::shared_ptr<Handle> begin(Ending ending, CancelReason because) noexcept;
+
     std::shared_ptr<Runtime> runtime_;
     ClaimPtr claim_;
     /// empty where the range is this one key
@@ -96,10 +113,10 @@ private:
     std::atomic<Clock::rep> valid_until_;
     std::atomic<milliseconds::rep> ttl_;
     std::atomic<bool> at_risk_{false};
-    std::atomic<bool> released_{false};
+    std::atomic<Ending> ending_{Ending::none};
     /// guards the next two
     std::mutex mutex_;
-    /// keeps the store open while the lease is held; taken by the release
+    /// keeps the store open while the lease is held; taken by the release or detachment
     std::shared_ptr<Handle> handle_;
     Waiters risk_waiters_;
 };

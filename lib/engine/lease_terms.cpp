@@ -107,4 +107,20 @@ void check_reuse_after(
                 "; use another store, or set it to 0");
 }
 
+std::optional<Refusal>
+refuse_detachment(char const* no_detach, Backend::TtlLimits const& limits, std::optional<milliseconds> remaining)
+{
+    namespace errors = boost::system::errc;
+    if (no_detach != nullptr)
+        return Refusal{
+            make_error_code(errors::operation_not_supported),
+            "the store cannot keep a key taken without a holder: " + std::string(no_detach) +
+                "; use another store, or release the lease"};
+    if (remaining && (*remaining < limits.shortest || *remaining > limits.longest))
+        return Refusal{
+            make_error_code(errors::invalid_argument), "remaining is " + text(*remaining) + ": this store allows " +
+                                                           text(limits.shortest) + " to " + text(limits.longest)};
+    return std::nullopt;
+}
+
 } // namespace tenure::engine

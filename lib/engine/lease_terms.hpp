@@ -6,6 +6,7 @@
 #include <tenure/options.hpp>
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 namespace tenure::engine
@@ -44,6 +45,20 @@ make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& optio
  *  @throws std::invalid_argument naming field, value and rule */
 void check_reuse_after(
     std::string const& where, milliseconds reuse_after, std::string const& store, char const* no_quarantine);
+
+/** Why a lease cannot be detached. */
+struct Refusal {
+    error_code error;
+    /// the end of a sentence
+    std::string words;
+};
+
+/** Checks for how long a key is to stay taken after its lease.
+ *
+ *  @param no_detach  what `Backend::no_detach` says
+ *  @param remaining  unset: the ttl that it has */
+[[nodiscard]] std::optional<Refusal>
+refuse_detachment(char const* no_detach, Backend::TtlLimits const& limits, std::optional<milliseconds> remaining);
 
 /** The time rule: a claim that the store granted for `ttl`, asked for at `since`, may be relied on until here.
  *

@@ -83,6 +83,7 @@ public:
     void shortest_ttl(std::chrono::milliseconds ttl) override { client_->shortest_ttl(ttl); }
     void drop_abandoned() override { client_->drop_abandoned(); }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
+    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
 
     [[nodiscard]] std::string describe() const override { return description_; }
     [[nodiscard]] TtlLimits ttl_limits() const noexcept override { return {shortest_lease, TtlLimits{}.longest}; }

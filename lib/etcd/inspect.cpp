@@ -4,7 +4,7 @@
 #include "gateway_error.hpp"
 #include "range_keys.hpp"
 
-#include <quarantine.hpp>
+#include <ended_claim.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -72,10 +72,10 @@ private:
     {
         auto& state = states_[index];
         state.kind = entry.lease == 0 ? KeyState::Kind::foreign : KeyState::Kind::held;
-        auto const last_owner = last_owner_of(entry.value);
-        if (last_owner && entry.lease != 0)
-            state.kind = KeyState::Kind::resting;
-        state.owner = last_owner.value_or(entry.value).substr(0, longest_owner);
+        auto const ended = read_ended_claim(entry.value);
+        if (ended && entry.lease != 0)
+            state.kind = ended->kind;
+        state.owner = (ended ? ended->last_owner : std::string_view(entry.value)).substr(0, longest_owner);
         state.fencing_token = entry.create_revision;
         if (entry.lease != 0 && looks_.size() < most_looks)
             looks_.emplace_back(index, entry.lease);

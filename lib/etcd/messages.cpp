@@ -119,6 +119,16 @@ Transaction& Transaction::then_put(std::string_view key, std::string_view value,
     return *this;
 }
 
+Transaction& Transaction::then_put_in_its_lease(std::string_view key, std::string_view value)
+{
+    begin_element(success_, "{\"request_put\":{");
+    add_key(success_, key);
+    success_ += ",\"value\":\"";
+    add_base64(success_, value);
+    success_ += "\",\"ignore_lease\":true}}";
+    return *this;
+}
+
 Transaction& Transaction::then_delete(std::string_view key)
 {
     begin_element(success_, "{\"request_delete_range\":{");

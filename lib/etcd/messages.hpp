@@ -44,6 +44,8 @@ public:
     Transaction& if_value(std::string_view key, std::string_view value);
 
     Transaction& then_put(std::string_view key, std::string_view value, LeaseId lease);
+    /** The lease that the key is bound to stays. */
+    Transaction& then_put_in_its_lease(std::string_view key, std::string_view value);
     Transaction& then_delete(std::string_view key);
     Transaction& then_read(Keys const& keys, RangeOptions options);
     Transaction& else_read(Keys const& keys, RangeOptions options);

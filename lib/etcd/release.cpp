@@ -1,9 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "release.hpp"
 
+#include "detach.hpp"
 #include "gateway_error.hpp"
 
-#include <quarantine.hpp>
+#include <ended_claim.hpp>
 
 #include <chrono>
 #include <utility>
@@ -14,34 +15,6 @@ namespace tenure::etcd
 
 namespace
 {
-
-/** The key is gone: its lease is free for another claim, unless it is not known which one it was bound to. */
-void lease_is_free(Node& node, Claim const& claim)
-{
-    if (claim.handle == nullptr)
-        return;
-    auto& holding = holding_of(claim);
-    if (holding.successors.empty()) {
-        node.leases->give_back(holding.lease);
-        return;
-    }
-    node.leases->discard(holding.lease);
-    for (auto const& successor : holding.successors)
-        node.leases->discard(successor.lease);
-}
-
-/** The revision of its last change says both that the key is the one that was claimed and that nobody wrote to it, as
- * who evicts does. It is not known while the key may have been bound to another lease. */
-Transaction if_still_held(Claim const& claim, std::string const& key)
-{
-    Transaction transaction;
-    auto const* const holding = static_cast<Holding const*>(claim.handle.get());
-    if (holding != nullptr && holding->successors.empty())
-        return transaction.if_modified_at(key, holding->modified);
-    if (holding != nullptr)
-        transaction.if_created_at(key, holding->created);
-    return transaction.if_value(key, claim.owner);
-}
 
 ReleaseReply read_reply(Node& node, Claim const& claim, Outcome&& outcome)
 {
@@ -80,6 +53,31 @@ void end(NodePtr const& node, ReleaseRequest const& request, LeasePtr rest, Repl
 
 } // namespace
 
+void lease_is_free(Node& node, Claim const& claim)
+{
+    if (claim.handle == nullptr)
+        return;
+    auto& holding = holding_of(claim);
+    if (holding.successors.empty()) {
+        node.leases->give_back(holding.lease);
+        return;
+    }
+    node.leases->discard(holding.lease);
+    for (auto const& successor : holding.successors)
+        node.leases->discard(successor.lease);
+}
+
+Transaction if_still_held(Claim const& claim, std::string const& key)
+{
+    Transaction transaction;
+    auto const* const holding = static_cast<Holding const*>(claim.handle.get());
+    if (holding != nullptr && holding->successors.empty())
+        return transaction.if_modified_at(key, holding->modified);
+    if (holding != nullptr)
+        transaction.if_created_at(key, holding->created);
+    return transaction.if_value(key, claim.owner);
+}
+
 void end_claim(Transaction& transaction, std::string const& key, std::string const& owner, LeasePtr const& rest)
 {
     if (rest == nullptr)
@@ -90,6 +88,10 @@ void end_claim(Transaction& transaction, std::string const& key, std::string con
 
 void release(NodePtr const& node, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {
+    if (request.keep_for) {
+        detach(node, std::move(request), std::move(handler));
+        return;
+    }
     auto const reuse_after = request.claim->reuse_after;
     if (reuse_after == std::chrono::milliseconds{0}) {
         end(node, request, nullptr, std::move(handler));

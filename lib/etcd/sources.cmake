@@ -17,6 +17,7 @@ if(TENURE_ETCD)
       etcd/claim.cpp
       etcd/client.cpp
       etcd/connection.cpp
+      etcd/detach.cpp
       etcd/evict.cpp
       etcd/examine.cpp
       etcd/findings.cpp

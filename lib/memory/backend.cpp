@@ -100,6 +100,7 @@ public:
     void shortest_ttl(std::chrono::milliseconds) override {}
     [[nodiscard]] std::string describe() const override { return description_; }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
+    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
     void shutdown() noexcept override {}
 
 private:

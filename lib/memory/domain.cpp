@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "domain.hpp"
 
-#include "quarantine.hpp"
+#include "ended_claim.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -134,6 +134,12 @@ void Domain::end_claim(std::string const& key, Entry& entry, milliseconds reuse_
     entry = {resting_value(entry.owner), now + reuse_after, now};
 }
 
+void Domain::keep(Entry& entry, milliseconds keep_for, Instant now)
+{
+    auto const expires = keep_for > milliseconds{0} ? now + keep_for : entry.expires;
+    entry = {kept_value(entry.owner), expires, entry.granted};
+}
+
 namespace
 {
 
@@ -150,16 +156,21 @@ ReleaseReply Domain::release(ReleaseRequest const& request, Instant now, StoreNa
     std::unique_lock lock(mutex_);
     auto const& range = *request.claim->range;
     auto const key = request.claim->key();
-    auto const rests = request.claim->reuse_after > milliseconds{0};
+    auto const stays_taken = request.keep_for || request.claim->reuse_after > milliseconds{0};
     auto* entry = find(key, now);
+    if (entry != nullptr && request.keep_for && entry->owner == kept_value(request.claim->owner))
+        return Released{};
     if (entry == nullptr || entry->owner != request.claim->owner)
         return NotOwner{};
-    end_claim(key, *entry, request.claim->reuse_after, now);
+    if (request.keep_for)
+        keep(*entry, *request.keep_for, now);
+    else
+        end_claim(key, *entry, request.claim->reuse_after, now);
     std::vector<StoreName> named;
     News news;
     if (request.wake_ups) {
-        // a key that rests is free for nobody yet: who waits learns by when it will be
-        named = lines_.name_first(range, rests ? 0 : 1, now);
+        // a key that stays taken is free for nobody yet: who waits learns by when it will be
+        named = lines_.name_first(range, stays_taken ? 0 : 1, now);
         news = news_of(range, {key}, named);
     }
     lock.unlock();
@@ -211,11 +222,11 @@ std::vector<KeyState> Domain::inspect(KeyRange const& range, Instant now) const
         if (auto const fence = fences_.find(key); fence != fences_.end())
             state.fencing_token = fence->second;
         if (auto const found = entries_.find(key); found != entries_.end() && found->second.expires > now) {
-            auto const last_owner = last_owner_of(found->second.owner);
-            state.kind = last_owner ? KeyState::Kind::resting : KeyState::Kind::held;
-            state.owner = last_owner.value_or(found->second.owner);
+            auto const ended = read_ended_claim(found->second.owner);
+            state.kind = ended ? ended->kind : KeyState::Kind::held;
+            state.owner = ended ? ended->last_owner : found->second.owner;
             state.remaining = remaining(found->second.expires, now);
-            if (!last_owner)
+            if (!ended)
                 state.held_for = std::chrono::floor<milliseconds>(now - found->second.granted);
         }
         states.push_back(std::move(state));

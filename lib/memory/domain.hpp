@@ -62,6 +62,8 @@ private:
     [[nodiscard]] Granted grant(ClaimRequest const& request, std::uint32_t index, std::string const& key, Instant now);
     /** Frees the key, or lets it rest. */
     void end_claim(std::string const& key, Entry& entry, std::chrono::milliseconds reuse_after, Instant now);
+    /** As `ReleaseRequest::keep_for`. */
+    static void keep(Entry& entry, std::chrono::milliseconds keep_for, Instant now);
 
     struct Subscription {
         std::function<void(WatchEvent)> tell;

@@ -7,6 +7,7 @@
 #include "claims.hpp"
 #include "config_rules.hpp"
 #include "connection_factory.hpp"
+#include "detach.hpp"
 #include "examine.hpp"
 #include "inspect.hpp"
 #include "key_names.hpp"
@@ -73,7 +74,10 @@ public:
 
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
-        releases_->add(std::move(request), std::move(handler));
+        if (request.keep_for)
+            redis::detach(node_, std::move(request), std::move(handler));
+        else
+            releases_->add(std::move(request), std::move(handler));
     }
 
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
@@ -158,6 +162,7 @@ public:
             acknowledged_route_->drop_abandoned();
     }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
+    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
 
     [[nodiscard]] std::string describe() const override { return node_->name(); }
 

@@ -3,7 +3,7 @@
 
 #include "claim_reply.hpp"
 
-#include <quarantine.hpp>
+#include <ended_claim.hpp>
 #include <tenure/owner.hpp>
 
 #include <algorithm>
@@ -43,9 +43,9 @@ std::optional<KeyState> read_one(std::span<resp::Value const> parts, std::uint64
     if (left.as_integer() >= 0)
         state.remaining = std::chrono::milliseconds(std::min<std::int64_t>(left.as_integer(), 1'000'000'000'000));
     state.owner = value.as_string();
-    if (auto const last_owner = last_owner_of(value.as_string())) {
-        state.kind = KeyState::Kind::resting;
-        state.owner = *last_owner;
+    if (auto const ended = read_ended_claim(value.as_string())) {
+        state.kind = ended->kind;
+        state.owner = ended->last_owner;
     }
     if (!value.is_string() || left.as_integer() == -1)
         state.kind = KeyState::Kind::foreign;

@@ -7,7 +7,7 @@
 #include "script.hpp"
 #include "server_error.hpp"
 
-#include <quarantine.hpp>
+#include <ended_claim.hpp>
 
 #include <tenure/errc.hpp>
 
@@ -97,7 +97,7 @@ void Releases::send_script(Pending pending, bool by_text)
 {
     ++under_way_;
     auto const& script = script_for(*node_);
-    auto const& [claim, not_after, wake_ups] = pending.request;
+    auto const& [claim, not_after, wake_ups, keep_for] = pending.request;
     auto const until = not_after;
     auto const stem = wake_ups && node_->may_publish() ? stem_of(*claim->range) : std::string();
     auto const name = node_->name_in_line();

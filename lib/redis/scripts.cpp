@@ -204,6 +204,27 @@ end
 return left
 )";
 
+// A repeated call finds what an earlier one has done, and does not begin the time anew. GET by pcall: a key of another
+// type is somebody else's.
+constexpr std::string_view detach_text = R"(
+local held = redis.pcall('GET', KEYS[1])
+if held == ARGV[2] then
+  return 'kept'
+end
+if held ~= ARGV[1] then
+  if type(held) == 'table' and string.sub(held.err, 1, 9) ~= 'WRONGTYPE' then
+    return held
+  end
+  return 'not owner'
+end
+if ARGV[3] then
+  redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+else
+  redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
+end
+return 'kept'
+)";
+
 // Whoever holds the key here proposes a token that several servers shall agree on. GET and the comparison come before
 // the write; a fence key that holds something else fails the comparison, as INCR would.
 constexpr std::string_view accept_token_text = R"(
@@ -332,6 +353,12 @@ Script const& inspect()
 Script const& evict()
 {
     static Script const script(join({evict_text}));
+    return script;
+}
+
+Script const& detach()
+{
+    static Script const script(join({detach_text}));
     return script;
 }
 

@@ -67,6 +67,10 @@ namespace tenure::redis::scripts
  * value is another, -1 without doing anything if the key has no ttl. */
 [[nodiscard]] Script const& evict();
 
+/** Replaces the value of KEYS[1] if it is ARGV[1] by ARGV[2], which then expires after ARGV[3] ms, or, without that,
+ * after what is left of its ttl. Answers "kept", also if the value is ARGV[2] already, or "not owner". */
+[[nodiscard]] Script const& detach();
+
 /** Makes the token ARGV[2] the last one of KEYS[1], if the key bears the owner ARGV[1] and the last one is less.
  * ARGV[3], ARGV[4]: what surrounds a key in its fence key's name. Answers "accepted", "not owner" or the last token. */
 [[nodiscard]] Script const& accept_token();

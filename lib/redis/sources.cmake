@@ -39,6 +39,7 @@ target_sources(
     redis/connection_handshake.cpp
     redis/connection_machine.cpp
     redis/connection_machine_replies.cpp
+    redis/detach.cpp
     redis/evict.cpp
     redis/examine.cpp
     redis/findings.cpp

@@ -6,7 +6,7 @@
 #include "release_scripts.hpp"
 #include "script.hpp"
 
-#include <quarantine.hpp>
+#include <ended_claim.hpp>
 
 #include <chrono>
 #include <memory>

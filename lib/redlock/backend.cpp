@@ -94,6 +94,7 @@ public:
             node->drop_abandoned();
     }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
+    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
 
     [[nodiscard]] std::string describe() const override
     {

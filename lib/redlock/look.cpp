@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 /** What the nodes say of one key. */
 struct KeyAccount {
-    /// by what they say and of which owner: held by it, or resting since it released
+    /// by what they say and of which owner: held by it, or resting or kept since its lease ended
     std::map<std::pair<KeyState::Kind, std::string>, std::vector<KeyState const*>> taken;
     /// what is left of the other programs' values; unset: such a value never expires
     std::vector<std::optional<milliseconds>> foreign;
@@ -113,7 +113,7 @@ private:
             for (std::size_t node = 0; node < looks_.size(); ++node)
                 if (auto const* const keys = looks_.get<std::vector<KeyState>>(node); keys && index < keys->size()) {
                     auto const& key = (*keys)[index];
-                    if (key.kind == KeyState::Kind::held || key.kind == KeyState::Kind::resting)
+                    if (key.kind != KeyState::Kind::free && key.kind != KeyState::Kind::foreign)
                         account.taken[{key.kind, key.owner}].push_back(&key);
                     if (key.kind == KeyState::Kind::foreign)
                         account.foreign.push_back(key.remaining);

@@ -127,6 +127,7 @@ public:
     void shortest_ttl(std::chrono::milliseconds) override {}
     [[nodiscard]] std::string describe() const override { return "simulated://"; }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
+    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
     void shutdown() noexcept override {}
 
 private:

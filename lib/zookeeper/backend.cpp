@@ -82,6 +82,11 @@ public:
         return "the server deletes the node of a session that ends at once, and nothing remembers it";
     }
 
+    [[nodiscard]] char const* no_detach() const noexcept override
+    {
+        return "a node lasts as long as the session of its process, whose timeout the server does not change";
+    }
+
     void shutdown() noexcept override
     {
         // the destructor, on whichever thread it runs, must find nothing left to do

@@ -121,6 +121,35 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("a detachment whose answer is lost is unknown, and done when it is asked again", "[lost-replies][detach]")
+{
+    BadLine line;
+    if (line.client->backend().no_detach() != nullptr)
+        SKIP(line.client->backend().no_detach());
+    auto const range = line.test.lock("lock");
+    auto const claim = claim_of(
+        range, owner(1),
+        expect<Granted>(line.client->claim(line.test.request(*line.client, range, owner(1), Conformance::long_ttl))));
+    line.test.subject->lose_replies();
+    std::optional<ReleaseReply> detached;
+    line.client->on_strand([&] {
+        // without a time, because some stores are asked for that first
+        line.client->backend().release(
+            {claim, line.client->now() + 10s, true, 0ms}, [&](ReleaseReply reply) { detached = std::move(reply); });
+    });
+    line.client->run_until([&] { return line.test.value("lock") == "kept/" + owner(1); });
+    CHECK_FALSE(detached);
+    line.test.subject->heal();
+    line.client->run_until([&] { return detached.has_value(); });
+    expect<Unknown>(*detached);
+    line.client->run_for(50ms);
+    for (auto const keep_for : {0ms, Conformance::long_ttl}) {
+        ReleaseRequest const again{claim, line.client->now() + 10s, true, keep_for};
+        expect<Released>(line.client->ask_together(&Backend::release, std::vector{again}).front());
+    }
+    CHECK(line.test.value("lock") == "kept/" + owner(1));
+}
+
 TEST_CASE("a renewal without an answer is no renewal", "[lost-replies][renew]")
 {
     BadLine line;

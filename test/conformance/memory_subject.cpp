@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "conformance/client.hpp"
 
+#include "ended_claim.hpp"
 #include "memory/backend.hpp"
 #include "memory/domain.hpp"
 
@@ -33,9 +34,14 @@ public:
     }
     std::optional<std::string> value(std::string const& key) override
     {
-        for (auto const& state : domain_->inspect(*named_key(key), Clock::now()))
+        for (auto const& state : domain_->inspect(*named_key(key), Clock::now())) {
             if (state.kind == KeyState::Kind::held)
                 return state.owner;
+            if (state.kind == KeyState::Kind::resting)
+                return resting_value(state.owner);
+            if (state.kind == KeyState::Kind::kept)
+                return kept_value(state.owner);
+        }
         return std::nullopt;
     }
 

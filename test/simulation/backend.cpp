@@ -67,6 +67,7 @@ public:
         auto asked = about(Message::Kind::release, *request.claim);
         asked.message.reuse_after = to_ns(request.claim->reuse_after);
         asked.message.wake_ups = request.wake_ups;
+        asked.message.keep_for = to_ns(request.keep_for.value_or(std::chrono::milliseconds{0}));
         ask(std::move(asked), request.not_after, std::move(handler));
     }
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
@@ -107,6 +108,7 @@ public:
     void drop_abandoned() override { link_.drop_abandoned(); }
     [[nodiscard]] std::string describe() const override { return "simulated://"; }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
+    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
     void shutdown() noexcept override { link_.clear(); }
 
 private:

@@ -44,6 +44,7 @@ void Checker::begin()
     next_sweep_ = 0;
     free_since_ = {};
     rests_until_ = {};
+    robberies_ = {};
     grants = losses = 0;
 }
 
@@ -84,6 +85,7 @@ void Checker::clock_jumped(Ns store_micros)
 void Checker::robbed(KeyId key, OwnerId owner)
 {
     rests_until_[key] = 0;
+    ++robberies_[key];
     robbed_.emplace_back(key, owner);
 }
 
@@ -261,7 +263,7 @@ void Checker::acquired(
         violate(
             Rule::s15, "key " + std::to_string(holding.key) + " was granted " +
                            std::to_string((rests_until_[holding.key] - world_.now()) / millisecond) +
-                           " ms before its quarantine was over");
+                           " ms before its quarantine, or the time for which it was to be kept, was over");
     if (auto wrong = world_.store.wrong_token(holding.key, holding.owner, lease.fencing_token(), justified.tokens);
         !wrong.empty())
         violate(Rule::s10, std::move(wrong));
@@ -311,6 +313,12 @@ void Checker::releases(Process& process, Holding& holding, bool fired_before)
         forget(holding);
     else
         duties_.push_back({Rule::s6, process.id(), process.life(), holding.range, 0, nullptr, &holding, world_.now()});
+}
+
+void Checker::detached(KeyId key, Ns until, std::uint32_t robberies)
+{
+    if (robberies_[key] == robberies)
+        rests_until_[key] = std::max(rests_until_[key], until);
 }
 
 void Checker::ends(Holding const& holding, Ns when)

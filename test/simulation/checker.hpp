@@ -133,6 +133,11 @@ public:
         Process& process, Holding& holding, Lease const& lease, RangeId range, std::uint32_t index, std::uint32_t turn);
     void token_answered(Process& process, Holding& holding, error_code error);
     void releases(Process& process, Holding& holding, bool fired_before);
+    /** How often the store has lost a key's holder, or what was to keep the key taken. */
+    [[nodiscard]] std::uint32_t robberies(KeyId key) const { return robberies_.at(key); }
+    /** The user was told that the key is kept until then.
+     *  @param robberies  as they were when he asked for it: one since excuses the store */
+    void detached(KeyId key, Ns until, std::uint32_t robberies);
     void forget(Holding& holding) noexcept;
     void dies(Process& process);
 
@@ -240,6 +245,7 @@ private:
     std::array<Ns, key_count> free_since_{};
     /// before this instant of the world nobody may be granted the key
     std::array<Ns, key_count> rests_until_{};
+    std::array<std::uint32_t, key_count> robberies_{};
 };
 
 } // namespace tenure::simulation

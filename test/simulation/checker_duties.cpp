@@ -145,7 +145,7 @@ void Checker::look_at_rest(KeyId id)
 {
     auto const now = world_.now();
     auto const& key = world_.store.key(id);
-    auto const rest = world_.store.rest_of(id);
+    auto const rest = key.kept_after != 0 ? longest_kept : world_.store.rest_of(id);
     if (!key.late && now - key.written > rest + rest / 100 + sweep_every &&
         world_.store.last_trouble + rest + largest_jump_back < now)
         violate(Rule::l1, "key " + std::to_string(id) + " rests longer than its quarantine");
@@ -321,6 +321,7 @@ void Checker::judge_loss(Process& process, Holding const& holding)
     switch (reason) {
     case CancelReason::none:
     case CancelReason::released:
+    case CancelReason::detached:
         violate(Rule::s6, "a token fired without a reason");
         break;
     case CancelReason::max_hold:

@@ -114,6 +114,8 @@ std::string what(Entry const& entry)
         return "token ended: " + key_name(entry.about) + owner;
     case Note::releases:
         return "releases " + key_name(entry.about) + owner;
+    case Note::detaches:
+        return "leaves " + key_name(entry.about) + owner + " to expire in " + number + " ms";
     case Note::destroys:
         return "destroys the lease on " + key_name(entry.about) + owner;
     case Note::throws:

@@ -41,6 +41,7 @@ enum class Note : std::uint8_t {
     token_fired,
     token_ended,
     releases,
+    detaches,
     destroys,
     throws,
     resizes,

@@ -72,10 +72,18 @@ void KnownStore::rests(KeyId id, Ns expires)
     auto& key = keys_[id];
     world_.checker.rests(id, key.owner);
     key.owner = resting_owner;
+    key.kept_after = 0;
     key.expires = expires;
     key.written = world_.now();
     key.late = false;
     changed(id);
+}
+
+void KnownStore::kept(KeyId id, Ns expires)
+{
+    auto const owner = keys_[id].owner;
+    rests(id, expires);
+    keys_[id].kept_after = owner;
 }
 
 void KnownStore::freed(KeyId id)

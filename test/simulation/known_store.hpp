@@ -31,6 +31,8 @@ public:
         std::uint64_t token = 0;
         ProcessId process = 0;
         std::uint32_t life = 0;
+        /// of a key that is nobody's: whose holder left it to expire; 0: it was released
+        OwnerId kept_after = 0;
         /// written by a request whose sender had given it up, or brought back by a failover: nobody believes in it
         bool late = false;
         /// when its present owner got it, and when it was granted or extended, in world time
@@ -107,6 +109,8 @@ protected:
     void extended(KeyId id, Ns expires, bool late);
     /** It was released, and is nobody's until then. */
     void rests(KeyId id, Ns expires);
+    /** Its holder left it to expire, and it is nobody's until then. */
+    void kept(KeyId id, Ns expires);
     void freed(KeyId id);
     void changed(KeyId id) noexcept { ++versions_[id]; }
 

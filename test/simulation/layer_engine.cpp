@@ -34,8 +34,9 @@ Plan make_layer_plan(std::uint64_t seed)
     auto& settings = plan.settings;
     settings.line = random.below(4) != 0;
     settings.silent_releases = random.below(2) == 0;
-    settings.more =
-        std::string(settings.line ? ", a line" : ", no line") + (settings.silent_releases ? ", steady polls" : "");
+    settings.detaches = Random(seed, 5).below(3) == 0;
+    settings.more = std::string(settings.line ? ", a line" : ", no line") +
+                    (settings.silent_releases ? ", steady polls" : "") + (settings.detaches ? ", detachments" : "");
     return plan;
 }
 

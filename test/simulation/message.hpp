@@ -37,6 +37,8 @@ struct Message {
     Ns ttl = 0;
     /// of a claim or renewal: how long the key stays taken after the ttl; of a release or withdrawal: how long it rests
     Ns reuse_after = 0;
+    /// of a release: how long the key is kept instead of being freed; 0: it is freed
+    Ns keep_for = 0;
 
     Answer answer{};
     /// the grant found an older one, and did not extend it

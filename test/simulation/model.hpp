@@ -62,6 +62,10 @@ struct Noise {
     Ns longest_delay = 2 * millisecond;
 };
 
+/// for so long holders leave their keys to expire
+constexpr Ns shortest_kept = 2 * second;
+constexpr Ns longest_kept = 6 * second;
+
 /// within which a process that was told to stop has nothing left to do: a second, and timers that are late
 constexpr Ns shutdown_time = 1060 * millisecond;
 
@@ -82,6 +86,8 @@ struct Settings {
     bool silent_releases = false;
     /// holders change the ttl of their lease now and then
     bool resizes = false;
+    /// holders leave their key to expire now and then
+    bool detaches = false;
     /// of the lock without fencing; 0: none
     Ns max_hold = 0;
     /// of the lock without fencing

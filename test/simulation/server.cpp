@@ -145,10 +145,17 @@ bool Server::free(KeyId id, Message& message)
 {
     if (!held(id))
         return false;
+    if (message.keep_for > 0 && resting(id) && keys_[id].kept_after == message.owner)
+        return true;
     if (keys_[id].owner != message.owner) {
         if (!world().mutants.release_without_compare)
             return false;
         world().checker.freed(id, message.owner);
+    }
+    // nobody is told of a key that does not free
+    if (message.keep_for > 0) {
+        kept(id, now() + message.keep_for);
+        return true;
     }
     if (message.reuse_after > 0)
         rests(id, now() + message.reuse_after);

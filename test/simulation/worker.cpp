@@ -249,6 +249,10 @@ void Worker::give_up_lease()
     auto const fired_before = is_loss(holding_->token.reason());
     world_.checker.releases(process_, *holding_, fired_before);
     auto const kind = random_.below(4);
+    if (kind == 3 && world_.plan().settings.detaches) {
+        detach();
+        return;
+    }
     world_.chronicle.write(kind == 0 ? Note::destroys : Note::releases, process_.id(), holding_->key, holding_->owner);
     if (kind == 0) {
         lease_ = Lease();
@@ -258,6 +262,25 @@ void Worker::give_up_lease()
     } else {
         lease_.async_release([](error_code, ReleaseOutcome) {});
     }
+    if (holding_->told)
+        rest(2500 * millisecond);
+    // else the token's answer lets it go on
+}
+
+void Worker::detach()
+{
+    auto const key = holding_->key;
+    auto const count = random_.between(shortest_kept, longest_kept) / millisecond;
+    world_.chronicle.write(Note::detaches, process_.id(), key, holding_->owner, count);
+    auto& checker = world_.checker;
+    auto const remaining = count * millisecond;
+    // clocks differ by a hundredth at most
+    auto const until = world_.now() + remaining - remaining / 100;
+    lease_.async_detach(
+        milliseconds(count), [&checker, key, until, robberies = checker.robberies(key)](error_code error) {
+            if (!error)
+                checker.detached(key, until, robberies);
+        });
     if (holding_->told)
         rest(2500 * millisecond);
     // else the token's answer lets it go on

@@ -63,6 +63,7 @@ private:
     void token_answers(std::uint32_t turn, error_code error);
     void resize();
     void give_up_lease();
+    void detach();
 
     World& world_;
     Process& process_;

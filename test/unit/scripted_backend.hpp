@@ -90,6 +90,7 @@ public:
     void shortest_ttl(std::chrono::milliseconds ttl) override { told_ttls.push_back(ttl); }
     [[nodiscard]] std::string describe() const override { return "scripted://"; }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
+    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
     [[nodiscard]] bool single_use_owners() const noexcept override { return owners_are_spent; }
     void shutdown() noexcept override
     {

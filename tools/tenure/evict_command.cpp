@@ -90,6 +90,9 @@ std::optional<std::string> objection(std::string const& key, Holder const& holde
     case Holder::Kind::resting:
         return key + " is held by nobody: it is resting, and frees in " +
                describe(state.remaining.value_or(std::chrono::milliseconds{0}));
+    case Holder::Kind::kept:
+        return key + " is held by nobody: its last holder left it to expire, and it frees in " +
+               describe(state.remaining.value_or(std::chrono::milliseconds{0}));
     case Holder::Kind::foreign:
         return key + " bears no lease: it never expires. Find out whose it is, and delete it there";
     case Holder::Kind::worker:

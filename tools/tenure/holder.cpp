@@ -17,8 +17,10 @@ Holder holder_of(KeyState const& state)
     if (state.kind == KeyState::Kind::foreign)
         return {state.remaining ? Holder::Kind::other_software : Holder::Kind::foreign, {}};
     auto const text = read_owner(state.owner);
-    if (state.kind == KeyState::Kind::resting)
-        return {Holder::Kind::resting, text ? printable(text->worker) : std::string()};
+    if (state.kind == KeyState::Kind::resting || state.kind == KeyState::Kind::kept)
+        return {
+            state.kind == KeyState::Kind::kept ? Holder::Kind::kept : Holder::Kind::resting,
+            text ? printable(text->worker) : std::string()};
     if (text)
         return {Holder::Kind::worker, printable(text->worker), printable(text->note), text->claimed_at};
     constexpr std::string_view evicted = "evicted/";
@@ -37,7 +39,8 @@ std::string describe(Holder const& holder)
     case Holder::Kind::evicted:
         return "evicted by " + holder.name;
     case Holder::Kind::resting:
-        return holder.name.empty() ? "resting" : "resting, last held by " + holder.name;
+    case Holder::Kind::kept:
+        return std::string(state_name(holder)) + (holder.name.empty() ? "" : ", last held by " + holder.name);
     case Holder::Kind::other_software:
         return "(other software)";
     case Holder::Kind::foreign:
@@ -55,6 +58,7 @@ Style style_of(Holder const& holder) noexcept
         return Style::plain;
     case Holder::Kind::evicted:
     case Holder::Kind::resting:
+    case Holder::Kind::kept:
     case Holder::Kind::other_software:
         return Style::caution;
     case Holder::Kind::foreign:
@@ -75,6 +79,8 @@ std::string_view state_name(Holder const& holder) noexcept
         return "evicted";
     case Holder::Kind::resting:
         return "resting";
+    case Holder::Kind::kept:
+        return "kept";
     case Holder::Kind::foreign:
         break;
     }

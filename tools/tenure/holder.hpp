@@ -23,13 +23,15 @@ struct Holder {
         evicted,
         /// released, and in quarantine: it frees when that is over
         resting,
+        /// its holder left it to expire: it frees when that time is over
+        kept,
         /// a value with a ttl that some other software wrote, of whatever type
         other_software,
         /// a value without ttl: no lease
         foreign
     };
     Kind kind = Kind::nobody;
-    /// the worker, who evicted, or the worker that held a resting key last; empty for the others
+    /// the worker, who evicted, or the worker that held a resting or kept key last; empty for the others
     std::string name;
     /// of a worker; empty: none
     std::string note = {};
@@ -45,7 +47,7 @@ struct Holder {
 /** How a terminal shows the holder. */
 [[nodiscard]] Style style_of(Holder const& holder) noexcept;
 
-/** `free`, `held`, `evicted`, `resting` or `foreign`. */
+/** `free`, `held`, `evicted`, `resting`, `kept` or `foreign`. */
 [[nodiscard]] std::string_view state_name(Holder const& holder) noexcept;
 
 } // namespace tenure::tool

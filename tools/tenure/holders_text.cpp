@@ -24,7 +24,9 @@ std::string holding(KeyState const& state)
     case Holder::Kind::evicted:
         return describe(holder) + (state.remaining ? ", frees in " + describe(*state.remaining) : std::string{});
     case Holder::Kind::resting:
-        return "resting" + (state.remaining ? ", frees in " + describe(*state.remaining) : std::string{});
+    case Holder::Kind::kept:
+        return std::string(state_name(holder)) +
+               (state.remaining ? ", frees in " + describe(*state.remaining) : std::string{});
     case Holder::Kind::other_software:
         return "by other software" +
                (state.remaining ? ", with " + describe(*state.remaining) + " of its ttl left" : std::string{});
@@ -42,7 +44,8 @@ std::string describe_lock(KeyState const& state)
     auto const kind = holder_of(state).kind;
     if (kind == Holder::Kind::nobody)
         return "free by now";
-    return (kind == Holder::Kind::evicted || kind == Holder::Kind::resting ? "" : "held ") + holding(state);
+    bool const held = kind != Holder::Kind::evicted && kind != Holder::Kind::resting && kind != Holder::Kind::kept;
+    return (held ? "held " : "") + holding(state);
 }
 
 } // namespace
@@ -81,6 +84,8 @@ std::string describe_loss(std::string const& key, KeyState const& state)
         return name + " is free in the store: its key was deleted, or lapsed there";
     case Holder::Kind::resting:
         return name + " was released and is in quarantine now: the store let the lease lapse, or its key was deleted";
+    case Holder::Kind::kept:
+        return name + " was left to expire by a later holder: the store let the lease lapse, or its key was deleted";
     case Holder::Kind::other_software:
     case Holder::Kind::foreign:
         break;

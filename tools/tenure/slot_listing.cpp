@@ -70,16 +70,23 @@ std::string or_dash(std::optional<std::chrono::milliseconds> const& duration)
     return duration ? describe(*duration) : "-";
 }
 
+/** Taken, and held by nobody. */
+bool is_nobodys(Holder const& holder) noexcept
+{
+    return holder.kind == Holder::Kind::resting || holder.kind == Holder::Kind::kept;
+}
+
 /** What the column of holders says. */
 std::string holder_text(SlotListing const& listing, KeyState const& state)
 {
     if (state.kind == KeyState::Kind::free)
         return "free";
     auto const holder = holder_of(state);
-    if (holder.kind != Holder::Kind::resting || !state.remaining)
+    if (!is_nobodys(holder) || !state.remaining)
         return describe(holder);
     auto const until = local_time(listing.taken_at + *state.remaining, *state.remaining > std::chrono::hours{20});
-    return "resting until " + until + (holder.name.empty() ? "" : ", last held by " + holder.name);
+    return std::string(state_name(holder)) + " until " + until +
+           (holder.name.empty() ? "" : ", last held by " + holder.name);
 }
 
 std::ptrdiff_t count_of(SlotListing const& listing, KeyState::Kind kind)
@@ -106,7 +113,7 @@ boost::json::object json_of(SlotListing const& listing, KeyState const& state)
         object["note"] = holder.note;
     if (holder.kind == Holder::Kind::evicted)
         object["evicted_by"] = holder.name;
-    if (holder.kind == Holder::Kind::resting) {
+    if (is_nobodys(holder)) {
         if (!holder.name.empty())
             object["last_worker"] = holder.name;
         if (state.remaining)
@@ -129,6 +136,7 @@ std::vector<std::string> table_lines(SlotListing const& listing, bool color)
 {
     auto const free = count_of(listing, KeyState::Kind::free);
     auto const resting = count_of(listing, KeyState::Kind::resting);
+    auto const kept = count_of(listing, KeyState::Kind::kept);
     auto const show_free = free <= most_free_shown;
     std::vector<std::string> headings{
         listing.range->numbered ? "SLOT" : "LOCK", "HOLDER", "SINCE", "FOR", "TTL LEFT", "TOKEN"};
@@ -158,8 +166,9 @@ std::vector<std::string> table_lines(SlotListing const& listing, bool color)
     auto lines = table.lines();
     lines.insert(
         lines.begin(), printable(listing.range->describe(), 2048) + " on " + listing.store + ": " +
-                           std::to_string(total - free - resting) + " of " + std::to_string(total) + " held" +
-                           (resting > 0 ? ", " + std::to_string(resting) + " resting" : ""));
+                           std::to_string(total - free - resting - kept) + " of " + std::to_string(total) + " held" +
+                           (resting > 0 ? ", " + std::to_string(resting) + " resting" : "") +
+                           (kept > 0 ? ", " + std::to_string(kept) + " kept" : ""));
     return lines;
 }
 
@@ -179,13 +188,15 @@ std::string as_json(SlotListing const& listing)
     for (auto const& state : listing.states)
         keys.push_back(json_of(listing, state));
     auto const resting = count_of(listing, KeyState::Kind::resting);
+    auto const kept = count_of(listing, KeyState::Kind::kept);
     boost::json::object object;
     object["store"] = listing.store;
     object["range"] = printable(listing.range->describe(), 2048);
     object["taken_at"] = utc_time(listing.taken_at);
     object["count"] = listing.states.size();
-    object["held"] = std::ssize(listing.states) - count_of(listing, KeyState::Kind::free) - resting;
+    object["held"] = std::ssize(listing.states) - count_of(listing, KeyState::Kind::free) - resting - kept;
     object["resting"] = resting;
+    object["kept"] = kept;
     object["keys"] = std::move(keys);
     return boost::json::serialize(object) + "\n";
 }

@@ -13,6 +13,7 @@
 
 #include "redis/config_rules.hpp"
 #include "redis/connection_factory.hpp"
+#include "redis/detach.hpp"
 #include "redis/inspect.hpp"
 #include "redis/key_names.hpp"
 #include "redis/leave_line.hpp"
@@ -84,7 +85,12 @@ public:
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
         auto const& claim = *request.claim;
-        auto const& releases = nodes_->of(*claim.range, claim.index).releases;
+        auto const& node = nodes_->of(*claim.range, claim.index);
+        if (request.keep_for) {
+            redis::detach(node.follows, std::move(request), std::move(handler));
+            return;
+        }
+        auto const& releases = node.releases;
         if (request.wake_ups && Announcer::is_needed(*claim.range, claim.index)) {
             request.wake_ups = false;
             handler = [announcer = announcer_, released = request.claim,
@@ -179,6 +185,7 @@ public:
 
     void drop_abandoned() override { cluster_->drop_abandoned(); }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
+    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
 
     [[nodiscard]] std::string describe() const override { return cluster_->name(); }
 

@@ -139,6 +139,7 @@ public:
     [[nodiscard]] std::string describe() const override { return backend_->describe(); }
     [[nodiscard]] TtlLimits ttl_limits() const noexcept override { return backend_->ttl_limits(); }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return backend_->no_quarantine(); }
+    [[nodiscard]] char const* no_detach() const noexcept override { return backend_->no_detach(); }
     void shutdown() noexcept override { backend_->shutdown(); }
 
 private:

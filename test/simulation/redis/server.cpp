@@ -3,7 +3,7 @@
 
 #include "../world.hpp"
 
-#include <quarantine.hpp>
+#include <ended_claim.hpp>
 #include <redis/release_scripts.hpp>
 #include <redis/scripts.hpp>
 
@@ -418,7 +418,7 @@ void RedisServer::store(std::string_view key, std::string value, std::int64_t ex
         if (before != nullptr && !named(before->value))
             world().checker.violate(
                 Rule::s12, "key " + std::to_string(*id) + " is taken from an owner that was not looked at");
-        if (last_owner_of(value) && expires != Keyspace::no_expiry) {
+        if (read_ended_claim(value) && expires != Keyspace::no_expiry) {
             rests(*id, (expires + 1) * millisecond);
             if (before != nullptr)
                 now_.freed.at(static_cast<std::size_t>(range_of(*id))).owners.push_back(owner_id(before->value));

@@ -107,6 +107,28 @@ TEST_CASE("an evicted holder is ended, and the slot frees when its ttl has passe
     CHECK(eventually([&] { return !redis.get("job:0").has_value(); }));
 }
 
+TEST_CASE(
+    "a key that its holder left to expire is shown with its end, and evict leaves it alone", "[integration][tool]")
+{
+    require_redis();
+    RedisServer const server;
+    auto redis = server.client();
+    auto const kept = "kept/w1/" + std::string(32, '7');
+    redis.call("SET", "job:0", kept, "PX", 30'000);
+    ToolProcess status({"status", "--pool", "job:", "--size", "2"}, server.url());
+    CHECK(status.exit_code() == 0);
+    CHECK_THAT(
+        status.output(), ContainsSubstring("0 of 2 held, 1 kept") && ContainsSubstring("kept until ") &&
+                             ContainsSubstring(", last held by w1"));
+    CHECK_THAT(status.output(), !ContainsSubstring("777"));
+    ToolProcess evict({"evict", "--pool", "job:", "--size", "2", "--slot", "0", "--yes"}, server.url());
+    CHECK(evict.exit_code() == 1);
+    CHECK_THAT(
+        evict.output(),
+        ContainsSubstring("job:0 is held by nobody: its last holder left it to expire, and it frees in"));
+    CHECK(redis.get("job:0") == kept);
+}
+
 TEST_CASE("evict leaves alone what is free, what is no lease, and what nobody was asked about", "[integration][tool]")
 {
     require_redis();

@@ -63,6 +63,19 @@ TEST_CASE("ZooKeeper has no quarantine, and a pool that asks for one is refused 
     CHECK_NOTHROW(SlotPool{store, {.size = 2, .ttl = 1s}});
 }
 
+TEST_CASE(
+    "ZooKeeper cannot keep a key without its holder: a detachment is refused, and the lease goes on", "[zookeeper]")
+{
+    require_zookeeper();
+    ZookeeperServer const server;
+    RunningStore running{server.url()};
+    auto lease = RunningStore::acquire(running.lock("nightly", refused_ttl));
+    CHECK(std::get<0>(soon(lease.async_detach(1min, as_future))) == std::errc::operation_not_supported);
+    CHECK(documented(running.store().diagnostics().last_detail));
+    CHECK(lease.valid());
+    CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
+}
+
 TEST_CASE("who waits without end for a ZooKeeper that is away keeps no thread busy", "[zookeeper]")
 {
     asio::io_context context;

@@ -42,13 +42,16 @@ TEST_CASE("operations of an empty lease end as those of a released one, on the h
     Lease lease;
     auto const here = [&](auto handler) { return asio::bind_executor(context.get_executor(), std::move(handler)); };
     std::optional<error_code> released;
+    std::optional<error_code> detached;
     std::optional<error_code> renewed;
     std::optional<error_code> at_risk;
     lease.async_release(here([&](error_code error, ReleaseOutcome) { released = error; }));
+    lease.async_detach(1min, here([&](error_code error) { detached = error; }));
     lease.async_renew(here([&](error_code error) { renewed = error; }));
     lease.async_wait_at_risk(here([&](error_code error) { at_risk = error; }));
-    CHECK_FALSE((released || renewed || at_risk));
+    CHECK_FALSE((released || detached || renewed || at_risk));
     context.run();
+    CHECK(detached == make_error_code(errc::released));
     CHECK(released == make_error_code(errc::released));
     CHECK(renewed == make_error_code(errc::released));
     CHECK(at_risk == make_error_code(errc::released));

@@ -51,6 +51,9 @@ TEST_CASE("a transaction says nothing that is a default", "[etcd]")
         R"({"key":"aw==","target":"VALUE","value":"dg=="}],)"
         R"("success":[{"request_put":{"key":"aw==","value":"dg=="}}]})");
     CHECK(
+        Transaction().then_put_in_its_lease("k", "v").body() ==
+        R"({"success":[{"request_put":{"key":"aw==","value":"dg==","ignore_lease":true}}]})");
+    CHECK(
         Transaction().then_read({"a", "b"}, {100, true}).then_read({"k", {}}, {}).body() ==
         R"({"success":[{"request_range":{"key":"YQ==","range_end":"Yg==","limit":"100","keys_only":true}},)"
         R"({"request_range":{"key":"aw=="}}]})");

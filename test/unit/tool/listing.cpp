@@ -92,6 +92,31 @@ TEST_CASE(
     CHECK(key.at("remaining_ms").as_int64() == 30'000);
 }
 
+TEST_CASE(
+    "a key that its holder left to expire is shown as kept, with its end and its last holder, and counts as none that "
+    "is held",
+    "[tool]")
+{
+    auto kept = held(1, "host:12/" + secret);
+    kept.kind = KeyState::Kind::kept;
+    kept.held_for.reset();
+    kept.remaining = 30s;
+    auto const listing = listing_of({held(0, "host:7/" + secret), kept});
+    auto const text = as_table(listing);
+    CHECK_THAT(text, ContainsSubstring("1 of 2 held, 1 kept"));
+    CHECK_THAT(text, ContainsSubstring("kept until "));
+    CHECK_THAT(text, ContainsSubstring(":30, last held by host:12"));
+    CHECK_THAT(text, !ContainsSubstring(secret));
+    auto const object = boost::json::parse(as_json(listing)).as_object();
+    CHECK(object.at("held").as_int64() == 1);
+    CHECK(object.at("resting").as_int64() == 0);
+    CHECK(object.at("kept").as_int64() == 1);
+    auto const& key = object.at("keys").as_array().at(1);
+    CHECK(key.at("state").as_string() == "kept");
+    CHECK(key.at("last_worker").as_string() == "host:12");
+    CHECK(key.at("until").as_string() == "1970-01-01T00:00:30Z");
+}
+
 TEST_CASE("nothing is shown of a value that other software wrote", "[tool]")
 {
     for (auto const& value :
