@@ -42,7 +42,7 @@ struct LeaseOptions {
     /// subscribe to releases while waiting, and announce one's own; without it waiters poll
     bool wake_ups = true;
     /// the longest pause between two claims of a waiter, milliseconds, 10 ms to 1 minute: how late it may notice a key
-    /// that another program has freed without an announcement. On Redis a waiter asks every 50 to 100 ms, but pauses at
+    /// that another program has freed without an announcement. On Redis a waiter asks every 50 to 90 ms, but pauses at
     /// least 100 times as long as its claim takes
     std::chrono::milliseconds longest_pause{1'000};
 };

@@ -20,8 +20,10 @@ constexpr Clock::duration longest_backoff = milliseconds{1000};
 constexpr Clock::duration patience_limit = std::chrono::seconds{30};
 /// without hints nothing but polling tells of a release
 constexpr Clock::duration longest_poll = milliseconds{250};
-/// where keys become free without any news; the pause is random between this and twice of it
+/// where keys become free without any news, the pause is random between these: even a waiter whose turn was not told
+/// asks within 100 ms
 constexpr Clock::duration shortest_poll = milliseconds{50};
+constexpr Clock::duration longest_silent_poll = milliseconds{90};
 /// claims take at most a hundredth of a waiter's time
 constexpr int poll_share = 100;
 /// a key is free a moment after its ttl: servers count in milliseconds
@@ -148,7 +150,7 @@ Clock::duration AcquireMachine::next_poll(Clock::duration took, std::uint64_t ra
 {
     if (!limits_.silent_releases)
         return next_backoff(random, std::min(limits_.hints ? longest_backoff : longest_poll, limits_.longest_pause));
-    auto const pause = shortest_poll + shortest_poll / 1024 * static_cast<Clock::rep>(random % 1024);
+    auto const pause = shortest_poll + (longest_silent_poll - shortest_poll) / 1024 * static_cast<Clock::rep>(random % 1024);
     return std::min(std::max(pause, took * poll_share), limits_.longest_pause);
 }
 

@@ -367,7 +367,7 @@ void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
     if (gate_->is_head(*this)) {
         if (terms_.wake_ups)
             gate_->watch();
-        carry_out(step, now);
+        carry_out(lines_up_ && gate_->named_since(now - took) ? machine_->ask_now(now) : step, now);
     } else {
         carry_out(step.ask ? step : machine_->queue_up(now), now);
     }

@@ -90,6 +90,8 @@ void Gate::on_event(WatchEvent event)
         place_may_stay_ = place_may_stay_ || (head_ != nullptr && head_->asking());
         // kept for the next head if there is one: if this one's claim is under way, it asks again after the answer
         named_ = head_ != nullptr;
+        if (head_ == nullptr)
+            named_nobody_at_ = runtime_->now();
         hint();
         break;
     case WatchEvent::others_turn:
@@ -119,6 +121,15 @@ Waits Gate::next_place()
         return Waits::no;
     lined_up_ = true;
     return std::exchange(named_, false) ? Waits::in_front : Waits::in_line;
+}
+
+bool Gate::named_since(Instant when)
+{
+    if (named_nobody_at_ < when)
+        return false;
+    named_nobody_at_ = Instant::min();
+    named_ = place_may_stay_ = true;
+    return true;
 }
 
 void Gate::place_taken()

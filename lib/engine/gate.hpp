@@ -58,6 +58,9 @@ public:
 
     /** How the claim of a waiter that is sent now stands in line. */
     [[nodiscard]] Waits next_place();
+    /** The head's first claim stood in line before it came here: whether the store was named while that was under way.
+     * Its next claim stands in front then. */
+    [[nodiscard]] bool named_since(Instant when);
     /** A waiter's claim that was to stand in line like this has failed: the next one tries again. */
     void place_missed(Waits place) noexcept { named_ = named_ || place == Waits::in_front; }
     /** A waiter's claim found all keys held, and the store stands in line. */
@@ -112,6 +115,8 @@ private:
     bool place_may_stay_ = false;
     /// a release named this store, and no claim was answered since
     bool named_ = false;
+    /// when a release last named this store while no waiter stood here
+    Instant named_nobody_at_ = Instant::min();
     /// releases of this store without an answer. Some began before the gate was made, so it may be too small
     std::size_t releases_ = 0;
     /// until then other stores are known to wait: a new acquisition lets a release that is under way end first

@@ -127,6 +127,42 @@ TEST_CASE("a turn that comes while a claim is under way is taken right after the
     CHECK(test.backend->claims.empty());
 }
 
+TEST_CASE("a turn that comes while an acquisition's first claim stands in line is taken right after the answer")
+{
+    LineTest test;
+    Attempt<Lease> first;
+    test.line_up(first);
+    test.tell(WatchEvent::our_turn);
+    (void)test.answer_claim(test.grant(3s));
+    Attempt<Lease> second;
+    auto const begin = [&] {
+        second.start(test.lock);
+        test.runtime->run_ready();
+        REQUIRE(test.backend->claims.size() == 1);
+    };
+    SECTION("while it is under way")
+    {
+        begin();
+        test.runtime->run_for(1ms);
+        test.tell(WatchEvent::our_turn);
+        CHECK(test.answer_claim(Busy{}) == Waits::in_line);
+        REQUIRE(test.backend->claims.size() == 1);
+        CHECK(test.answer_claim(test.grant(3s)) == Waits::in_front);
+        CHECK(second.error == error_code());
+        // the first claim may have come to the store after the release, and put the name there once more
+        CHECK(test.backend->lines_left == 1);
+    }
+    SECTION("before it was sent: that turn was nobody's")
+    {
+        test.tell(WatchEvent::our_turn);
+        test.runtime->run_for(1ms);
+        begin();
+        CHECK(test.answer_claim(Busy{}) == Waits::in_line);
+        CHECK(test.backend->claims.empty());
+        test.give_up(second);
+    }
+}
+
 TEST_CASE("a waiter holds back while others were named, and then asks")
 {
     LineTest test;
