@@ -150,7 +150,8 @@ Clock::duration AcquireMachine::next_poll(Clock::duration took, std::uint64_t ra
 {
     if (!limits_.silent_releases)
         return next_backoff(random, std::min(limits_.hints ? longest_backoff : longest_poll, limits_.longest_pause));
-    auto const pause = shortest_poll + (longest_silent_poll - shortest_poll) / 1024 * static_cast<Clock::rep>(random % 1024);
+    auto const pause =
+        shortest_poll + (longest_silent_poll - shortest_poll) / 1024 * static_cast<Clock::rep>(random % 1024);
     return std::min(std::max(pause, took * poll_share), limits_.longest_pause);
 }
 
