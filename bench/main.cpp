@@ -67,7 +67,7 @@ builds of the program can so be compared. Workloads: pairs pool_pairs pair_laten
   --count N             keys, slots (contend: 1 is a lock), or for pair_latency the pairs (64)
   --seconds S           length of the run (1)
   --hold MS             contend: how long each grant is held (0)
-  --plain               neither fencing nor wake-ups; otherwise default options
+  --plain               neither fencing nor notifications; otherwise default options
   --server-pid PID      pairs, pool_pairs: also report the CPU of this process
 )";
 

@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/connect.hpp>
-#include <tenure/etcd_store.hpp>
-#include <tenure/memory_store.hpp>
-#include <tenure/redis_cluster_store.hpp>
-#include <tenure/redis_sentinel_store.hpp>
-#include <tenure/redis_store.hpp>
-#include <tenure/redlock_store.hpp>
-#include <tenure/zookeeper_store.hpp>
+#include <tenure/stores/etcd.hpp>
+#include <tenure/stores/memory.hpp>
+#include <tenure/stores/redis.hpp>
+#include <tenure/stores/redis_cluster.hpp>
+#include <tenure/stores/redis_sentinel.hpp>
+#include <tenure/stores/redlock.hpp>
+#include <tenure/stores/zookeeper.hpp>
 
 #include "url.hpp"
 

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include <tenure/etcd_store.hpp>
+#include <tenure/stores/etcd.hpp>
 
 #if TENURE_HAS_ETCD
 #include "etcd/backend.hpp"

@@ -3,13 +3,16 @@
 # Relative to include/tenure/; one header to a line, sorted. features.cmake writes one more.
 set(TENURE_PUBLIC_HEADERS
     acquirable.hpp
-    backend.hpp
+    backend/backend.hpp
+    backend/deadline.hpp
+    backend/one_shot.hpp
+    backend/runtime.hpp
+    backend/shared_text.hpp
+    backend/strand.hpp
     cancel_on.hpp
     cancellation_token.hpp
     clock.hpp
     connect.hpp
-    credentials.hpp
-    deadline.hpp
     detail/api.hpp
     detail/execution_context.hpp
     detail/handler_executor.hpp
@@ -17,38 +20,36 @@ set(TENURE_PUBLIC_HEADERS
     detail/run_held.hpp
     detail/runs_here.hpp
     detail/user_handler.hpp
-    endpoint.hpp
     errc.hpp
-    etcd_config.hpp
-    etcd_store.hpp
     holding.hpp
+    inspection.hpp
     key_range.hpp
     lease.hpp
     lock.hpp
     log.hpp
-    memory_store.hpp
-    one_shot.hpp
     options.hpp
     owner.hpp
-    redis_cluster_config.hpp
-    redis_cluster_store.hpp
-    redis_config.hpp
-    redis_sentinel_config.hpp
-    redis_sentinel_store.hpp
-    redis_store.hpp
-    redlock_config.hpp
-    redlock_store.hpp
-    runtime.hpp
-    shared_text.hpp
     slot.hpp
     slot_pool.hpp
     statistics.hpp
     store.hpp
-    strand.hpp
+    stores/credentials.hpp
+    stores/endpoint.hpp
+    stores/etcd.hpp
+    stores/etcd_config.hpp
+    stores/memory.hpp
+    stores/redis.hpp
+    stores/redis_cluster.hpp
+    stores/redis_cluster_config.hpp
+    stores/redis_config.hpp
+    stores/redis_sentinel.hpp
+    stores/redis_sentinel_config.hpp
+    stores/redlock.hpp
+    stores/redlock_config.hpp
+    stores/tls_config.hpp
+    stores/zookeeper.hpp
     tenure.hpp
     testing.hpp
-    tls_config.hpp
     version.hpp
     with_lease.hpp
-    zookeeper_store.hpp
 )

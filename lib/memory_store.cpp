@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include <tenure/memory_store.hpp>
+#include <tenure/stores/memory.hpp>
 
 #include "memory/backend.hpp"
 #include "open_runtime.hpp"

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include <tenure/redis_sentinel_store.hpp>
+#include <tenure/stores/redis_sentinel.hpp>
 
 #include "open_runtime.hpp"
 #include "redis/sentinel/sentinel_backend.hpp"

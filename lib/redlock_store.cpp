@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include <tenure/redlock_store.hpp>
+#include <tenure/stores/redlock.hpp>
 
 #include "open_runtime.hpp"
 #include "redis/stream.hpp"

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include <tenure/strand.hpp>
+#include <tenure/backend/strand.hpp>
 
 #include "engine/fork_guard.hpp"
 #include "handler_batch.hpp"

@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/etcd_config.hpp>
-#include <tenure/redis_cluster_config.hpp>
-#include <tenure/redis_config.hpp>
-#include <tenure/redis_sentinel_config.hpp>
-#include <tenure/redlock_config.hpp>
-#include <tenure/zookeeper_store.hpp>
+#include <tenure/stores/etcd_config.hpp>
+#include <tenure/stores/redis_cluster_config.hpp>
+#include <tenure/stores/redis_config.hpp>
+#include <tenure/stores/redis_sentinel_config.hpp>
+#include <tenure/stores/redlock_config.hpp>
+#include <tenure/stores/zookeeper.hpp>
 
 #include <chrono>
 #include <cstdint>

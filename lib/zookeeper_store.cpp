@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include <tenure/zookeeper_store.hpp>
+#include <tenure/stores/zookeeper.hpp>
 
 #include "zookeeper/config_rules.hpp"
 

@@ -44,7 +44,7 @@ void measure_pairs(Setting const& setting)
     auto const all = interleave(
         setting.extent.rounds,
         {split("raw", [=] { return raw::pairs(port, keys, seconds); }), split("locks", locks(library::plain)),
-         split("locks, fencing", locks({true, false})), split("locks, wake-ups", locks({false, true})),
+         split("locks, fencing", locks({true, false})), split("locks, notifications", locks({false, true})),
          split("locks, default", locks(library::by_default)), split("one pool of 64", pool(library::plain)),
          split("one pool of 64, default", pool(library::by_default))});
     for (auto const& series : all)

@@ -22,7 +22,7 @@ struct Job {
     double seconds = 1;
     /// of each grant, where the workload holds
     unsigned hold_ms = 0;
-    /// default options; false: neither fencing nor wake-ups
+    /// default options; false: neither fencing nor notifications
     bool by_default = true;
     /// the process whose CPU time is also reported; 0: none
     pid_t server = 0;

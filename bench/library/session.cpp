@@ -48,7 +48,7 @@ tenure::LeaseOptions lease_options(Features features)
 {
     tenure::LeaseOptions options;
     options.fencing = features.fencing;
-    options.wake_ups = features.wake_ups;
+    options.notifications = features.notifications;
     return options;
 }
 

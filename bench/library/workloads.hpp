@@ -14,7 +14,7 @@ namespace bench::library
 /** What a grant may carry beyond the bare key. */
 struct Features {
     bool fencing = false;
-    bool wake_ups = false;
+    bool notifications = false;
 };
 /// what a user gets who sets nothing
 inline constexpr Features by_default{true, true};

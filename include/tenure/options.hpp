@@ -8,7 +8,7 @@ namespace tenure
 {
 
 /** When the token fires. */
-enum class FireOn {
+enum class CancelWhen {
     /// when the lease is proven lost, or `notice` before its validity ends: a store that is away for a moment costs
     /// nothing
     loss,
@@ -30,17 +30,17 @@ struct LeaseOptions {
     /// how long before `valid_until` the token fires: the time the work needs to stop. 0: ttl/10, at least 20 ms. At
     /// most ttl/3
     std::chrono::milliseconds notice{0};
-    FireOn fire_on = FireOn::loss;
+    CancelWhen cancel_when = CancelWhen::loss;
     Renewal renewal = Renewal::automatic;
     /// time from one renewal to the next, where that is to be less than ttl/3. 0, or anything longer: ttl/3. More than
     /// half of what validity allows is refused
-    std::chrono::milliseconds renew_every{0};
+    std::chrono::milliseconds renew_interval{0};
     /// the token fires, and renewal ends, after this time however well the store answers. 0: no limit
     std::chrono::milliseconds max_hold{0};
     /// ask the store for a fencing token with each grant
     bool fencing = true;
     /// subscribe to releases while waiting, and announce one's own; without it waiters poll
-    bool wake_ups = true;
+    bool notifications = true;
     /// the longest pause between two claims of a waiter, milliseconds, 10 ms to 1 minute: how late it may notice a key
     /// that another program has freed without an announcement. On Redis a waiter asks every 50 to 90 ms, but pauses at
     /// least 100 times as long as its claim takes

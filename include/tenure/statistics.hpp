@@ -18,19 +18,19 @@ struct Statistics {
     /// acquisitions that ended with any other error
     std::uint64_t failed = 0;
     /// total and longest time from the call to the grant; it counts from when the store's strand takes the call up
-    std::chrono::nanoseconds wait_total{};
-    std::chrono::nanoseconds wait_longest{};
+    std::chrono::nanoseconds total_wait{};
+    std::chrono::nanoseconds max_wait{};
 
     std::uint64_t renewals = 0;
     /// renewals that were refused, not sent or whose outcome is unknown
     std::uint64_t renewals_failed = 0;
     /// least time that was left until the token would have fired when a renewal succeeded; zero before the first
     /// renewal
-    std::chrono::nanoseconds renewal_margin_least{};
+    std::chrono::nanoseconds min_renewal_margin{};
 
     /// tokens fired, by reason
     std::uint64_t lost_expired = 0;
-    std::uint64_t lost_proven = 0;
+    std::uint64_t lost_not_owner = 0;
     std::uint64_t lost_first_failed_renewal = 0;
     std::uint64_t lost_max_hold = 0;
     std::uint64_t lost_store_closed = 0;
@@ -39,11 +39,11 @@ struct Statistics {
     /// leases whose keys the store confirmed to keep (`Lease::async_detach`)
     std::uint64_t detached = 0;
     /// releases and detachments that found the key no longer theirs
-    std::uint64_t released_too_late = 0;
+    std::uint64_t released_not_owner = 0;
     /// grants that arrived after their acquisition had ended, or too late to be used, and were given back
     std::uint64_t given_back = 0;
     /// leases that were released only after their validity had ended
-    std::uint64_t held_too_long = 0;
+    std::uint64_t held_past_expiry = 0;
 
     /// leases held now
     std::uint64_t held = 0;

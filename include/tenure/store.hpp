@@ -1,10 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/backend.hpp>
 #include <tenure/detail/api.hpp>
 #include <tenure/detail/user_handler.hpp>
 #include <tenure/errc.hpp>
+#include <tenure/inspection.hpp>
+#include <tenure/key_range.hpp>
 #include <tenure/log.hpp>
 #include <tenure/statistics.hpp>
 
@@ -23,6 +24,7 @@ namespace tenure
 
 namespace asio = boost::asio;
 
+class Backend;
 class Runtime;
 template <class>
 class Acquirable;

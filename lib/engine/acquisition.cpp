@@ -71,7 +71,7 @@ void Acquisition::begin()
     if (limits.deadline != Instant::max())
         write_by_ = limits.deadline - std::min(time_for_words, (limits.deadline - started_) / 10);
     limits.patience = std::clamp<Clock::duration>(Clock::duration(terms_.ttl) / 3, shortest_patience, longest_patience);
-    limits.hints = terms_.wake_ups;
+    limits.hints = terms_.notifications;
     limits.silent_releases = core_->backend().frees_silently();
     limits.longest_pause = terms_.longest_pause;
     machine_.emplace(limits);
@@ -86,7 +86,7 @@ void Acquisition::begin()
             carry_out(machine_->queue_up(started_), started_);
             return;
         }
-        lines_up_ = terms_.wake_ups && gate->lines_up();
+        lines_up_ = terms_.notifications && gate->lines_up();
         if (auto const opens = gate->opens_at(started_); opens > started_) {
             gate_ = core_->gates().find_or_make(range_);
             gate_->join(*this);
@@ -177,7 +177,7 @@ std::string Acquisition::make_owner()
 
 Waits Acquisition::place()
 {
-    if (!terms_.wake_ups)
+    if (!terms_.notifications)
         return Waits::no;
     if (gate_)
         return gate_->next_place();
@@ -244,7 +244,7 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
     unknown_ = unknown_ || std::holds_alternative<Unknown>(reply);
     if (core_->backend().single_use_owners() && !std::holds_alternative<Granted>(reply)) {
         if (unknown_)
-            core_->withdraw(range_, claim_->owner, lifetime(), terms_.wake_ups);
+            core_->withdraw(range_, claim_->owner, lifetime(), terms_.notifications);
         spend_owner();
         machine_->owner_spent();
     }
@@ -290,7 +290,7 @@ void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
     } else if (std::holds_alternative<Unknown>(reply) && !held) {
         // the lease's release may still be on its way, so what this finds may have been held
         core_->withdraw(
-            range_, claim.owner, lifetime(), terms_.wake_ups, was_held ? terms_.reuse_after : milliseconds{0});
+            range_, claim.owner, lifetime(), terms_.notifications, was_held ? terms_.reuse_after : milliseconds{0});
     } else if (std::holds_alternative<Unknown>(reply)) {
         // to withdraw it now would take the lease along
         lease->second_key = true;
@@ -334,7 +334,7 @@ void Acquisition::of_no_use(Claim const& claim, Granted const& grant, error_code
     give_back(claim, grant);
     // another claim, which ended without an answer, may have taken another key
     if (unknown_ && range_->count > 1)
-        core_->withdraw(range_, claim.owner, lifetime(), terms_.wake_ups);
+        core_->withdraw(range_, claim.owner, lifetime(), terms_.notifications);
     // this owner is spent: the release under way must not hit a later grant
     spend_owner();
     carry_out(machine_->given_back(error, fatal, now, core_->runtime()->random()), now);
@@ -351,7 +351,7 @@ void Acquisition::spend_owner()
 
 void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
 {
-    machine_->expect_hints(terms_.wake_ups && (!gate_ || gate_->watched()));
+    machine_->expect_hints(terms_.notifications && (!gate_ || gate_->watched()));
     auto const step = machine_->busy(reply, took, now, core_->runtime()->random());
     if (step.finish) {
         finish(*step.finish);
@@ -365,7 +365,7 @@ void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
             gate_->stands_in_line();
     }
     if (gate_->is_head(*this)) {
-        if (terms_.wake_ups)
+        if (terms_.notifications)
             gate_->watch();
         carry_out(lines_up_ && gate_->named_since(now - took) ? machine_->ask_now(now) : step, now);
     } else {
@@ -402,7 +402,7 @@ void Acquisition::finish(error_code error)
                        std::to_string(std::chrono::round<milliseconds>(core_->runtime()->now() - started_).count()) +
                        " ms");
     if (asked && unknown_)
-        core_->withdraw(range_, claim_->owner, lifetime(), terms_.wake_ups);
+        core_->withdraw(range_, claim_->owner, lifetime(), terms_.notifications);
     if (asked) {
         drop_claims(machine_->asking());
         bool const leaves_line = may_stand_in_line();
@@ -463,7 +463,7 @@ void Acquisition::give_back(Claim const& claim, Granted const& grant)
     // it need not rest, unless it is the key that was held, whose release may still be on its way
     if (&claim == claim_.get() && granted_index_ == grant.index)
         unwanted->reuse_after = terms_.reuse_after;
-    core_->give_back(std::move(unwanted), grant.ttl + terms_.reuse_after, terms_.wake_ups);
+    core_->give_back(std::move(unwanted), grant.ttl + terms_.reuse_after, terms_.notifications);
 }
 
 void Acquisition::abandon()

@@ -8,9 +8,9 @@
 #include "pending_handler.hpp"
 #include "recycling_list.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 #include <tenure/lease.hpp>
-#include <tenure/runtime.hpp>
 #include <tenure/slot.hpp>
 
 #include <memory>

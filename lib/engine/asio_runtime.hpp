@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/backend/runtime.hpp>
 #include <tenure/log.hpp>
-#include <tenure/runtime.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <tenure/detail/recycling_allocator.hpp>
 
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <boost/asio/error.hpp>
 #include <boost/system/error_code.hpp>

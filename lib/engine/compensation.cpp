@@ -45,23 +45,23 @@ Compensation::ItemPtr Compensation::make_item()
 }
 
 void Compensation::release(
-    ItemPtr const& item, ClaimPtr claim, Reason reason, bool wake_ups, Instant now, milliseconds ttl)
+    ItemPtr const& item, ClaimPtr claim, Reason reason, bool notifications, Instant now, milliseconds ttl)
 {
     item->claim_ = std::move(claim);
-    item->wake_ups_ = wake_ups;
+    item->notifications_ = notifications;
     item->give_up_at_ = now + ttl;
     item->reason_ = reason;
     begin(item, now);
 }
 
 void Compensation::withdraw(
-    KeyRangePtr range, std::string owner, bool wake_ups, milliseconds reuse_after, Instant now, milliseconds ttl)
+    KeyRangePtr range, std::string owner, bool notifications, milliseconds reuse_after, Instant now, milliseconds ttl)
 {
     auto const item = make_item();
     item->range_ = std::move(range);
     item->owner_ = std::move(owner);
     item->reuse_after_ = reuse_after;
-    item->wake_ups_ = wake_ups;
+    item->notifications_ = notifications;
     item->give_up_at_ = now + ttl;
     begin(item, now);
 }
@@ -99,7 +99,7 @@ void Compensation::ask(ItemPtr const& item, Instant now)
         ReleaseRequest request;
         request.claim = item->claim_;
         request.not_after = item->give_up_at_;
-        request.wake_ups = item->wake_ups_;
+        request.notifications = item->notifications_;
         if (item->detachment_)
             request.keep_for = item->detachment_->keep_for;
         backend_->release(std::move(request), [weak = weak_from_this(), item](ReleaseReply const& reply) {
@@ -112,7 +112,7 @@ void Compensation::ask(ItemPtr const& item, Instant now)
         request.owner = item->owner_;
         request.reuse_after = item->reuse_after_;
         request.not_after = item->give_up_at_;
-        request.wake_ups = item->wake_ups_;
+        request.notifications = item->notifications_;
         backend_->withdraw(std::move(request), [weak = weak_from_this(), item](WithdrawReply const& reply) {
             if (auto self = weak.lock())
                 self->answered(item, reply);

@@ -5,10 +5,10 @@
 #include "recycling_list.hpp"
 #include "shared_timer.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/lease.hpp>
-#include <tenure/runtime.hpp>
 
 #include <chrono>
 #include <memory>
@@ -70,14 +70,15 @@ public:
     /** Frees one key that bears our owner.
      *  @param ttl  from now on: by then the key has lapsed by itself, and there is nothing more to do */
     void release(
-        ItemPtr const& item, ClaimPtr claim, Reason reason, bool wake_ups, Instant now, std::chrono::milliseconds ttl);
+        ItemPtr const& item, ClaimPtr claim, Reason reason, bool notifications, Instant now,
+        std::chrono::milliseconds ttl);
 
     /** Has the store keep a lease's key. @param ttl  as for `release` */
     void detach(Detachment detachment, Instant now, std::chrono::milliseconds ttl);
 
     /** Frees whichever keys of the range bear the owner; with `reuse_after` they rest for so long. */
     void withdraw(
-        KeyRangePtr range, std::string owner, bool wake_ups, std::chrono::milliseconds reuse_after, Instant now,
+        KeyRangePtr range, std::string owner, bool notifications, std::chrono::milliseconds reuse_after, Instant now,
         std::chrono::milliseconds ttl);
 
     /** The store can be reached again: what failed is asked again at once. */
@@ -132,7 +133,7 @@ private:
     KeyRangePtr range_;
     std::string owner_;
     std::chrono::milliseconds reuse_after_{};
-    bool wake_ups_ = true;
+    bool notifications_ = true;
     Instant began_{};
     Instant give_up_at_{};
     /// by then who waits is told that it takes long

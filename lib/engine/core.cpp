@@ -130,7 +130,7 @@ void Core::lease_ends(LeaseRecord& record, Instant now)
 {
     keeper_->remove(record);
     if (now > record.valid_until())
-        add_one(counters_.held_too_long);
+        add_one(counters_.held_past_expiry);
 }
 
 void Core::release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item)
@@ -141,10 +141,10 @@ void Core::release(LeaseRecordPtr const& record, Compensation::ItemPtr const& it
         item->complete({}, ReleaseOutcome::unconfirmed);
         return;
     }
-    if (record->wake_ups())
+    if (record->notifications())
         gates_.release_begins(*record->claim().range);
     compensation_->release(
-        item, record->claim_ptr(), Compensation::Reason::lease_over, record->wake_ups(), now,
+        item, record->claim_ptr(), Compensation::Reason::lease_over, record->notifications(), now,
         record->machine.longest_ttl());
     withdraw_second_key(*record);
 }
@@ -168,7 +168,7 @@ void Core::kept(ReleaseOutcome outcome)
     if (outcome == ReleaseOutcome::released)
         add_one(counters_.detached);
     else if (outcome == ReleaseOutcome::was_lost)
-        add_one(counters_.released_too_late);
+        add_one(counters_.released_not_owner);
 }
 
 void Core::detachment_ends(LeaseRecord& record)
@@ -184,7 +184,7 @@ void Core::given_back(Compensation::Reason reason, ReleaseOutcome outcome)
         if (outcome == ReleaseOutcome::released)
             add_one(counters_.released);
         else if (outcome == ReleaseOutcome::was_lost)
-            add_one(counters_.released_too_late);
+            add_one(counters_.released_not_owner);
     }
 }
 
@@ -201,23 +201,24 @@ void Core::withdraw_second_key(LeaseRecord const& record)
     auto const& claim = record.claim();
     // the withdrawal may come to the store before the release does, and find the key that was held
     if (record.second_key && claim.range->count > 1)
-        withdraw(claim.range, claim.owner, record.machine.longest_ttl(), record.wake_ups(), claim.reuse_after);
+        withdraw(claim.range, claim.owner, record.machine.longest_ttl(), record.notifications(), claim.reuse_after);
 }
 
-void Core::give_back(ClaimPtr claim, milliseconds lifetime, bool wake_ups)
+void Core::give_back(ClaimPtr claim, milliseconds lifetime, bool notifications)
 {
     add_one(counters_.given_back);
     if (!closed_)
         compensation_->release(
-            Compensation::make_item(), std::move(claim), Compensation::Reason::unwanted_grant, wake_ups,
+            Compensation::make_item(), std::move(claim), Compensation::Reason::unwanted_grant, notifications,
             runtime_->now(), lifetime);
 }
 
 void Core::withdraw(
-    KeyRangePtr range, std::string owner, milliseconds lifetime, bool wake_ups, milliseconds reuse_after)
+    KeyRangePtr range, std::string owner, milliseconds lifetime, bool notifications, milliseconds reuse_after)
 {
     if (!closed_)
-        compensation_->withdraw(std::move(range), std::move(owner), wake_ups, reuse_after, runtime_->now(), lifetime);
+        compensation_->withdraw(
+            std::move(range), std::move(owner), notifications, reuse_after, runtime_->now(), lifetime);
 }
 
 void Core::handle_gone() noexcept

@@ -12,8 +12,8 @@
 #include "recycling_list.hpp"
 #include "shared_timer.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -91,11 +91,11 @@ public:
     [[gnu::cold]] void detach(LeaseRecordPtr const& record, milliseconds remaining, std::shared_ptr<Call<>> call);
     /** A grant that nobody wants any more.
      *  @param lifetime  from now on: by then the key has lapsed by itself */
-    [[gnu::cold]] void give_back(ClaimPtr claim, milliseconds lifetime, bool wake_ups);
+    [[gnu::cold]] void give_back(ClaimPtr claim, milliseconds lifetime, bool notifications);
     /** A claim of an acquisition that is over, with unknown outcome.
      *  @param reuse_after  how long what is found rests; zero where nobody has held it */
-    [[gnu::cold]] void
-    withdraw(KeyRangePtr range, std::string owner, milliseconds lifetime, bool wake_ups, milliseconds reuse_after = {});
+    [[gnu::cold]] void withdraw(
+        KeyRangePtr range, std::string owner, milliseconds lifetime, bool notifications, milliseconds reuse_after = {});
 
 private:
     friend SharedTimer<Core>;

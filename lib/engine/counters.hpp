@@ -31,9 +31,9 @@ public:
     Count renewals_failed{0};
     Count released{0};
     Count detached{0};
-    Count released_too_late{0};
+    Count released_not_owner{0};
     Count given_back{0};
-    Count held_too_long{0};
+    Count held_past_expiry{0};
     Count held{0};
     Count waiting{0};
 

@@ -4,9 +4,9 @@
 #include "gate.hpp"
 #include "grace.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 #include <tenure/key_range.hpp>
-#include <tenure/runtime.hpp>
 
 #include <map>
 #include <memory>

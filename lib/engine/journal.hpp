@@ -3,9 +3,9 @@
 
 #include "store_answer.hpp"
 
+#include <tenure/backend/runtime.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/log.hpp>
-#include <tenure/runtime.hpp>
 #include <tenure/store.hpp>
 
 #include <boost/system/error_code.hpp>

@@ -4,8 +4,8 @@
 #include "keeper_agenda.hpp"
 #include "lease_record.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <cstddef>
 #include <map>

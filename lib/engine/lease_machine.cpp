@@ -29,7 +29,7 @@ LeaseMachine::LeaseMachine(LeaseTerms const& terms, Instant since, milliseconds 
     if (terms.max_hold > milliseconds{0})
         hold_until_ = later(now, terms.max_hold);
     if (terms.renewal == Renewal::automatic)
-        next_renewal_ = since + std::min<Clock::duration>(terms.renew_every, Clock::duration(granted_ttl) / 3);
+        next_renewal_ = since + std::min<Clock::duration>(terms.renew_interval, Clock::duration(granted_ttl) / 3);
 }
 
 milliseconds LeaseMachine::notice() const noexcept
@@ -57,7 +57,7 @@ CancelReason LeaseMachine::fires_because() const noexcept
 
 Clock::duration LeaseMachine::interval(milliseconds ttl, std::uint64_t random) const noexcept
 {
-    auto const every = std::min<Clock::duration>(terms_.renew_every, Clock::duration(ttl) / 3);
+    auto const every = std::min<Clock::duration>(terms_.renew_interval, Clock::duration(ttl) / 3);
     return every - fraction_of(every / 10, random);
 }
 
@@ -82,7 +82,7 @@ CancelReason LeaseMachine::what_time_says(Instant now) noexcept
     auto const oldest = oldest_unanswered();
     if (oldest != Instant::max() && now >= oldest + patience()) {
         at_risk_ = true;
-        if (terms_.fire_on == FireOn::first_failed_renewal)
+        if (terms_.cancel_when == CancelWhen::first_failed_renewal)
             return CancelReason::first_failed_renewal;
     }
     return CancelReason::none;
@@ -178,7 +178,7 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
         return look_again();
 
     at_risk_ = true;
-    if (terms_.fire_on == FireOn::first_failed_renewal)
+    if (terms_.cancel_when == CancelWhen::first_failed_renewal)
         return fire(CancelReason::first_failed_renewal);
     if (terms_.renewal == Renewal::automatic) {
         // at once after the first failure, then ever more slowly, but at least a dozen times within a ttl

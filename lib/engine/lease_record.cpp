@@ -13,7 +13,7 @@ LeaseRecord::LeaseRecord(
     , runtime_(std::move(runtime))
     , claim_(std::move(claim))
     , key_(claim_->range->numbered ? claim_->key() : std::string())
-    , wake_ups_(terms.wake_ups)
+    , notifications_(terms.notifications)
     , token_(runtime_, machine.fires_at(), machine.fires_because())
     , valid_until_(machine.valid_until().time_since_epoch().count())
     , ttl_(grant.ttl.count())

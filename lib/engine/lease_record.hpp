@@ -7,9 +7,9 @@
 #include "token_state.hpp"
 #include "waiters.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 #include <tenure/lease.hpp>
-#include <tenure/runtime.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -59,7 +59,7 @@ public:
     }
     [[nodiscard]] bool forked() const noexcept { return token_.forked(); }
     /** Its release is announced to waiters elsewhere. */
-    [[nodiscard]] bool wake_ups() const noexcept { return wake_ups_; }
+    [[nodiscard]] bool notifications() const noexcept { return notifications_; }
 
     [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return runtime_; }
     /** What keeps the store open while the lease is held; null once it was released. */
@@ -108,7 +108,7 @@ private:
     ClaimPtr claim_;
     /// empty where the range is this one key
     std::string key_;
-    bool wake_ups_;
+    bool notifications_;
     TokenState token_;
     std::atomic<Clock::rep> valid_until_;
     std::atomic<milliseconds::rep> ttl_;

@@ -63,10 +63,10 @@ make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& optio
 
     LeaseTerms terms;
     terms.ttl = ttl;
-    terms.fire_on = options.fire_on;
+    terms.cancel_when = options.cancel_when;
     terms.renewal = options.renewal;
     terms.fencing = options.fencing;
-    terms.wake_ups = options.wake_ups;
+    terms.notifications = options.notifications;
 
     rules.check(
         options.notice >= milliseconds{0} && options.notice <= ttl / 3, "lease.notice", options.notice,
@@ -76,11 +76,11 @@ make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& optio
 
     auto const validity = std::chrono::floor<milliseconds>(valid_until(Instant{}, ttl) - Instant{}) - terms.notice;
     rules.check(
-        options.renew_every >= milliseconds{0} && options.renew_every <= validity / 2, "lease.renew_every",
-        options.renew_every,
+        options.renew_interval >= milliseconds{0} && options.renew_interval <= validity / 2, "lease.renew_interval",
+        options.renew_interval,
         "at most half of what the validity allows, " + text(validity / 2) + " for a ttl of " + text(ttl) +
             "; 0 for the default");
-    terms.renew_every = options.renew_every > milliseconds{0} ? options.renew_every : ttl / 3;
+    terms.renew_interval = options.renew_interval > milliseconds{0} ? options.renew_interval : ttl / 3;
 
     rules.check(options.max_hold >= milliseconds{0}, "lease.max_hold", options.max_hold, "0 (no limit) or more");
     terms.max_hold = options.max_hold;

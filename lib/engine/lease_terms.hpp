@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/options.hpp>
 
@@ -18,13 +18,13 @@ using std::chrono::milliseconds;
 struct LeaseTerms {
     milliseconds ttl{};
     milliseconds notice{};
-    milliseconds renew_every{};
+    milliseconds renew_interval{};
     /// zero: no limit
     milliseconds max_hold{};
-    FireOn fire_on = FireOn::loss;
+    CancelWhen cancel_when = CancelWhen::loss;
     Renewal renewal = Renewal::automatic;
     bool fencing = true;
-    bool wake_ups = true;
+    bool notifications = true;
     /// between two claims of a waiter
     milliseconds longest_pause{1000};
     /// how long the key rests after the lease

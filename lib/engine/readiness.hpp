@@ -3,9 +3,9 @@
 
 #include "call.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 #include <tenure/clock.hpp>
-#include <tenure/runtime.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -3,9 +3,9 @@
 
 #include "waiters.hpp"
 
+#include <tenure/backend/runtime.hpp>
 #include <tenure/cancellation_token.hpp>
 #include <tenure/clock.hpp>
-#include <tenure/runtime.hpp>
 
 #include <atomic>
 #include <cstdint>

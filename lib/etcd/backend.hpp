@@ -3,9 +3,9 @@
 
 #include "connection.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/etcd_config.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/etcd_config.hpp>
 
 #include <memory>
 

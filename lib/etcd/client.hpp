@@ -5,8 +5,8 @@
 #include "exchange.hpp"
 
 #include <net/backoff.hpp>
-#include <tenure/etcd_config.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/etcd_config.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/etcd_config.hpp>
+#include <tenure/stores/etcd_config.hpp>
 
 #include <string>
 

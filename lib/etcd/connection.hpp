@@ -5,8 +5,8 @@
 #include "reply_reader.hpp"
 
 #include <net/stream.hpp>
-#include <tenure/etcd_config.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/etcd_config.hpp>
 
 #include <functional>
 #include <memory>

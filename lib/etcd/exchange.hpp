@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/one_shot.hpp>
 #include <tenure/clock.hpp>
-#include <tenure/one_shot.hpp>
 
 #include <cstddef>
 #include <memory>

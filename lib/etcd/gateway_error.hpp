@@ -3,7 +3,7 @@
 
 #include "exchange.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <string>
 #include <string_view>

@@ -4,7 +4,7 @@
 #include "client.hpp"
 #include "messages.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <algorithm>
 #include <chrono>

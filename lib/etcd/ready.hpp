@@ -3,7 +3,7 @@
 
 #include "node.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 namespace tenure::etcd
 {

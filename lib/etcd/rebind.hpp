@@ -4,7 +4,7 @@
 #include "messages.hpp"
 #include "node.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <cstdint>
 

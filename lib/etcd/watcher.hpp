@@ -4,7 +4,7 @@
 #include "node.hpp"
 
 #include <net/backoff.hpp>
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -168,7 +168,7 @@ ReleaseReply Domain::release(ReleaseRequest const& request, Instant now, StoreNa
         end_claim(key, *entry, request.claim->reuse_after, now);
     std::vector<StoreName> named;
     News news;
-    if (request.wake_ups) {
+    if (request.notifications) {
         // a key that stays taken is free for nobody yet: who waits learns by when it will be
         named = lines_.name_first(range, stays_taken ? 0 : 1, now);
         news = news_of(range, {key}, named);
@@ -193,7 +193,7 @@ WithdrawReply Domain::withdraw(WithdrawRequest const& request, Instant now, Stor
     }
     std::vector<StoreName> named;
     News news;
-    if (request.wake_ups && !keys.empty()) {
+    if (request.notifications && !keys.empty()) {
         auto const rest = request.reuse_after > milliseconds{0};
         named = lines_.name_first(*request.range, rest ? 0 : keys.size(), now);
         news = news_of(*request.range, keys, named);

@@ -3,7 +3,7 @@
 
 #include "lines.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 #include <tenure/clock.hpp>
 
 #include <cstdint>
@@ -45,7 +45,7 @@ public:
     void overwrite(std::string const& key, std::string owner, std::chrono::milliseconds ttl, Instant now);
     [[nodiscard]] bool held(std::string const& key, Instant now);
 
-    /** `tell` is called, on the releasing thread, whenever a key is released with wake-ups; it must only post. */
+    /** `tell` is called, on the releasing thread, whenever a key is released with notifications; it must only post. */
     [[nodiscard]] std::uint64_t
     subscribe(std::function<void(WatchEvent)> tell, KeyRange range, WatchAs as, StoreName store);
     void unsubscribe(std::uint64_t id);

@@ -3,8 +3,8 @@
 // "RedisConfig::". All throw std::invalid_argument naming field, value and rule; never a password.
 #pragma once
 
-#include <tenure/credentials.hpp>
-#include <tenure/tls_config.hpp>
+#include <tenure/stores/credentials.hpp>
+#include <tenure/stores/tls_config.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -3,8 +3,8 @@
 
 #include "stream.hpp"
 
-#include <tenure/runtime.hpp>
-#include <tenure/tls_config.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/tls_config.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -4,7 +4,7 @@
 
 #include <url.hpp>
 
-#include <tenure/tls_config.hpp>
+#include <tenure/stores/tls_config.hpp>
 
 #include <chrono>
 #include <string>

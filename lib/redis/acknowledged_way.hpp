@@ -4,8 +4,8 @@
 #include "route.hpp"
 #include "way.hpp"
 
-#include <tenure/redis_config.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/redis_config.hpp>
 
 #include <cstddef>
 #include <cstdint>

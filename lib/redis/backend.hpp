@@ -5,9 +5,9 @@
 #include "route.hpp"
 #include "stream.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/redis_config.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/redis_config.hpp>
 
 #include <functional>
 #include <memory>

@@ -4,7 +4,7 @@
 #include "node.hpp"
 #include "script.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <span>
 

@@ -3,7 +3,7 @@
 
 #include "range_cache.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 #include <tenure/clock.hpp>
 
 #include <chrono>

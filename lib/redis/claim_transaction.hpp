@@ -4,8 +4,8 @@
 #include "claim_call.hpp"
 #include "node.hpp"
 
+#include <tenure/backend/one_shot.hpp>
 #include <tenure/detail/recycling_allocator.hpp>
-#include <tenure/one_shot.hpp>
 
 #include <vector>
 

@@ -4,7 +4,7 @@
 #include "claim_transaction.hpp"
 #include "node.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -3,8 +3,8 @@
 
 #include "connection.hpp"
 
+#include <tenure/backend/runtime.hpp>
 #include <tenure/clock.hpp>
-#include <tenure/runtime.hpp>
 
 #include <chrono>
 #include <functional>

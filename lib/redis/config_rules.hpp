@@ -3,8 +3,8 @@
 
 #include <net/config_rules.hpp>
 
-#include <tenure/redis_cluster_config.hpp>
-#include <tenure/redis_config.hpp>
+#include <tenure/stores/redis_cluster_config.hpp>
+#include <tenure/stores/redis_config.hpp>
 
 #include <string>
 

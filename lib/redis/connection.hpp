@@ -5,8 +5,8 @@
 #include "resp/value.hpp"
 #include "server_version.hpp"
 
-#include <tenure/deadline.hpp>
-#include <tenure/one_shot.hpp>
+#include <tenure/backend/deadline.hpp>
+#include <tenure/backend/one_shot.hpp>
 
 #include <boost/system/error_code.hpp>
 

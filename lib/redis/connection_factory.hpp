@@ -5,8 +5,8 @@
 #include "route.hpp"
 #include "stream.hpp"
 
-#include <tenure/redis_config.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/redis_config.hpp>
 
 #include <cstddef>
 #include <memory>

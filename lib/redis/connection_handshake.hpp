@@ -4,7 +4,7 @@
 #include "connection.hpp"
 
 #include <tenure/errc.hpp>
-#include <tenure/redis_config.hpp>
+#include <tenure/stores/redis_config.hpp>
 
 #include <cstddef>
 #include <cstdint>

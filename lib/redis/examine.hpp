@@ -4,8 +4,8 @@
 #include "node.hpp"
 #include "route.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/redis_config.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/stores/redis_config.hpp>
 
 #include <chrono>
 #include <string>

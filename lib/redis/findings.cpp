@@ -50,7 +50,7 @@ std::string minimal_acl(ServerInfo const& server)
     return std::string("resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pttl +incr +time "
                        "+multi +exec ") +
            (cluster ? "+cluster|shards +asking " : "") + "~PREFIX* ~tenure:fence" + (cluster ? ":*" : "") +
-           ", and for wake-ups " +
+           ", and for notifications " +
            (cluster && server.version.has_sharded_channels() ? "+spublish +ssubscribe" : "+publish +subscribe") +
            " +lpos +rpush +lpush +lpop +lrem +lrange +llen ~{PREFIX*}:waiting ~{PREFIX*}:watched &{PREFIX*}:free";
 }

@@ -5,7 +5,7 @@
 #include "replica_clocks.hpp"
 #include "resp/value.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <array>
 #include <chrono>

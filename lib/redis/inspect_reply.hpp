@@ -3,7 +3,7 @@
 
 #include "resp/value.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <cstdint>
 #include <vector>

@@ -50,7 +50,7 @@ void Node::publish_refused(std::string_view channel)
         LogLevel::warning, where() + ": may not announce releases on " + std::string(channel) +
                                ", so waiters elsewhere wake later; grant " +
                                (announces_in_shard() ? "+spublish" : "+publish") + " and &" + std::string(channel) +
-                               ", or switch wake-ups off");
+                               ", or switch notifications off");
 }
 
 void Node::line_refused(std::string_view line, std::string_view why)

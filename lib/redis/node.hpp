@@ -7,8 +7,8 @@
 #include "range_cache.hpp"
 #include "way.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -3,9 +3,9 @@
 
 #include "stream.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/redis_config.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/redis_config.hpp>
 
 #include <cstdint>
 #include <memory>

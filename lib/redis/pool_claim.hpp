@@ -5,7 +5,7 @@
 #include "claim_transaction.hpp"
 #include "node.hpp"
 
-#include <tenure/one_shot.hpp>
+#include <tenure/backend/one_shot.hpp>
 
 namespace tenure::redis
 {

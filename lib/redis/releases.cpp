@@ -73,7 +73,7 @@ void Releases::flush(Batch all)
 
 bool Releases::does_natively(ReleaseRequest const& request) const
 {
-    return !(request.wake_ups && node_->may_publish()) && !leaves_to_rest(request) &&
+    return !(request.notifications && node_->may_publish()) && !leaves_to_rest(request) &&
            node_->native_delete() != Node::NativeDelete::none;
 }
 
@@ -97,9 +97,9 @@ void Releases::send_script(Pending pending, bool by_text)
 {
     ++under_way_;
     auto const& script = script_for(*node_);
-    auto const& [claim, not_after, wake_ups, keep_for] = pending.request;
+    auto const& [claim, not_after, notifications, keep_for] = pending.request;
     auto const until = not_after;
-    auto const stem = wake_ups && node_->may_publish() ? stem_of(*claim->range) : std::string();
+    auto const stem = notifications && node_->may_publish() ? stem_of(*claim->range) : std::string();
     auto const name = node_->name_in_line();
     auto const& begin = by_text ? script.one_key_by_text : script.one_key_by_name;
     resp::KeyOf const key{*claim->range, claim->index};
@@ -133,7 +133,7 @@ void Releases::send_script(Batch batch)
     for (auto const& [request, handler] : batch) {
         keys->add(request.claim->key());
         call.values.add(request.claim->owner);
-        bool const publish = request.wake_ups && may_publish;
+        bool const publish = request.notifications && may_publish;
         stems.add(publish ? stem_of(*request.claim->range) : std::string());
         any_stem = any_stem || publish;
         call.not_after = call.not_after.no_later_than(request.not_after);

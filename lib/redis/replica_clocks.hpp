@@ -4,7 +4,7 @@
 #include "clock_reading.hpp"
 #include "server_address.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <chrono>
 #include <functional>

@@ -5,7 +5,7 @@
 #include "server_address.hpp"
 #include "way.hpp"
 
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <boost/system/error_code.hpp>
 

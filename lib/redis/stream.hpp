@@ -3,9 +3,9 @@
 
 #include <net/stream.hpp>
 
-#include <tenure/endpoint.hpp>
-#include <tenure/redis_config.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/endpoint.hpp>
+#include <tenure/stores/redis_config.hpp>
 
 #include <functional>
 #include <memory>

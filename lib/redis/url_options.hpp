@@ -6,7 +6,7 @@
 
 #include <net/url_options.hpp>
 
-#include <tenure/redis_config.hpp>
+#include <tenure/stores/redis_config.hpp>
 
 #include <cstdint>
 #include <string>

@@ -27,7 +27,7 @@ public:
         : node_(std::move(node))
         , request_(std::move(request))
         , handler_(std::move(handler))
-        , stem_(request_.wake_ups ? stem_of(*request_.range) : std::string())
+        , stem_(request_.notifications ? stem_of(*request_.range) : std::string())
     {
     }
 

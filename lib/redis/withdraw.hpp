@@ -3,8 +3,8 @@
 
 #include "node.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/one_shot.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/one_shot.hpp>
 
 #include <cstdint>
 

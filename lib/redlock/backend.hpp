@@ -3,7 +3,7 @@
 
 #include "quorum.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <memory>
 #include <vector>

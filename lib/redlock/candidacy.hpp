@@ -6,8 +6,8 @@
 #include "token_agreement.hpp"
 #include "votes.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <chrono>
 #include <cstddef>

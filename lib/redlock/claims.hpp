@@ -4,7 +4,7 @@
 #include "candidates.hpp"
 #include "quorum.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <functional>
 #include <map>

@@ -3,8 +3,8 @@
 
 #include "quorum.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
 #include <tenure/testing.hpp>
 
 #include <cstdint>

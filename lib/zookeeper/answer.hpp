@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/backend/one_shot.hpp>
+#include <tenure/backend/shared_text.hpp>
 #include <tenure/clock.hpp>
-#include <tenure/one_shot.hpp>
-#include <tenure/shared_text.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -5,8 +5,8 @@
 #include "ledger.hpp"
 #include "session.hpp"
 
-#include <tenure/runtime.hpp>
-#include <tenure/zookeeper_store.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/zookeeper.hpp>
 
 #include <array>
 #include <chrono>

@@ -3,7 +3,7 @@
 
 #include "answer.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <string>
 #include <utility>

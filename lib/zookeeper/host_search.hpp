@@ -2,8 +2,8 @@
 #pragma once
 
 #include <net/name_lookup.hpp>
-#include <tenure/runtime.hpp>
-#include <tenure/zookeeper_store.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/zookeeper.hpp>
 
 #include <functional>
 #include <list>

@@ -4,8 +4,8 @@
 #include "node_names.hpp"
 #include "session.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <cstdint>
 #include <functional>

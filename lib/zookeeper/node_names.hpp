@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/backend/shared_text.hpp>
 #include <tenure/key_range.hpp>
-#include <tenure/shared_text.hpp>
 
 #include <cstdint>
 #include <optional>

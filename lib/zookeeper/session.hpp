@@ -5,9 +5,9 @@
 #include "host_search.hpp"
 #include "session_life.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/runtime.hpp>
-#include <tenure/zookeeper_store.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/zookeeper.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -184,7 +184,7 @@ TEST_CASE("each key of a pool that is released names one waiter", "[line]")
     CHECK(expect<Granted>(three.claim(test, range, 3)).index == second.index);
 }
 
-TEST_CASE("a release without wake-ups names nobody", "[line]")
+TEST_CASE("a release without notifications names nobody", "[line]")
 {
     Conformance test;
     if (!keeps_line(test))

@@ -3,8 +3,8 @@
 
 #include "model.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -66,7 +66,7 @@ public:
     {
         auto asked = about(Message::Kind::release, *request.claim);
         asked.message.reuse_after = to_ns(request.claim->reuse_after);
-        asked.message.wake_ups = request.wake_ups;
+        asked.message.notifications = request.notifications;
         asked.message.keep_for = to_ns(request.keep_for.value_or(std::chrono::milliseconds{0}));
         ask(std::move(asked), request.not_after, std::move(handler));
     }
@@ -74,7 +74,7 @@ public:
     {
         auto asked = about(Message::Kind::withdraw, *request.range, request.owner);
         asked.message.reuse_after = to_ns(request.reuse_after);
-        asked.message.wake_ups = request.wake_ups;
+        asked.message.notifications = request.notifications;
         ask(std::move(asked), request.not_after, std::move(handler));
     }
     [[nodiscard]] std::unique_ptr<Watch>

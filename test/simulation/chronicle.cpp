@@ -3,7 +3,7 @@
 
 #include "plan.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 #include <tenure/cancellation_token.hpp>
 
 #include <algorithm>

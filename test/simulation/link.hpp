@@ -5,7 +5,7 @@
 #include "message.hpp"
 #include "model.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <array>
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include "model.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <cstdint>
 
@@ -21,7 +21,7 @@ struct Message {
     std::uint8_t index = 0;
     bool search_own = false;
     bool fencing = true;
-    bool wake_ups = true;
+    bool notifications = true;
     /// of a claim: its place in the line of waiters
     Waits waits = Waits::no;
     /// a second copy: executed, and never answered

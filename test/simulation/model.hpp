@@ -93,7 +93,7 @@ struct Settings {
     /// of the lock without fencing
     bool fire_on_first_failure = false;
     /// releases of the lock without fencing are announced
-    bool wake_ups_of_plain = true;
+    bool notifications_of_plain = true;
     /// what else a layer decided, for the description of the plan
     std::string more;
 

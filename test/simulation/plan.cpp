@@ -220,7 +220,7 @@ std::string describe(Plan const& plan)
                 " of 10,000 messages lost, " + number(settings.noise.repeat) + " repeated, " +
                 (settings.hints ? "hints" : "no hints") + (settings.resizes ? ", ttls that change" : "") +
                 (settings.max_hold != 0 ? ", max_hold" : "") +
-                (settings.fire_on_first_failure ? ", fire_on first failure" : "") + settings.more + "\n";
+                (settings.fire_on_first_failure ? ", cancel_when first failure" : "") + settings.more + "\n";
     for (auto const& fault : plan.faults)
         text += "  " + describe(fault) + "\n";
     return text;

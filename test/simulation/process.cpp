@@ -124,10 +124,10 @@ void Process::start()
     auto const& settings = world_.plan().settings;
     LeaseOptions of_plain;
     of_plain.fencing = false;
-    of_plain.wake_ups = settings.wake_ups_of_plain;
+    of_plain.notifications = settings.notifications_of_plain;
     of_plain.max_hold = in_milliseconds(settings.max_hold);
     if (settings.fire_on_first_failure)
-        of_plain.fire_on = FireOn::first_failed_renewal;
+        of_plain.cancel_when = CancelWhen::first_failed_renewal;
     job_.emplace(*store_, LockConfig{std::string(name_of(RangeId::job)), in_milliseconds(settings.ttl[0]), {}});
     plain_.emplace(
         *store_, LockConfig{std::string(name_of(RangeId::plain)), in_milliseconds(settings.ttl[1]), of_plain});

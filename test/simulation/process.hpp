@@ -5,8 +5,8 @@
 #include "context.hpp"
 #include "worker.hpp"
 
+#include <tenure/backend/runtime.hpp>
 #include <tenure/lock.hpp>
-#include <tenure/runtime.hpp>
 #include <tenure/slot_pool.hpp>
 #include <tenure/store.hpp>
 

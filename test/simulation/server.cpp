@@ -161,7 +161,7 @@ bool Server::free(KeyId id, Message& message)
         rests(id, now() + message.reuse_after);
     else
         freed(id);
-    if (message.wake_ups)
+    if (message.notifications)
         announce(message, id);
     return true;
 }

@@ -3,7 +3,7 @@
 
 #include "testing/virtual_time.hpp"
 
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include "demo_board.hpp"
 #include "demo_crew.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 

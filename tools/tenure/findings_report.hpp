@@ -3,7 +3,7 @@
 
 #include "exit_code.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <string>
 

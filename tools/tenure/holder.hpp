@@ -3,7 +3,7 @@
 
 #include "style.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <chrono>
 #include <optional>

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/backend/one_shot.hpp>
 #include <tenure/detail/runs_here.hpp>
-#include <tenure/one_shot.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>

@@ -3,8 +3,8 @@
 
 #include "slot_nodes.hpp"
 
+#include <tenure/backend/one_shot.hpp>
 #include <tenure/key_range.hpp>
-#include <tenure/one_shot.hpp>
 
 #include <cstdint>
 #include <map>

@@ -91,8 +91,8 @@ public:
             return;
         }
         auto const& releases = node.releases;
-        if (request.wake_ups && Announcer::is_needed(*claim.range, claim.index)) {
-            request.wake_ups = false;
+        if (request.notifications && Announcer::is_needed(*claim.range, claim.index)) {
+            request.notifications = false;
             handler = [announcer = announcer_, released = request.claim,
                        handler = std::move(handler)](ReleaseReply reply) mutable {
                 if (std::holds_alternative<Released>(reply))
@@ -112,8 +112,8 @@ public:
     {
         auto const range = request.range;
         auto const slot = shared_slot(*range);
-        bool const tells = request.wake_ups && (!slot || Announcer::is_needed(*range, 0));
-        request.wake_ups = request.wake_ups && !tells;
+        bool const tells = request.notifications && (!slot || Announcer::is_needed(*range, 0));
+        request.notifications = request.notifications && !tells;
         auto answer = [announcer = tells ? announcer_ : nullptr, range,
                        handler = std::move(handler)](WithdrawReply&& reply, std::uint32_t freed) mutable {
             if (announcer == nullptr || freed == 0) {

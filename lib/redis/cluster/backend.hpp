@@ -6,9 +6,9 @@
 #include "redis/precautions.hpp"
 #include "redis/stream.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/redis_cluster_config.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/redis_cluster_config.hpp>
 
 #include <memory>
 #include <string>

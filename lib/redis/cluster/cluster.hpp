@@ -4,7 +4,7 @@
 #include "members.hpp"
 #include "topology.hpp"
 
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <chrono>
 #include <cstdint>

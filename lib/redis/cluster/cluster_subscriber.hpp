@@ -3,7 +3,7 @@
 
 #include "cluster.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <functional>
 #include <memory>

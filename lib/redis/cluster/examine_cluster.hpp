@@ -5,7 +5,7 @@
 
 #include "redis/examine.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <chrono>
 #include <memory>

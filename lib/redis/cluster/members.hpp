@@ -6,7 +6,7 @@
 #include "redis/route.hpp"
 #include "redis/subscriber.hpp"
 
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <chrono>
 #include <cstdint>

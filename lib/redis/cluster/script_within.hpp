@@ -4,7 +4,7 @@
 #include "redis/script.hpp"
 #include "redis/way.hpp"
 
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <memory>
 

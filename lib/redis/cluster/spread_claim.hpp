@@ -3,7 +3,7 @@
 
 #include "slot_nodes.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <memory>
 

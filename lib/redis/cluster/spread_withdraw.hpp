@@ -5,7 +5,7 @@
 
 #include "redis/withdraw.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <memory>
 

@@ -7,7 +7,7 @@
 #include "redis/connection.hpp"
 #include "redis/connection_handshake.hpp"
 
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include "redis/connection.hpp"
 #include "redis/sentinel/master_search.hpp"
 
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <array>
 #include <cstddef>

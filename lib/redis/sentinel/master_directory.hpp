@@ -4,7 +4,7 @@
 #include "redis/sentinel/inquiry.hpp"
 #include "redis/sentinel/switch_watch.hpp"
 
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include "redis/sentinel/inquiry.hpp"
 
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <cstdint>
 #include <functional>

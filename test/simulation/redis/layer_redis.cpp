@@ -65,8 +65,9 @@ Plan make_layer_plan(std::uint64_t seed)
     auto plan = make_plan(seed);
     Random random(seed, 6);
     auto& settings = plan.settings;
-    settings.wake_ups_of_plain = random.below(3) != 0;
-    settings.more = describe(make_redis_settings(seed)) + (settings.wake_ups_of_plain ? "" : ", plain without hints");
+    settings.notifications_of_plain = random.below(3) != 0;
+    settings.more =
+        describe(make_redis_settings(seed)) + (settings.notifications_of_plain ? "" : ", plain without hints");
     constexpr std::array<FaultKind, 4> kinds{
         FaultKind::silence, FaultKind::silence, FaultKind::hang_up, FaultKind::script_flush};
     Ns const pause = random.below(4) == 0 ? 20 * second : 6 * second;

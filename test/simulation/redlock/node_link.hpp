@@ -7,7 +7,7 @@
 
 #include <redis/node_backend.hpp>
 
-#include <tenure/runtime.hpp>
+#include <tenure/backend/runtime.hpp>
 
 #include <functional>
 #include <memory>

@@ -228,7 +228,7 @@ TEST_CASE("the death of a master disturbs no lease at another, and acquiring goe
     CHECK(outage < 15s);
     CHECK(margin_1.end() > undisturbed);
     CHECK(margin_2.end() > undisturbed);
-    CHECK(running.store().statistics().lost_proven == 0);
+    CHECK(running.store().statistics().lost_not_owner == 0);
     CHECK(running.store().statistics().lost_expired == 0);
 }
 

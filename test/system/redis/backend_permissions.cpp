@@ -28,7 +28,7 @@ namespace
 std::string const minimal =
     "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
     "+pttl +incr +time +multi +exec ~P* ~tenure:fence";
-std::string const with_wake_ups =
+std::string const with_notifications =
     minimal +
     " +subscribe +publish &{P*}:free +lpos +rpush +lpush +lpop +lrem +lrange +llen ~{P*}:waiting ~{P*}:watched";
 
@@ -40,7 +40,7 @@ RedisConfig worker_of(RedisServer const& server)
     return config;
 }
 
-void use_everything(LiveBackend& live, bool wake_ups)
+void use_everything(LiveBackend& live, bool notifications)
 {
     for (auto const& range : {numbered_keys("P:", 3), named_key("P-lock")}) {
         for (bool const fencing : {true, false}) {
@@ -54,9 +54,9 @@ void use_everything(LiveBackend& live, bool wake_ups)
             static_cast<void>(expect<Busy>(live.claim(range, owner(9), fencing)));
             CHECK(expect<std::vector<KeyState>>(live.inspect(range)).size() == range->count);
             static_cast<void>(expect<NotOwner>(live.evict(range, 0, owner(9))));
-            static_cast<void>(expect<Released>(live.release(claim, wake_ups)));
+            static_cast<void>(expect<Released>(live.release(claim, notifications)));
             for (std::uint32_t i = 1; i < range->count; ++i)
-                static_cast<void>(expect<Released>(live.release(claim_of(range, owner(1 + i), i), wake_ups)));
+                static_cast<void>(expect<Released>(live.release(claim_of(range, owner(1 + i), i), notifications)));
         }
     }
     static_cast<void>(expect<Granted>(live.claim(named_key("P-evicted"), owner(1))));
@@ -75,10 +75,10 @@ TEST_CASE("the minimal permissions are enough for all that leases do, and nothin
     CHECK(client.call("ACL", "LOG").elements.empty());
 }
 
-TEST_CASE("the minimal permissions with wake-ups are enough for those too", "[redis][backend][acl]")
+TEST_CASE("the minimal permissions with notifications are enough for those too", "[redis][backend][acl]")
 {
     require_redis();
-    RedisServer server{{.config = {with_wake_ups}}};
+    RedisServer server{{.config = {with_notifications}}};
     auto client = server.client();
     LiveBackend live(worker_of(server));
     auto const range = numbered_keys("P:", 3);
@@ -179,7 +179,7 @@ TEST_CASE(
 TEST_CASE("a wrong password is fatal, and nothing runs as somebody else", "[redis][backend][acl]")
 {
     require_redis();
-    RedisServer server{{.config = {with_wake_ups}}};
+    RedisServer server{{.config = {with_notifications}}};
     auto client = server.client();
     auto config = worker_of(server);
     config.password = "wrong-password";

@@ -158,13 +158,13 @@ TEST_CASE("a release leaves a key alone that somebody else has taken", "[integra
     RedisServer server;
     auto redis = server.client();
     RunningStore running{server.url()};
-    bool const wake_ups = GENERATE(true, false);
+    bool const notifications = GENERATE(true, false);
     bool const fencing = GENERATE(true, false);
     bool const destroyed = GENERATE(true, false);
-    CAPTURE(wake_ups, fencing, destroyed);
+    CAPTURE(notifications, fencing, destroyed);
     // so long that no renewal sees the thief first
     auto lease = std::make_unique<Lease>(
-        RunningStore::acquire(running.lock("stolen", 60s, {.fencing = fencing, .wake_ups = wake_ups})));
+        RunningStore::acquire(running.lock("stolen", 60s, {.fencing = fencing, .notifications = notifications})));
     redis.call("SET", "stolen", "thief", "PX", 50'000);
     if (destroyed) {
         lease.reset();
@@ -194,7 +194,7 @@ TEST_CASE("no command names a lease after its release", "[integration]")
         RunningStore running{server.url()};
         std::vector<std::future<int>> ended;
         for (int i = 0; i < locks; ++i) {
-            auto lock = running.lock(keys + std::to_string(i), 10s, {.renew_every = 10ms});
+            auto lock = running.lock(keys + std::to_string(i), 10s, {.renew_interval = 10ms});
             ended.push_back(asio::co_spawn(
                 running.executor(), acquire_and_release(lock, times, at_once, static_cast<std::uint64_t>(i)),
                 asio::use_future));

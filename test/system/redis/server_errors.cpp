@@ -132,7 +132,7 @@ TEST_CASE("the documented minimal permissions are enough, and nothing is refused
                     "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~thread_id_lock:* "
                     "~tenure:fence ~{thread_id_lock:*}:waiting ~{thread_id_lock:*}:watched"}}};
     RunningStore running{with_login(server, "worker:right")};
-    auto const pool = running.pool(2, 600ms, {.wake_ups = false});
+    auto const pool = running.pool(2, 600ms, {.notifications = false});
     auto first = RunningStore::acquire(pool);
     auto second = RunningStore::acquire(pool);
     CHECK(RunningStore::acquire_error(pool, {.wait = 300ms}) == errc::timed_out);

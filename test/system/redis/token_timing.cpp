@@ -216,7 +216,7 @@ TEST_CASE("a lease may ask for the token at the first renewal that fails", "[int
     require_redis();
     RedisServer server;
     RunningStore running{server.url()};
-    auto lease = RunningStore::acquire(running.lock(key, timed_ttl, {.fire_on = FireOn::first_failed_renewal}));
+    auto lease = RunningStore::acquire(running.lock(key, timed_ttl, {.cancel_when = CancelWhen::first_failed_renewal}));
     FiredAt fired{lease.token()};
     REQUIRE(renewed(lease));
     auto const renewed_at = boottime_ns();

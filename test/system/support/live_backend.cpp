@@ -74,10 +74,10 @@ LiveBackend::renew_within(ClaimPtr const& claim, std::chrono::milliseconds ttl, 
     return *reply ? std::move(**reply) : RenewReply(Unknown{});
 }
 
-ReleaseReply LiveBackend::release(ClaimPtr const& claim, bool wake_ups)
+ReleaseReply LiveBackend::release(ClaimPtr const& claim, bool notifications)
 {
     return ask<ReleaseReply>(
-        [&](auto handler) { backend_->release({claim, patience(), wake_ups}, std::move(handler)); });
+        [&](auto handler) { backend_->release({claim, patience(), notifications}, std::move(handler)); });
 }
 
 WithdrawReply LiveBackend::withdraw(KeyRangePtr const& range, std::string const& owner)

@@ -5,9 +5,9 @@
 
 #include "redis/stream.hpp"
 
-#include <tenure/backend.hpp>
-#include <tenure/redis_config.hpp>
-#include <tenure/runtime.hpp>
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/redis_config.hpp>
 
 #include <boost/asio/io_context.hpp>
 
@@ -50,7 +50,7 @@ public:
     /** Renews, and answers Unknown if no reply comes in time; the reply is then dropped. */
     [[nodiscard]] RenewReply
     renew_within(ClaimPtr const& claim, std::chrono::milliseconds ttl, std::chrono::milliseconds limit);
-    [[nodiscard]] ReleaseReply release(ClaimPtr const& claim, bool wake_ups = true);
+    [[nodiscard]] ReleaseReply release(ClaimPtr const& claim, bool notifications = true);
     [[nodiscard]] WithdrawReply withdraw(KeyRangePtr const& range, std::string const& owner);
     [[nodiscard]] ReadyReply ready();
     [[nodiscard]] InspectReply inspect(KeyRangePtr const& range);

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include <tenure/shared_text.hpp>
+#include <tenure/backend/shared_text.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 

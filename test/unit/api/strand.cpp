@@ -3,7 +3,7 @@
 
 #include "engine/asio_runtime.hpp"
 
-#include <tenure/strand.hpp>
+#include <tenure/backend/strand.hpp>
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/defer.hpp>

@@ -111,7 +111,7 @@ TEST_CASE("a detached lease is over at once, its token says detached, and the st
     CHECK(statistics.detached == 1);
     CHECK(statistics.released == 0);
     CHECK(statistics.held == 0);
-    CHECK(statistics.lost_expired + statistics.lost_proven == 0);
+    CHECK(statistics.lost_expired + statistics.lost_not_owner == 0);
 }
 
 TEST_CASE("a release frees the key, and a detachment without a time leaves it the ttl that it has")
@@ -180,7 +180,7 @@ TEST_CASE("a detachment that finds the key gone is no success")
     {
         test.answer(NotOwner{});
         CHECK(test.told == make_error_code(errc::lease_lost));
-        CHECK(test.store->statistics().released_too_late == 1);
+        CHECK(test.store->statistics().released_not_owner == 1);
     }
     SECTION("after an answer that was lost: the key may have been kept, and have expired since")
     {
@@ -260,7 +260,7 @@ TEST_CASE("a renewal that is under way when its lease is detached changes nothin
     test.runtime->run_for(2s);
     CHECK(test.token.reason() == CancelReason::detached);
     CHECK(test.backend->renewals.empty());
-    CHECK(test.store->statistics().lost_proven == 0);
+    CHECK(test.store->statistics().lost_not_owner == 0);
 }
 
 TEST_CASE("no late answer to a claim gives the key back while it is being detached")

@@ -33,7 +33,7 @@ LeaseRecordPtr make_record(std::shared_ptr<tenure::Runtime> const& runtime)
     claim->owner = "owner";
     tenure::engine::LeaseTerms terms;
     terms.ttl = milliseconds(1000);
-    terms.renew_every = milliseconds(333);
+    terms.renew_interval = milliseconds(333);
     tenure::Granted const granted{0, 0, terms.ttl, Instant{}, nullptr};
     return std::make_shared<LeaseRecord>(nullptr, runtime, std::move(claim), terms, granted, Instant{});
 }

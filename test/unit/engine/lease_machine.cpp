@@ -117,7 +117,7 @@ TEST_CASE("an answer that is overdue by ttl/6 puts the lease at risk, and a succ
 TEST_CASE("on request the token fires at the first renewal that fails or is overdue")
 {
     LeaseOptions options;
-    options.fire_on = FireOn::first_failed_renewal;
+    options.cancel_when = CancelWhen::first_failed_renewal;
     auto const terms = make_terms("test", 3s, options, Backend::TtlLimits{});
     SECTION("failed")
     {
@@ -328,8 +328,8 @@ TEST_CASE("bad durations are refused by name, value and rule")
     CHECK(message(25h, {}).starts_with("LockConfig::ttl is 90000000 ms"));
     CHECK(message(100ms, {}) == "accepted");
     LeaseOptions slow;
-    slow.renew_every = 1500ms;
-    CHECK(message(3s, slow).starts_with("LockConfig::lease.renew_every is 1500 ms: at most half"));
+    slow.renew_interval = 1500ms;
+    CHECK(message(3s, slow).starts_with("LockConfig::lease.renew_interval is 1500 ms: at most half"));
     LeaseOptions negative;
     negative.max_hold = -1ms;
     CHECK(message(3s, negative).starts_with("LockConfig::lease.max_hold is -1 ms"));

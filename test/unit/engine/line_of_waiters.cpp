@@ -194,16 +194,16 @@ TEST_CASE("the time for others grows with the time that claims take")
     CHECK(test.backend->claims.size() == 1);
 }
 
-TEST_CASE("without a line, or without wake-ups, nobody stands in it")
+TEST_CASE("without a line, or without notifications, nobody stands in it")
 {
     LineTest test;
     SECTION("the store keeps none")
     {
         test.backend->line = false;
     }
-    SECTION("the lock wants no wake-ups")
+    SECTION("the lock wants no notifications")
     {
-        test.lock = Lock(*test.store, {.key = "k", .ttl = 3s, .lease = {.wake_ups = false}});
+        test.lock = Lock(*test.store, {.key = "k", .ttl = 3s, .lease = {.notifications = false}});
     }
     Attempt<Lease> attempt;
     attempt.start(test.lock, {.wait = 1s});

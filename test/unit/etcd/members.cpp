@@ -8,7 +8,7 @@
 
 #include <net/stream.hpp>
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <boost/asio/error.hpp>
 

@@ -7,7 +7,7 @@
 #include "etcd/backend.hpp"
 #include "etcd/base64.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 
 #include <boost/asio/error.hpp>
 

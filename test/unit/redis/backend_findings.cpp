@@ -147,7 +147,7 @@ TEST_CASE("an eviction policy matters only under a memory limit", "[redis][findi
     CHECK(about(facts, "eviction policy").severity == Severity::warning);
 }
 
-TEST_CASE("a missing permission for wake-ups only is a warning", "[redis][findings]")
+TEST_CASE("a missing permission for notifications only is a warning", "[redis][findings]")
 {
     auto facts = healthy();
     auto const all = commands_to_check();

@@ -448,7 +448,7 @@ TEST_CASE("servers that compare and delete by themselves are asked to where nobo
         CHECK(setting.words(1) == Words{"SET", "a", "me/1", "IFEQ", "me/1", "PX", "3000"});
     else
         CHECK(setting.words(1).at(0) == "EVALSHA");
-    // with wake-ups it is the script everywhere
+    // with notifications it is the script everywhere
     static_cast<void>(setting.ask(&Backend::release, ReleaseRequest{setting.held("a"), limit, true}));
     setting.runtime->run_ready();
     auto const woken = setting.words(2);

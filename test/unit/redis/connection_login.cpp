@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "unit/redis/connection_fixture.hpp"
 
-#include <tenure/redis_store.hpp>
+#include <tenure/stores/redis.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch_test_macros.hpp>

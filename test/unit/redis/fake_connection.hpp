@@ -4,8 +4,8 @@
 #include "redis/connection.hpp"
 #include "redis/route.hpp"
 
+#include <tenure/backend/runtime.hpp>
 #include <tenure/errc.hpp>
-#include <tenure/runtime.hpp>
 
 #include <cstddef>
 #include <cstdint>

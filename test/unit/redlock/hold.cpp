@@ -4,7 +4,7 @@
 
 #include <tenure/connect.hpp>
 #include <tenure/errc.hpp>
-#include <tenure/redlock_store.hpp>
+#include <tenure/stores/redlock.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

@@ -7,7 +7,7 @@
 #include "redis/cluster/backend.hpp"
 #include "redis/cluster/hash_slot.hpp"
 
-#include <tenure/backend.hpp>
+#include <tenure/backend/backend.hpp>
 #include <tenure/key_range.hpp>
 
 #include <catch2/catch_test_macros.hpp>

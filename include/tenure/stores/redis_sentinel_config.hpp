@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/credentials.hpp>
-#include <tenure/endpoint.hpp>
-#include <tenure/redis_config.hpp>
+#include <tenure/stores/credentials.hpp>
+#include <tenure/stores/endpoint.hpp>
+#include <tenure/stores/redis_config.hpp>
 
 #include <chrono>
 #include <cstdint>

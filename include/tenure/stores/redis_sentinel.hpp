@@ -3,8 +3,8 @@
 
 #include <tenure/detail/api.hpp>
 #include <tenure/detail/execution_context.hpp>
-#include <tenure/redis_sentinel_config.hpp>
 #include <tenure/store.hpp>
+#include <tenure/stores/redis_sentinel_config.hpp>
 
 #include <utility>
 

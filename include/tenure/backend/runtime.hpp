@@ -1,11 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/backend/one_shot.hpp>
+#include <tenure/backend/strand.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/detail/api.hpp>
 #include <tenure/log.hpp>
-#include <tenure/one_shot.hpp>
-#include <tenure/strand.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 

@@ -1,12 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/backend/deadline.hpp>
+#include <tenure/backend/one_shot.hpp>
+#include <tenure/backend/shared_text.hpp>
 #include <tenure/clock.hpp>
-#include <tenure/deadline.hpp>
 #include <tenure/detail/api.hpp>
+#include <tenure/inspection.hpp>
 #include <tenure/key_range.hpp>
-#include <tenure/one_shot.hpp>
-#include <tenure/shared_text.hpp>
 
 #include <boost/system/error_code.hpp>
 
@@ -153,7 +154,7 @@ struct ReleaseRequest {
     ClaimPtr claim;
     Instant not_after{};
     /// tell waiters elsewhere that the key is free
-    bool wake_ups = true;
+    bool notifications = true;
     /// set: the key is not freed. In one step its value becomes `kept/<owner>`, and it expires after this time, or
     /// after what is left of its ttl if this is zero. `Released` also where the key bears that value already
     std::optional<std::chrono::milliseconds> keep_for = std::nullopt;
@@ -162,35 +163,11 @@ struct WithdrawRequest {
     KeyRangePtr range;
     std::string owner;
     Instant not_after{};
-    bool wake_ups = true;
+    bool notifications = true;
     /// how long each key that is found rests; zero where the owner has surely held none of them: they free at once
     std::chrono::milliseconds reuse_after{};
 };
 
-/** What one key looks like from outside. A snapshot: it may be wrong by the time it is read, and proves no ownership.
- */
-struct KeyState {
-    enum class Kind {
-        free,
-        held,
-        /// released, and in quarantine until it expires (`SlotPoolConfig::reuse_after`); `owner` held it last
-        resting,
-        /// left to expire by its holder (`Lease::async_detach`), and taken until then; `owner` held it last. `evict`
-        /// refuses it
-        kept,
-        /// another program's: of another type, or without ttl. It frees by itself only if `remaining` is set, and
-        /// `evict` refuses it
-        foreign
-    };
-    std::uint32_t index = 0;
-    Kind kind = Kind::free;
-    std::string owner;
-    std::optional<std::chrono::milliseconds> remaining;
-    /// the last fencing token granted for the key, 0 if none is known
-    std::uint64_t fencing_token = 0;
-    /// how long the present holder has held it, where the store can tell
-    std::optional<std::chrono::milliseconds> held_for;
-};
 using InspectReply = std::variant<std::vector<KeyState>, Refused, NotSent, Unknown>;
 
 /** The store can be used: connected, logged in, and the user may do what was tried. */
@@ -212,19 +189,6 @@ struct Evicted {
     std::optional<std::chrono::milliseconds> remaining;
 };
 using EvictReply = std::variant<Evicted, NotOwner, Refused, NotSent, Unknown>;
-
-/** One thing that `tenure doctor` found out about a store. */
-struct Finding {
-    enum class Severity { ok, unverified, warning, error };
-    Severity severity = Severity::ok;
-    /// what was looked at: "version", "round trip", "persistence", "eviction policy" ...
-    std::string subject;
-    /// what was seen
-    std::string observed;
-    /// what that means for leases, and what to do; empty where all is well
-    std::string advice;
-};
-using Findings = std::vector<Finding>;
 
 enum class WatchEvent {
     /// the subscription is in force: what happens from now on is not missed (unless a later `interrupted` says so)

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/credentials.hpp>
-#include <tenure/tls_config.hpp>
+#include <tenure/stores/credentials.hpp>
+#include <tenure/stores/tls_config.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -3,8 +3,8 @@
 
 #include <tenure/detail/api.hpp>
 #include <tenure/detail/execution_context.hpp>
-#include <tenure/redlock_config.hpp>
 #include <tenure/store.hpp>
+#include <tenure/stores/redlock_config.hpp>
 
 #include <utility>
 

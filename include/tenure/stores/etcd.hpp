@@ -3,8 +3,8 @@
 
 #include <tenure/detail/api.hpp>
 #include <tenure/detail/execution_context.hpp>
-#include <tenure/etcd_config.hpp>
 #include <tenure/store.hpp>
+#include <tenure/stores/etcd_config.hpp>
 
 #include <utility>
 
