@@ -4,6 +4,8 @@
 #include "engine/asio_runtime.hpp"
 #include "redis/backend.hpp"
 
+#include <tenure/errc.hpp>
+
 #include <algorithm>
 #include <iostream>
 
@@ -71,7 +73,8 @@ LiveBackend::renew_within(ClaimPtr const& claim, std::chrono::milliseconds ttl, 
         [&] { backend_->renew({claim, ttl, patience()}, [reply](RenewReply answer) { *reply = std::move(answer); }); });
     auto const end = std::chrono::steady_clock::now() + limit;
     run_until([&] { return reply->has_value() || std::chrono::steady_clock::now() >= end; });
-    return *reply ? std::move(**reply) : RenewReply(Unknown{});
+    return *reply ? std::move(**reply)
+                  : RenewReply(Failure::unknown(make_error_code(errc::store_unavailable), "no reply in time"));
 }
 
 ReleaseReply LiveBackend::release(ClaimPtr const& claim, bool notifications)
