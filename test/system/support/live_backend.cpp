@@ -4,6 +4,8 @@
 #include "engine/asio_runtime.hpp"
 #include "redis/backend.hpp"
 
+#include <tenure/errc.hpp>
+
 #include <algorithm>
 #include <iostream>
 
@@ -60,18 +62,29 @@ ClaimReply LiveBackend::claim(KeyRangePtr const& range, std::string const& owner
 
 RenewReply LiveBackend::renew(ClaimPtr const& claim, std::chrono::milliseconds ttl)
 {
-    return ask<RenewReply>([&](auto handler) { backend_->renew({claim, ttl, patience()}, std::move(handler)); });
+    return renew_together({{claim, ttl, patience()}}).front();
+}
+
+std::vector<RenewReply> LiveBackend::renew_together(std::vector<RenewRequest> const& requests)
+{
+    std::vector<LaterRenewReply> replies;
+    on_strand([&] { replies = test::renew_together(*backend_, requests); });
+    run_until([&] { return std::ranges::all_of(replies, [](auto const& reply) { return reply->has_value(); }); });
+    std::vector<RenewReply> result;
+    for (auto const& reply : replies)
+        result.push_back(std::move(**reply));
+    return result;
 }
 
 RenewReply
 LiveBackend::renew_within(ClaimPtr const& claim, std::chrono::milliseconds ttl, std::chrono::milliseconds limit)
 {
-    auto const reply = std::make_shared<std::optional<RenewReply>>();
-    on_strand(
-        [&] { backend_->renew({claim, ttl, patience()}, [reply](RenewReply answer) { *reply = std::move(answer); }); });
+    LaterRenewReply reply;
+    on_strand([&] { reply = renew_one(*backend_, {claim, ttl, patience()}); });
     auto const end = std::chrono::steady_clock::now() + limit;
     run_until([&] { return reply->has_value() || std::chrono::steady_clock::now() >= end; });
-    return *reply ? std::move(**reply) : RenewReply(Unknown{});
+    return *reply ? std::move(**reply)
+                  : RenewReply(Failure::unknown(make_error_code(errc::store_unavailable), "no reply in time"));
 }
 
 ReleaseReply LiveBackend::release(ClaimPtr const& claim, bool notifications)

@@ -1,7 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/expect_failure.hpp"
 #include "harness/redis_server.hpp"
+#include "harness/renewals.hpp"
 
 #include "redis/stream.hpp"
 
@@ -47,7 +49,9 @@ public:
     [[nodiscard]] ClaimReply claim(ClaimRequest const& request);
     [[nodiscard]] ClaimReply claim(KeyRangePtr const& range, std::string const& owner, bool fencing = true);
     [[nodiscard]] RenewReply renew(ClaimPtr const& claim, std::chrono::milliseconds ttl);
-    /** Renews, and answers Unknown if no reply comes in time; the reply is then dropped. */
+    /** Renews in one call, and waits for all answers; they are in the order of the requests. */
+    [[nodiscard]] std::vector<RenewReply> renew_together(std::vector<RenewRequest> const& requests);
+    /** Renews, and answers `Failure::unknown` if no reply comes in time; the reply is then dropped. */
     [[nodiscard]] RenewReply
     renew_within(ClaimPtr const& claim, std::chrono::milliseconds ttl, std::chrono::milliseconds limit);
     [[nodiscard]] ReleaseReply release(ClaimPtr const& claim, bool notifications = true);
