@@ -22,6 +22,12 @@ std::chrono::milliseconds Acquirable<LeaseType>::ttl() const noexcept
 }
 
 template <class LeaseType>
+std::chrono::milliseconds Acquirable<LeaseType>::tolerated_outage() const noexcept
+{
+    return engine::tolerated_outage(contest_->terms());
+}
+
+template <class LeaseType>
 asio::any_io_executor const& Acquirable<LeaseType>::executor_of(ContestPtr const& contest) noexcept
 {
     return contest->handle()->core()->runtime()->executor();

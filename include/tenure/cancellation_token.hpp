@@ -59,7 +59,8 @@ enum class CancelReason {
  * has `notice` to stop while the lease still holds; or when the holder releases, detaches or destroys the lease. A
  * token without a lease, such as a default-constructed one, counts as cancelled with the reason `released`.
  *
- *  @par Thread safety  Distinct and shared objects: safe.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
  */
 class TENURE_API CancellationToken
 {
@@ -95,9 +96,10 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_wait(CompletionToken&& token = {}) const
+    auto async_wait(CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWait{state_, get_executor()}, token);
+        return asio::async_initiate<CompletionToken, void(error_code)>(
+            InitiateWait{state_, get_executor()}, completion);
     }
 
 private:

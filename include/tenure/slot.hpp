@@ -12,7 +12,9 @@ namespace tenure
 {
 
 /** A lease on a numbered key of a pool. It does everything that a `Lease` does, but is none: a Lease& that refers to a
- * Slot could give it another key under the same number. */
+ * Slot could give it another key under the same number.
+ *
+ *  @par Thread safety  As `Lease`; `as_lease` is a move. */
 class [[nodiscard]] TENURE_API Slot : private Lease
 {
 public:

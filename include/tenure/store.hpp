@@ -59,10 +59,16 @@ struct Diagnostics {
 
 /** The user's handle to a store: cheap to copy, all copies are the same store.
  *
- *  Made by `connect`, `open_memory` or `open_redis`; pools, locks and leases share it. When the last of them is gone
- * and nothing is under way, its connections close by themselves.
+ *  Made by `connect` or one of the `open_...` functions of `tenure/stores/`, or over a backend of one's own; pools,
+ * locks and leases share it. When the last of them is gone and nothing is under way, its connections close by
+ * themselves.
  *
- *  @par Thread safety  Distinct and shared objects: safe.
+ *  Renewals run on the store's executor. Handlers that block all threads of its context for longer than
+ * `tolerated_outage()` of a lock or pool cost its leases: move such work to another executor, or open the store on a
+ * context that a thread of its own runs (docs/threading-and-cancellation.md).
+ *
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
  */
 class TENURE_API Store
 {
@@ -90,10 +96,10 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_inspect(KeyRangePtr range, CompletionToken&& token = {}) const
+    auto async_inspect(KeyRangePtr range, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, std::vector<KeyState>)>(
-            InitiateInspect{{handle_, get_executor()}}, token, std::move(range));
+            InitiateInspect{{handle_, get_executor()}}, completion, std::move(range));
     }
 
     /** Force-releases one key: replaces the owner that was seen by `evicted/<who>` and keeps the remaining ttl (on
@@ -108,10 +114,12 @@ public:
      */
     template <class CompletionToken = asio::deferred_t>
     auto async_evict(
-        KeyRangePtr range, std::uint32_t index, std::string owner, std::string who, CompletionToken&& token = {}) const
+        KeyRangePtr range, std::uint32_t index, std::string owner, std::string who,
+        CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, std::chrono::milliseconds)>(
-            InitiateEvict{{handle_, get_executor()}}, token, std::move(range), index, std::move(owner), std::move(who));
+            InitiateEvict{{handle_, get_executor()}}, completion, std::move(range), index, std::move(owner),
+            std::move(who));
     }
 
     /** Examines the server on behalf of leases with this ttl: version, round trip, persistence, eviction, permissions.
@@ -121,10 +129,10 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_examine(std::chrono::milliseconds ttl, CompletionToken&& token = {}) const
+    auto async_examine(std::chrono::milliseconds ttl, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, Findings)>(
-            InitiateExamine{{handle_, get_executor()}}, token, ttl);
+            InitiateExamine{{handle_, get_executor()}}, completion, ttl);
     }
 
     /** Connects and logs in, so that a service fails at its start and not at its first acquisition.
@@ -142,10 +150,10 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_ready(std::chrono::milliseconds timeout, CompletionToken&& token = {}) const
+    auto async_ready(std::chrono::milliseconds timeout, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateReady{{handle_, get_executor()}}, token, timeout);
+            InitiateReady{{handle_, get_executor()}}, completion, timeout);
     }
 
     /** Closes the store in an orderly way, as a service does that is told to stop.
@@ -163,10 +171,10 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_close(std::chrono::milliseconds timeout, CompletionToken&& token = {}) const
+    auto async_close(std::chrono::milliseconds timeout, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateClose{{handle_, get_executor()}}, token, timeout);
+            InitiateClose{{handle_, get_executor()}}, completion, timeout);
     }
 
     /** For the other public classes: the engine behind this store. */

@@ -72,7 +72,7 @@ void Acquisition::begin()
     limits.patience = std::clamp<Clock::duration>(Clock::duration(terms_.ttl) / 3, shortest_patience, longest_patience);
     limits.hints = terms_.notifications;
     limits.silent_releases = core_->backend().frees_silently();
-    limits.longest_pause = terms_.longest_pause;
+    limits.longest_pause = terms_.max_poll_interval;
     machine_.emplace(limits);
     core_->add(shared_from_this());
 

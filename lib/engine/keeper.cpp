@@ -20,7 +20,7 @@ namespace tenure::engine
 namespace
 {
 
-/// how much earlier than due a renewal may leave, to go out together with others
+/// however long the ttl
 constexpr Clock::duration longest_slack = milliseconds{100};
 /// leases judged within such a time of each other are renewed together from then on
 constexpr Clock::duration burst = milliseconds{20};
@@ -33,7 +33,7 @@ constexpr std::size_t many_ttls = 16;
 
 Clock::duration slack_for(milliseconds ttl) noexcept
 {
-    return std::min<Clock::duration>(longest_slack, Clock::duration(ttl) / 30);
+    return std::min(longest_slack, renewal_slack(ttl));
 }
 
 std::string milliseconds_text(Clock::duration duration)

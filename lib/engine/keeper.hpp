@@ -18,7 +18,7 @@ namespace tenure::engine
 class Counters;
 class Journal;
 
-/** Renews all leases of a store, in batches, and fires their tokens in time. One timer serves them all; each lease is
+/** Renews all leases of a store, in batches, and cancels their tokens in time. One timer serves them all; each lease is
  * judged by its own machine and its own answers, so that one bad claim or one stuck node delays no other. Everything
  * runs on the strand.
  */
@@ -39,7 +39,7 @@ public:
     /** The store can be reached again: what failed is asked again at once. */
     void reachable();
 
-    /** The store is closed for good: all tokens fire. */
+    /** The store is closed for good: all tokens are cancelled. */
     void close();
 
     [[nodiscard]] bool empty() const noexcept { return agenda_.empty(); }
@@ -74,7 +74,7 @@ private:
     [[nodiscard]] std::uint64_t jitter(Instant now);
     void finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that);
     void lose(LeaseRecordPtr const& record, CancelReason reason);
-    /** Once, and only if its token has fired; tells if so. */
+    /** Once, and only if its token was cancelled; tells if so. */
     bool count_loss(LeaseRecord& record);
     /** Counts it, and says so. */
     [[gnu::cold]] void report_loss(LeaseRecord& record);

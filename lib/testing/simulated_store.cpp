@@ -191,18 +191,18 @@ void SimulatedStore::answer_after(Clock::duration delay)
     state_->delay = delay;
 }
 
-void SimulatedStore::reachable(bool is)
+void SimulatedStore::set_reachable(bool reachable)
 {
-    bool const again = is && !state_->reachable;
-    state_->reachable = is;
+    bool const again = reachable && !state_->reachable;
+    state_->reachable = reachable;
     if (again)
         for (auto const& tell : state_->on_reachable)
             tell();
 }
 
-void SimulatedStore::lose_answers(bool does)
+void SimulatedStore::set_answers_lost(bool lost)
 {
-    state_->answers_lost = does;
+    state_->answers_lost = lost;
 }
 
 void SimulatedStore::remove(std::string const& key)

@@ -66,7 +66,7 @@ class ClusterBackend final : public Backend
 {
 public:
     ClusterBackend(std::shared_ptr<Runtime> runtime, ClusterAccess access)
-        : for_examination_{std::move(access.username), {}, access.precautions, access.connect}
+        : for_examination_{{}, access.precautions, access.connect}
         , cluster_(Cluster::make(
               std::move(runtime), std::move(access.connect), std::move(access.seeds), access.tls,
               std::move(access.name)))
@@ -272,7 +272,6 @@ make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const&
     ClusterAccess access;
     access.name = describe(config);
     access.tls = config.tls.enabled;
-    access.username = config.username;
     access.precautions = precautions_of(config);
     for (auto const& seed : config.seeds)
         access.seeds.push_back({seed.host, seed.port});

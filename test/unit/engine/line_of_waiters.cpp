@@ -457,7 +457,7 @@ TEST_CASE("where keys free without any news, waiters poll steadily, as often as 
 {
     ScriptedStore test;
     test.backend->silent_releases = true;
-    Lock const lock(*test.store, {.key = "k", .ttl = 3s, .lease = {.longest_pause = 70ms}});
+    Lock const lock(*test.store, {.key = "k", .ttl = 3s, .lease = {.max_poll_interval = 70ms}});
     Attempt<Lease> attempt;
     attempt.start(lock, {.wait = 1h});
     test.runtime->run_ready();

@@ -178,7 +178,7 @@ namespace
 [[nodiscard]] ZookeeperConfig good_config()
 {
     ZookeeperConfig config;
-    config.servers = {{"one"}, {"::1", 2182}};
+    config.servers = {{"one", 2181}, {"::1", 2182}};
     config.chroot = "/app/locks";
     config.username = "worker";
     config.password = "hush";
