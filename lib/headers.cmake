@@ -25,8 +25,10 @@ set(TENURE_PUBLIC_HEADERS
     inspection.hpp
     key_range.hpp
     lease.hpp
+    lease_set.hpp
     lock.hpp
     log.hpp
+    multi_lock.hpp
     options.hpp
     owner.hpp
     slot.hpp
