@@ -31,6 +31,8 @@ set(TENURE_PUBLIC_HEADERS
     multi_lock.hpp
     options.hpp
     owner.hpp
+    segmented_lock.hpp
+    segments.hpp
     slot.hpp
     slot_pool.hpp
     statistics.hpp

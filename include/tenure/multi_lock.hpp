@@ -31,7 +31,7 @@ class OrderedLocks;
 
 /** Several keys of one store, and how their leases are held. */
 struct MultiLockConfig {
-    /// 1 to 256 keys, each as `LockConfig::key`; one that is named twice counts once
+    /// 1 to 1,024 keys, each as `LockConfig::key`; one that is named twice counts once
     std::vector<std::string> keys;
     /// how long the store keeps a claim that nobody renews; 100 ms (some stores: more) to 24 h
     std::chrono::milliseconds ttl{10'000};
@@ -59,7 +59,7 @@ public:
     using executor_type = asio::any_io_executor;
     using lease_type = LeaseSet;
 
-    static constexpr std::size_t most_locks = 256;
+    static constexpr std::size_t most_locks = 1024;
 
     /** Keys of one store.
      *  @throws std::invalid_argument naming field, value and rule, before any I/O */

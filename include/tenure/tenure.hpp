@@ -16,6 +16,7 @@
 #include <tenure/multi_lock.hpp>
 #include <tenure/options.hpp>
 #include <tenure/owner.hpp>
+#include <tenure/segmented_lock.hpp>
 #include <tenure/slot.hpp>
 #include <tenure/slot_pool.hpp>
 #include <tenure/statistics.hpp>

@@ -3,6 +3,8 @@
 
 #include <tenure/errc.hpp>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -59,35 +61,42 @@ std::vector<CancellationToken> tokens_of(std::vector<Lease> const& leases)
 HeldSet::HeldSet(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases)
     : runtime_(std::move(runtime))
     , leases_(std::move(leases))
-    , token_(JoinedToken::join(runtime_, tokens_of(leases_)))
+    , joined_(leases_.size() > 1 ? JoinedToken::join(runtime_, tokens_of(leases_)) : nullptr)
+    , token_(joined_ ? CancellationToken(joined_) : leases_.front().token())
 {
 }
 
 HeldSet::~HeldSet()
 {
-    if (released_ || token_->forked())
+    if (!joined_ || released_ || joined_->forked())
         return;
     try {
-        token_->cancel(CancelReason::released);
+        joined_->cancel(CancelReason::released);
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: nobody is woken, and the token is cancelled
     }
 }
 
 void HeldSet::release(ReleaseCall::Handler handler)
 {
-    auto const refuse = [&](error_code error, ReleaseOutcome outcome) {
-        engine::PendingHandler<void(error_code, ReleaseOutcome)>(std::move(handler)).post(error, outcome);
-    };
-    if (token_->forked())
-        return refuse(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
-    if (released_.exchange(true))
-        return refuse(make_error_code(errc::released), ReleaseOutcome::was_lost);
-    // before the leases end: they would cancel it too, but not before their releases are on the way
-    token_->cancel(CancelReason::released);
-    auto const answers =
-        std::make_shared<Answers>(leases_.size(), runtime_, ReleaseCall::start(std::move(handler), runtime_));
-    for (auto& lease : leases_)
-        lease.async_release([answers](error_code error, ReleaseOutcome outcome) { answers->add(error, outcome); });
+    engine::PendingHandler<void(error_code, ReleaseOutcome)> pending(std::move(handler));
+    if (!joined_) {
+        auto const slot = pending.slot();
+        leases_.front().async_release(asio::bind_cancellation_slot(
+            slot, [pending = std::move(pending)](error_code error, ReleaseOutcome outcome) mutable {
+                std::move(pending).post(error, outcome);
+            }));
+    } else if (joined_->forked()) {
+        std::move(pending).post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
+    } else if (released_.exchange(true)) {
+        std::move(pending).post(make_error_code(errc::released), ReleaseOutcome::was_lost);
+    } else {
+        // before the leases end: they would cancel it too, but not before their releases are on the way
+        joined_->cancel(CancelReason::released);
+        auto const answers = std::make_shared<Answers>(
+            leases_.size(), runtime_, ReleaseCall::start(std::move(pending).user_handler(), runtime_));
+        for (auto& lease : leases_)
+            lease.async_release([answers](error_code error, ReleaseOutcome outcome) { answers->add(error, outcome); });
+    }
 }
 
 } // namespace tenure::locks

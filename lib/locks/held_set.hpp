@@ -28,7 +28,7 @@ public:
     ~HeldSet();
 
     [[nodiscard]] std::vector<Lease> const& leases() const noexcept { return leases_; }
-    [[nodiscard]] std::shared_ptr<JoinedToken> const& token() const noexcept { return token_; }
+    [[nodiscard]] CancellationToken const& token() const noexcept { return token_; }
     [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
 
     void release(ReleaseCall::Handler handler);
@@ -36,7 +36,9 @@ public:
 private:
     std::shared_ptr<Runtime> runtime_;
     std::vector<Lease> leases_;
-    std::shared_ptr<JoinedToken> token_;
+    /// null for a single lease, whose token is the set's
+    std::shared_ptr<JoinedToken> joined_;
+    CancellationToken token_;
     std::atomic<bool> released_{false};
 };
 

@@ -38,7 +38,7 @@ Instant LeaseSet::valid_until() const noexcept
 
 CancellationToken LeaseSet::token() const noexcept
 {
-    return held_ ? CancellationToken(held_->token()) : CancellationToken();
+    return held_ ? held_->token() : CancellationToken();
 }
 
 std::size_t LeaseSet::size() const noexcept

@@ -12,6 +12,8 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
+#include <concepts>
+#include <type_traits>
 #include <utility>
 
 namespace tenure::locks
@@ -19,8 +21,38 @@ namespace tenure::locks
 
 using std::chrono::milliseconds;
 
+template <class Result>
+void MultiAcquisition::start_single(OrderedLocks const& locks, AcquireOptions const& options, HandlerOf<Result> handler)
+{
+    constexpr bool is_try = std::same_as<Result, std::optional<LeaseSet>>;
+    using SingleResult = std::conditional_t<is_try, std::optional<Lease>, Lease>;
+    auto const slot = handler.slot();
+    auto answered = asio::bind_cancellation_slot(
+        slot, [runtime = locks.core().runtime(),
+               handler = std::move(handler)](error_code error, SingleResult result) mutable {
+            Result set;
+            if (result) {
+                std::vector<Lease> leases;
+                if constexpr (is_try)
+                    leases.push_back(std::move(*result));
+                else
+                    leases.push_back(std::move(result));
+                set = LeaseSet(std::make_shared<HeldSet>(runtime, std::move(leases)));
+            }
+            std::move(handler).post(error, std::move(set));
+        });
+    if constexpr (is_try)
+        locks[0].async_try_acquire(options, std::move(answered));
+    else
+        locks[0].async_acquire(options, std::move(answered));
+}
+
 void MultiAcquisition::start(std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, Handler handler)
 {
+    if (locks->size() == 1) {
+        std::visit([&](auto& waiting) { start_single(*locks, options, std::move(waiting)); }, handler);
+        return;
+    }
     auto self = std::make_shared<MultiAcquisition>(std::move(locks), options, std::move(handler));
     auto slot = std::visit([](auto const& waiting) { return waiting.slot(); }, *self->handler_);
     if (slot.is_connected())

@@ -47,6 +47,9 @@ private:
         asio::cancellation_signal cancel;
     };
 
+    /** One lock needs nothing of all this. */
+    template <class Result>
+    static void start_single(OrderedLocks const& locks, AcquireOptions const& options, HandlerOf<Result> handler);
     void begin();
     void refuse_wait(bool is_try);
     /** Cancelled by its user, or out of time. */

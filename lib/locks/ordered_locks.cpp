@@ -18,10 +18,8 @@ namespace tenure::locks
 
 OrderedLocks::OrderedLocks(std::vector<Lock> named)
 {
-    if (named.empty() || named.size() > MultiLock::most_locks)
-        throw std::invalid_argument(
-            "MultiLock of " + std::to_string(named.size()) + " locks: name 1 to " +
-            std::to_string(MultiLock::most_locks));
+    if (named.empty())
+        throw std::invalid_argument("MultiLock of no locks: name at least one");
     check_stores(named);
     auto const place = [&](std::size_t index) {
         auto const& lock = named[index];
@@ -34,6 +32,10 @@ OrderedLocks::OrderedLocks(std::vector<Lock> named)
     auto const repeated =
         std::ranges::unique(order, [&](std::size_t a, std::size_t b) { return place(a) == place(b); });
     order.erase(repeated.begin(), repeated.end());
+    if (order.size() > MultiLock::most_locks)
+        throw std::invalid_argument(
+            "MultiLock of " + std::to_string(order.size()) + " locks: at most " +
+            std::to_string(MultiLock::most_locks));
     as_named_.resize(order.size());
     std::iota(as_named_.begin(), as_named_.end(), std::size_t{0});
     std::ranges::sort(as_named_, [&](std::size_t a, std::size_t b) { return order[a] < order[b]; });

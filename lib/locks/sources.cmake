@@ -9,4 +9,6 @@ target_sources(
     locks/multi_acquisition.cpp
     locks/multi_lock.cpp
     locks/ordered_locks.cpp
+    locks/segmented_lock.cpp
+    locks/segments.cpp
 )

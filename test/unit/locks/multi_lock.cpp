@@ -281,10 +281,14 @@ TEST_CASE("bad input of a MultiLock is refused in words")
 {
     MultiLockTest test;
     CHECK_THROWS_MATCHES(
-        test.locks({}), std::invalid_argument, MessageMatches(ContainsSubstring("MultiLock of 0 locks")));
+        test.locks({}), std::invalid_argument, MessageMatches(ContainsSubstring("MultiLock of no locks")));
+    std::vector<std::string> many;
+    for (int number = 0; number <= 1024; ++number)
+        many.push_back(std::to_string(number));
     CHECK_THROWS_MATCHES(
-        test.locks(std::vector<std::string>(257, "k")), std::invalid_argument,
-        MessageMatches(ContainsSubstring("MultiLock of 257 locks: name 1 to 256")));
+        test.locks(many), std::invalid_argument, MessageMatches(ContainsSubstring("MultiLock of 1025 locks: at most")));
+    many.back() = many.front();
+    CHECK(test.locks(many).size() == 1024);
     CHECK_THROWS_MATCHES(
         test.locks({"a", ""}), std::invalid_argument, MessageMatches(ContainsSubstring("LockConfig::key")));
     Attempt attempt;
