@@ -26,10 +26,14 @@ set(TENURE_PUBLIC_HEADERS
     inspection.hpp
     key_range.hpp
     lease.hpp
+    lease_set.hpp
     lock.hpp
     log.hpp
+    multi_lock.hpp
     options.hpp
     owner.hpp
+    segmented_lock.hpp
+    segments.hpp
     slot.hpp
     slot_pool.hpp
     statistics.hpp

@@ -60,7 +60,9 @@ make_handle(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, 
     check_name("StoreOptions::worker_name", options.worker_name);
     check_not_reserved("StoreOptions::worker_name", options.worker_name);
     auto name = options.worker_name.empty() ? default_worker_name() : std::move(options.worker_name);
-    auto core = std::make_shared<engine::Core>(std::move(runtime), std::move(backend), std::move(name));
+    check_name("StoreOptions::order_name", options.order_name);
+    auto core = std::make_shared<engine::Core>(
+        std::move(runtime), std::move(backend), std::move(name), std::move(options.order_name));
     core->start();
     return std::make_shared<engine::Handle>(std::move(core));
 }

@@ -29,6 +29,11 @@ namespace engine
 class Contest;
 }
 
+namespace locks
+{
+class OrderedLocks;
+}
+
 namespace detail
 {
 
@@ -195,6 +200,8 @@ protected:
     [[nodiscard]] engine::Contest const& contest() const noexcept { return *contest_; }
 
 private:
+    friend class locks::OrderedLocks;
+
     template <class Result>
     struct Initiate {
         ContestPtr contest;

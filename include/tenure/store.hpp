@@ -43,6 +43,10 @@ struct StoreOptions {
     LogSink log = {};
     /// the least level that is logged
     LogLevel log_level = LogLevel::warning;
+    /// what puts the locks of several stores into one order, for `MultiLock`: the same in every process that uses this
+    /// store, whatever address each uses, and another one for every other store. Printable, no '/', at most 128 bytes.
+    /// Empty: a MultiLock with locks of this store and of another one is refused
+    std::string order_name = {};
 };
 
 /** The last trouble with a store, in words for a person. */

@@ -47,6 +47,8 @@ public:
             HandlerBatch::post(runs_on, std::move(completion));
     }
 
+    [[nodiscard]] detail::UserHandler<void(Results...)> user_handler() && { return std::move(handler_); }
+
 private:
     detail::UserHandler<void(Results...)> handler_;
 };

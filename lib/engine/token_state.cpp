@@ -68,18 +68,28 @@ bool TokenState::cancelled() const noexcept
     if (forked())
         return true;
     // late: the timer has not run yet. Decide under the lock, where a renewal either has come first or never counts
-    auto& self = const_cast<TokenState&>(
-        *this); // NOLINT(cppcoreguidelines-pro-type-const-cast): logically const, the clock did it
     std::unique_lock lock(mutex_);
     if (reason() == CancelReason::none && now >= fires_at()) {
-        try {
-            self.cancel_locked(lock, because_);
-        } catch (...) { // NOLINT(bugprone-empty-catch): no memory to tell the waiters; the state is set, and true is
-                        // the answer
-        }
+        cancel_late(lock, because_);
         return true;
     }
     return reason() != CancelReason::none;
+}
+
+void TokenState::cancel_late(CancelReason reason) const noexcept
+{
+    std::unique_lock lock(mutex_);
+    if (this->reason() == CancelReason::none)
+        cancel_late(lock, reason);
+}
+
+void TokenState::cancel_late(std::unique_lock<std::mutex>& lock, CancelReason reason) const noexcept
+{
+    try {
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): logically const, the clock did it
+        const_cast<TokenState&>(*this).cancel_locked(lock, reason);
+    } catch (...) { // NOLINT(bugprone-empty-catch): no memory to tell the waiters; the state is set
+    }
 }
 
 std::stop_token TokenState::stop_token()

@@ -1,0 +1,14 @@
+# Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+# Relative to lib/; one source to a line, sorted.
+target_sources(
+  tenure
+  PRIVATE
+    locks/held_set.cpp
+    locks/joined_token.cpp
+    locks/lease_set.cpp
+    locks/multi_acquisition.cpp
+    locks/multi_lock.cpp
+    locks/ordered_locks.cpp
+    locks/segmented_lock.cpp
+    locks/segments.cpp
+)
