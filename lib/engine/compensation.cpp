@@ -3,9 +3,9 @@
 
 #include "journal.hpp"
 #include "lease_record.hpp"
+#include "recycling_allocator.hpp"
 #include "store_answer.hpp"
 
-#include <tenure/detail/recycling_allocator.hpp>
 #include <tenure/errc.hpp>
 
 #include <algorithm>

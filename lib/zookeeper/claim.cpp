@@ -2,8 +2,7 @@
 #include "claim.hpp"
 
 #include "node_value.hpp"
-
-#include <tenure/detail/recycling_allocator.hpp>
+#include "recycling_allocator.hpp"
 
 #include <zookeeper/zookeeper.h>
 
