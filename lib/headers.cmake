@@ -6,6 +6,7 @@ set(TENURE_PUBLIC_HEADERS
     backend/backend.hpp
     backend/deadline.hpp
     backend/one_shot.hpp
+    backend/recycled_block.hpp
     backend/renew_each.hpp
     backend/runtime.hpp
     backend/shared_text.hpp
@@ -14,13 +15,11 @@ set(TENURE_PUBLIC_HEADERS
     cancellation_token.hpp
     clock.hpp
     connect.hpp
+    detail/acquire_handler.hpp
     detail/api.hpp
     detail/execution_context.hpp
     detail/handler_executor.hpp
-    detail/recycling_allocator.hpp
     detail/run_held.hpp
-    detail/runs_here.hpp
-    detail/user_handler.hpp
     errc.hpp
     holding.hpp
     inspection.hpp

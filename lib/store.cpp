@@ -95,10 +95,10 @@ private:
 /** Starts a question to the store: `ask(core, deadline, done)` on the strand. */
 template <class Result, class Ask>
 void start_question(
-    std::shared_ptr<engine::Handle> handle, detail::UserHandler<void(error_code, Result)> handler, Ask ask)
+    std::shared_ptr<engine::Handle> handle, asio::any_completion_handler<void(error_code, Result)> handler, Ask ask)
 {
     auto const runtime = handle->core()->runtime();
-    auto call = Question<Result>::template start<Question<Result>>(std::move(handler), runtime);
+    auto call = Question<Result>::template start<Question<Result>>({std::move(handler), runtime.get()}, runtime);
     if (!handle->core()->same_process()) {
         call->complete(make_error_code(errc::forked), Result{});
         return;
@@ -150,12 +150,11 @@ std::string const& Store::worker_name() const noexcept
     return handle_->core()->worker_name();
 }
 
-void Store::start_ready(
-    HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler)
+void Store::start_ready(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler)
 {
     using engine::Readiness;
     auto const core = handle->core();
-    auto const readiness = Readiness::start<Readiness>(std::move(handler), core->runtime());
+    auto const readiness = Readiness::start<Readiness>({std::move(handler), core->runtime().get()}, core->runtime());
     if (!core->same_process()) {
         readiness->complete(make_error_code(errc::forked));
         return;
@@ -163,11 +162,10 @@ void Store::start_ready(
     core->runtime()->strand().execute([handle, timeout, readiness] { readiness->begin(handle, timeout); });
 }
 
-void Store::start_close(
-    HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler)
+void Store::start_close(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler)
 {
     auto const core = handle->core();
-    auto call = engine::Call<>::start(std::move(handler), core->runtime());
+    auto call = engine::Call<>::start({std::move(handler), core->runtime().get()}, core->runtime());
     if (!core->same_process()) {
         call->complete(make_error_code(errc::forked));
         return;

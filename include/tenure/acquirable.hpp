@@ -1,14 +1,15 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/acquire_handler.hpp>
 #include <tenure/detail/api.hpp>
 #include <tenure/detail/run_held.hpp>
-#include <tenure/detail/user_handler.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/options.hpp>
 #include <tenure/slot.hpp>
 #include <tenure/store.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -210,9 +211,10 @@ private:
         template <class Handler>
         void operator()(Handler&& handler, AcquireOptions const& options) const
         {
+            constexpr bool is_try = !std::is_same_v<Result, LeaseType>;
             start(
-                contest, options,
-                detail::UserHandler<void(error_code, Result)>(std::forward<Handler>(handler), executor_of(contest)));
+                contest, options, is_try,
+                detail::AcquireHandler<Result, std::decay_t<Handler>>(std::forward<Handler>(handler)));
         }
     };
     [[nodiscard]] static AcquireOptions
@@ -225,11 +227,8 @@ private:
     [[nodiscard]] static asio::any_io_executor const& executor_of(ContestPtr const& contest) noexcept;
     [[nodiscard]] Store store() const noexcept;
     static void start(
-        ContestPtr const& contest, AcquireOptions const& options,
-        detail::UserHandler<void(error_code, LeaseType)> handler);
-    static void start(
-        ContestPtr const& contest, AcquireOptions const& options,
-        detail::UserHandler<void(error_code, std::optional<LeaseType>)> handler);
+        ContestPtr const& contest, AcquireOptions const& options, bool is_try,
+        asio::any_completion_handler<void(error_code, Lease)> handler);
 
     ContestPtr contest_;
 };

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
-#include <tenure/detail/user_handler.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -20,9 +20,15 @@ namespace tenure
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+class Lease;
+
 namespace engine
 {
 class TokenState;
+}
+namespace locks
+{
+class HeldSet;
 }
 
 /** Why a token was cancelled. */
@@ -68,7 +74,6 @@ public:
     using executor_type = asio::any_io_executor;
 
     CancellationToken() noexcept;
-    explicit CancellationToken(std::shared_ptr<engine::TokenState> state) noexcept;
     CancellationToken(CancellationToken const&) noexcept;
     CancellationToken(CancellationToken&&) noexcept;
     CancellationToken& operator=(CancellationToken const&) noexcept;
@@ -103,7 +108,9 @@ public:
     }
 
 private:
-    using WaitHandler = detail::UserHandler<void(error_code)>;
+    friend Lease;
+    friend locks::HeldSet;
+    using WaitHandler = asio::any_completion_handler<void(error_code)>;
     struct InitiateWait {
         std::shared_ptr<engine::TokenState> state;
         asio::any_io_executor executor;
@@ -112,9 +119,12 @@ private:
         template <class Handler>
         void operator()(Handler&& handler) const
         {
-            start_wait(state, {std::forward<Handler>(handler), executor});
+            start_wait(state, std::forward<Handler>(handler));
         }
     };
+
+    explicit CancellationToken(std::shared_ptr<engine::TokenState> state) noexcept;
+
     static void start_wait(std::shared_ptr<engine::TokenState> const& state, WaitHandler handler);
 
     std::shared_ptr<engine::TokenState> state_;

@@ -5,20 +5,28 @@
 #include <tenure/clock.hpp>
 #include <tenure/detail/api.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace tenure
 {
 
 namespace engine
 {
+class Acquisition;
 class LeaseRecord;
-}
+} // namespace engine
 
 enum class LeaseState {
     /// held, and the last renewal succeeded
@@ -62,7 +70,6 @@ public:
 
     /** No lease: `valid()` is false, the token counts as cancelled, and operations end with errc::released at once. */
     Lease() noexcept;
-    explicit Lease(std::shared_ptr<engine::LeaseRecord> record) noexcept;
     Lease(Lease&& other) noexcept;
     /** Releases what this object held before, in the background. */
     Lease& operator=(Lease&& other) noexcept;
@@ -199,9 +206,10 @@ protected:
     [[nodiscard]] engine::LeaseRecord const* record() const noexcept { return record_.get(); }
 
 private:
+    friend engine::Acquisition;
     using RecordPtr = std::shared_ptr<engine::LeaseRecord>;
-    using ReleaseHandler = detail::UserHandler<void(error_code, ReleaseOutcome)>;
-    using WaitHandler = detail::UserHandler<void(error_code)>;
+    using ReleaseHandler = asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
+    using WaitHandler = asio::any_completion_handler<void(error_code)>;
 
     struct Initiate {
         RecordPtr record;
@@ -212,30 +220,32 @@ private:
         template <class Handler>
         void operator()(Handler&& handler) const
         {
-            start_release(this->record, {std::forward<Handler>(handler), executor_of(this->record)});
+            start_release(this->record, std::forward<Handler>(handler));
         }
     };
     struct InitiateDetach : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::optional<std::chrono::milliseconds> remaining) const
         {
-            start_detach(this->record, remaining, {std::forward<Handler>(handler), executor_of(this->record)});
+            start_detach(this->record, remaining, std::forward<Handler>(handler));
         }
     };
     struct InitiateRenew : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds ttl) const
         {
-            start_renew(this->record, ttl, {std::forward<Handler>(handler), executor_of(this->record)});
+            start_renew(this->record, ttl, std::forward<Handler>(handler));
         }
     };
     struct InitiateWaitAtRisk : Initiate {
         template <class Handler>
         void operator()(Handler&& handler) const
         {
-            start_wait_at_risk(this->record, {std::forward<Handler>(handler), executor_of(this->record)});
+            start_wait_at_risk(this->record, std::forward<Handler>(handler));
         }
     };
+
+    explicit Lease(RecordPtr record) noexcept;
 
     /** Asked for when it is needed: an executor costs a call each time it is moved. */
     [[nodiscard]] static asio::any_io_executor const& executor_of(RecordPtr const& record) noexcept;

@@ -4,9 +4,9 @@
 #include <tenure/cancellation_token.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/detail/api.hpp>
-#include <tenure/detail/user_handler.hpp>
 #include <tenure/lease.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -82,7 +82,7 @@ public:
 
 private:
     using HeldPtr = std::shared_ptr<locks::HeldSet>;
-    using ReleaseHandler = detail::UserHandler<void(error_code, ReleaseOutcome)>;
+    using ReleaseHandler = asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
 
     struct InitiateRelease {
         HeldPtr held;
@@ -91,7 +91,7 @@ private:
         template <class Handler>
         void operator()(Handler&& handler) const
         {
-            start_release(held, {std::forward<Handler>(handler), executor_of(held)});
+            start_release(held, std::forward<Handler>(handler));
         }
     };
 

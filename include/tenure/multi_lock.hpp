@@ -1,14 +1,15 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/acquire_handler.hpp>
 #include <tenure/detail/api.hpp>
 #include <tenure/detail/run_held.hpp>
-#include <tenure/detail/user_handler.hpp>
 #include <tenure/lease_set.hpp>
 #include <tenure/lock.hpp>
 #include <tenure/options.hpp>
 #include <tenure/store.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -18,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -160,18 +162,17 @@ private:
         template <class Handler>
         void operator()(Handler&& handler, AcquireOptions const& options) const
         {
+            constexpr bool is_try = !std::is_same_v<Result, LeaseSet>;
             start(
-                locks, options,
-                detail::UserHandler<void(error_code, Result)>(std::forward<Handler>(handler), executor_of(locks)));
+                locks, options, is_try,
+                detail::AcquireHandler<Result, std::decay_t<Handler>>(std::forward<Handler>(handler)));
         }
     };
 
     [[nodiscard]] static asio::any_io_executor const& executor_of(LocksPtr const& locks) noexcept;
     static void start(
-        LocksPtr const& locks, AcquireOptions const& options, detail::UserHandler<void(error_code, LeaseSet)> handler);
-    static void start(
-        LocksPtr const& locks, AcquireOptions const& options,
-        detail::UserHandler<void(error_code, std::optional<LeaseSet>)> handler);
+        LocksPtr const& locks, AcquireOptions const& options, bool is_try,
+        asio::any_completion_handler<void(error_code, LeaseSet)> handler);
 
     LocksPtr locks_;
 };

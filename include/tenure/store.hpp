@@ -2,18 +2,19 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
-#include <tenure/detail/user_handler.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/inspection.hpp>
 #include <tenure/key_range.hpp>
 #include <tenure/log.hpp>
 #include <tenure/statistics.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,7 +26,9 @@ namespace tenure
 namespace asio = boost::asio;
 
 class Backend;
+class Lock;
 class Runtime;
+class SlotPool;
 template <class>
 class Acquirable;
 
@@ -181,21 +184,22 @@ public:
             InitiateClose{{handle_, get_executor()}}, completion, timeout);
     }
 
-    /** For the other public classes: the engine behind this store. */
-    [[nodiscard]] std::shared_ptr<engine::Handle> const& handle() const noexcept { return handle_; }
-
 private:
     using HandlePtr = std::shared_ptr<engine::Handle>;
     template <class>
     friend class Acquirable;
+    friend Lock;
+    friend SlotPool;
 
     explicit Store(HandlePtr handle) noexcept
         : handle_(std::move(handle))
     {
     }
-    using InspectHandler = detail::UserHandler<void(error_code, std::vector<KeyState>)>;
-    using EvictHandler = detail::UserHandler<void(error_code, std::chrono::milliseconds)>;
-    using ExamineHandler = detail::UserHandler<void(error_code, Findings)>;
+
+    using DoneHandler = asio::any_completion_handler<void(error_code)>;
+    using InspectHandler = asio::any_completion_handler<void(error_code, std::vector<KeyState>)>;
+    using EvictHandler = asio::any_completion_handler<void(error_code, std::chrono::milliseconds)>;
+    using ExamineHandler = asio::any_completion_handler<void(error_code, Findings)>;
 
     struct Initiate {
         HandlePtr handle;
@@ -207,7 +211,7 @@ private:
         template <class Handler>
         void operator()(Handler&& handler, KeyRangePtr range) const
         {
-            start_inspect(this->handle, std::move(range), {std::forward<Handler>(handler), this->executor});
+            start_inspect(this->handle, std::move(range), std::forward<Handler>(handler));
         }
     };
     struct InitiateEvict : Initiate {
@@ -217,35 +221,33 @@ private:
         {
             start_evict(
                 this->handle, std::move(range), index, std::move(owner), std::move(who),
-                {std::forward<Handler>(handler), this->executor});
+                std::forward<Handler>(handler));
         }
     };
     struct InitiateExamine : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds ttl) const
         {
-            start_examine(this->handle, ttl, {std::forward<Handler>(handler), this->executor});
+            start_examine(this->handle, ttl, std::forward<Handler>(handler));
         }
     };
     struct InitiateReady : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds timeout) const
         {
-            start_ready(this->handle, timeout, {std::forward<Handler>(handler), this->executor});
+            start_ready(this->handle, timeout, std::forward<Handler>(handler));
         }
     };
     struct InitiateClose : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds timeout) const
         {
-            start_close(this->handle, timeout, {std::forward<Handler>(handler), this->executor});
+            start_close(this->handle, timeout, std::forward<Handler>(handler));
         }
     };
 
-    static void start_ready(
-        HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler);
-    static void start_close(
-        HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler);
+    static void start_ready(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler);
+    static void start_close(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler);
     static void start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler handler);
     static void start_evict(
         HandlePtr handle, KeyRangePtr range, std::uint32_t index, std::string owner, std::string who,

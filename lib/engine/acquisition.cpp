@@ -4,8 +4,7 @@
 #include "contest.hpp"
 #include "core.hpp"
 #include "owner_text.hpp"
-
-#include <tenure/detail/recycling_allocator.hpp>
+#include "recycling_allocator.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -25,29 +24,25 @@ constexpr Clock::duration time_for_words = milliseconds{10};
 constexpr Clock::duration shortest_patience = milliseconds{100};
 constexpr Clock::duration longest_patience = milliseconds{1000};
 
-template <class... Functions>
-struct Overloaded : Functions... {
-    using Functions::operator()...;
-};
-
 } // namespace
 
-Acquisition::Acquisition(std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, Handler handler)
+Acquisition::Acquisition(
+    std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, bool is_try, Handler handler)
     : contest_(std::move(contest))
     , core_(contest_->handle()->core())
     , range_(contest_->range())
     , terms_(terms)
     , wait_(wait)
+    , is_try_(is_try)
     , handler_(std::move(handler))
 {
 }
 
 void Acquisition::start(std::shared_ptr<Acquisition> self)
 {
-    auto slot = std::visit([](auto const& handler) { return handler.slot(); }, *self->handler_);
-    if (slot.is_connected())
-        slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type type) {
-            if (auto alive = weak.lock(); alive && asks_for_an_end(type))
+    if (auto slot = self->handler_->slot(); slot.is_connected())
+        slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type) {
+            if (auto alive = weak.lock())
                 alive->core_->runtime()->post([alive] { alive->cancel(); });
         });
     auto const& strand = self->core_->runtime()->strand();
@@ -439,16 +434,9 @@ void Acquisition::drop_claims(bool any_unanswered)
 void Acquisition::call_handler(error_code error, LeaseRecordPtr record)
 {
     auto handler = std::exchange(handler_, std::nullopt);
-    auto const post = [&]<class Result>(HandlerOf<Result>& waiting) {
-        std::move(waiting).post(error, record ? Result(std::move(record)) : Result());
-    };
-    auto const post_try = [&]<class LeaseType>(HandlerOf<std::optional<LeaseType>>& waiting) {
-        if (error == errc::timed_out)
-            error = {};
-        std::move(waiting).post(
-            error, record ? std::optional<LeaseType>(std::in_place, std::move(record)) : std::nullopt);
-    };
-    std::visit(Overloaded{post, post_try}, *handler);
+    if (is_try_ && error == errc::timed_out)
+        error = {};
+    std::move(*handler).post(error, Lease(std::move(record)));
 }
 
 void Acquisition::give_back(Claim const& claim, Granted const& grant)

@@ -3,8 +3,8 @@
 
 #include "journal.hpp"
 #include "lease_record.hpp"
+#include "recycling_allocator.hpp"
 
-#include <tenure/detail/recycling_allocator.hpp>
 #include <tenure/errc.hpp>
 
 #include <algorithm>

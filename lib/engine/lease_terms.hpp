@@ -81,6 +81,9 @@ refuse_detachment(char const* no_detach, Backend::TtlLimits const& limits, std::
  * library does not try again. */
 [[nodiscard]] milliseconds tolerated_outage(LeaseTerms const& terms) noexcept;
 
+/// how long `async_acquire` waits unless its options say otherwise
+inline constexpr std::chrono::seconds default_wait{30};
+
 /** So long after `now`; the greatest instant, which never comes, where that lies beyond it. */
 [[nodiscard]] Instant later(Instant now, milliseconds time) noexcept;
 

@@ -105,34 +105,20 @@ std::stop_token TokenState::stop_token()
     return stop_source_->get_token();
 }
 
-void TokenState::wait(std::shared_ptr<TokenState> const& state, detail::UserHandler<void(error_code)> handler)
+void TokenState::wait(std::shared_ptr<TokenState> const& state, Waiters::Handler handler)
 {
-    Waiters::Handler pending(std::move(handler));
     if (state->forked()) {
-        std::move(pending).post(make_error_code(errc::forked));
+        std::move(handler).post(make_error_code(errc::forked));
         return;
     }
-    auto slot = pending.slot();
     (void)state->cancelled(); // cancels it if it is late
     std::unique_lock lock(state->mutex_);
     if (state->reason() != CancelReason::none) {
         lock.unlock();
-        std::move(pending).post(error_code());
+        std::move(handler).post(error_code());
         return;
     }
-    auto const id = state->waiters_.add(std::move(pending));
-    // assigned under the lock: once it is released the handler may run, and its slot may be used for something else
-    if (slot.is_connected())
-        slot.assign([weak = std::weak_ptr(state), id](asio::cancellation_type type) {
-            auto const alive = weak.lock();
-            if (!alive || !asks_for_an_end(type))
-                return;
-            std::unique_lock cancelling(alive->mutex_);
-            auto waiting = alive->waiters_.take(id);
-            cancelling.unlock();
-            if (waiting)
-                std::move(*waiting).post(error_code(asio::error::operation_aborted));
-        });
+    state->waiters_.add(std::move(handler), {state, &state->mutex_});
 }
 
 } // namespace tenure::engine

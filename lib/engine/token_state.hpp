@@ -50,7 +50,9 @@ public:
     [[nodiscard]] bool forked() const noexcept;
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return runtime_->executor(); }
 
-    static void wait(std::shared_ptr<TokenState> const& state, detail::UserHandler<void(error_code)> handler);
+    [[nodiscard]] Runtime const& runtime() const noexcept { return *runtime_; }
+
+    static void wait(std::shared_ptr<TokenState> const& state, Waiters::Handler handler);
 
 protected:
     /** Cancels it for whoever looked and found that it is due. Logically const: time did it. */

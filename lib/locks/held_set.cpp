@@ -76,9 +76,9 @@ HeldSet::~HeldSet()
     }
 }
 
-void HeldSet::release(ReleaseCall::Handler handler)
+void HeldSet::release(asio::any_completion_handler<void(error_code, ReleaseOutcome)> handler)
 {
-    engine::PendingHandler<void(error_code, ReleaseOutcome)> pending(std::move(handler));
+    ReleaseCall::Handler pending(std::move(handler), runtime_.get());
     if (!joined_) {
         auto const slot = pending.slot();
         leases_.front().async_release(asio::bind_cancellation_slot(
@@ -92,8 +92,8 @@ void HeldSet::release(ReleaseCall::Handler handler)
     } else {
         // before the leases end: they would cancel it too, but not before their releases are on the way
         joined_->cancel(CancelReason::released);
-        auto const answers = std::make_shared<Answers>(
-            leases_.size(), runtime_, ReleaseCall::start(std::move(pending).user_handler(), runtime_));
+        auto const answers =
+            std::make_shared<Answers>(leases_.size(), runtime_, ReleaseCall::start(std::move(pending), runtime_));
         for (auto& lease : leases_)
             lease.async_release([answers](error_code error, ReleaseOutcome outcome) { answers->add(error, outcome); });
     }

@@ -8,6 +8,8 @@
 #include <tenure/backend/runtime.hpp>
 #include <tenure/lease.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
+
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -31,7 +33,7 @@ public:
     [[nodiscard]] CancellationToken const& token() const noexcept { return token_; }
     [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
 
-    void release(ReleaseCall::Handler handler);
+    void release(asio::any_completion_handler<void(error_code, ReleaseOutcome)> handler);
 
 private:
     std::shared_ptr<Runtime> runtime_;

@@ -77,7 +77,7 @@ void LeaseSet::start_release(HeldPtr const& held, ReleaseHandler handler)
     if (held)
         held->release(std::move(handler));
     else
-        engine::PendingHandler<void(error_code, ReleaseOutcome)>(std::move(handler))
+        engine::Completion<void(error_code, ReleaseOutcome)>(std::move(handler), nullptr)
             .post(make_error_code(errc::released), ReleaseOutcome::was_lost);
 }
 

@@ -4,7 +4,6 @@
 #include "held_set.hpp"
 
 #include "engine/core.hpp"
-#include "engine/start_acquisition.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -12,8 +11,6 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
-#include <concepts>
-#include <type_traits>
 #include <utility>
 
 namespace tenure::locks
@@ -21,43 +18,38 @@ namespace tenure::locks
 
 using std::chrono::milliseconds;
 
-template <class Result>
-void MultiAcquisition::start_single(OrderedLocks const& locks, AcquireOptions const& options, HandlerOf<Result> handler)
+void MultiAcquisition::start_single(
+    OrderedLocks const& locks, AcquireOptions const& options, bool is_try, Handler handler)
 {
-    constexpr bool is_try = std::same_as<Result, std::optional<LeaseSet>>;
-    using SingleResult = std::conditional_t<is_try, std::optional<Lease>, Lease>;
     auto const slot = handler.slot();
-    auto answered = asio::bind_cancellation_slot(
-        slot, [runtime = locks.core().runtime(),
-               handler = std::move(handler)](error_code error, SingleResult result) mutable {
-            Result set;
-            if (result) {
-                std::vector<Lease> leases;
-                if constexpr (is_try)
-                    leases.push_back(std::move(*result));
-                else
-                    leases.push_back(std::move(result));
-                set = LeaseSet(std::make_shared<HeldSet>(runtime, std::move(leases)));
-            }
-            std::move(handler).post(error, std::move(set));
-        });
-    if constexpr (is_try)
-        locks[0].async_try_acquire(options, std::move(answered));
+    auto answered = [runtime = locks.core().runtime(),
+                     handler = std::move(handler)](error_code error, std::optional<Lease> lease) mutable {
+        LeaseSet set;
+        if (lease && *lease) {
+            std::vector<Lease> leases;
+            leases.push_back(std::move(*lease));
+            set = LeaseSet(std::make_shared<HeldSet>(runtime, std::move(leases)));
+        }
+        std::move(handler).post(error, std::move(set));
+    };
+    if (is_try)
+        locks[0].async_try_acquire(options, asio::bind_cancellation_slot(slot, std::move(answered)));
     else
-        locks[0].async_acquire(options, std::move(answered));
+        locks[0].async_acquire(options, asio::bind_cancellation_slot(slot, std::move(answered)));
 }
 
-void MultiAcquisition::start(std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, Handler handler)
+void MultiAcquisition::start(
+    std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, bool is_try, Handler handler)
 {
     if (locks->size() == 1) {
-        std::visit([&](auto& waiting) { start_single(*locks, options, std::move(waiting)); }, handler);
+        start_single(*locks, options, is_try, std::move(handler));
         return;
     }
-    auto self = std::make_shared<MultiAcquisition>(std::move(locks), options, std::move(handler));
-    auto slot = std::visit([](auto const& waiting) { return waiting.slot(); }, *self->handler_);
+    auto self = std::make_shared<MultiAcquisition>(std::move(locks), options, is_try, std::move(handler));
+    auto slot = self->handler_->slot();
     if (slot.is_connected())
-        slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type type) {
-            if (auto alive = weak.lock(); alive && engine::asks_for_an_end(type))
+        slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type) {
+            if (auto alive = weak.lock())
                 alive->runtime_->post([alive] { alive->end_with(asio::error::operation_aborted); });
         });
     auto const runtime = self->runtime_;
@@ -65,14 +57,14 @@ void MultiAcquisition::start(std::shared_ptr<OrderedLocks const> locks, AcquireO
 }
 
 MultiAcquisition::MultiAcquisition(
-    std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, Handler handler)
+    std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, bool is_try, Handler handler)
     : locks_(std::move(locks))
     , runtime_(locks_->core().runtime())
     , options_(options)
+    , is_try_(is_try)
     , handler_(std::move(handler))
     , parts_(locks_->size())
 {
-    bool const is_try = std::holds_alternative<HandlerOf<std::optional<LeaseSet>>>(*handler_);
     options_.wait = options_.wait.value_or(is_try ? milliseconds{0} : engine::default_wait);
 }
 
@@ -81,9 +73,8 @@ void MultiAcquisition::begin()
     if (!handler_)
         return;
     auto const wait = *options_.wait;
-    auto const is_try = std::holds_alternative<HandlerOf<std::optional<LeaseSet>>>(*handler_);
-    if (wait < milliseconds{0} || (is_try && wait != milliseconds{0})) {
-        refuse_wait(is_try);
+    if (wait < milliseconds{0} || (is_try_ && wait != milliseconds{0})) {
+        refuse_wait();
         return;
     }
     if (wait > milliseconds{0}) {
@@ -99,13 +90,13 @@ void MultiAcquisition::begin()
     claim();
 }
 
-void MultiAcquisition::refuse_wait(bool is_try)
+void MultiAcquisition::refuse_wait()
 {
     // a single lock refuses the same, and finds the words
     auto const refused = [self = shared_from_this()](error_code error, auto&&) {
         self->runtime_->strand().execute([self, error] { self->end_with(error); });
     };
-    if (is_try)
+    if (is_try_)
         (*locks_)[0].async_try_acquire(options_, refused);
     else
         (*locks_)[0].async_acquire(options_, refused);
@@ -220,23 +211,19 @@ void MultiAcquisition::complete(error_code error)
     auto handler = std::exchange(handler_, std::nullopt);
     if (timer_ != 0)
         runtime_->cancel(std::exchange(timer_, 0));
-    std::optional<LeaseSet> set;
+    LeaseSet set;
     if (!error) {
         std::vector<Lease> leases;
         leases.reserve(parts_.size());
         for (auto const position : locks_->as_named())
             leases.push_back(std::move(parts_[position].lease));
-        set.emplace(std::make_shared<HeldSet>(runtime_, std::move(leases)));
+        set = LeaseSet(std::make_shared<HeldSet>(runtime_, std::move(leases)));
     }
     for (auto& part : parts_)
         part.lease = Lease();
-    if (auto* const waiting = std::get_if<HandlerOf<LeaseSet>>(&*handler)) {
-        std::move(*waiting).post(error, set ? std::move(*set) : LeaseSet());
-        return;
-    }
-    if (error == errc::timed_out)
+    if (is_try_ && error == errc::timed_out)
         error = {};
-    std::move(std::get<HandlerOf<std::optional<LeaseSet>>>(*handler)).post(error, std::move(set));
+    std::move(*handler).post(error, std::move(set));
 }
 
 } // namespace tenure::locks

@@ -3,7 +3,7 @@
 
 #include "ordered_locks.hpp"
 
-#include "engine/pending_handler.hpp"
+#include "engine/completion.hpp"
 
 #include <tenure/backend/runtime.hpp>
 #include <tenure/lease_set.hpp>
@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <variant>
 #include <vector>
 
 namespace tenure::locks
@@ -31,14 +30,14 @@ namespace tenure::locks
 class MultiAcquisition : public std::enable_shared_from_this<MultiAcquisition>
 {
 public:
-    template <class Result>
-    using HandlerOf = engine::PendingHandler<void(error_code, Result)>;
-    using Handler = std::variant<HandlerOf<LeaseSet>, HandlerOf<std::optional<LeaseSet>>>;
+    using Handler = engine::Completion<void(error_code, LeaseSet)>;
 
     /** On the thread of the initiating call. */
-    static void start(std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, Handler handler);
+    static void
+    start(std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, bool is_try, Handler handler);
 
-    MultiAcquisition(std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, Handler handler);
+    MultiAcquisition(
+        std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, bool is_try, Handler handler);
 
 private:
     struct Part {
@@ -48,10 +47,9 @@ private:
     };
 
     /** One lock needs nothing of all this. */
-    template <class Result>
-    static void start_single(OrderedLocks const& locks, AcquireOptions const& options, HandlerOf<Result> handler);
+    static void start_single(OrderedLocks const& locks, AcquireOptions const& options, bool is_try, Handler handler);
     void begin();
-    void refuse_wait(bool is_try);
+    void refuse_wait();
     /** Cancelled by its user, or out of time. */
     void end_with(error_code error);
     /** Every lock that is missing, without waiting. */
@@ -67,6 +65,7 @@ private:
     std::shared_ptr<OrderedLocks const> locks_;
     std::shared_ptr<Runtime> runtime_;
     AcquireOptions options_;
+    bool is_try_;
     std::optional<Handler> handler_;
     Instant deadline_ = Instant::max();
     Runtime::TimerId timer_ = 0;

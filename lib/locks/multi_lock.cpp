@@ -8,8 +8,6 @@
 
 #include <tenure/errc.hpp>
 
-#include <boost/system/errc.hpp>
-
 #include <utility>
 
 namespace tenure
@@ -25,20 +23,6 @@ std::vector<Lock> locks_of(Store const& store, MultiLockConfig config)
     for (auto& key : config.keys)
         locks.emplace_back(store, LockConfig{std::move(key), config.ttl, config.lease, config.note});
     return locks;
-}
-
-template <class Result>
-void start_acquisition(
-    std::shared_ptr<locks::OrderedLocks const> const& locks, AcquireOptions const& options,
-    detail::UserHandler<void(error_code, Result)> handler)
-{
-    engine::PendingHandler<void(error_code, Result)> pending(std::move(handler));
-    auto& core = locks->core();
-    if (!core.same_process()) {
-        std::move(pending).post(make_error_code(errc::forked), Result());
-        return;
-    }
-    locks::MultiAcquisition::start(locks, options, std::move(pending));
 }
 
 } // namespace
@@ -64,16 +48,15 @@ asio::any_io_executor const& MultiLock::executor_of(LocksPtr const& locks) noexc
 }
 
 void MultiLock::start(
-    LocksPtr const& locks, AcquireOptions const& options, detail::UserHandler<void(error_code, LeaseSet)> handler)
+    LocksPtr const& locks, AcquireOptions const& options, bool is_try,
+    asio::any_completion_handler<void(error_code, LeaseSet)> handler)
 {
-    start_acquisition(locks, options, std::move(handler));
-}
-
-void MultiLock::start(
-    LocksPtr const& locks, AcquireOptions const& options,
-    detail::UserHandler<void(error_code, std::optional<LeaseSet>)> handler)
-{
-    start_acquisition(locks, options, std::move(handler));
+    auto& core = locks->core();
+    locks::MultiAcquisition::Handler completion(std::move(handler), core.runtime().get());
+    if (core.same_process())
+        locks::MultiAcquisition::start(locks, options, is_try, std::move(completion));
+    else
+        std::move(completion).post(make_error_code(errc::forked), LeaseSet());
 }
 
 } // namespace tenure

@@ -6,10 +6,9 @@
 #include "claim_reply.hpp"
 #include "claim_survey.hpp"
 #include "gap_search.hpp"
+#include "recycling_allocator.hpp"
 #include "script.hpp"
 #include "scripts.hpp"
-
-#include <tenure/detail/recycling_allocator.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -4,8 +4,7 @@
 #include "claim.hpp"
 #include "claim_reply.hpp"
 #include "key_names.hpp"
-
-#include <tenure/detail/recycling_allocator.hpp>
+#include "recycling_allocator.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,10 +2,9 @@
 #include "claim.hpp"
 
 #include "node_value.hpp"
+#include "recycling_allocator.hpp"
 
 #include <not_written.hpp>
-
-#include <tenure/detail/recycling_allocator.hpp>
 
 #include <zookeeper/zookeeper.h>
 

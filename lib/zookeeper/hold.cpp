@@ -1,9 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "hold.hpp"
+#include "recycling_allocator.hpp"
 
 #include <not_written.hpp>
-
-#include <tenure/detail/recycling_allocator.hpp>
 
 #include <zookeeper/zookeeper.h>
 

@@ -245,14 +245,14 @@ TEST_CASE("a try of several keys takes all or nothing, at once")
 TEST_CASE("trouble with the store is waited out, within the wait of the whole")
 {
     MultiLockTest test;
-    test.server.reachable(false);
+    test.server.set_reachable(false);
     Attempt attempt;
     attempt.start(test.locks({"a", "b"}), {.wait = 5s});
     test.time.run_for(4s);
     CHECK_FALSE(attempt.error);
     SECTION("it passes")
     {
-        test.server.reachable(true);
+        test.server.set_reachable(true);
         test.time.run_for(1s);
         CHECK(attempt.error == error_code());
     }
@@ -266,13 +266,13 @@ TEST_CASE("trouble with the store is waited out, within the wait of the whole")
 TEST_CASE("answers that are lost leave nothing held, and a wait that is shorter than a try ends in time")
 {
     MultiLockTest test;
-    test.server.lose_answers(true);
+    test.server.set_answers_lost(true);
     Attempt attempt;
     attempt.start(test.locks({"a", "b"}), {.wait = 300ms});
     test.time.run_for(310ms);
     CHECK(attempt.error);
     CHECK_FALSE(attempt.set);
-    test.server.lose_answers(false);
+    test.server.set_answers_lost(false);
     test.time.run_for(10s);
     CHECK(test.none_held({"a", "b"}));
 }

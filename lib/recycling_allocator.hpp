@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/detail/api.hpp>
+#include <tenure/backend/recycled_block.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -9,17 +9,6 @@
 
 namespace tenure
 {
-
-namespace detail
-{
-
-/** A block of at least so many bytes, aligned for everything that `operator new` aligns for. */
-[[nodiscard]] TENURE_API void* take_block(std::size_t size);
-
-/** Gives back what `take_block` gave for the same size, on any thread. */
-TENURE_API void give_block(void* block, std::size_t size) noexcept;
-
-} // namespace detail
 
 /** Keeps freed blocks for the next objects of their size on this thread. With many leases under way at a time the
  * general allocator's own cache, of seven blocks of a size, overflows on each burst of replies: a pair of acquire and
