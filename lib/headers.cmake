@@ -53,3 +53,8 @@ set(TENURE_PUBLIC_HEADERS
     version.hpp
     with_lease.hpp
 )
+# Those of the conformance suite, which is installed with them unless TENURE_CONFORMANCE is off.
+set(TENURE_CONFORMANCE_HEADERS
+    conformance/client.hpp
+    conformance/subject.hpp
+)

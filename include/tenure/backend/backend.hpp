@@ -233,7 +233,7 @@ using ReplyHandler = OneShot<void(Reply&&)>;
  * call that got them. A request should leave at once or with the others of its turn of the loop, and one node that is
  * stuck must not delay requests to another. A request that may have been written is never cancelled: its reply is
  * awaited (or its connection given up, which makes it `Unknown`). docs/backends.md lists what the engine relies on; the
- * conformance suite checks it.
+ * conformance suite (`tenure::conformance`) checks it.
  */
 class TENURE_API Backend
 {
