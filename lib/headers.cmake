@@ -56,5 +56,6 @@ set(TENURE_PUBLIC_HEADERS
 # Those of the conformance suite, which is installed with them unless TENURE_CONFORMANCE is off.
 set(TENURE_CONFORMANCE_HEADERS
     conformance/client.hpp
+    conformance/expect.hpp
     conformance/subject.hpp
 )

@@ -183,8 +183,8 @@ void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler ha
             core.backend().inspect(range, not_after, [done](InspectReply reply) {
                 if (auto* states = std::get_if<std::vector<KeyState>>(&reply))
                     done({}, std::move(*states), {});
-                else if (auto failure = engine::failure_of(reply))
-                    done(failure->error, {}, std::move(failure->detail));
+                else if (auto* const failure = std::get_if<Failure>(&reply))
+                    done(engine::error_for_caller(*failure), {}, std::move(failure->detail));
             });
         });
 }
@@ -210,8 +210,8 @@ void Store::start_evict(
                     done(
                         make_error_code(errc::lease_lost), milliseconds{0},
                         "the key does not bear that owner any more");
-                else if (auto failure = engine::failure_of(reply))
-                    done(failure->error, milliseconds{0}, std::move(failure->detail));
+                else if (auto* const failure = std::get_if<Failure>(&reply))
+                    done(engine::error_for_caller(*failure), milliseconds{0}, std::move(failure->detail));
             });
         });
 }

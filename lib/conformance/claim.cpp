@@ -182,7 +182,7 @@ TEST_CASE("a request whose time is over before it is written leaves nothing", "[
     if (std::holds_alternative<Granted>(reply))
         CHECK(test.value("lock") == owner(1));
     else {
-        expect<NotSent>(reply);
+        expect_not_sent(reply);
         CHECK_FALSE(test.value("lock"));
     }
 }

@@ -75,7 +75,7 @@ TEST_CASE("a claim whose answer is lost is unknown, and asking again finds the s
     auto const range = line.range();
     auto const earliest = line.client->now();
     line.lose_claim(range, owner(1), "pool:0");
-    expect<Unknown>(*line.claimed);
+    expect_unknown(*line.claimed);
 
     auto again = line.test.request(*line.client, range, owner(1), Conformance::long_ttl);
     again.earliest_attempt = earliest;
@@ -91,7 +91,7 @@ TEST_CASE("a claim whose answer is lost can be withdrawn", "[lost-replies][withd
     BadLine line;
     auto const range = line.range();
     line.lose_claim(range, owner(1), "pool:0");
-    expect<Unknown>(*line.claimed);
+    expect_unknown(*line.claimed);
     expect<Released>(line.client->withdraw(range, owner(1)));
     CHECK_FALSE(line.test.value("pool:0"));
 }
@@ -120,7 +120,7 @@ TEST_CASE(
     line.test.subject->heal();
     line.client->run_until([&] { return released.has_value(); });
     if (in_one_step) {
-        expect<Unknown>(*released);
+        expect_unknown(*released);
         expect<NotOwner>(line.client->release(claim));
     } else {
         CHECK_FALSE(std::holds_alternative<Released>(*released));
@@ -149,7 +149,7 @@ TEST_CASE("a detachment whose answer is lost is unknown, and done when it is ask
     CHECK_FALSE(detached);
     line.test.subject->heal();
     line.client->run_until([&] { return detached.has_value(); });
-    expect<Unknown>(*detached);
+    expect_unknown(*detached);
     line.client->run_for(50ms);
     for (auto const keep_for : {0ms, Conformance::long_ttl}) {
         ReleaseRequest const again{claim, line.client->now() + 10s, true, keep_for};
@@ -176,7 +176,7 @@ TEST_CASE("a renewal without an answer is no renewal", "[lost-replies][renew]")
     CHECK_FALSE(renewed);
     line.test.subject->heal();
     line.client->run_until([&] { return renewed.has_value(); });
-    expect<Unknown>(*renewed);
+    expect_unknown(*renewed);
     line.client->run_until(
         [&] { return std::holds_alternative<Renewed>(line.client->renew(claim, Conformance::long_ttl)); });
 }

@@ -4,7 +4,6 @@
 #include "contest.hpp"
 #include "core.hpp"
 #include "owner_text.hpp"
-#include "store_answer.hpp"
 
 #include <tenure/detail/recycling_allocator.hpp>
 
@@ -241,7 +240,7 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
     }
     auto const now = core_->runtime()->now();
     // before anything ends for it: whoever ends must know that something is left to withdraw
-    unknown_ = unknown_ || std::holds_alternative<Unknown>(reply);
+    unknown_ = unknown_ || failed_as(reply, Failure::Effect::unknown);
     if (core_->backend().single_use_owners() && !std::holds_alternative<Granted>(reply)) {
         if (unknown_)
             core_->withdraw(range_, claim_->owner, lifetime(), terms_.notifications);
@@ -259,14 +258,14 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
         core_->gates().claim_took(now - asked.when);
         busy(*held, now - asked.when, now);
-    } else if (auto const failure = failure_of(reply)) {
+    } else if (auto const* const failure = std::get_if<Failure>(&reply)) {
         core_->journal().trouble(*failure);
         // one that came too late to be sent leaves what was known before
-        auto const error = failure->overdue ? machine_->reason() : failure->error;
+        auto const error = failure->was_dropped() ? machine_->reason() : failure->error;
         carry_out(machine_->failed(error, failure->fatal, now, core_->runtime()->random()), now);
     }
     // nothing is under way, and every outcome is known: the next attempt is a first one again
-    bool const known = std::holds_alternative<Busy>(reply) || std::holds_alternative<NotSent>(reply);
+    bool const known = std::holds_alternative<Busy>(reply) || failed_as(reply, Failure::Effect::not_sent);
     if (handler_ && known && !unknown_ && !machine_->asking())
         earliest_attempt_.reset();
 }
@@ -274,7 +273,7 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
 void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
 {
     auto const& claim = *asked.claim;
-    if (asked.place != Waits::no && (std::holds_alternative<Busy>(reply) || std::holds_alternative<Unknown>(reply)))
+    if (asked.place != Waits::no && (std::holds_alternative<Busy>(reply) || failed_as(reply, Failure::Effect::unknown)))
         core_->gates().gave_up(range_);
     auto const lease = lease_.lock();
     bool const was_held = granted_index_ && &claim == claim_.get();
@@ -287,11 +286,11 @@ void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
         // it took the key of the lease anew, after the lease was released, or a second key
         if (!held || granted_index_ != grant->index)
             give_back(claim, *grant);
-    } else if (std::holds_alternative<Unknown>(reply) && !held) {
+    } else if (failed_as(reply, Failure::Effect::unknown) && !held) {
         // the lease's release may still be on its way, so what this finds may have been held
         core_->withdraw(
             range_, claim.owner, lifetime(), terms_.notifications, was_held ? terms_.reuse_after : milliseconds{0});
-    } else if (std::holds_alternative<Unknown>(reply)) {
+    } else if (failed_as(reply, Failure::Effect::unknown)) {
         // to withdraw it now would take the lease along
         lease->second_key = true;
     }

@@ -216,11 +216,11 @@ void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId atte
         carry_out(record, step);
     } else if (std::holds_alternative<NotOwner>(reply)) {
         carry_out(record, machine.disowned());
-    } else if (auto const failure = failure_of(reply)) {
+    } else if (auto const* const failure = std::get_if<Failure>(&reply)) {
         add_one(counters_.renewals_failed);
         journal_.trouble(*failure);
-        finish_calls(*record, attempt, failure->error, true);
-        carry_out(record, machine.failed(attempt, failure->may_take_effect, now, jitter(now)));
+        finish_calls(*record, attempt, error_for_caller(*failure), true);
+        carry_out(record, machine.failed(attempt, failure->may_take_effect(), now, jitter(now)));
     }
 }
 

@@ -47,8 +47,8 @@ void Renewals::flush(Batch all)
     if (all.empty())
         return;
     if (!node_->route()->ready()) {
-        NotSent const not_sent{
-            errc::store_unavailable, node_->where() + ": not connected: " + node_->route()->last_error()};
+        auto const not_sent = Failure::not_sent(
+            errc::store_unavailable, node_->where() + ": not connected: " + node_->route()->last_error());
         for (auto& pending : all)
             std::move(pending.handler)(RenewReply(not_sent));
         return;
@@ -88,7 +88,7 @@ void Renewals::drop_ended(Batch& batch)
         return true;
     });
     for (auto& pending : ended)
-        std::move(pending.handler)(RenewReply(NotSent{errc::released, "the lease is over"}));
+        std::move(pending.handler)(RenewReply(Failure::not_sent(errc::released, "the lease is over")));
 }
 
 void Renewals::send_script(Batch batch, bool by_text)
@@ -127,7 +127,7 @@ void Renewals::answered(Batch batch, Outcome outcome)
 {
     if (outcome.delivery != Delivery::answered) {
         for (auto& pending : batch)
-            std::move(pending.handler)(undelivered<RenewReply>(Outcome(outcome)));
+            std::move(pending.handler)(undelivered(Outcome(outcome)));
         return;
     }
     if (outcome.reply.is_error()) {
@@ -158,16 +158,16 @@ RenewReply Renewals::renewed(RenewRequest const& request, Outcome const& outcome
 {
     if (outcome.shortfall == nullptr)
         return Renewed{request.ttl, outcome.since};
-    return Unknown{
+    return Failure::unknown(
         outcome.shortfall->error,
-        node_->where() + ": " + request.claim->key() + ": the renewal does not count: " + outcome.shortfall->detail};
+        node_->where() + ": " + request.claim->key() + ": the renewal does not count: " + outcome.shortfall->detail);
 }
 
-void Renewals::retry_alone(Pending pending, Refused reason)
+void Renewals::retry_alone(Pending pending, Failure reason)
 {
     // What this one could not send, the batch did: refused is what is known about it.
     auto handler = [handler = std::move(pending.handler), reason = std::move(reason)](RenewReply reply) mutable {
-        if (std::holds_alternative<NotSent>(reply))
+        if (failed_as(reply, Failure::Effect::not_sent))
             std::move(handler)(RenewReply(std::move(reason)));
         else
             std::move(handler)(std::move(reply));
@@ -189,7 +189,7 @@ void Renewals::send_natively(Pending pending)
         [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
             auto& [request, handler] = pending;
             if (outcome.delivery != Delivery::answered) {
-                std::move(handler)(undelivered<RenewReply>(std::move(outcome)));
+                std::move(handler)(undelivered(std::move(outcome)));
             } else if (outcome.reply.is_ok()) {
                 std::move(handler)(self->renewed(request, outcome));
             } else if (outcome.reply.is_null()) {

@@ -39,7 +39,7 @@ private:
     void answered(Batch batch, Outcome outcome);
     /// extended, unless replicas that were asked for do not have it
     [[nodiscard]] RenewReply renewed(RenewRequest const& request, Outcome const& outcome) const;
-    void retry_alone(Pending pending, Refused reason);
+    void retry_alone(Pending pending, Failure reason);
 
     NodePtr node_;
     /// of this turn; owned by the task that sends it, for what is asked may own this, and a context that is destroyed

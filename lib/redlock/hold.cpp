@@ -49,23 +49,21 @@ private:
         rule_.afterwards(*quorum_, votes_);
     }
 
-    [[nodiscard]] Reply failure() const
+    [[nodiscard]] Failure failure() const
     {
         VerdictBuilder builder(*quorum_, rule_.what());
         bool all_unsent = true;
         for (std::size_t node = 0; node < quorum_->size(); ++node) {
             auto const name = quorum_->nodes()[node]->describe();
             auto const& reply = votes_.of(node);
-            all_unsent = all_unsent && std::holds_alternative<NotSent>(reply);
-            if (!builder.add_failure(name, reply))
+            all_unsent = all_unsent && failed_as(reply, Failure::Effect::not_sent);
+            if (!builder.add_failure_in(name, reply))
                 builder.add(name, rule_.words(reply));
         }
-        auto verdict = builder.take();
-        if (all_unsent)
-            return NotSent{verdict.error, std::move(verdict.detail), verdict.fatal};
-        if (verdict.in_doubt)
-            return Unknown{verdict.error, std::move(verdict.detail)};
-        return Refused{verdict.error, std::move(verdict.detail), verdict.fatal};
+        return builder.take(
+            all_unsent           ? Failure::Effect::not_sent
+            : builder.in_doubt() ? Failure::Effect::unknown
+                                 : Failure::Effect::refused);
     }
 
     QuorumPtr quorum_;

@@ -136,12 +136,15 @@ private:
     {
         auto const unavailable = make_error_code(errc::store_unavailable);
         if (!state_->reachable) {
-            reply(Reply(NotSent{unavailable, "the simulated store is not reachable", false}), std::move(handler), {});
+            reply(
+                Reply(Failure::not_sent(unavailable, "the simulated store is not reachable")), std::move(handler), {});
             return;
         }
         auto answer = Reply(execute(runtime_->now()));
         if (state_->answers_lost)
-            reply(Reply(Unknown{unavailable, "the simulated store's answer is lost"}), std::move(handler), patience);
+            reply(
+                Reply(Failure::unknown(unavailable, "the simulated store's answer is lost")), std::move(handler),
+                patience);
         else
             reply(std::move(answer), std::move(handler), state_->delay);
     }

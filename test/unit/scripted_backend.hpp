@@ -71,9 +71,8 @@ public:
     void inspect(KeyRangePtr, Deadline, ReplyHandler<InspectReply> handler) override
     {
         runtime_->post([handler = std::move(handler)]() mutable {
-            std::move(handler)(NotSent{
-                error_code(boost::system::errc::make_error_code(boost::system::errc::not_supported)), "scripted",
-                false});
+            std::move(handler)(Failure::not_sent(
+                error_code(boost::system::errc::make_error_code(boost::system::errc::not_supported)), "scripted"));
         });
     }
     void evict(EvictRequest, ReplyHandler<EvictReply> handler) override

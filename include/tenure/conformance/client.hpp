@@ -3,6 +3,8 @@
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
+#include <tenure/conformance/expect.hpp>
+#include <tenure/errc.hpp>
 #include <tenure/log.hpp>
 #include <tenure/store.hpp>
 
@@ -18,7 +20,6 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace tenure::conformance
@@ -74,7 +75,7 @@ public:
     {
         return ask<RenewReply>([&](auto handler) { backend_->renew({claim, ttl, patience()}, std::move(handler)); });
     }
-    /** Renews, and answers `Unknown` if no reply comes in time; the reply is then dropped. */
+    /** Renews, and answers `Failure::unknown` if no reply comes in time; the reply is then dropped. */
     [[nodiscard]] RenewReply
     renew_within(ClaimPtr const& claim, std::chrono::milliseconds ttl, std::chrono::milliseconds limit)
     {
@@ -84,7 +85,8 @@ public:
         });
         auto const end = std::chrono::steady_clock::now() + limit;
         run_until([&] { return reply->has_value() || std::chrono::steady_clock::now() >= end; });
-        return *reply ? std::move(**reply) : RenewReply(Unknown{});
+        return *reply ? std::move(**reply)
+                      : RenewReply(Failure::unknown(make_error_code(errc::store_unavailable), "no reply in time"));
     }
     [[nodiscard]] ReleaseReply release(ClaimPtr const& claim, bool notifications = true)
     {
@@ -201,22 +203,6 @@ private:
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Backend> backend_;
 };
-
-/** The alternative that was expected. @throws std::runtime_error naming the one that is there instead */
-template <class Wanted, class Reply>
-Wanted const& expect(Reply const& reply)
-{
-    if (auto const* const wanted = std::get_if<Wanted>(&reply))
-        return *wanted;
-    std::string text = "alternative " + std::to_string(reply.index());
-    std::visit(
-        [&text](auto const& other) {
-            if constexpr (requires { other.detail; })
-                text += ": " + other.error.message() + ": " + other.detail;
-        },
-        reply);
-    throw std::runtime_error("another reply than expected: " + text);
-}
 
 /** The claim that a grant stands for. */
 [[nodiscard]] inline ClaimPtr claim_of(KeyRangePtr range, std::string owner, Granted const& granted)

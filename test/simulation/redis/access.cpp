@@ -189,7 +189,7 @@ bool read_answer(Reply const& reply, Message& message)
         }
     }
     message.answer = Answer::refused;
-    return std::holds_alternative<Refused>(reply);
+    return failed_as(reply, Failure::Effect::refused);
 }
 
 } // namespace
@@ -285,7 +285,7 @@ bool RedisAccess::ended(std::uint64_t number, Reply const& reply)
         return true;
     }
     world_.chronicle.write(
-        std::holds_alternative<Unknown>(reply) ? Note::gives_up_waiting : Note::not_sent, process_.id(),
+        failed_as(reply, Failure::Effect::unknown) ? Note::gives_up_waiting : Note::not_sent, process_.id(),
         key_of(message.range, message.index), message.owner, 0, static_cast<std::uint8_t>(message.kind));
     world_.checker.asked(message.owner);
     if (message.kind == Kind::claim)

@@ -8,6 +8,7 @@
 #include <redis/node_backend.hpp>
 
 #include <tenure/backend/runtime.hpp>
+#include <tenure/errc.hpp>
 
 #include <functional>
 #include <memory>
@@ -144,7 +145,7 @@ private:
     {
         auto const now = runtime_->now();
         if (not_after.over(now)) {
-            runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(Reply(NotSent{})); });
+            runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(Reply(Failure::dropped())); });
             return;
         }
         auto exchange = std::make_shared<Exchange<Reply>>();
@@ -152,7 +153,8 @@ private:
         exchange->limit = runtime_->call_at(now + patience, [this, exchange] {
             // the connection is given up: what was written on it may still arrive, and in whatever order
             next_arrival_ = runtime_->now();
-            std::exchange(exchange->handler, nullptr)(Reply(Unknown{}));
+            std::exchange(exchange->handler, nullptr)(
+                Reply(Failure::unknown(make_error_code(errc::store_unavailable), "no answer")));
         });
         if (lost())
             return;

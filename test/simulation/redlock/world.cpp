@@ -126,7 +126,7 @@ void Holder::answered(ClaimReply const& reply)
         return;
     }
     ++world_.outcome.refusals;
-    if (std::holds_alternative<Unknown>(reply)) {
+    if (failed_as(reply, Failure::Effect::unknown)) {
         WithdrawRequest request;
         request.range = range_;
         request.owner = owner_;

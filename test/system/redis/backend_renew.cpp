@@ -108,7 +108,7 @@ TEST_CASE("a renewal that may not be made refuses only itself", "[redis][backend
     auto const replies = live.ask_together<RenewReply, RenewRequest>(
         &Backend::renew, {{claim_of(named_key("other"), owner(2), 0), 9s, live.now() + 10s},
                           {claim_of(range, owner(1), 0), 9s, live.now() + 10s}});
-    auto const& refused = expect<Refused>(replies[0]);
+    auto const& refused = expect_refused(replies[0]);
     CHECK(refused.error == errc::permission_denied);
     CHECK_THAT(refused.detail, Catch::Matchers::ContainsSubstring("other"));
     static_cast<void>(expect<Renewed>(replies[1]));
@@ -130,7 +130,7 @@ TEST_CASE("a renewal without a connection is not sent, and says so at once", "[r
     static_cast<void>(live.renew(claim_of(range, owner(1), 0), 5s));
     CHECK(live.now() - before < 1s);
     before = live.now();
-    auto const not_sent = expect<NotSent>(live.renew(claim_of(range, owner(1), 0), 5s));
+    auto const not_sent = expect_not_sent(live.renew(claim_of(range, owner(1), 0), 5s));
     CHECK(live.now() - before < 500ms);
     CHECK(not_sent.error == errc::store_unavailable);
     CHECK_FALSE(not_sent.fatal);

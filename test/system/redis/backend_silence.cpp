@@ -94,7 +94,7 @@ TEST_CASE("a silent connection costs no lease while the server can be reached", 
 
     // The first is still read for a ttl and then given up.
     live.run_until([&] { return lost.has_value(); });
-    static_cast<void>(expect<Unknown>(*lost));
+    static_cast<void>(expect_unknown(*lost));
     live.run_until([&] { return client.info("connected_clients") == "2"; });
     static_cast<void>(expect<Granted>(live.claim(range, owner(2))));
 }

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/expect_failure.hpp"
 #include "harness/redis_server.hpp"
 
 #include "redis/stream.hpp"

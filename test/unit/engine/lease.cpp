@@ -160,7 +160,7 @@ TEST_CASE("a release is asked again for as long as an unanswered renewal may kee
             ++asked;
             last_asked = test.runtime->now();
             test.backend->answer(
-                test.backend->releases, Unknown{make_error_code(errc::store_unavailable), "no answer"});
+                test.backend->releases, Failure::unknown(make_error_code(errc::store_unavailable), "no answer"));
             test.runtime->run_ready();
         }
         test.runtime->run_for(5ms);
@@ -183,7 +183,7 @@ TEST_CASE("without answers the token fires by valid_until less the notice, and v
         test.runtime->run_for(5ms);
         while (!test.backend->renewals.empty())
             test.backend->answer(
-                test.backend->renewals, Unknown{make_error_code(errc::store_unavailable), "no answer"});
+                test.backend->renewals, Failure::unknown(make_error_code(errc::store_unavailable), "no answer"));
     }
     REQUIRE(fired);
     CHECK(*fired == until - 300ms);
@@ -264,7 +264,7 @@ TEST_CASE("a release without an answer is repeated, reported as unconfirmed, and
     std::optional<ReleaseOutcome> outcome;
     test.lease.async_release([&](error_code, ReleaseOutcome result) { outcome = result; });
     test.runtime->run_ready();
-    test.backend->answer(test.backend->releases, Unknown{make_error_code(errc::store_unavailable), "cut"});
+    test.backend->answer(test.backend->releases, Failure::unknown(make_error_code(errc::store_unavailable), "cut"));
     test.runtime->run_for(100ms);
     REQUIRE(test.backend->releases.size() == 1);
     CHECK_FALSE(outcome);
@@ -302,7 +302,7 @@ TEST_CASE("a failed renewal puts the lease at risk, and the work goes on")
     test.lease.async_wait_at_risk([&](error_code error) { warned = error; });
     test.runtime->run_for(1s);
     test.backend->answer(
-        test.backend->renewals, Refused{make_error_code(errc::store_refused), "MISCONF: disk full", false});
+        test.backend->renewals, Failure::refused(make_error_code(errc::store_refused), "MISCONF: disk full"));
     test.runtime->run_ready();
     CHECK(warned == error_code());
     CHECK(test.lease.state() == LeaseState::at_risk);
@@ -377,7 +377,7 @@ TEST_CASE("a lease renewed by hand tells the outcome of that renewal")
     SECTION("failure")
     {
         test.backend->answer(
-            test.backend->renewals, NotSent{make_error_code(errc::store_unavailable), "not connected", false});
+            test.backend->renewals, Failure::not_sent(make_error_code(errc::store_unavailable), "not connected"));
         test.runtime->run_ready();
         CHECK(first == make_error_code(errc::store_unavailable));
         CHECK_FALSE(test.token.cancelled());
@@ -435,7 +435,7 @@ TEST_CASE("what failed is asked again as soon as the store can be reached")
     for (int round = 0; round < 4; ++round) {
         REQUIRE_FALSE(test.backend->renewals.empty());
         test.backend->answer(
-            test.backend->renewals, NotSent{make_error_code(errc::store_unavailable), "not connected", false});
+            test.backend->renewals, Failure::not_sent(make_error_code(errc::store_unavailable), "not connected"));
         test.runtime->run_ready();
         if (test.backend->renewals.empty() && round < 3)
             test.runtime->run_for(400ms);

@@ -107,7 +107,7 @@ TEST_CASE("a waiter stands in line from its second claim on, and in front once a
     }
     SECTION("the claim fails, so its place in front is still to be taken")
     {
-        CHECK(test.answer_claim(Refused{make_error_code(errc::store_refused), "READONLY", false}) == Waits::in_front);
+        CHECK(test.answer_claim(Failure::refused(make_error_code(errc::store_refused), "READONLY")) == Waits::in_front);
         test.tell(WatchEvent::hint);
         CHECK(test.answer_claim(Busy{}) == Waits::in_front);
     }
@@ -277,7 +277,7 @@ TEST_CASE("a turn that ends with the last waiter is nobody's: who comes later st
     Attempt<Lease> first;
     test.line_up(first);
     test.tell(WatchEvent::our_turn);
-    CHECK(test.answer_claim(Refused{make_error_code(errc::store_refused), "READONLY", false}) == Waits::in_front);
+    CHECK(test.answer_claim(Failure::refused(make_error_code(errc::store_refused), "READONLY")) == Waits::in_front);
     first.cancel.emit(asio::cancellation_type::terminal);
     test.runtime->run_ready();
     CHECK(test.backend->lines_left == 1);

@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Renewals that are proven together. In virtual time, with a gateway that the test plays.
+#include "harness/expect_failure.hpp"
 #include "unit/etcd/gateway.hpp"
 
 #include "etcd/leases.hpp"
@@ -42,8 +43,8 @@ TEST_CASE("a key that may not be read any more costs its own renewal, and no oth
     gateway.let_go(); // so they are proven together
     gateway.run_for(100ms);
     REQUIRE(bad.size() == 1);
-    REQUIRE(std::holds_alternative<Refused>(bad.front()));
-    CHECK(std::get<Refused>(bad.front()).error == errc::permission_denied);
+    REQUIRE(failed_as(bad.front(), Failure::Effect::refused));
+    CHECK(expect_refused(bad.front()).error == errc::permission_denied);
     REQUIRE(good.size() == 4);
     for (auto const& reply : good)
         CHECK(std::holds_alternative<Renewed>(reply));

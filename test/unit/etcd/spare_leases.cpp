@@ -34,7 +34,7 @@ TEST_CASE("a claim that comes too late for a lease that is there is not answered
     bool inside = true;
     std::optional<bool> answered_inside;
     gateway.backend->claim(late, [&](ClaimReply const& reply) {
-        CHECK(std::holds_alternative<NotSent>(reply));
+        CHECK(failed_as(reply, Failure::Effect::not_sent));
         answered_inside = inside;
     });
     inside = false;

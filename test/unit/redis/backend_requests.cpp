@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "harness/expect_failure.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/redis/connection_fixture.hpp"
 #include "unit/redis/fake_connection.hpp"
@@ -125,11 +126,11 @@ TEST_CASE("an answer that makes no sense is unknown, and never a grant, a renewa
     for (int i = 0; i < 4; ++i)
         setting.connection().answer(nonsense);
     setting.runtime->run_ready();
-    CHECK(std::get<Unknown>(claimed->value()).error == errc::protocol_error);
-    CHECK(std::get<Unknown>(renewed->value()).error == errc::protocol_error);
-    CHECK(std::get<Unknown>(released->value()).error == errc::protocol_error);
+    CHECK(expect_unknown(claimed->value()).error == errc::protocol_error);
+    CHECK(expect_unknown(renewed->value()).error == errc::protocol_error);
+    CHECK(expect_unknown(released->value()).error == errc::protocol_error);
     // a number alone is what a withdrawal answers, but not as an integer
-    CHECK(std::get<Unknown>(withdrawn->value()).error == errc::protocol_error);
+    CHECK(expect_unknown(withdrawn->value()).error == errc::protocol_error);
     // replies and requests may have come apart: what comes next on this connection is nobody's
     CHECK(setting.connection().distrusted);
 }
@@ -291,14 +292,14 @@ TEST_CASE("renewals of one turn make one call, and a single bad one is found by 
         setting.connection().answer(Value::error("NOPERM this user has no permissions to access one of the keys"));
         CHECK(std::holds_alternative<Renewed>(good->value()));
         CHECK(std::get<Renewed>(good->value()).since == setting.connection().sent.at(1).since);
-        CHECK(std::get<Refused>(bad->value()).error == errc::permission_denied);
+        CHECK(expect_refused(bad->value()).error == errc::permission_denied);
     }
     SECTION("an error about the server")
     {
         setting.connection().answer(Value::error("MISCONF Redis is configured to save RDB snapshots"));
         CHECK(setting.connection().sent.size() == 1);
-        CHECK(std::get<Refused>(good->value()).error == errc::store_refused);
-        CHECK(std::get<Refused>(bad->value()).error == errc::store_refused);
+        CHECK(expect_refused(good->value()).error == errc::store_refused);
+        CHECK(expect_refused(bad->value()).error == errc::store_refused);
     }
 }
 
@@ -327,7 +328,7 @@ TEST_CASE("no renewal is written once its lease is over, not even as a repetitio
     setting.runtime->run_ready();
     REQUIRE(first->has_value());
     REQUIRE(second->has_value());
-    CHECK(std::get<NotSent>(first->value()).error == errc::released);
+    CHECK(expect_not_sent(first->value()).error == errc::released);
     CHECK(std::holds_alternative<Renewed>(second->value()));
 }
 
@@ -338,7 +339,7 @@ TEST_CASE("a renewal while there is no connection is answered in the same turn",
     setting.connection().become(ConnectionState::backing_off);
     auto const reply = setting.ask(&Backend::renew, RenewRequest{setting.held("a"), 3s, setting.runtime->now() + 5s});
     setting.runtime->run_ready();
-    CHECK(std::get<NotSent>(reply->value()).error == errc::store_unavailable);
+    CHECK(expect_not_sent(reply->value()).error == errc::store_unavailable);
     CHECK(setting.connection().sent.empty());
 }
 
@@ -384,7 +385,7 @@ TEST_CASE("renewals alone bring back a connection whose login was refused for a 
     reachable = false;
     renew();
     REQUIRE(reply);
-    CHECK(std::get<NotSent>(*reply).error == errc::store_unavailable);
+    CHECK(expect_not_sent(*reply).error == errc::store_unavailable);
     CHECK(streams.count() == 2);
 
     runtime->run_for(config.reconnect_backoff);
@@ -629,10 +630,10 @@ TEST_CASE("shutting down ends all that is under way and keeps nothing alive", "[
     std::weak_ptr<FakeConnection> const connection = setting->connections.made.front();
     setting->backend->shutdown();
     setting->runtime->run_ready();
-    CHECK(std::holds_alternative<Unknown>(written->value()));
-    CHECK(std::holds_alternative<NotSent>(renewal->value()));
+    CHECK(failed_as(written->value(), Failure::Effect::unknown));
+    CHECK(failed_as(renewal->value(), Failure::Effect::not_sent));
     // it had left at once
-    CHECK(std::holds_alternative<Unknown>(release->value()));
+    CHECK(failed_as(release->value(), Failure::Effect::unknown));
     CHECK(setting->runtime->timers() == 0);
     setting->connections.made.clear();
     CHECK(connection.expired());
@@ -648,6 +649,6 @@ TEST_CASE("dropping the backend is shutting it down", "[redis][requests]")
     CHECK(gone.expired());
     CHECK(setting.connection().closed);
     setting.runtime->run_ready();
-    CHECK(std::holds_alternative<Unknown>(written->value()));
+    CHECK(failed_as(written->value(), Failure::Effect::unknown));
     setting.backend = redis::make_backend(setting.runtime, setting.connections.factory(), {.name = "again"});
 }

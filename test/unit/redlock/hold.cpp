@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "harness/expect_failure.hpp"
 #include "unit/redlock/scripted_nodes.hpp"
 #include "unit/scripted_store.hpp"
 
@@ -93,17 +94,18 @@ TEST_CASE("a lease is lost when no majority can have it any more, and not before
     {
         ScriptedNode::answer(quorum[1].renewals, unreachable());
         ScriptedNode::answer(
-            quorum[2].renewals, Unknown{make_error_code(errc::store_unavailable), "the connection broke"});
-        REQUIRE(renewing.is<Unknown>());
+            quorum[2].renewals, Failure::unknown(make_error_code(errc::store_unavailable), "the connection broke"));
+        REQUIRE(renewing.reply);
         CHECK_THAT(
-            std::get<Unknown>(*renewing.reply).detail,
+            expect_unknown(*renewing.reply).detail,
             ContainsSubstring("redis://a:6379/0: bears another owner; redis://b:6379/0: connection refused"));
     }
     SECTION("nothing was sent anywhere else")
     {
         ScriptedNode::answer(quorum[1].renewals, unreachable());
         ScriptedNode::answer(quorum[2].renewals, unreachable());
-        CHECK(renewing.is<Refused>());
+        REQUIRE(renewing.reply);
+        CHECK(failed_as(*renewing.reply, Failure::Effect::refused));
     }
 }
 

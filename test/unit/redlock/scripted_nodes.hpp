@@ -119,9 +119,9 @@ private:
 };
 
 /** What a server that refuses connections answers. */
-[[nodiscard]] inline NotSent unreachable()
+[[nodiscard]] inline Failure unreachable()
 {
-    return {make_error_code(errc::store_unavailable), "connection refused", false};
+    return Failure::not_sent(make_error_code(errc::store_unavailable), "connection refused");
 }
 
 /** Redlock over scripted servers: a, b, c ... */

@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // What a cluster store asks of which node, and what it makes of the answers; the nodes are the test.
+#include "harness/expect_failure.hpp"
 #include "unit/redis/cluster/fake_cluster.hpp"
 
 #include "redis/release_scripts.hpp"
@@ -53,7 +54,7 @@ TEST_CASE("a server that is no cluster is the wrong one, and the error says whic
     cluster.node(7001).answer(Value::error("ERR This instance has cluster support disabled"));
     cluster.runtime->run_ready();
     REQUIRE(*reply);
-    auto const& not_sent = std::get<NotSent>(**reply);
+    auto const& not_sent = expect_not_sent(**reply);
     CHECK(not_sent.error == errc::wrong_server);
     CHECK(not_sent.fatal);
     CHECK(not_sent.detail.find("use redis://") != std::string::npos);
@@ -113,7 +114,7 @@ TEST_CASE(
     CHECK(cluster.questions() <= 1 + 2 * 4);
     for (auto const& reply : replies) {
         REQUIRE(*reply);
-        auto const& refused = std::get<Refused>(**reply);
+        auto const& refused = expect_refused(**reply);
         CHECK(refused.error == errc::store_refused);
         CHECK_FALSE(refused.fatal);
         CHECK(refused.detail.find("hash slot 12182") != std::string::npos);
@@ -155,7 +156,7 @@ TEST_CASE("a refused ASKING names the missing permission", "[cluster]")
     cluster.node(7002).answer(Value::error("NOPERM User x has no permissions to run the 'asking' command"));
     cluster.node(7002).answer(Value::error(FakeCluster::moved("foo", 7003)));
     REQUIRE(*reply);
-    auto const& refused = std::get<Refused>(**reply);
+    auto const& refused = expect_refused(**reply);
     CHECK(refused.error == errc::permission_denied);
     CHECK(refused.detail.find("+asking") != std::string::npos);
     CHECK(refused.detail.find("fake:7002") != std::string::npos);
@@ -219,8 +220,8 @@ TEST_CASE("a node that cannot be reached delays no request to another", "[cluste
     auto const other =
         cluster.ask(&Backend::renew, RenewRequest{FakeCluster::claim_on("bar"), 3s, cluster.runtime->now() + 1s});
     REQUIRE(*stuck);
-    CHECK(std::get<NotSent>(**stuck).error == errc::store_unavailable);
-    CHECK(std::get<NotSent>(**stuck).detail.find("fake:7003") != std::string::npos);
+    CHECK(expect_not_sent(**stuck).error == errc::store_unavailable);
+    CHECK(expect_not_sent(**stuck).detail.find("fake:7003") != std::string::npos);
     while (cluster.waiting_at(7001).at(0) == "CLUSTER")
         cluster.node(7001).answer(FakeCluster::map_of_thirds());
     cluster.node(7001).answer(Value::text("1"));
@@ -324,7 +325,7 @@ TEST_CASE("an owner that may hold a key already takes none while a node cannot t
     CHECK_FALSE(*reply);
     cluster.runtime->run_for(3s);
     REQUIRE(*reply);
-    CHECK(std::holds_alternative<NotSent>(**reply));
+    CHECK(failed_as(**reply, Failure::Effect::not_sent));
     for (std::uint16_t port = 7001; port <= 7003; ++port)
         if (cluster.nodes.contains(port))
             for (auto const& request : cluster.node(port).sent)
@@ -528,7 +529,7 @@ TEST_CASE("a node that serves nothing any more is let go, and what it owed ends 
     }
     CHECK(cluster.node(7003).gave_up);
     REQUIRE(*owed);
-    CHECK(std::holds_alternative<Unknown>(**owed));
+    CHECK(failed_as(**owed, Failure::Effect::unknown));
 }
 
 } // namespace tenure::test
