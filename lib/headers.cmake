@@ -6,6 +6,7 @@ set(TENURE_PUBLIC_HEADERS
     backend/backend.hpp
     backend/deadline.hpp
     backend/one_shot.hpp
+    backend/renew_each.hpp
     backend/runtime.hpp
     backend/shared_text.hpp
     backend/strand.hpp
@@ -57,5 +58,6 @@ set(TENURE_PUBLIC_HEADERS
 set(TENURE_CONFORMANCE_HEADERS
     conformance/client.hpp
     conformance/expect.hpp
+    conformance/renewals.hpp
     conformance/subject.hpp
 )

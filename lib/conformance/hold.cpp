@@ -73,7 +73,7 @@ TEST_CASE("renewals that are asked for together get their own answers", "[renew]
     for (unsigned i = 0; i < 4; ++i)
         requests.push_back({held.take(i), Conformance::long_ttl, held.client->now() + 10s});
     held.test.subject->erase(requests[2].claim->key());
-    auto const replies = held.client->ask_together(&Backend::renew, requests);
+    auto const replies = held.client->renew_together(requests);
     expect<Renewed>(replies[0]);
     expect<Renewed>(replies[1]);
     expect<NotOwner>(replies[2]);
@@ -131,7 +131,7 @@ TEST_CASE("handlers are called once, and never inside the call", "[handlers]")
         auto& backend = held.client->backend();
         auto const limit = held.client->now() + 10s;
         backend.claim(held.test.request(*held.client, held.range, owner(2), 5s), [&](ClaimReply const&) { ++called; });
-        backend.renew({claim, 5s, limit}, [&](RenewReply const&) { ++called; });
+        renew_one(backend, {claim, 5s, limit}, [&](RenewReply const&) { ++called; });
         backend.inspect(held.range, limit, [&](InspectReply const&) { ++called; });
         backend.evict({held.range, 3, "nobody", "test", limit}, [&](EvictReply const&) { ++called; });
         backend.withdraw({held.range, owner(9), limit, true}, [&](WithdrawReply const&) { ++called; });
@@ -152,7 +152,7 @@ TEST_CASE("after shutdown every request is answered, and no work is left", "[shu
     held.client->on_strand([&] {
         auto& backend = held.client->backend();
         auto const limit = held.client->now() + 10s;
-        backend.renew({claim, 5s, limit}, [&](RenewReply const&) { ++called; });
+        renew_one(backend, {claim, 5s, limit}, [&](RenewReply const&) { ++called; });
         backend.shutdown();
         backend.claim(held.test.request(*held.client, held.range, owner(2), 5s), [&](ClaimReply const& reply) {
             ++called;

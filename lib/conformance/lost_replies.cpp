@@ -168,9 +168,9 @@ TEST_CASE("a renewal without an answer is no renewal", "[lost-replies][renew]")
     line.test.subject->lose_replies();
     std::optional<RenewReply> renewed;
     line.client->on_strand([&] {
-        line.client->backend().renew({claim, Conformance::long_ttl, line.client->now() + 10s}, [&](RenewReply reply) {
-            renewed = std::move(reply);
-        });
+        renew_one(
+            line.client->backend(), {claim, Conformance::long_ttl, line.client->now() + 10s},
+            [&](RenewReply reply) { renewed = std::move(reply); });
     });
     line.client->run_for(100ms);
     CHECK_FALSE(renewed);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <vector>
 
 namespace tenure::engine
 {
@@ -44,15 +45,30 @@ public:
     [[nodiscard]] bool empty() const noexcept { return agenda_.empty(); }
 
 private:
+    /** A renewal that was asked for. */
+    struct Renewal {
+        LeaseRecordPtr record;
+        LeaseMachine::AttemptId attempt = 0;
+    };
+    /** Renewals that leave in one call. */
+    struct DueRenewals {
+        std::vector<RenewRequest> requests;
+        /// one for each request
+        std::vector<Renewal> renewals;
+    };
+
     void look(Instant now);
     void look_by(Instant when);
     /** Says so where the timer rang so late that leases are in danger: the executor was blocked. */
     void note_lateness(Clock::duration late, Instant now);
     void note_ttl(milliseconds ttl, int change);
-    /** Does what the machine said, and looks at the lease again when it said so. */
+    /** Does what the machine said, and looks at the lease again when it said so. What is to be renewed is added to
+     * `due`. */
+    void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step, DueRenewals& due);
+    /** The same for one lease alone. */
     void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step);
-    void send_renewal(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt);
-    void answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt, RenewReply const& reply);
+    void send(DueRenewals due);
+    void answered(Renewal const& renewal, RenewReply const& reply, DueRenewals& due);
     /** Spreads the renewals of many processes; leases that are judged within one burst get one number, so that what is
      * renewed together stays together. */
     [[nodiscard]] std::uint64_t jitter(Instant now);

@@ -67,9 +67,9 @@ public:
         claims_->add(std::move(request), std::move(handler));
     }
 
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        renewals_->add(std::move(request), std::move(handler));
+        renewals_->add(std::move(requests), std::move(handler));
     }
 
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override

@@ -2,6 +2,7 @@
 #include "memory/domain.hpp"
 #include "virtual_time.hpp"
 
+#include <tenure/backend/renew_each.hpp>
 #include <tenure/errc.hpp>
 
 #include <functional>
@@ -76,9 +77,13 @@ public:
     {
         ask<ClaimReply>([&](Instant now) { return state_->domain->claim(request, now, name_); }, std::move(handler));
     }
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        ask<RenewReply>([&](Instant now) { return state_->domain->renew(request, now); }, std::move(handler));
+        renew_each(
+            std::move(requests), std::move(handler),
+            [this](RenewRequest const& request, ReplyHandler<RenewReply> reply_to) {
+                ask<RenewReply>([&](Instant now) { return state_->domain->renew(request, now); }, std::move(reply_to));
+            });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {

@@ -13,10 +13,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -134,6 +136,12 @@ struct Released {
 
 using ClaimReply = std::variant<Granted, Busy, Unconfirmed, Failure>;
 using RenewReply = std::variant<Renewed, NotOwner, Failure>;
+/** The reply to one of the renewals that were asked for in one call. */
+struct RenewAnswer {
+    /// its place among the requests of the call
+    std::size_t request = 0;
+    RenewReply reply;
+};
 using ReleaseReply = std::variant<Released, NotOwner, Failure>;
 /** Released also where nothing bore the owner: the point is that nothing does any more. */
 using WithdrawReply = std::variant<Released, Failure>;
@@ -254,13 +262,17 @@ public:
 template <class Reply>
 using ReplyHandler = OneShot<void(Reply&&)>;
 
+/** Takes answers to the renewals of one call, as they come: called once or several times, until each request was
+ * answered exactly once. The span is valid during the call only, and its replies may be moved from. */
+using RenewHandler = std::function<void(std::span<RenewAnswer>)>;
+
 /** What the author of a store implements: the one seam between engine and stores.
  *
- *  All functions are called on the runtime's strand, and all handlers are called there, exactly once, never inside the
- * call that got them. A request should leave at once or with the others of its turn of the loop, and one node that is
- * stuck must not delay requests to another. A request that may have been written is never cancelled: its reply is
- * awaited (or its connection given up, which makes its effect unknown). docs/backends.md lists what the engine relies
- * on; the conformance suite (`tenure::conformance`) checks it.
+ *  All functions are called on the runtime's strand, and all handlers are called there, never inside the call that got
+ * them, and exactly once unless they say otherwise. A request should leave at once or with the others of its turn of
+ * the loop, and one node that is stuck must not delay requests to another. A request that may have been written is
+ * never cancelled: its reply is awaited (or its connection given up, which makes its effect unknown). docs/backends.md
+ * lists what the engine relies on; the conformance suite (`tenure::conformance`) checks it.
  */
 class TENURE_API Backend
 {
@@ -274,9 +286,14 @@ public:
      * asking again. */
     virtual void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) = 0;
 
-    /** Extends a claim if, and only if, the key still bears the owner. While there is no connection it answers
-     * `Failure::not_sent` at once: a renewal never waits inside the store. */
-    virtual void renew(RenewRequest request, ReplyHandler<RenewReply> handler) = 0;
+    /** Extends each claim if, and only if, its key still bears the owner.
+     *
+     *  The engine asks in one call for all renewals that are due, so a store that has one request for many keys needs
+     * nothing else to use it; `renew_each` serves the others. Each claim gets its own answer: one that the server
+     * refuses spoils no other, and a node that is stuck delays no answer of another node. While there is no connection
+     * the answer is `Failure::not_sent` at once: a renewal never waits inside the store. One whose `Claim::ended` is
+     * set is not written any more; look right before the request leaves. */
+    virtual void renew(std::vector<RenewRequest> requests, RenewHandler handler) = 0;
 
     /** Frees a key, lets it rest, or keeps it taken for a time (`ReleaseRequest::keep_for`) if, and only if, it bears
      * the owner. */

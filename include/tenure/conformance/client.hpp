@@ -4,6 +4,7 @@
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/conformance/expect.hpp>
+#include <tenure/conformance/renewals.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/log.hpp>
 #include <tenure/store.hpp>
@@ -73,16 +74,25 @@ public:
     }
     [[nodiscard]] RenewReply renew(ClaimPtr const& claim, std::chrono::milliseconds ttl)
     {
-        return ask<RenewReply>([&](auto handler) { backend_->renew({claim, ttl, patience()}, std::move(handler)); });
+        return renew_together({{claim, ttl, patience()}}).front();
+    }
+    /** Renews in one call, and waits for all answers; they are in the order of the requests. */
+    [[nodiscard]] std::vector<RenewReply> renew_together(std::vector<RenewRequest> const& requests)
+    {
+        std::vector<LaterRenewReply> replies;
+        on_strand([&] { replies = conformance::renew_together(*backend_, requests); });
+        run_until([&] { return std::ranges::all_of(replies, [](auto const& reply) { return reply->has_value(); }); });
+        std::vector<RenewReply> result;
+        for (auto const& reply : replies)
+            result.push_back(std::move(**reply));
+        return result;
     }
     /** Renews, and answers `Failure::unknown` if no reply comes in time; the reply is then dropped. */
     [[nodiscard]] RenewReply
     renew_within(ClaimPtr const& claim, std::chrono::milliseconds ttl, std::chrono::milliseconds limit)
     {
-        auto const reply = std::make_shared<std::optional<RenewReply>>();
-        on_strand([&] {
-            backend_->renew({claim, ttl, patience()}, [reply](RenewReply answer) { *reply = std::move(answer); });
-        });
+        LaterRenewReply reply;
+        on_strand([&] { reply = renew_one(*backend_, {claim, ttl, patience()}); });
         auto const end = std::chrono::steady_clock::now() + limit;
         run_until([&] { return reply->has_value() || std::chrono::steady_clock::now() >= end; });
         return *reply ? std::move(**reply)

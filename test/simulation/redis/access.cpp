@@ -9,11 +9,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace tenure::simulation
 {
@@ -82,10 +85,19 @@ public:
         auto const number = access_.asks(message);
         backend_->claim(std::move(request), observe(number, std::move(handler)));
     }
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        auto const number = access_.asks(about(Kind::renew, *request.claim, request.ttl));
-        backend_->renew(std::move(request), observe(number, std::move(handler)));
+        std::vector<std::uint64_t> numbers;
+        numbers.reserve(requests.size());
+        for (auto const& request : requests)
+            numbers.push_back(access_.asks(about(Kind::renew, *request.claim, request.ttl)));
+        backend_->renew(
+            std::move(requests), [&access = access_, numbers = std::move(numbers),
+                                  handler = std::move(handler)](std::span<RenewAnswer> answers) {
+                for (auto& answer : answers)
+                    if (access.ended(numbers[answer.request], answer.reply))
+                        handler(std::span(&answer, 1));
+            });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {

@@ -7,6 +7,7 @@
 
 #include <redis/node_backend.hpp>
 
+#include <tenure/backend/renew_each.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/errc.hpp>
 
@@ -62,13 +63,17 @@ public:
             [node = node_, request, since](Instant now) { return node->server.claim_together(request, now, since); },
             std::move(handler));
     }
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
         auto const since = runtime_->now();
-        ask<RenewReply>(
-            request.not_after,
-            [node = node_, request, since](Instant now) { return node->server.renew(request, now, since); },
-            std::move(handler));
+        renew_each(
+            std::move(requests), std::move(handler),
+            [this, since](RenewRequest const& request, ReplyHandler<RenewReply> reply_to) {
+                ask<RenewReply>(
+                    request.not_after,
+                    [node = node_, request, since](Instant now) { return node->server.renew(request, now, since); },
+                    std::move(reply_to));
+            });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {

@@ -185,7 +185,9 @@ void Holder::renew()
     request.claim = claim_;
     request.ttl = ttl;
     request.not_after = valid_until_;
-    backend_->renew(std::move(request), [this, lease](RenewReply const& reply) { renewed(lease, reply); });
+    backend_->renew({std::move(request)}, [this, lease](std::span<RenewAnswer const> answers) {
+        renewed(lease, answers.front().reply);
+    });
     world_.runtime->call_at(world_.runtime->now() + ttl / 3, [this, lease] {
         if (lease == lease_)
             renew();

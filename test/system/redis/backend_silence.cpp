@@ -81,7 +81,8 @@ TEST_CASE("a silent connection costs no lease while the server can be reached", 
     *mute = true;
     std::optional<RenewReply> lost;
     live.on_strand([&] {
-        live.backend().renew({claim, 3s, live.now() + 10s}, [&lost](RenewReply reply) { lost = std::move(reply); });
+        renew_one(
+            live.backend(), {claim, 3s, live.now() + 10s}, [&lost](RenewReply reply) { lost = std::move(reply); });
     });
     auto const asked = live.now();
     live.run_until([&] { return std::holds_alternative<Renewed>(live.renew_within(claim, 3s, 20ms)); });

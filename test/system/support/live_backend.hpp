@@ -3,6 +3,7 @@
 
 #include "harness/expect_failure.hpp"
 #include "harness/redis_server.hpp"
+#include "harness/renewals.hpp"
 
 #include "redis/stream.hpp"
 

@@ -113,24 +113,55 @@ TEST_CASE("the margin of renewals is that of answers that count")
     CHECK(test.store->statistics().min_renewal_margin > 1s);
 }
 
-TEST_CASE("a store that throws when it is asked to renew one lease keeps no other from being renewed")
+namespace
 {
-    ScriptedStore test;
+
+/** Leases of 3 s that were granted at the same time. */
+struct HeldTogether : ScriptedStore {
+    HeldTogether()
+    {
+        for (auto& attempt : attempts)
+            attempt.start(Lock(*store, {.key = "k" + std::to_string(&attempt - attempts.data()), .ttl = 3s}));
+        runtime->run_ready();
+        for (std::size_t i = 0; i < attempts.size(); ++i)
+            backend->answer(backend->claims, grant(3s));
+        runtime->run_ready();
+    }
+
     std::array<Attempt<Lease>, 3> attempts;
-    for (auto& attempt : attempts)
-        attempt.start(Lock(*test.store, {.key = "k" + std::to_string(&attempt - attempts.data()), .ttl = 3s}));
+};
+
+} // namespace
+
+TEST_CASE("leases that are due together are renewed in one call, and each by its own answer")
+{
+    HeldTogether test;
+    test.runtime->run_for(1s);
+    CHECK(test.backend->renew_calls == 1);
+    REQUIRE(test.backend->renewals.size() == 3);
+    auto const lost = test.backend->answer(test.backend->renewals, NotOwner{}).claim->key();
     test.runtime->run_ready();
-    for (std::size_t i = 0; i < attempts.size(); ++i)
-        test.backend->answer(test.backend->claims, test.grant(3s));
+    for (auto const& attempt : test.attempts)
+        CHECK(attempt.holding.valid() == (attempt.holding.key() != lost));
+    // the other two are not answered yet
+    CHECK(test.store->statistics().renewals == 0);
+    test.backend->answer(test.backend->renewals, renewed(test));
+    test.backend->answer(test.backend->renewals, renewed(test));
     test.runtime->run_ready();
-    test.backend->no_renewal_of = "k1";
+    CHECK(test.store->statistics().renewals == 2);
+}
+
+TEST_CASE("a store that throws when it is asked to renew is asked again after a while")
+{
+    HeldTogether test;
+    test.backend->renew_throws = true;
     CHECK_THROWS_AS(test.runtime->run_for(1s), std::runtime_error);
-    CHECK(test.backend->renewals.size() == 2);
-    // and it is asked again after a while
-    test.backend->no_renewal_of.clear();
+    CHECK(test.backend->renewals.empty());
+    test.backend->renew_throws = false;
     test.runtime->run_for(1s);
     CHECK(test.backend->renewals.size() >= 3);
-    CHECK(attempts[1].holding.valid());
+    for (auto const& attempt : test.attempts)
+        CHECK(attempt.holding.valid());
 }
 
 TEST_CASE("what is wrong with options is logged where everything is logged, not inside the call")

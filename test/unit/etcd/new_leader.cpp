@@ -190,8 +190,8 @@ TEST_CASE("a renewal that cannot make an open move void is worth what that one l
     auto const began = gateway.runtime->now();
     gateway.withheld = "lease/grant";
     std::optional<RenewReply> reply;
-    gateway.backend->renew(
-        {claim, EtcdGateway::ttl, began + 5s}, [&](RenewReply answer) { reply = std::move(answer); });
+    renew_one(
+        *gateway.backend, {claim, EtcdGateway::ttl, began + 5s}, [&](RenewReply answer) { reply = std::move(answer); });
     gateway.run_for(1s);
     CHECK_FALSE(reply);
     gateway.run_for(12s);

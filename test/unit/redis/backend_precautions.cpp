@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Delay after a failover: what is asked for besides where the config wants it, and that it is nothing
 // where it does not.
+#include "harness/renewals.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/redis/fake_connection.hpp"
 
@@ -72,7 +73,9 @@ struct PrecautionsSetting {
         auto held = std::make_shared<Claim>();
         held->range = named_key(key);
         held->owner = "me/1";
-        return ask(&Backend::renew, RenewRequest{std::move(held), 3s, runtime->now() + 1s});
+        auto reply = renew_one(*backend, {std::move(held), 3s, runtime->now() + 1s});
+        runtime->run_ready();
+        return reply;
     }
     void answer(Value reply)
     {

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Claims and renewals that replicas must acknowledge: what is asked over which connection, and what counts.
 #include "harness/expect_failure.hpp"
+#include "harness/renewals.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/redis/fake_connection.hpp"
 
@@ -59,13 +60,14 @@ struct ReplicasSetting {
         return ask(
             &Backend::claim, ClaimRequest{std::move(range), "me/1", 3s, runtime->now() + 10s, fencing, std::nullopt});
     }
-    Answer<RenewReply> renew(std::string const& key)
+    [[nodiscard]] RenewRequest renewal(std::string const& key) const
     {
         auto claim = std::make_shared<Claim>();
         claim->range = named_key(key);
         claim->owner = "me/1";
-        return ask(&Backend::renew, RenewRequest{std::move(claim), 3s, runtime->now() + 1s});
+        return {std::move(claim), 3s, runtime->now() + 1s};
     }
+    Answer<RenewReply> renew(std::string const& key) { return renew_one(*backend, renewal(key)); }
     /** A claim that was granted and acknowledged, and forgotten. */
     void connect()
     {
@@ -201,9 +203,10 @@ TEST_CASE("renewals that leave together share one WAIT, and without replicas ext
 {
     ReplicasSetting setting;
     setting.connect();
-    std::vector<Answer<RenewReply>> replies;
+    std::vector<RenewRequest> requests;
     for (int i = 0; i < 150; ++i)
-        replies.push_back(setting.renew("k" + std::to_string(i)));
+        requests.push_back(setting.renewal("k" + std::to_string(i)));
+    auto const replies = renew_together(*setting.backend, std::move(requests));
     setting.runtime->run_ready();
     REQUIRE(setting.commands() == Words{"EVALSHA", "EVALSHA", "WAIT"});
     // the last one is somebody else's: that is a proof, whatever replicas have

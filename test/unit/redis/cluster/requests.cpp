@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // What a cluster store asks of which node, and what it makes of the answers; the nodes are the test.
 #include "harness/expect_failure.hpp"
+#include "harness/renewals.hpp"
 #include "unit/redis/cluster/fake_cluster.hpp"
 
 #include "redis/release_scripts.hpp"
@@ -126,8 +127,7 @@ TEST_CASE("a renewal follows ASK with ASKING right in front of it", "[cluster]")
 {
     FakeCluster cluster;
     cluster.connect("foo");
-    auto const reply =
-        cluster.ask(&Backend::renew, RenewRequest{FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
+    auto const reply = cluster.renew({FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
     cluster.node(7003).answer(Value::error("ASK 12182 fake:7002"));
     cluster.runtime->run_ready();
     auto& target = cluster.node(7002);
@@ -141,7 +141,7 @@ TEST_CASE("a renewal follows ASK with ASKING right in front of it", "[cluster]")
     REQUIRE(*reply);
     CHECK(std::get<Renewed>(**reply).since == target.sent[1].since);
     // the slot is where it was
-    cluster.ask(&Backend::renew, RenewRequest{FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
+    cluster.renew({FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
     CHECK(cluster.unanswered(7003) == 1);
 }
 
@@ -149,8 +149,7 @@ TEST_CASE("a refused ASKING names the missing permission", "[cluster]")
 {
     FakeCluster cluster;
     cluster.connect("foo");
-    auto const reply =
-        cluster.ask(&Backend::renew, RenewRequest{FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
+    auto const reply = cluster.renew({FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
     cluster.node(7003).answer(Value::error("ASK 12182 fake:7002"));
     cluster.runtime->run_ready();
     cluster.node(7002).answer(Value::error("NOPERM User x has no permissions to run the 'asking' command"));
@@ -166,14 +165,10 @@ TEST_CASE("renewals of one slot share a call, and one call for each key where th
 {
     FakeCluster cluster;
     cluster.connect("{foo}:0");
-    std::vector<std::shared_ptr<std::optional<RenewReply>>> replies;
-    for (int i = 0; i < 3; ++i) {
-        auto reply = std::make_shared<std::optional<RenewReply>>();
-        cluster.backend->renew(
-            {FakeCluster::claim_on("{foo}:" + std::to_string(i)), 3s, cluster.runtime->now() + 1s},
-            [reply](RenewReply answer) { *reply = std::move(answer); });
-        replies.push_back(reply);
-    }
+    std::vector<RenewRequest> requests;
+    for (int i = 0; i < 3; ++i)
+        requests.push_back({FakeCluster::claim_on("{foo}:" + std::to_string(i)), 3s, cluster.runtime->now() + 1s});
+    auto const replies = renew_together(*cluster.backend, std::move(requests));
     cluster.runtime->run_ready();
     REQUIRE(cluster.unanswered(7003) == 1);
     CHECK(cluster.waiting_at(7003).at(2) == "3");
@@ -215,10 +210,13 @@ TEST_CASE("a node that cannot be reached delays no request to another", "[cluste
     cluster.connect("foo"); // 7003
     cluster.connect("bar"); // 5061: 7001
     cluster.node(7003).become(redis::ConnectionState::backing_off);
-    auto const stuck =
-        cluster.ask(&Backend::renew, RenewRequest{FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
-    auto const other =
-        cluster.ask(&Backend::renew, RenewRequest{FakeCluster::claim_on("bar"), 3s, cluster.runtime->now() + 1s});
+    auto const limit = cluster.runtime->now() + 1s;
+    // in one call
+    auto const replies = renew_together(
+        *cluster.backend, {{FakeCluster::claim_on("foo"), 3s, limit}, {FakeCluster::claim_on("bar"), 3s, limit}});
+    cluster.runtime->run_ready();
+    auto const& stuck = replies[0];
+    auto const& other = replies[1];
     REQUIRE(*stuck);
     CHECK(expect_not_sent(**stuck).error == errc::store_unavailable);
     CHECK(expect_not_sent(**stuck).detail.find("fake:7003") != std::string::npos);
