@@ -57,3 +57,10 @@ set(TENURE_PUBLIC_HEADERS
     version.hpp
     with_lease.hpp
 )
+# Those of the conformance suite, which is installed with them unless TENURE_CONFORMANCE is off.
+set(TENURE_CONFORMANCE_HEADERS
+    conformance/client.hpp
+    conformance/expect.hpp
+    conformance/renewals.hpp
+    conformance/subject.hpp
+)

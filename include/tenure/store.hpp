@@ -83,6 +83,8 @@ public:
     using executor_type = asio::any_io_executor;
 
     /** A store over a backend of one's own (see docs/backends.md).
+     *
+     *  @param runtime  `make_runtime(executor, options)`, which is where lines go to `options.log`; the backend's, too
      *  @throws std::invalid_argument for a worker name that is not usable */
     Store(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, StoreOptions options);
 

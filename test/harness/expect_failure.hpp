@@ -1,44 +1,14 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/backend/backend.hpp>
-
-#include <stdexcept>
-#include <string>
-#include <variant>
+#include <tenure/conformance/expect.hpp>
 
 namespace tenure::test
 {
 
-/** The failure that was expected. @throws std::runtime_error saying what is there instead */
-template <class Reply>
-Failure const& expect_failure(Reply const& reply, Failure::Effect effect)
-{
-    auto const* const failure = std::get_if<Failure>(&reply);
-    if (failure == nullptr)
-        throw std::runtime_error("a result in place of a failure: alternative " + std::to_string(reply.index()));
-    if (failure->effect != effect)
-        throw std::runtime_error(
-            "a failure with another effect than expected: " + failure->error.message() + ": " + failure->detail);
-    return *failure;
-}
-
-template <class Reply>
-Failure const& expect_refused(Reply const& reply)
-{
-    return expect_failure(reply, Failure::Effect::refused);
-}
-
-template <class Reply>
-Failure const& expect_not_sent(Reply const& reply)
-{
-    return expect_failure(reply, Failure::Effect::not_sent);
-}
-
-template <class Reply>
-Failure const& expect_unknown(Reply const& reply)
-{
-    return expect_failure(reply, Failure::Effect::unknown);
-}
+using conformance::expect_failure;
+using conformance::expect_not_sent;
+using conformance::expect_refused;
+using conformance::expect_unknown;
 
 } // namespace tenure::test

@@ -272,7 +272,7 @@ using RenewHandler = std::function<void(std::span<RenewAnswer>)>;
  * them, and exactly once unless they say otherwise. A request should leave at once or with the others of its turn of
  * the loop, and one node that is stuck must not delay requests to another. A request that may have been written is
  * never cancelled: its reply is awaited (or its connection given up, which makes its effect unknown). docs/backends.md
- * lists what the engine relies on; the conformance suite checks it.
+ * lists what the engine relies on; the conformance suite (`tenure::conformance`) checks it.
  */
 class TENURE_API Backend
 {

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Hints, inspection and eviction.
-#include "conformance/client.hpp"
+#include "fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tenure::test
+namespace tenure::conformance
 {
 
 using namespace std::chrono_literals;
@@ -131,4 +131,4 @@ TEST_CASE("evicting replaces only the owner that was seen, and the key stays tak
     CHECK(client->now() >= granted.since + granted.ttl);
 }
 
-} // namespace tenure::test
+} // namespace tenure::conformance

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // SlotPoolConfig::reuse_after: a key that was held rests after its release or lapse.
-#include "conformance/client.hpp"
+#include "fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tenure::test
+namespace tenure::conformance
 {
 
 using namespace std::chrono_literals;
@@ -19,7 +19,7 @@ namespace
 
 struct Resting {
     Conformance test;
-    std::unique_ptr<LiveBackend> client = test.client();
+    std::unique_ptr<Client> client = test.client();
     KeyRangePtr range = test.pool("pool:", 1);
     std::chrono::milliseconds ttl = test.subject->short_ttl();
     std::chrono::milliseconds rest = test.subject->short_ttl();
@@ -176,4 +176,4 @@ TEST_CASE("releases of keys that rest and of keys that do not get their own answ
         CHECK(states.at(i).kind == (i % 2 == 0 ? KeyState::Kind::resting : KeyState::Kind::free));
 }
 
-} // namespace tenure::test
+} // namespace tenure::conformance

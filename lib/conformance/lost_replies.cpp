@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // What is asked arrives, and the answer does not. For stores behind a connection.
-#include "conformance/client.hpp"
-
-#include "harness/eventually.hpp"
+#include "fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -10,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace tenure::test
+namespace tenure::conformance
 {
 
 using namespace std::chrono_literals;
@@ -21,7 +19,7 @@ namespace
 /** A client that is connected, and then loses every answer until it is healed. */
 struct BadLine {
     Conformance test;
-    std::unique_ptr<LiveBackend> client = test.bad_client();
+    std::unique_ptr<Client> client = bad_client();
     std::optional<ClaimReply> claimed;
 
     BadLine()
@@ -33,6 +31,16 @@ struct BadLine {
                 expect<Granted>(client->claim(test.request(*client, range, owner(99), Conformance::long_ttl)));
             expect<Released>(client->release(claim_of(range, owner(99), granted)));
         }
+    }
+
+    [[nodiscard]] std::unique_ptr<Client> bad_client() const
+    {
+        return std::make_unique<Client>([this](std::shared_ptr<Runtime> runtime) {
+            auto backend = test.subject->connect_badly(std::move(runtime));
+            if (backend == nullptr)
+                SKIP("no reply of this store can be lost");
+            return backend;
+        });
     }
 
     /** A pool, or a lock where a pool takes several steps. */
@@ -173,4 +181,4 @@ TEST_CASE("a renewal without an answer is no renewal", "[lost-replies][renew]")
         [&] { return std::holds_alternative<Renewed>(line.client->renew(claim, Conformance::long_ttl)); });
 }
 
-} // namespace tenure::test
+} // namespace tenure::conformance

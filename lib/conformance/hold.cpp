@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Renewal, release and withdrawal: each compares before it does anything.
-#include "conformance/client.hpp"
+#include "fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tenure::test
+namespace tenure::conformance
 {
 
 using namespace std::chrono_literals;
@@ -19,7 +19,7 @@ namespace
 
 struct Held {
     Conformance test;
-    std::unique_ptr<LiveBackend> client = test.client();
+    std::unique_ptr<Client> client = test.client();
     KeyRangePtr range = test.pool("pool:", 4);
 
     [[nodiscard]] ClaimPtr take(unsigned number, std::chrono::milliseconds ttl = Conformance::long_ttl) const
@@ -164,4 +164,4 @@ TEST_CASE("after shutdown every request is answered, and no work is left", "[shu
     CHECK(held.client->idle());
 }
 
-} // namespace tenure::test
+} // namespace tenure::conformance

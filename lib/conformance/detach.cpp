@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // ReleaseRequest::keep_for: a key that its holder leaves to expire.
-#include "conformance/client.hpp"
+#include "fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tenure::test
+namespace tenure::conformance
 {
 
 using namespace std::chrono_literals;
@@ -20,7 +20,7 @@ namespace
 
 struct Keeping {
     Conformance test;
-    std::unique_ptr<LiveBackend> client = test.client();
+    std::unique_ptr<Client> client = test.client();
     KeyRangePtr range = test.pool("pool:", 1);
     std::chrono::milliseconds brief = test.subject->short_ttl();
     /// servers count whole milliseconds
@@ -194,4 +194,4 @@ TEST_CASE("the holder after a kept key has a greater fencing token", "[detach]")
     CHECK(expect<Granted>(store.client->claim(again)).fencing_token > first->fencing_token);
 }
 
-} // namespace tenure::test
+} // namespace tenure::conformance

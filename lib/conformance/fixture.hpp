@@ -1,17 +1,20 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "conformance/subject.hpp"
-#include "system/support/live_backend.hpp"
+#include <tenure/conformance/client.hpp>
+#include <tenure/conformance/subject.hpp>
+
+#if !__has_include(<catch2/catch_test_macros.hpp>)
+#error "tenure::conformance needs Catch2 3.3 or newer: link Catch2::Catch2WithMain as well"
+#endif
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-namespace tenure::test
+namespace tenure::conformance
 {
 
 /** One test case's store, and the clients that it needs. */
@@ -31,19 +34,14 @@ struct Conformance {
         subject->overwrite(key(name), value, ttl);
     }
 
-    [[nodiscard]] std::unique_ptr<LiveBackend> client() const
+    [[nodiscard]] std::unique_ptr<Client> client() const
     {
-        return std::make_unique<LiveBackend>(
+        return std::make_unique<Client>(
             [this](std::shared_ptr<Runtime> runtime) { return subject->connect(std::move(runtime)); });
-    }
-    [[nodiscard]] std::unique_ptr<LiveBackend> bad_client() const
-    {
-        return std::make_unique<LiveBackend>(
-            [this](std::shared_ptr<Runtime> runtime) { return subject->connect_badly(std::move(runtime)); });
     }
 
     [[nodiscard]] ClaimRequest
-    request(LiveBackend const& client, KeyRangePtr range, std::string owner, std::chrono::milliseconds ttl) const
+    request(Client const& client, KeyRangePtr range, std::string owner, std::chrono::milliseconds ttl) const
     {
         return {std::move(range), std::move(owner), ttl, client.now() + std::chrono::seconds{10}, true, std::nullopt};
     }
@@ -52,16 +50,4 @@ struct Conformance {
     static constexpr std::chrono::milliseconds long_ttl{30'000};
 };
 
-/** The claim of a grant. */
-[[nodiscard]] inline ClaimPtr claim_of(KeyRangePtr range, std::string owner, Granted const& granted)
-{
-    auto claim = std::make_shared<Claim>();
-    claim->range = std::move(range);
-    claim->owner = std::move(owner);
-    claim->index = granted.index;
-    claim->fencing_token = granted.fencing_token;
-    claim->handle = granted.handle;
-    return claim;
-}
-
-} // namespace tenure::test
+} // namespace tenure::conformance

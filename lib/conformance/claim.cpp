@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "conformance/client.hpp"
+#include "fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tenure::test
+namespace tenure::conformance
 {
 
 using namespace std::chrono_literals;
@@ -187,4 +187,4 @@ TEST_CASE("a request whose time is over before it is written leaves nothing", "[
     }
 }
 
-} // namespace tenure::test
+} // namespace tenure::conformance

@@ -9,11 +9,18 @@
 #include <optional>
 #include <string>
 
-namespace tenure::test
+/** The conformance suite: test cases of Catch2 that every store has to pass. docs/backends.md says how to run it. */
+namespace tenure::conformance
 {
 
-/** A store whose backend is put through the conformance suite. Each executable of the suite links one implementation
- * and its `make_subject`. The test cases of a process share the servers; each has a subject and keys of its own. */
+/** A store that is put through the suite: how it is opened, what it can do, and what a person does to it.
+ *
+ *  Each executable of the suite implements this class and `make_subject`. Every test case has a subject of its own;
+ *  those of one process may share a server. What the backend itself says is not asked again: the cases about lines,
+ *  quarantine and detachment follow `Backend::keeps_line`, `no_quarantine` and `no_detach`.
+ *
+ *  @par Thread safety  The suite uses one thread.
+ */
 class Subject
 {
 public:
@@ -25,8 +32,11 @@ public:
     /** One more client of the store. */
     [[nodiscard]] virtual std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) = 0;
 
-    /** What stands in front of all keys of this test case. No other case may use it while the servers run. */
+    /** What stands in front of all keys of this test case. If the store outlives the subject, no other case may use the
+     * same: `next_prefix`. */
     [[nodiscard]] virtual std::string prefix() const { return {}; }
+
+    // -- what the store can do --
 
     /** A ttl that the store can grant and a test can wait for. */
     [[nodiscard]] virtual std::chrono::milliseconds short_ttl() const { return std::chrono::milliseconds{400}; }
@@ -42,20 +52,21 @@ public:
     /** False: `inspect` knows of no key's last fencing token. */
     [[nodiscard]] virtual bool tells_tokens() const { return true; }
 
-    // -- what a person with another client does --
+    // -- what a person with another client does, at once and without the backend --
 
     /** Puts somebody else's value under the key, whatever is there. */
     virtual void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) = 0;
     virtual void erase(std::string const& key) = 0;
-    /** The owner under the key; unset if it is free. */
+    /** The owner under the key, or `kept/<owner>` of a key that was detached; unset if the key is free. */
     [[nodiscard]] virtual std::optional<std::string> value(std::string const& key) = 0;
 
     // -- test cases with [lost-replies] only --
 
-    /** A client whose replies can be lost. */
+    /** A client whose replies can be lost. Null: no reply of this store can, and the cases are skipped. */
     [[nodiscard]] virtual std::shared_ptr<Backend> connect_badly(std::shared_ptr<Runtime> runtime)
     {
-        return connect(std::move(runtime));
+        (void)runtime;
+        return nullptr;
     }
     /** False: a pool is looked at before a key of it is claimed, so it is the answer to the look that gets lost. */
     [[nodiscard]] virtual bool claims_in_one_step() const { return true; }
@@ -67,6 +78,7 @@ public:
     virtual void heal() {}
 };
 
+/** The subject of one test case; defined by the executable. */
 [[nodiscard]] std::unique_ptr<Subject> make_subject();
 
 /** A prefix that no other call in this process returns. */
@@ -76,4 +88,4 @@ public:
     return "case" + std::to_string(++count) + ":";
 }
 
-} // namespace tenure::test
+} // namespace tenure::conformance

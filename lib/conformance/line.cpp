@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The line of waiters, where the store keeps one.
-#include "conformance/client.hpp"
+#include "fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tenure::test
+namespace tenure::conformance
 {
 
 using namespace std::chrono_literals;
@@ -54,7 +54,7 @@ struct Waiter {
         client->run_for(50ms);
     }
 
-    std::unique_ptr<LiveBackend> client;
+    std::unique_ptr<Client> client;
     std::vector<WatchEvent> events;
     std::unique_ptr<Watch> watch;
 };
@@ -199,4 +199,4 @@ TEST_CASE("a release without notifications names nobody", "[line]")
     CHECK(two.count(WatchEvent::our_turn) == 0);
 }
 
-} // namespace tenure::test
+} // namespace tenure::conformance
