@@ -61,8 +61,10 @@ make_handle(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, 
     check_not_reserved("StoreOptions::worker_name", options.worker_name);
     auto name = options.worker_name.empty() ? default_worker_name() : std::move(options.worker_name);
     auto core = std::make_shared<engine::Core>(std::move(runtime), std::move(backend), std::move(name));
-    core->start();
-    return std::make_shared<engine::Handle>(std::move(core));
+    // which closes what began, where the start fails
+    auto handle = std::make_shared<engine::Handle>(std::move(core));
+    handle->core()->start();
+    return handle;
 }
 
 /** A question under way. It keeps the store open for as long as somebody waits for the answer. */
@@ -125,7 +127,7 @@ Store::Store(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend,
 
 Store::executor_type Store::get_executor() const noexcept
 {
-    return handle_->core()->runtime()->executor();
+    return handle_->core()->runtime()->user_executor();
 }
 
 std::string Store::describe() const

@@ -49,7 +49,7 @@ namespace tenure
  * differ from the servers.
  *
  *  @param executor  where handlers without an executor of their own run; the library's own work runs on a strand over
- * it
+ * it, or on the store's thread (`StoreOptions::own_thread`)
  *  @throws std::invalid_argument naming what is wrong with the URL or the options; it never holds the password
  */
 [[nodiscard]] TENURE_API Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options);

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "fork_guard.hpp"
 #include "store_answer.hpp"
 
 #include <tenure/backend/runtime.hpp>
@@ -10,6 +11,7 @@
 
 #include <boost/system/error_code.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -41,6 +43,7 @@ public:
 private:
     std::shared_ptr<Runtime> runtime_;
     std::string store_;
+    std::uint64_t fork_generation_ = fork_generation();
     /// guards the rest
     mutable std::mutex mutex_;
     error_code error_;

@@ -83,6 +83,9 @@ private:
             if constexpr (std::same_as<
                               asio::associated_executor_t<Handler, asio::any_io_executor>, asio::any_io_executor>)
                 has_same_executor_ = asio::get_associated_executor(handler_, this->runs_on) == this->runs_on;
+            // the handler gets there by way of this one, which nothing else may keep running
+            if (!has_same_executor_)
+                this->runs_on = asio::prefer(this->runs_on, asio::execution::outstanding_work_t::tracked);
         }
 
         [[nodiscard]] asio::cancellation_slot slot() const noexcept override
