@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Several threads run one context: every object of the library may be used from any of them. Work that blocks watches a
-// std::stop_token.
+// std::stop_token, and may block every thread there is: the store has its own, and renews the leases meanwhile.
 //   threaded_server [STORE_URL]        default: memory://
 #include <tenure/tenure.hpp>
 
@@ -56,7 +56,9 @@ int main(int argc, char** argv)
 try {
     asio::thread_pool threads(4);
     {
-        auto const store = tenure::connect(threads.get_executor(), argc > 1 ? argv[1] : "memory://");
+        tenure::StoreOptions options;
+        options.own_thread = true;
+        auto const store = tenure::connect(threads, argc > 1 ? argv[1] : "memory://", options);
         tenure::SlotPool const pool(store, {.prefix = "threads:", .size = 3, .ttl = 5s});
         // a coroutine of its own strand each, so that no two threads are in one of them at a time
         for (int number = 0; number < 20; ++number)

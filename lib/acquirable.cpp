@@ -85,7 +85,7 @@ std::chrono::milliseconds Acquirable<LeaseType>::tolerated_outage() const noexce
 template <class LeaseType>
 asio::any_io_executor const& Acquirable<LeaseType>::executor_of(ContestPtr const& contest) noexcept
 {
-    return contest->handle()->core()->runtime()->executor();
+    return contest->handle()->core()->runtime()->user_executor();
 }
 
 template <class LeaseType>

@@ -20,6 +20,7 @@ thread_local HandlerBatch* innermost = nullptr;
 
 HandlerBatch::HandlerBatch(Runtime const& runtime) noexcept
     : runtime_(runtime)
+    , collects_(runtime.own_thread() == nullptr)
     , outer_(std::exchange(innermost, this))
 {
 }
@@ -29,9 +30,9 @@ HandlerBatch::~HandlerBatch()
     innermost = outer_;
     try {
         if (first_)
-            post(runtime_.executor(), std::move(first_));
+            post(runtime_.user_executor(), std::move(first_));
         for (auto& handler : more_)
-            post(runtime_.executor(), std::move(handler));
+            post(runtime_.user_executor(), std::move(handler));
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: they are destroyed uncalled, as Asio itself would do
     }
     try {
@@ -79,7 +80,7 @@ bool HandlerBatch::forget(Afterthought const& afterthought) noexcept
 bool HandlerBatch::is_run_below(Strand const& strand) noexcept
 {
     return innermost != nullptr &&
-           (innermost->runtime_.strand() == strand || innermost->runtime_.executor() == strand.get_inner_executor());
+           (innermost->runtime_.strand() == strand || innermost->runtime_.io_executor() == strand.get_inner_executor());
 }
 
 void HandlerBatch::run()

@@ -68,8 +68,9 @@ public:
 
 private:
     Runtime const& runtime_;
+    /// never on a thread of the store's, where no user's code runs
+    bool collects_;
     HandlerBatch* outer_;
-    bool collects_ = true;
     /// the only one, in the usual case
     Task first_;
     std::vector<Task> more_;

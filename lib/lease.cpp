@@ -165,7 +165,7 @@ Lease::executor_type Lease::get_executor() const noexcept
 
 asio::any_io_executor const& Lease::executor_of(RecordPtr const& record) noexcept
 {
-    return record ? record->runtime().executor() : no_executor();
+    return record ? record->runtime().user_executor() : no_executor();
 }
 
 void Lease::start_release(RecordPtr record, ReleaseHandler handler)

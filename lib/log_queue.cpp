@@ -2,6 +2,7 @@
 #include "log_queue.hpp"
 
 #include "engine/fork_guard.hpp"
+#include "library_thread.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -14,9 +15,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <pthread.h>
-#include <signal.h>
 
 namespace tenure
 {
@@ -60,7 +58,7 @@ public:
         if (ending_)
             return;
         if (!thread_.joinable())
-            start();
+            thread_ = start_library_thread("tenure-log", [this] { run(); });
         if (lines_.size() >= longest_queue) {
             count_drop(sink);
             return;
@@ -103,23 +101,6 @@ private:
         SinkPtr sink;
         std::uint64_t count;
     };
-
-    /** With all signals blocked: their handlers expect the program's own threads. */
-    void start()
-    {
-        sigset_t all;
-        sigset_t before;
-        ::sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before);
-        try {
-            thread_ = std::thread([this] { run(); });
-        } catch (...) {
-            ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-            throw;
-        }
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        ::pthread_setname_np(thread_.native_handle(), "tenure-log");
-    }
 
     void count_drop(SinkPtr const& sink)
     {

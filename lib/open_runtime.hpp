@@ -16,7 +16,8 @@ namespace tenure
 {
     auto log = options.log ? options.log : default_log_sink();
     return engine::make_asio_runtime(
-        std::move(executor), is_silent(log) ? LogSink{} : queued(std::move(log)), options.log_level);
+        std::move(executor), is_silent(log) ? LogSink{} : queued(std::move(log)), options.log_level,
+        options.own_thread ? engine::RunsOn::own_thread : engine::RunsOn::user_executor);
 }
 
 } // namespace tenure

@@ -63,8 +63,10 @@ make_handle(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, 
     check_name("StoreOptions::order_name", options.order_name);
     auto core = std::make_shared<engine::Core>(
         std::move(runtime), std::move(backend), std::move(name), std::move(options.order_name));
-    core->start();
-    return std::make_shared<engine::Handle>(std::move(core));
+    // which closes what began, where the start fails
+    auto handle = std::make_shared<engine::Handle>(std::move(core));
+    handle->core()->start();
+    return handle;
 }
 
 /** A question under way. It keeps the store open for as long as somebody waits for the answer. */
@@ -127,7 +129,7 @@ Store::Store(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend,
 
 Store::executor_type Store::get_executor() const noexcept
 {
-    return handle_->core()->runtime()->executor();
+    return handle_->core()->runtime()->user_executor();
 }
 
 std::string Store::describe() const

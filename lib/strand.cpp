@@ -2,6 +2,7 @@
 #include <tenure/backend/strand.hpp>
 
 #include "engine/fork_guard.hpp"
+#include "engine/own_thread.hpp"
 #include "handler_batch.hpp"
 
 #include <tenure/backend/recycled_block.hpp>
@@ -39,10 +40,12 @@ constinit Waiting nobody{};
 class Strand::State
 {
 public:
-    explicit State(asio::any_io_executor const& executor)
+    explicit State(asio::any_io_executor const& executor, std::shared_ptr<engine::OwnThread> const& thread = nullptr)
         : executor_(executor)
         , loop_(blocking_loop(executor_))
         , never_blocking_(asio::require(executor_, asio::execution::blocking_t::never))
+        , has_thread_(thread != nullptr)
+        , thread_(thread)
         , fork_generation_(engine::fork_generation())
     {
     }
@@ -54,7 +57,16 @@ public:
     [[nodiscard]] bool runs_here() const noexcept { return loop_ != nullptr && loop_->running_in_this_thread(); }
 
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return executor_; }
-    [[nodiscard]] asio::any_io_executor const& never_blocking() const noexcept { return never_blocking_; }
+
+    /** Has the drain run by the executor, or by the thread below. */
+    template <class Drain>
+    void hand_over(Drain drain, bool never_blocks) const
+    {
+        if (!has_thread_)
+            (never_blocks ? never_blocking_ : executor_).execute(std::move(drain));
+        else if (auto const thread = thread_.lock())
+            thread->execute(std::move(drain));
+    }
 
     /** Takes the strand if it is free. */
     [[nodiscard]] bool try_enter() noexcept
@@ -137,6 +149,9 @@ private:
     /// within `executor_`, if it is one of an io_context that may block, as nearly all are
     asio::io_context::executor_type const* const loop_;
     asio::any_io_executor const never_blocking_;
+    bool const has_thread_;
+    /// of the store; it runs `executor_`, and keeps the strand
+    std::weak_ptr<engine::OwnThread> const thread_;
     std::uint64_t fork_generation_;
     /// null: the strand is free. Each points to the one that came before it
     std::atomic<Waiting*> newest_{nullptr};
@@ -215,12 +230,17 @@ Strand::Turn::~Turn()
         return;
     innermost = outer_;
     if (!state_->try_leave())
-        state_->never_blocking().execute(Drain(state_));
+        state_->hand_over(Drain(state_), true);
 }
 
 Strand::StatePtr Strand::make_state(asio::any_io_executor const& executor)
 {
     return std::make_shared<State>(executor);
+}
+
+Strand::Strand(std::shared_ptr<engine::OwnThread> const& thread)
+    : state_(std::make_shared<State>(thread->io_executor(), thread))
+{
 }
 
 bool Strand::running_in_this_thread() const noexcept
@@ -245,7 +265,7 @@ void Strand::enqueue(OneShot<void()> task, bool never_blocks) const
     if (state->forked())
         return;
     if (state->enqueue(std::move(task)))
-        (never_blocks ? state->never_blocking() : state->executor()).execute(Drain(state));
+        state->hand_over(Drain(state), never_blocks);
 }
 
 } // namespace tenure

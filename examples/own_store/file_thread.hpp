@@ -48,7 +48,7 @@ public:
         }
         // The user's io_context must not run out of work while a call is under way. What `then` holds returns to the
         // strand with it: here, it might be the last that keeps the store, and the thread cannot join itself.
-        auto job = [runtime = runtime_, work = asio::make_work_guard(runtime_->executor()), call = std::move(call),
+        auto job = [runtime = runtime_, work = asio::make_work_guard(runtime_->io_executor()), call = std::move(call),
                     then = std::move(then)]() mutable {
             runtime->post([reply = call(), then = std::move(then)]() mutable { then(std::move(reply)); });
         };

@@ -88,7 +88,7 @@ public:
     [[nodiscard]] CancelReason reason() const noexcept;
 
     /** A standard stop token that is requested to stop when this token is cancelled. Its callbacks run on the store's
-     * executor, never inside a release or a destructor: keep them short. */
+     * executor, never inside a release or a destructor. */
     [[nodiscard]] std::stop_token stop_token() const;
 
     [[nodiscard]] executor_type get_executor() const noexcept;

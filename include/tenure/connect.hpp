@@ -46,8 +46,9 @@ namespace tenure
  * own: `sentinel_user=`, `sentinel_password=`, `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on where they
  * differ from the servers.
  *
- *  @param executor  where handlers without an executor of their own run, and renewals: the library's own work runs on a
- * strand over it. A handler that blocks all threads of its context for too long costs leases (see Store)
+ *  @param executor  where handlers without an executor of their own run. Renewals and the library's other work run on a
+ * strand over it, or on the store's thread (`StoreOptions::own_thread`); without one, a handler that blocks all threads
+ * of its context for too long costs leases (see Store)
  *  @throws std::invalid_argument naming what is wrong with the URL or the options; it never holds the password
  */
 [[nodiscard]] TENURE_API Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options);

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "asio_runtime.hpp"
 
+#include "own_thread.hpp"
 #include "random_pool.hpp"
 #include "timer_queue.hpp"
 
@@ -23,9 +24,17 @@ namespace
 class AsioRuntime final : public Runtime, public std::enable_shared_from_this<AsioRuntime>
 {
 public:
-    AsioRuntime(asio::any_io_executor executor, LogSink log, LogLevel log_level)
-        : executor_(std::move(executor))
-        , strand_(executor_)
+    AsioRuntime(asio::any_io_executor user_executor, LogSink log, LogLevel log_level)
+        : user_executor_(std::move(user_executor))
+        , strand_(user_executor_)
+        , alarm_(strand_)
+        , log_(std::move(log))
+        , log_level_(log_level)
+    {
+    }
+    AsioRuntime(std::shared_ptr<OwnThread> thread, LogSink log, LogLevel log_level)
+        : thread_(std::move(thread))
+        , strand_(thread_->strand())
         , alarm_(strand_)
         , log_(std::move(log))
         , log_level_(log_level)
@@ -38,7 +47,11 @@ public:
         return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     }
     [[nodiscard]] std::uint64_t random() override { return random_.next(); }
-    [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return executor_; }
+    [[nodiscard]] asio::any_io_executor const& user_executor() const noexcept override
+    {
+        return thread_ ? thread_->user_executor() : user_executor_;
+    }
+    [[nodiscard]] OwnThread* own_thread() const noexcept override { return thread_.get(); }
     [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }
 
     void post(Task task) override { strand_.post(std::move(task)); }
@@ -52,7 +65,13 @@ public:
     }
 
     // the alarm is left as it is and finds nothing to do: timers come and go far more often than they ring
-    void cancel(TimerId id) noexcept override { timers_.remove(id); }
+    void cancel(TimerId id) noexcept override
+    {
+        timers_.remove(id);
+        // but the thread of a store that is closed does not wait for it
+        if (thread_ && thread_->is_let_go() && timers_.empty())
+            disarm();
+    }
 
     [[nodiscard]] bool logs(LogLevel level) const noexcept override { return log_ && level >= log_level_; }
 
@@ -80,6 +99,16 @@ private:
             if (auto self = weak.lock(); self && !error && self->arming_ == arming)
                 self->run_due();
         });
+    }
+
+    void disarm() noexcept
+    {
+        armed_for_ = Instant::max();
+        ++arming_;
+        try {
+            alarm_.cancel();
+        } catch (...) { // NOLINT(bugprone-empty-catch): it rings, and finds nothing to do
+        }
     }
 
     void run_due()
@@ -111,7 +140,10 @@ private:
             arm();
     }
 
-    asio::any_io_executor executor_;
+    /// null: all runs on the user's executor
+    std::shared_ptr<OwnThread> thread_;
+    /// empty where the thread has it
+    asio::any_io_executor user_executor_;
     Strand strand_;
     asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Strand> alarm_;
     LogSink log_;
@@ -128,9 +160,12 @@ private:
 
 } // namespace
 
-std::shared_ptr<Runtime> make_asio_runtime(asio::any_io_executor executor, LogSink log, LogLevel log_level)
+std::shared_ptr<Runtime>
+make_asio_runtime(asio::any_io_executor user_executor, LogSink log, LogLevel log_level, RunsOn runs_on)
 {
-    return std::make_shared<AsioRuntime>(std::move(executor), std::move(log), log_level);
+    if (runs_on == RunsOn::own_thread)
+        return std::make_shared<AsioRuntime>(OwnThread::make(std::move(user_executor)), std::move(log), log_level);
+    return std::make_shared<AsioRuntime>(std::move(user_executor), std::move(log), log_level);
 }
 
 } // namespace tenure::engine

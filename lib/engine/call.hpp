@@ -56,6 +56,9 @@ public:
             std::move(*handler).post(error, std::move(results)...);
     }
 
+    /** Drops the handler without calling it. */
+    void forget() noexcept { handler_.reset(); }
+
     [[nodiscard]] bool done() const noexcept { return !handler_; }
 
 private:

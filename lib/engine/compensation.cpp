@@ -248,6 +248,17 @@ void Compensation::hurry(Instant now)
     }
 }
 
+void Compensation::forget_callers()
+{
+    // a copy: handlers may own what comes back here
+    auto const all = std::vector<ItemPtr>(items_.begin(), items_.end());
+    for (auto const& item : all) {
+        item->forget();
+        if (item->detachment_)
+            item->detachment_->call->forget();
+    }
+}
+
 void Compensation::close()
 {
     auto const listener = std::exchange(listener_, {}).lock();

@@ -91,6 +91,9 @@ public:
 
     void close();
 
+    /** What is under way goes on, and those who wait for it are dropped without being called. */
+    [[gnu::cold]] void forget_callers();
+
     [[nodiscard]] bool idle() const noexcept { return items_.empty(); }
 
 private:

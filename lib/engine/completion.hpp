@@ -38,7 +38,9 @@ public:
     /** @param runtime  of the store, on whose executor handlers without one of their own are called; null: the
      * operation belongs to no store */
     Completion(Handler handler, Runtime const* runtime)
-        : waiting_(new Waiting(std::move(handler), runtime != nullptr ? runtime->executor() : no_executor()))
+        : waiting_(new Waiting(
+              std::move(handler), runtime != nullptr ? runtime->user_executor() : no_executor(),
+              runtime != nullptr && runtime->own_thread() != nullptr))
     {
     }
 
@@ -62,11 +64,15 @@ private:
     class Waiting final : public Task::Target
     {
     public:
-        Waiting(Handler waits, asio::any_io_executor const& executor)
+        Waiting(Handler waits, asio::any_io_executor const& executor, bool keeps_way_open)
             : handler(std::move(waits))
             , default_executor(executor)
             , executor_(kept_running(handler, executor))
         {
+            // a handler with an executor of its own gets there by way of this one, which a store with a thread of its
+            // own does not keep running
+            if (keeps_way_open)
+                default_executor = asio::prefer(default_executor, asio::execution::outstanding_work.tracked);
         }
 
         void call() override

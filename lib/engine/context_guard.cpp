@@ -1,9 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "context_guard.hpp"
 
-#include "core.hpp"
-
-#include <algorithm>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -27,11 +24,11 @@ public:
     {
     }
 
-    void add(std::weak_ptr<Core> core)
+    void add(std::weak_ptr<ContextUser> user)
     {
         std::lock_guard const lock(mutex_);
-        std::erase_if(cores_, [](auto const& old) { return old.expired(); });
-        cores_.push_back(std::move(core));
+        std::erase_if(users_, [](auto const& old) { return old.expired(); });
+        users_.push_back(std::move(user));
     }
 
 private:
@@ -39,27 +36,27 @@ private:
     {
         for (;;) {
             std::unique_lock lock(mutex_);
-            auto const cores = std::exchange(cores_, {});
+            auto const users = std::exchange(users_, {});
             lock.unlock();
-            if (cores.empty())
+            if (users.empty())
                 return;
-            for (auto const& core : cores)
-                if (auto const alive = core.lock())
-                    alive->abandon();
+            for (auto const& user : users)
+                if (auto const alive = user.lock())
+                    alive->context_ends();
         }
     }
 
     std::mutex mutex_;
-    std::vector<std::weak_ptr<Core>> cores_;
+    std::vector<std::weak_ptr<ContextUser>> users_;
 };
 
 asio::execution_context::id ContextGuard::id;
 
 } // namespace
 
-void abandon_with(asio::execution_context& context, std::weak_ptr<Core> core)
+void tell_end_of(asio::execution_context& context, std::weak_ptr<ContextUser> user)
 {
-    asio::use_service<ContextGuard>(context).add(std::move(core));
+    asio::use_service<ContextGuard>(context).add(std::move(user));
 }
 
 } // namespace tenure::engine

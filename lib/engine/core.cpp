@@ -47,7 +47,13 @@ Core::Core(
 void Core::start()
 {
     auto const weak = weak_from_this();
-    abandon_with(asio::query(runtime_->executor(), asio::execution::context), weak);
+    auto& context = asio::query(runtime_->user_executor(), asio::execution::context);
+    if (auto* const thread = runtime_->own_thread()) {
+        tell_end_of(context, thread->weak_from_this());
+        thread->serve(weak);
+    } else {
+        tell_end_of(context, weak);
+    }
     compensation_->tell_to(shared_from_this());
     runtime_->strand().execute([self = shared_from_this(), weak] {
         if (!self->closed_)
@@ -225,7 +231,8 @@ void Core::withdraw(
 
 void Core::handle_gone() noexcept
 {
-    if (!same_process() || abandoned())
+    has_users_.store(false, std::memory_order_release);
+    if (!same_process() || abandoned() || over_.load(std::memory_order_acquire))
         return;
     try {
         runtime_->post([self = shared_from_this()] {
@@ -292,6 +299,8 @@ void Core::close()
         return;
     auto const self = std::exchange(until_closed_, nullptr);
     closed_ = true;
+    if (auto* const thread = runtime_->own_thread())
+        thread->let_go();
     timer_.stop();
     runtime_->cancel(std::exchange(closing_timer_, 0));
     bool const held = !keeper_->empty();
@@ -304,6 +313,31 @@ void Core::close()
     compensation_->close();
     backend_->shutdown();
     tell_closed(held ? make_error_code(errc::timed_out) : error_code());
+    over_.store(true, std::memory_order_release);
+}
+
+bool Core::forget_callers() noexcept
+try {
+    if (!keeper_->empty() || !acquisitions_.empty() || !readiness_.empty())
+        return false;
+    close_calls_.clear();
+    compensation_->forget_callers();
+    return true;
+} catch (...) { // out of memory
+    return false;
+}
+
+void Core::failed(std::exception_ptr failure) noexcept
+try {
+    std::string what = "something that is no std::exception";
+    try {
+        std::rethrow_exception(std::move(failure));
+    } catch (std::exception const& error) {
+        what = error.what();
+    } catch (...) { // NOLINT(bugprone-empty-catch): said above
+    }
+    journal_.log(LogLevel::error, "the store's thread goes on after an exception: " + what);
+} catch (...) { // NOLINT(bugprone-empty-catch): a log that fails must not cost a lease
 }
 
 void Core::abandon() noexcept

@@ -4,11 +4,13 @@
 #include "acquisition.hpp"
 #include "call.hpp"
 #include "compensation.hpp"
+#include "context_guard.hpp"
 #include "counters.hpp"
 #include "gates.hpp"
 #include "journal.hpp"
 #include "keeper.hpp"
 #include "lease_record.hpp"
+#include "own_thread.hpp"
 #include "recycling_list.hpp"
 #include "shared_timer.hpp"
 
@@ -17,6 +19,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,7 +31,10 @@ class Readiness;
 
 /** The engine of one store: what acquisitions, leases and releases have in common. Everything runs on the strand unless
  * it says otherwise. */
-class Core final : public std::enable_shared_from_this<Core>, public Compensation::Listener
+class Core final : public std::enable_shared_from_this<Core>,
+                   public Compensation::Listener,
+                   public ContextUser,
+                   public OwnThread::Tenant
 {
 public:
     Core(
@@ -62,8 +68,15 @@ public:
     void close_by(Instant at, std::shared_ptr<Call<>> call);
 
     /** The context is being destroyed: drops everything without calling anybody. */
-    [[gnu::cold]] void abandon() noexcept;
+    [[gnu::cold]] void abandon() noexcept override;
+    void context_ends() noexcept override { abandon(); }
     [[nodiscard]] bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire); }
+
+    // -- for the store's own thread --
+
+    [[nodiscard]] bool has_users() const noexcept override { return has_users_.load(std::memory_order_acquire); }
+    [[gnu::cold]] bool forget_callers() noexcept override;
+    [[gnu::cold]] void failed(std::exception_ptr failure) noexcept override;
 
     // -- on the strand --
 
@@ -156,7 +169,11 @@ private:
     /// itself, from then until it is closed: nobody else owns it any more
     std::shared_ptr<Core> until_closed_;
     bool closed_ = false;
+    /// as `closed_`, for any thread
+    std::atomic<bool> over_{false};
     std::atomic<bool> abandoned_{false};
+    /// a public object is left
+    std::atomic<bool> has_users_{true};
 };
 
 /** What public objects share: while one lives, the store stays open. */

@@ -42,7 +42,13 @@ Diagnostics Journal::diagnostics() const
 {
     Diagnostics result;
     result.store = store_;
-    std::lock_guard const lock(mutex_);
+    // in a fork, a thread that is not here may have it for ever
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) {
+        if (fork_generation_ != fork_generation())
+            return result;
+        lock.lock();
+    }
     result.last_error = error_;
     result.last_detail = detail_;
     if (error_)

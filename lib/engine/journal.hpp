@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "fork_guard.hpp"
+
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/clock.hpp>
@@ -9,6 +11,7 @@
 
 #include <boost/system/error_code.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -40,6 +43,7 @@ public:
 private:
     std::shared_ptr<Runtime> runtime_;
     std::string store_;
+    std::uint64_t fork_generation_ = fork_generation();
     /// guards the rest
     mutable std::mutex mutex_;
     error_code error_;

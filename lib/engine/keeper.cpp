@@ -132,8 +132,10 @@ void Keeper::note_lateness(Clock::duration late, Instant now)
     journal_.log(
         LogLevel::warning, "renewals ran " + milliseconds_text(late) + " late, and the shortest ttl held is " +
                                milliseconds_text(shortest_ttl_) +
-                               ": handlers block the executor that renews, or the process was stopped; move work that "
-                               "blocks to another executor, or give the store an io_context and a thread of its own");
+                               (runtime_->own_thread() != nullptr
+                                    ? ": the process was stopped, or the machine is overloaded; use a longer ttl"
+                                    : ": handlers block the executor that renews, or the process was stopped; set "
+                                      "StoreOptions::own_thread, or move work that blocks to another executor"));
 }
 
 void Keeper::look(Instant now)

@@ -19,7 +19,9 @@ target_sources(
     engine/lease_machine.cpp
     engine/lease_record.cpp
     engine/lease_terms.cpp
+    engine/own_thread.cpp
     engine/random_pool.cpp
     engine/readiness.cpp
+    engine/running_threads.cpp
     engine/token_state.cpp
 )

@@ -5,6 +5,8 @@
 
 #include <tenure/errc.hpp>
 
+#include <boost/asio/post.hpp>
+
 #include <utility>
 
 namespace tenure::engine
@@ -50,8 +52,9 @@ void TokenState::cancel_locked(std::unique_lock<std::mutex>& lock, CancelReason 
     reason_.store(reason, std::memory_order_release);
     auto waiting = waiters_.take_all();
     if (stop_source_)
-        // its callbacks run on the strand, not on the thread that looked at the clock or released the lease
-        runtime_->post([source = *stop_source_]() mutable { source.request_stop(); });
+        // its callbacks are the user's: not on the thread that looked at the clock or released the lease, nor on the
+        // strand
+        asio::post(runtime_->user_executor(), [source = *stop_source_]() mutable { source.request_stop(); });
     lock.unlock();
     if (!waiting.empty())
         Waiters::post_all(std::move(waiting), {});

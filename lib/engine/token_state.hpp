@@ -48,7 +48,7 @@ public:
     [[nodiscard]] std::stop_token stop_token();
     /** This process is a fork of the one that it was made in. */
     [[nodiscard]] bool forked() const noexcept;
-    [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return runtime_->executor(); }
+    [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return runtime_->user_executor(); }
 
     [[nodiscard]] Runtime const& runtime() const noexcept { return *runtime_; }
 

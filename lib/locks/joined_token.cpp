@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "joined_token.hpp"
 
+#include <boost/asio/bind_executor.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -11,11 +13,12 @@ std::shared_ptr<JoinedToken> JoinedToken::join(std::shared_ptr<Runtime> runtime,
 {
     auto joined = std::make_shared<JoinedToken>(std::move(runtime), std::move(tokens));
     for (auto const& token : joined->tokens_)
-        token.async_wait([weak = std::weak_ptr(joined)](error_code) {
-            // its look at all of them finds which one it was
-            if (auto const alive = weak.lock())
-                (void)alive->cancelled();
-        });
+        token.async_wait(
+            asio::bind_executor(joined->runtime().io_executor(), [weak = std::weak_ptr(joined)](error_code) {
+                // its look at all of them finds which one it was
+                if (auto const alive = weak.lock())
+                    (void)alive->cancelled();
+            }));
     return joined;
 }
 

@@ -69,7 +69,7 @@ LeaseSet::executor_type LeaseSet::get_executor() const noexcept
 
 asio::any_io_executor const& LeaseSet::executor_of(HeldPtr const& held) noexcept
 {
-    return held ? held->runtime()->executor() : no_executor();
+    return held ? held->runtime()->user_executor() : no_executor();
 }
 
 void LeaseSet::start_release(HeldPtr const& held, ReleaseHandler handler)

@@ -8,6 +8,7 @@
 #include <tenure/errc.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
@@ -123,28 +124,32 @@ milliseconds MultiAcquisition::time_left() const
     return std::max(std::chrono::ceil<milliseconds>(deadline_ - runtime_->now()), milliseconds{1});
 }
 
+auto MultiAcquisition::answer_for(std::size_t position)
+{
+    // called where the store's own work runs, which no handler of a user can block
+    auto answered = [self = shared_from_this(), position](error_code error, std::optional<Lease> lease) {
+        if (!error && !lease)
+            error = make_error_code(errc::timed_out);
+        self->runtime_->strand().execute([self, position, error, lease = std::move(lease).value_or(Lease())]() mutable {
+            self->answered(position, error, std::move(lease));
+        });
+    };
+    return asio::bind_cancellation_slot(
+        parts_[position].cancel.slot(), asio::bind_executor(runtime_->io_executor(), std::move(answered)));
+}
+
 void MultiAcquisition::claim()
 {
-    auto const self = shared_from_this();
     first_busy_ = parts_.size();
+    // counted until all are asked
     ++missing_;
     for (std::size_t position = 0; position < parts_.size(); ++position) {
-        auto& part = parts_[position];
-        if (part.lease && !part.lease.token().cancelled())
+        auto& lease = parts_[position].lease;
+        if (lease && !lease.token().cancelled())
             continue;
-        part.lease = Lease();
+        lease = Lease();
         ++missing_;
-        (*locks_)[position].async_try_acquire(
-            AcquireOptions{.wait = {}, .ttl = options_.ttl},
-            asio::bind_cancellation_slot(
-                part.cancel.slot(), [self, position](error_code error, std::optional<Lease> lease) {
-                    if (!error && !lease)
-                        error = make_error_code(errc::timed_out);
-                    self->runtime_->strand().execute(
-                        [self, position, error, lease = lease ? std::move(*lease) : Lease()]() mutable {
-                            self->answered(position, error, std::move(lease));
-                        });
-                }));
+        (*locks_)[position].async_try_acquire({.wait = {}, .ttl = options_.ttl}, answer_for(position));
     }
     if (--missing_ == 0)
         decide();
@@ -152,16 +157,9 @@ void MultiAcquisition::claim()
 
 void MultiAcquisition::wait_for(std::size_t position)
 {
-    auto const self = shared_from_this();
     first_busy_ = parts_.size();
     ++missing_;
-    (*locks_)[position].async_acquire(
-        AcquireOptions{.wait = time_left(), .ttl = options_.ttl},
-        asio::bind_cancellation_slot(parts_[position].cancel.slot(), [self, position](error_code error, Lease lease) {
-            self->runtime_->strand().execute([self, position, error, lease = std::move(lease)]() mutable {
-                self->answered(position, error, std::move(lease));
-            });
-        }));
+    (*locks_)[position].async_acquire({.wait = time_left(), .ttl = options_.ttl}, answer_for(position));
 }
 
 void MultiAcquisition::answered(std::size_t position, error_code error, Lease lease)

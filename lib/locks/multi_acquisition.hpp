@@ -55,6 +55,8 @@ private:
     /** Every lock that is missing, without waiting. */
     void claim();
     void wait_for(std::size_t position);
+    /** Takes the answer for this lock. */
+    [[nodiscard]] auto answer_for(std::size_t position);
     void answered(std::size_t position, error_code error, Lease lease);
     /** No answer is missing any more. */
     void decide();

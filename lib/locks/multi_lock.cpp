@@ -44,7 +44,7 @@ std::size_t MultiLock::size() const noexcept
 
 asio::any_io_executor const& MultiLock::executor_of(LocksPtr const& locks) noexcept
 {
-    return locks->core().runtime()->executor();
+    return locks->core().runtime()->user_executor();
 }
 
 void MultiLock::start(

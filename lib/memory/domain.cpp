@@ -2,6 +2,7 @@
 #include "domain.hpp"
 
 #include "ended_claim.hpp"
+#include "engine/fork_guard.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -47,7 +48,8 @@ std::shared_ptr<Domain> Domain::named(std::string const& name)
     std::erase_if(domains, [](auto const& entry) { return entry.second.expired(); });
     auto& known = domains[name];
     auto domain = known.lock();
-    if (!domain) {
+    // in a fork, a thread that is not here may be inside that of the parent for ever
+    if (!domain || domain->fork_generation_ != engine::fork_generation()) {
         domain = std::make_shared<Domain>();
         known = domain;
     }

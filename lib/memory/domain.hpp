@@ -3,6 +3,8 @@
 
 #include "lines.hpp"
 
+#include "engine/fork_guard.hpp"
+
 #include <tenure/backend/backend.hpp>
 #include <tenure/clock.hpp>
 
@@ -26,7 +28,8 @@ namespace tenure::memory
 class Domain
 {
 public:
-    /** The domain of this name, or a new one that nobody shares if the name is empty. */
+    /** The domain of this name, or a new one that nobody shares if the name is empty. A fork of the process has domains
+     * of its own. */
     [[nodiscard]] static std::shared_ptr<Domain> named(std::string const& name);
 
     /** A name for one more store, in lines. */
@@ -77,6 +80,7 @@ private:
     [[nodiscard]] News
     news_of(KeyRange const& range, std::vector<std::string> const& keys, std::vector<StoreName> const& named) const;
 
+    std::uint64_t const fork_generation_ = engine::fork_generation();
     mutable std::mutex mutex_;
     std::unordered_map<std::string, Entry> entries_;
     /// last fencing token of each key

@@ -53,7 +53,7 @@ private:
 asio::execution_context::id ForkWatch::Service::id;
 
 ForkWatch::ForkWatch(Runtime const& runtime, Stream& stream)
-    : streams_(asio::use_service<Service>(asio::query(runtime.executor(), asio::execution::context)).streams())
+    : streams_(asio::use_service<Service>(asio::query(runtime.io_executor(), asio::execution::context)).streams())
     , fork_generation_(engine::fork_generation())
 {
     std::lock_guard const lock(streams_->mutex);

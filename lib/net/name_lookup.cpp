@@ -2,13 +2,13 @@
 #include "name_lookup.hpp"
 
 #include "engine/fork_guard.hpp"
+#include "library_thread.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/udp.hpp>
 
 #include <netdb.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -17,7 +17,6 @@
 #include <cstring>
 #include <mutex>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace tenure::net
@@ -59,23 +58,6 @@ constinit std::mutex handing_over;
 /// A fork waits until no thread hands an answer over: the child would inherit whatever that thread had locked.
 [[maybe_unused]] int const held_over_forks =
     ::pthread_atfork([] { handing_over.lock(); }, [] { handing_over.unlock(); }, [] { handing_over.unlock(); });
-
-/** With all signals blocked: their handlers expect the program's own threads. @throws std::system_error */
-template <class Work>
-void start_thread(Work work)
-{
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-        std::thread(std::move(work)).detach();
-    } catch (...) {
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        throw;
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
 
 error_code error_of(int result) noexcept
 {
@@ -154,10 +136,10 @@ void NameLookup::look_up(std::string const& host)
         answer(asio::error::try_again, {});
     } else {
         try {
-            start_thread([shared = shared_, host] {
+            start_library_thread("tenure-lookup", [shared = shared_, host] {
                 run(host, *shared);
                 threads.end();
-            });
+            }).detach();
         } catch (std::system_error const& error) {
             threads.end();
             answer(error_code(error.code().value(), boost::system::system_category()), {});

@@ -54,7 +54,7 @@ TcpDial::TcpDial(
     , port_(port)
     , deadline_(deadline)
     , handler_(std::move(handler))
-    , socket_(runtime_->executor())
+    , socket_(runtime_->io_executor())
 {
 }
 
@@ -152,7 +152,7 @@ void TcpDial::ended(error_code error)
 void TcpDial::tell(StreamError const& error)
 {
     auto const handler = std::exchange(handler_, nullptr);
-    handler(error, TcpSocket(runtime_->executor()));
+    handler(error, TcpSocket(runtime_->io_executor()));
 }
 
 } // namespace tenure::net

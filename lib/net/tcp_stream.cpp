@@ -21,7 +21,7 @@ public:
         , runtime_(std::move(runtime))
         , host_(std::move(host))
         , port_(port)
-        , socket_(runtime_->executor())
+        , socket_(runtime_->io_executor())
     {
     }
 

@@ -28,7 +28,7 @@ public:
         : SocketStream(*runtime)
         , runtime_(std::move(runtime))
         , path_(std::move(path))
-        , socket_(runtime_->executor())
+        , socket_(runtime_->io_executor())
     {
     }
 

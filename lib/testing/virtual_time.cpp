@@ -80,7 +80,7 @@ public:
         z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
         return z ^ (z >> 31U);
     }
-    [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return executor_; }
+    [[nodiscard]] asio::any_io_executor const& user_executor() const noexcept override { return executor_; }
     [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }
     void post(Task task) override { strand_.post(std::move(task)); }
     TimerId call_at(Instant when, Task task) override

@@ -22,7 +22,7 @@ Client::Client(
     , limits_(limits)
     , patience_(limits.silence)
     , listener_(&listener)
-    , descriptor_(runtime_->executor())
+    , descriptor_(runtime_->io_executor())
 {
 }
 
@@ -91,7 +91,7 @@ void Client::pump_soon()
     if (std::exchange(pump_posted_, true))
         return;
     // not to the strand: what a user's handler asks for before it runs would have to wait for it
-    asio::post(runtime_->executor(), [self = shared_from_this()] {
+    asio::post(runtime_->io_executor(), [self = shared_from_this()] {
         HandlerBatch::run_on_strand(*self->runtime_, [self] {
             self->pump_posted_ = false;
             self->pump();

@@ -38,7 +38,7 @@ public:
         return std::chrono::sys_seconds(std::chrono::floor<std::chrono::seconds>(now().time_since_epoch()));
     }
     [[nodiscard]] std::uint64_t random() override { return random_.next(); }
-    [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return executor_; }
+    [[nodiscard]] asio::any_io_executor const& user_executor() const noexcept override { return executor_; }
     [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }
     void post(Task task) override { asio::post(strand_, std::move(task)); }
     TimerId call_at(Instant when, Task task) override { return process_.call_at(when, std::move(task)); }

@@ -151,8 +151,7 @@ private:
             co_return;
         }
         // the other store is gone before its answer is there
-        auto const other =
-            connect(store_.get_executor(), round_.plan().url, {.worker_name = {}, .log = silent_log_sink()});
+        auto const other = connect(store_.get_executor(), round_.plan().url, round_.store_options());
         timer.expires_after(moment() / 4);
         co_await (other.async_inspect(range, awaited) || timer.async_wait(awaited));
     }

@@ -75,6 +75,8 @@ struct Plan {
     unsigned threads = 1;
     bool thread_pool = false;
     unsigned actors = 0;
+    /// stores have threads of their own
+    bool own_thread = false;
     /// the await point, counted over all actors, at which the end comes
     std::uint64_t end_at = 0;
 
@@ -91,6 +93,13 @@ public:
     }
 
     [[nodiscard]] Plan const& plan() const noexcept { return plan_; }
+    [[nodiscard]] StoreOptions store_options() const
+    {
+        StoreOptions options;
+        options.log = silent_log_sink();
+        options.own_thread = plan_.own_thread;
+        return options;
+    }
     [[nodiscard]] SlotPool pool(Store const& store) const
     {
         return SlotPool{store, {.prefix = plan_.prefix, .size = Plan::slots, .ttl = std::chrono::seconds{20}}};

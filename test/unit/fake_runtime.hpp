@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "engine/own_thread.hpp"
 #include "testing/virtual_time.hpp"
 
 #include <tenure/backend/runtime.hpp>
@@ -38,8 +39,12 @@ public:
     [[nodiscard]] Instant now() const noexcept override { return runtime_->now(); }
     [[nodiscard]] std::chrono::sys_seconds wall_clock() const noexcept override { return runtime_->wall_clock(); }
     [[nodiscard]] std::uint64_t random() override { return runtime_->random(); }
-    [[nodiscard]] asio::any_io_executor const& executor() const noexcept override { return runtime_->executor(); }
+    [[nodiscard]] asio::any_io_executor const& user_executor() const noexcept override
+    {
+        return runtime_->user_executor();
+    }
     [[nodiscard]] Strand const& strand() const noexcept override { return runtime_->strand(); }
+    [[nodiscard]] engine::OwnThread* own_thread() const noexcept override { return thread.get(); }
     void post(Task task) override { runtime_->post(std::move(task)); }
     TimerId call_at(Instant when, Task task) override { return runtime_->call_at(when, std::move(task)); }
     void cancel(TimerId id) noexcept override { runtime_->cancel(id); }
@@ -50,6 +55,9 @@ public:
     }
 
     // -- for the test --
+
+    /// what the engine takes for the store's own thread; nothing runs on it
+    std::shared_ptr<engine::OwnThread> thread;
 
     /** Runs all that is ready now, and what that makes ready, without any time passing. */
     void run_ready() { time_.run_ready(); }

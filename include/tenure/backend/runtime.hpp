@@ -22,6 +22,10 @@ namespace tenure
 namespace asio = boost::asio;
 
 struct StoreOptions;
+namespace engine
+{
+class OwnThread;
+}
 
 /** Work that runs later, once; move-only. */
 using Task = OneShot<void()>;
@@ -31,8 +35,8 @@ using Task = OneShot<void()>;
  *  A store built by `connect` uses a runtime over the user's executor; a simulation hands in one of its own, with a
  *  virtual clock, and drives the very same code.
  *
- *  @par Thread safety  `now`, `wall_clock`, `executor`, `strand` and `post` are safe from any thread; the rest belongs
- * to the strand, or to who makes a store while nothing runs there yet.
+ *  @par Thread safety  `now`, `wall_clock`, the executors, `strand` and `post` are safe from any thread; the rest
+ * belongs to the strand, or to who makes a store while nothing runs there yet.
  */
 class TENURE_API Runtime
 {
@@ -54,10 +58,16 @@ public:
     [[nodiscard]] virtual std::uint64_t random() = 0;
 
     /** The user's executor: where handlers without an executor of their own run. */
-    [[nodiscard]] virtual asio::any_io_executor const& executor() const noexcept = 0;
+    [[nodiscard]] virtual asio::any_io_executor const& user_executor() const noexcept = 0;
 
     /** The strand on which engine and backend run. */
     [[nodiscard]] virtual Strand const& strand() const noexcept = 0;
+
+    /** The executor below the strand, for sockets: the user's, or that of the store's own thread. */
+    [[nodiscard]] asio::any_io_executor const& io_executor() const noexcept { return strand().get_inner_executor(); }
+
+    /** For the engine: the store's own thread (`StoreOptions::own_thread`); null if it has none. */
+    [[nodiscard]] virtual engine::OwnThread* own_thread() const noexcept { return nullptr; }
 
     /** Runs the task on the strand, after the caller has returned. */
     virtual void post(Task task) = 0;

@@ -18,6 +18,11 @@ namespace tenure
 
 namespace asio = boost::asio;
 
+namespace engine
+{
+class OwnThread;
+}
+
 /** Runs functions over an executor one at a time, in the order they came: an Asio executor, with the guarantees of
  * `asio::strand`.
  *
@@ -42,6 +47,9 @@ public:
         : state_(make_state(executor))
     {
     }
+
+    /** For the engine: over a thread, which it does not keep. */
+    explicit Strand(std::shared_ptr<engine::OwnThread> const& thread);
 
     template <class Function>
     void execute(Function&& function) const

@@ -70,6 +70,18 @@ TEST_CASE("an executor that is blocked for more than a sixth of the ttl is repor
     CHECK(test.holder.holding.valid());
 }
 
+TEST_CASE("where a store renews late on a thread of its own, no handler is to blame")
+{
+    Holding test;
+    test.test.runtime->thread = engine::OwnThread::make(test.test.runtime->user_executor());
+    test.pass(3s);
+    test.block(1200ms);
+    REQUIRE(test.warnings() == 1);
+    CHECK(
+        test.test.runtime->logged("renewals ran 1200 ms late, and the shortest ttl held is 6000 ms: the process was "
+                                  "stopped, or the machine is overloaded; use a longer ttl") == 1);
+}
+
 TEST_CASE("a blocked executor is no trouble while nothing is held")
 {
     Holding test;

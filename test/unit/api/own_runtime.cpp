@@ -20,7 +20,7 @@ TEST_CASE("a runtime runs on the executor that it was made for")
 {
     asio::io_context context;
     auto const runtime = make_runtime(context);
-    CHECK(runtime->executor() == context.get_executor());
+    CHECK(runtime->user_executor() == context.get_executor());
     bool ran = false;
     runtime->post([&] { ran = true; });
     CHECK_FALSE(ran);

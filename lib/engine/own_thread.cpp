@@ -1,0 +1,222 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "own_thread.hpp"
+
+#include "library_thread.hpp"
+#include "no_executor.hpp"
+#include "running_threads.hpp"
+
+#include <utility>
+
+namespace tenure::engine
+{
+
+namespace
+{
+
+/// at the end of the program, for a thread that is busy with something that blocks
+constexpr std::chrono::seconds wait_while_ending{1};
+
+} // namespace
+
+std::shared_ptr<OwnThread> OwnThread::make(asio::any_io_executor user_executor)
+{
+    auto made = std::make_shared<OwnThread>(std::move(user_executor));
+    made->strand_.emplace(made);
+    return made;
+}
+
+OwnThread::OwnThread(asio::any_io_executor user_executor)
+    : io_executor_(loop_.get_executor())
+    , user_executor_(std::move(user_executor))
+{
+}
+
+asio::any_io_executor const& OwnThread::user_executor() const noexcept
+{
+    return users_gone_.load(std::memory_order_acquire) ? no_executor() : user_executor_;
+}
+
+void OwnThread::serve(std::weak_ptr<Tenant> tenant)
+{
+    std::lock_guard const lock(mutex_);
+    tenant_ = std::move(tenant);
+    work_.emplace(loop_.get_executor());
+    try {
+        start();
+    } catch (...) {
+        work_.reset();
+        throw;
+    }
+}
+
+void OwnThread::let_go() noexcept
+{
+    std::lock_guard const lock(mutex_);
+    let_go_.store(true, std::memory_order_release);
+    work_.reset();
+}
+
+OwnThread::Handover::Handover(OwnThread& thread)
+{
+    // what runs in the loop keeps it running
+    if (!thread.runs_here()) {
+        lock_ = std::unique_lock(thread.mutex_);
+        if (!thread.dead_)
+            thread.start();
+        ++thread.handed_over_;
+    }
+    accepted_ = !thread.dead_;
+}
+
+void OwnThread::start()
+{
+    if (running_ || halts_ || frozen_)
+        return;
+    loop_.restart();
+    auto& threads = RunningThreads::instance();
+    auto const number = threads.add(weak_from_this());
+    try {
+        start_library_thread("tenure-store", [self = shared_from_this(), &threads, number]() mutable {
+            run(std::move(self));
+            threads.remove(number);
+        }).detach();
+    } catch (...) {
+        threads.remove(number);
+        throw;
+    }
+    running_ = true;
+}
+
+void OwnThread::run(std::shared_ptr<OwnThread> self) noexcept
+{
+    std::unique_lock lock(self->mutex_);
+    // Kept to the end: it is never destroyed within the loop, and never at all in a fork, where this does not return.
+    auto const tenant = self->tenant_.lock();
+    lock.unlock();
+    while (self->turn()) {
+    }
+}
+
+bool OwnThread::turn() noexcept
+{
+    std::unique_lock lock(mutex_);
+    auto const seen = handed_over_;
+    lock.unlock();
+    try {
+        loop_.run();
+    } catch (...) {
+        lock.lock();
+        auto const tenant = tenant_.lock();
+        lock.unlock();
+        if (tenant)
+            tenant->failed(std::current_exception());
+    }
+    lock.lock();
+    if (halts_ || frozen_) {
+        still_ = true;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return !halts_ && !frozen_; });
+        still_ = false;
+    } else if (loop_.stopped() && handed_over_ == seen) {
+        running_ = false;
+        return false;
+    }
+    if (dead_) {
+        running_ = false;
+        return false;
+    }
+    // under the mutex: it must not undo a stop that comes after this
+    loop_.restart();
+    return true;
+}
+
+bool OwnThread::halt() noexcept
+{
+    std::unique_lock lock(mutex_);
+    halts_ = true;
+    handed_over_before_ = handed_over_;
+    if (!running_ || still_)
+        return true;
+    bool const ends = frozen_;
+    lock.unlock();
+    bool stops = false;
+    try {
+        // by the strand: what users have let go of before is seen
+        strand_->post([this] { loop_.stop(); });
+        stops = true;
+    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: at once, below
+    }
+    lock.lock();
+    if (!stops)
+        loop_.stop();
+    auto const is_still = [this] { return still_ || !running_; };
+    if (ends)
+        // a thread that hangs must not keep the program from ending
+        return changed_.wait_for(lock, wait_while_ending, is_still);
+    changed_.wait(lock, is_still);
+    return true;
+}
+
+void OwnThread::go_on() noexcept
+{
+    std::lock_guard const lock(mutex_);
+    halts_ = false;
+    changed_.notify_all();
+    try {
+        // what came meanwhile
+        if (!running_ && !dead_ && handed_over_ != handed_over_before_)
+            start();
+    } catch (...) { // NOLINT(bugprone-empty-catch): no thread to be had: what is left lapses by its ttl
+    }
+}
+
+void OwnThread::context_ends() noexcept
+{
+    // a thread that is not here may have the mutex for ever
+    if (fork_generation_ != fork_generation())
+        return;
+    if (runs_here()) {
+        forget_users();
+        if (dead_)
+            loop_.stop();
+    } else {
+        if (halt())
+            forget_users();
+        go_on();
+    }
+}
+
+void OwnThread::forget_users() noexcept
+{
+    std::unique_lock lock(mutex_);
+    auto const tenant = tenant_.lock();
+    lock.unlock();
+    if (tenant && (tenant->has_users() || !tenant->forget_callers())) {
+        tenant->abandon();
+        dead_ = true;
+        loop_.discard();
+        let_go();
+    }
+    users_gone_.store(true, std::memory_order_release);
+    user_executor_ = {};
+}
+
+bool OwnThread::is_ending() const noexcept
+{
+    std::unique_lock lock(mutex_);
+    auto const tenant = tenant_.lock();
+    lock.unlock();
+    return tenant == nullptr || is_let_go() || !tenant->has_users();
+}
+
+void OwnThread::freeze(std::chrono::steady_clock::time_point deadline) noexcept
+{
+    std::unique_lock lock(mutex_);
+    frozen_ = true;
+    if (!running_ || still_)
+        return;
+    loop_.stop();
+    static_cast<void>(changed_.wait_until(lock, deadline, [this] { return still_ || !running_; }));
+}
+
+} // namespace tenure::engine
