@@ -77,10 +77,14 @@ bool HandlerBatch::forget(Afterthought const& afterthought) noexcept
     return true;
 }
 
+bool HandlerBatch::is_run_by(asio::any_io_executor const& executor) noexcept
+{
+    return innermost != nullptr && innermost->runtime_.io_executor() == executor;
+}
+
 bool HandlerBatch::is_run_below(Strand const& strand) noexcept
 {
-    return innermost != nullptr &&
-           (innermost->runtime_.strand() == strand || innermost->runtime_.io_executor() == strand.get_inner_executor());
+    return innermost != nullptr && (innermost->runtime_.strand() == strand || is_run_by(strand.get_inner_executor()));
 }
 
 void HandlerBatch::run()

@@ -14,6 +14,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/prefer.hpp>
 
 #include <memory>
@@ -23,6 +24,16 @@
 
 namespace tenure::engine
 {
+
+/** Both stand for the same io_context, as they usually do. Others of a kind would have to be wrapped to be compared. */
+[[nodiscard]] inline bool
+is_same_loop(asio::any_completion_executor const& left, asio::any_io_executor const& right) noexcept
+{
+    using Loop = asio::io_context::executor_type;
+    auto const* const left_loop = left.target<Loop>();
+    auto const* const right_loop = right.target<Loop>();
+    return left_loop != nullptr && right_loop != nullptr && *left_loop == *right_loop;
+}
 
 template <class Signature>
 class Completion;
@@ -51,56 +62,64 @@ public:
      * strand is free. */
     void post(Results... results) &&
     {
-        // a copy: it may be called before this function ends
-        auto const executor = waiting_->default_executor;
-        waiting_->results.emplace(std::move(results)...);
+        auto& waiting = *waiting_;
+        waiting.results.emplace(std::move(results)...);
         Task call(std::unique_ptr<Task::Target>(std::move(waiting_)));
-        if (!HandlerBatch::take(call))
-            HandlerBatch::post(executor, std::move(call));
+        if (HandlerBatch::take(call))
+            return;
+        waiting.posted = true;
+        // a copy: it may be called before this function ends
+        auto const executor = waiting.default_executor;
+        HandlerBatch::post(executor, std::move(call));
     }
 
 private:
-    /** Itself what is called in the end. */
+    /** Itself what is called in the end, on the default executor or by a HandlerBatch. */
     class Waiting final : public Task::Target
     {
     public:
         Waiting(Handler waits, asio::any_io_executor const& executor, bool keeps_way_open)
             : handler(std::move(waits))
             , default_executor(executor)
-            , executor_(kept_running(handler, executor))
         {
-            // a handler with an executor of its own gets there by way of this one, which a store with a thread of its
-            // own does not keep running
-            if (keeps_way_open)
-                default_executor = asio::prefer(default_executor, asio::execution::outstanding_work.tracked);
+            constexpr auto tracked = asio::execution::outstanding_work.tracked;
+            // asked with nothing to fall back on: a fallback would be wrapped anew for each question
+            auto own = asio::get_associated_executor(handler, asio::any_completion_executor());
+            if (own && !is_same_loop(own, executor))
+                own_executor_ = asio::prefer(std::move(own), tracked);
+            // a handler with an executor of its own gets there by way of the default one, which a store with a thread
+            // of its own does not keep running
+            if (!own_executor_ || keeps_way_open)
+                work_ = asio::prefer(executor, tracked);
         }
 
         void call() override
         {
-            asio::dispatch(executor_, [handler = std::move(handler), results = std::move(*results)]() mutable {
+            if (!own_executor_ && (posted || HandlerBatch::is_run_by(default_executor))) {
+                std::apply(std::move(handler), std::move(*results));
+                return;
+            }
+            auto completion = [handler = std::move(handler), results = std::move(*results)]() mutable {
                 std::apply(std::move(handler), std::move(results));
-            });
+            };
+            if (own_executor_)
+                asio::dispatch(own_executor_, std::move(completion));
+            else
+                asio::dispatch(default_executor, std::move(completion));
         }
 
         Handler handler;
         asio::any_io_executor default_executor;
         /// set when the handler is to be called
         std::optional<std::tuple<Results...>> results;
+        /// on its way through the default executor
+        bool posted = false;
 
     private:
-        [[nodiscard]] static asio::any_completion_executor
-        kept_running(Handler const& handler, asio::any_io_executor const& otherwise)
-        {
-            constexpr auto tracked = asio::execution::outstanding_work.tracked;
-            // asked with nothing to fall back on: a fallback would be wrapped anew for each question
-            auto own = asio::get_associated_executor(handler, asio::any_completion_executor());
-            if (own)
-                return asio::prefer(std::move(own), tracked);
-            return asio::prefer(otherwise, tracked);
-        }
-
-        /// where the handler is called; its context is kept running
-        asio::any_completion_executor executor_;
+        /// the handler's, kept running; empty: it is called on the default executor
+        asio::any_completion_executor own_executor_;
+        /// keeps the default executor running, where the handler needs it
+        asio::any_io_executor work_;
     };
 
     std::unique_ptr<Waiting> waiting_;
