@@ -21,6 +21,8 @@ set(TENURE_PUBLIC_HEADERS
     detail/runs_here.hpp
     detail/user_handler.hpp
     errc.hpp
+    hold.hpp
+    holder.hpp
     holding.hpp
     inspection.hpp
     key_range.hpp
@@ -29,6 +31,7 @@ set(TENURE_PUBLIC_HEADERS
     log.hpp
     options.hpp
     owner.hpp
+    reentrant_lock.hpp
     slot.hpp
     slot_pool.hpp
     statistics.hpp

@@ -27,7 +27,8 @@ struct LockConfig {
 
 /** Mutual exclusion on one key, among all processes that use the same store.
  *
- *  It is not re-entrant: an acquisition waits for a lease that the same program holds as for any other.
+ *  It is not re-entrant: an acquisition waits for a lease that the same program holds as for any other. `ReentrantLock`
+ * is.
  *
  *  @par Thread safety  Distinct and shared objects: safe.
  *  @par Object lifetime  May be destroyed while operations are under way and leases are held; both go on.

@@ -8,12 +8,15 @@
 #include <tenure/connect.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/features.hpp>
+#include <tenure/hold.hpp>
+#include <tenure/holder.hpp>
 #include <tenure/holding.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/lock.hpp>
 #include <tenure/log.hpp>
 #include <tenure/options.hpp>
 #include <tenure/owner.hpp>
+#include <tenure/reentrant_lock.hpp>
 #include <tenure/slot.hpp>
 #include <tenure/slot_pool.hpp>
 #include <tenure/statistics.hpp>
