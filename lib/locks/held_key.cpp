@@ -88,7 +88,7 @@ void HeldKey::acquire(HolderPtr const& holder, Lock const& lock, AcquireOptions 
         return;
     }
     if (key && key->held_) {
-        hold = key->reenter(*grant);
+        hold = reenter(grant);
         guard.unlock();
         std::move(handler).post({}, std::move(hold));
         return;
@@ -126,11 +126,11 @@ std::optional<Refusal> HeldKey::refuse(EngineLock const& lock, milliseconds ttl)
     return std::nullopt;
 }
 
-Hold HeldKey::reenter(Grant& grant)
+Hold HeldKey::reenter(std::shared_ptr<Grant> const& grant)
 {
     auto entry = make_recycled<Entry>();
-    entry->grant = grant_.lock();
-    ++grant.depth;
+    entry->grant = grant;
+    ++grant->depth;
     return Hold(std::move(entry));
 }
 
@@ -143,7 +143,7 @@ void HeldKey::grant(Lease lease, std::vector<Ended>& ended)
     held_ = true;
     holder_->note(store_, key_, true);
     for (auto& waiter : waiters_)
-        ended.push_back({std::move(waiter.handler), {}, reenter(*grant)});
+        ended.push_back({std::move(waiter.handler), {}, reenter(grant)});
     waiters_.clear();
     cancel_attempts();
 }

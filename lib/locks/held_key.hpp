@@ -91,7 +91,7 @@ private:
     };
 
     [[nodiscard]] std::optional<Refusal> refuse(EngineLock const& lock, std::chrono::milliseconds ttl) const;
-    [[nodiscard]] Hold reenter(Grant& grant);
+    [[nodiscard]] static Hold reenter(std::shared_ptr<Grant> const& grant);
     void wait(EngineLock const& lock, AcquireOptions const& options, HoldHandler handler);
     /** The last release takes so long that a wait may end before its answer. */
     void limit(Waiter const& waiter, Clock::duration time);
