@@ -31,11 +31,19 @@ class TenureRecipe(ConanFile):
     options = {
         "shared": [True, False],
         "fPIC": [True, False],
+        "conformance": [True, False],
         "etcd": [True, False],
         "tls": [True, False],
         "zookeeper": [True, False],
     }
-    default_options = {"shared": False, "fPIC": True, "etcd": True, "tls": True, "zookeeper": False}
+    default_options = {
+        "shared": False,
+        "fPIC": True,
+        "conformance": True,
+        "etcd": True,
+        "tls": True,
+        "zookeeper": False,
+    }
     implements = ["auto_shared_fpic"]
     exports_sources = "CMakeLists.txt", "cmake/*", "include/*", "lib/*", "LICENSE"
     test_package_folder = "test/package/consumer"
@@ -68,6 +76,7 @@ class TenureRecipe(ConanFile):
         for part in ("TESTS", "TOOL", "EXAMPLES", "BENCH", "FUZZ"):
             toolchain.cache_variables[f"TENURE_BUILD_{part}"] = False
         toolchain.cache_variables["TENURE_INSTALL"] = True
+        toolchain.cache_variables["TENURE_CONFORMANCE"] = bool(self.options.conformance)
         toolchain.cache_variables["TENURE_ETCD"] = bool(self.options.etcd)
         toolchain.cache_variables["TENURE_TLS"] = bool(self.options.tls)
         # Conan has no package of ZooKeeper's C client: it is the platform's

@@ -1,13 +1,68 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/acquirable.hpp>
 
+#include "engine/acquisition.hpp"
+#include "engine/completion.hpp"
 #include "engine/contest.hpp"
-#include "engine/start_acquisition.hpp"
+#include "recycling_allocator.hpp"
 
+#include <tenure/errc.hpp>
+
+#include <boost/system/errc.hpp>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace tenure
 {
+
+namespace
+{
+
+using std::chrono::milliseconds;
+
+/** @throws std::invalid_argument naming the option and the rule */
+void check_wait(milliseconds wait, bool is_try)
+{
+    auto const refuse = [&](char const* rule) {
+        throw std::invalid_argument("AcquireOptions::wait is " + std::to_string(wait.count()) + " ms: " + rule);
+    };
+    if (wait < milliseconds{0})
+        refuse("0 or more");
+    if (is_try && wait != milliseconds{0})
+        refuse("a try does not wait; leave it out, or call async_acquire");
+}
+
+/** Checks the options of one acquisition and starts it. */
+void start_acquisition(
+    std::shared_ptr<engine::Contest> const& contest, AcquireOptions const& options, bool is_try,
+    engine::Acquisition::Handler handler)
+{
+    auto const& core = contest->handle()->core();
+    if (!core->same_process()) {
+        std::move(handler).post(make_error_code(errc::forked), Lease());
+        return;
+    }
+    auto terms = contest->terms();
+    auto const wait = options.wait.value_or(is_try ? milliseconds{0} : engine::default_wait);
+    try {
+        check_wait(wait, is_try);
+        if (options.ttl != milliseconds{0})
+            terms = contest->terms_for(options.ttl);
+    } catch (std::invalid_argument const& error) {
+        // to the strand, to which the runtime's log belongs
+        core->runtime()->post(
+            [core, words = std::string(error.what())] { core->journal().log(LogLevel::error, words); });
+        core->journal().trouble(make_error_code(boost::system::errc::invalid_argument), error.what());
+        std::move(handler).post(make_error_code(boost::system::errc::invalid_argument), Lease());
+        return;
+    }
+    engine::Acquisition::start(make_recycled<engine::Acquisition>(contest, terms, wait, is_try, std::move(handler)));
+}
+
+} // namespace
 
 template <class LeaseType>
 KeyRangePtr Acquirable<LeaseType>::range() const noexcept
@@ -19,6 +74,12 @@ template <class LeaseType>
 std::chrono::milliseconds Acquirable<LeaseType>::ttl() const noexcept
 {
     return contest_->terms().ttl;
+}
+
+template <class LeaseType>
+std::chrono::milliseconds Acquirable<LeaseType>::tolerated_outage() const noexcept
+{
+    return engine::tolerated_outage(contest_->terms());
 }
 
 template <class LeaseType>
@@ -35,17 +96,12 @@ Store Acquirable<LeaseType>::store() const noexcept
 
 template <class LeaseType>
 void Acquirable<LeaseType>::start(
-    ContestPtr const& contest, AcquireOptions const& options, detail::UserHandler<void(error_code, LeaseType)> handler)
+    ContestPtr const& contest, AcquireOptions const& options, bool is_try,
+    asio::any_completion_handler<void(error_code, Lease)> handler)
 {
-    engine::start_acquisition(contest, options, std::move(handler));
-}
-
-template <class LeaseType>
-void Acquirable<LeaseType>::start(
-    ContestPtr const& contest, AcquireOptions const& options,
-    detail::UserHandler<void(error_code, std::optional<LeaseType>)> handler)
-{
-    engine::start_acquisition(contest, options, std::move(handler));
+    start_acquisition(
+        contest, options, is_try,
+        engine::Acquisition::Handler(std::move(handler), contest->handle()->core()->runtime().get()));
 }
 
 template class Acquirable<Lease>;

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/cancellation_token.hpp>
 
+#include "engine/completion.hpp"
 #include "engine/token_state.hpp"
 #include "no_executor.hpp"
 
@@ -72,10 +73,11 @@ CancellationToken::executor_type CancellationToken::get_executor() const noexcep
 
 void CancellationToken::start_wait(std::shared_ptr<engine::TokenState> const& state, WaitHandler handler)
 {
+    engine::Completion<void(error_code)> completion(std::move(handler), state ? &state->runtime() : nullptr);
     if (state)
-        engine::TokenState::wait(state, std::move(handler));
+        engine::TokenState::wait(state, std::move(completion));
     else
-        engine::PendingHandler<void(error_code)>(std::move(handler)).post(error_code());
+        std::move(completion).post(error_code());
 }
 
 } // namespace tenure

@@ -38,9 +38,9 @@ char const* describe(errc value) noexcept
     case errc::ttl_too_short:
         return "the round trip to the store leaves nothing of the ttl: use a longer ttl";
     case errc::lease_lost:
-        return "the lease was lost or can no longer be relied on: stop the work it covers";
+        return "the lease was lost: stop the work it covers";
     case errc::released:
-        return "the lease was released";
+        return "the lease was released or detached before, or there is none";
     case errc::closed:
         return "the store was closed";
     case errc::forked:

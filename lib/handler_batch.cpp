@@ -3,8 +3,6 @@
 
 #include "engine/fork_guard.hpp"
 
-#include <tenure/detail/runs_here.hpp>
-
 #include <boost/asio/post.hpp>
 
 #include <utility>
@@ -78,19 +76,10 @@ bool HandlerBatch::forget(Afterthought const& afterthought) noexcept
     return true;
 }
 
-bool HandlerBatch::is_run_by(asio::any_io_executor const& executor) noexcept
-{
-    return innermost != nullptr && innermost->runtime_.executor() == executor;
-}
-
 bool HandlerBatch::is_run_below(Strand const& strand) noexcept
 {
-    return innermost != nullptr && (innermost->runtime_.strand() == strand || is_run_by(strand.get_inner_executor()));
-}
-
-bool detail::runs_here(asio::any_io_executor const& executor) noexcept
-{
-    return HandlerBatch::is_run_by(executor);
+    return innermost != nullptr &&
+           (innermost->runtime_.strand() == strand || innermost->runtime_.executor() == strand.get_inner_executor());
 }
 
 void HandlerBatch::run()

@@ -62,9 +62,8 @@ public:
         batch.run();
     }
 
-    /** This thread is in a batch, so it runs something for the executor of the batch's runtime. */
-    [[nodiscard]] static bool is_run_by(asio::any_io_executor const& executor) noexcept;
-    /** The same, for the executor below the strand. */
+    /** This thread is in a batch, so it runs something for the executor of the batch's runtime: that below the strand.
+     */
     [[nodiscard]] static bool is_run_below(Strand const& strand) noexcept;
 
 private:

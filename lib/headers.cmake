@@ -6,6 +6,8 @@ set(TENURE_PUBLIC_HEADERS
     backend/backend.hpp
     backend/deadline.hpp
     backend/one_shot.hpp
+    backend/recycled_block.hpp
+    backend/renew_each.hpp
     backend/runtime.hpp
     backend/shared_text.hpp
     backend/strand.hpp
@@ -13,13 +15,11 @@ set(TENURE_PUBLIC_HEADERS
     cancellation_token.hpp
     clock.hpp
     connect.hpp
+    detail/acquire_handler.hpp
     detail/api.hpp
     detail/execution_context.hpp
     detail/handler_executor.hpp
-    detail/recycling_allocator.hpp
     detail/run_held.hpp
-    detail/runs_here.hpp
-    detail/user_handler.hpp
     errc.hpp
     hold.hpp
     holder.hpp
@@ -27,11 +27,15 @@ set(TENURE_PUBLIC_HEADERS
     inspection.hpp
     key_range.hpp
     lease.hpp
+    lease_set.hpp
     lock.hpp
     log.hpp
+    multi_lock.hpp
     options.hpp
     owner.hpp
     reentrant_lock.hpp
+    segmented_lock.hpp
+    segments.hpp
     slot.hpp
     slot_pool.hpp
     statistics.hpp
@@ -55,4 +59,11 @@ set(TENURE_PUBLIC_HEADERS
     testing.hpp
     version.hpp
     with_lease.hpp
+)
+# Those of the conformance suite, which is installed with them unless TENURE_CONFORMANCE is off.
+set(TENURE_CONFORMANCE_HEADERS
+    conformance/client.hpp
+    conformance/expect.hpp
+    conformance/renewals.hpp
+    conformance/subject.hpp
 )

@@ -42,6 +42,13 @@ void hand_over(
     }
 }
 
+template <class... Results>
+[[nodiscard]] engine::Completion<void(Results...)>
+completion_of(asio::any_completion_handler<void(Results...)> handler, engine::LeaseRecordPtr const& record)
+{
+    return {std::move(handler), record ? &record->runtime() : nullptr};
+}
+
 /** Apart from the rare case: a lease is moved several times on its way to its holder, and most that end are empty. */
 void end(engine::LeaseRecordPtr& record) noexcept
 {
@@ -165,19 +172,18 @@ asio::any_io_executor const& Lease::executor_of(RecordPtr const& record) noexcep
 
 void Lease::start_release(RecordPtr record, ReleaseHandler handler)
 {
+    auto completion = completion_of(std::move(handler), record);
     if (!record) {
-        engine::PendingHandler<void(error_code, ReleaseOutcome)>(std::move(handler))
-            .post(make_error_code(errc::released), ReleaseOutcome::was_lost);
+        std::move(completion).post(make_error_code(errc::released), ReleaseOutcome::was_lost);
         return;
     }
     auto const& runtime = record->shared_runtime();
     if (record->forked()) {
-        engine::PendingHandler<void(error_code, ReleaseOutcome)>(std::move(handler))
-            .post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
+        std::move(completion).post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
         return;
     }
     using Item = engine::Compensation::Item;
-    auto item = Item::start<Item>(std::move(handler), runtime);
+    auto item = Item::start<Item>(std::move(completion), runtime);
     auto handle = record->begin_release();
     if (!handle) {
         runtime->post(
@@ -189,9 +195,8 @@ void Lease::start_release(RecordPtr record, ReleaseHandler handler)
 
 void Lease::start_detach(RecordPtr record, std::optional<std::chrono::milliseconds> remaining, WaitHandler handler)
 {
-    auto const refuse = [&](error_code error) {
-        engine::PendingHandler<void(error_code)>(std::move(handler)).post(error);
-    };
+    auto completion = completion_of(std::move(handler), record);
+    auto const refuse = [&](error_code error) { std::move(completion).post(error); };
     if (!record)
         return refuse(make_error_code(errc::released));
     if (record->forked())
@@ -204,7 +209,7 @@ void Lease::start_detach(RecordPtr record, std::optional<std::chrono::millisecon
         core->journal().refuse(refusal->error, record->key() + " is not detached and stays held: " + refusal->words);
         return refuse(refusal->error);
     }
-    auto call = engine::Call<>::start(std::move(handler), core->runtime());
+    auto call = engine::Call<>::start(std::move(completion), core->runtime());
     // it has begun elsewhere meanwhile, or has not
     handle = record->begin_detachment();
     core->runtime()->strand().execute([core, record = std::move(record), handle = std::move(handle),
@@ -219,9 +224,8 @@ void Lease::start_detach(RecordPtr record, std::optional<std::chrono::millisecon
 
 void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHandler handler)
 {
-    auto const refuse = [&](error_code error) {
-        engine::PendingHandler<void(error_code)>(std::move(handler)).post(error);
-    };
+    auto completion = completion_of(std::move(handler), record);
+    auto const refuse = [&](error_code error) { std::move(completion).post(error); };
     if (!record)
         return refuse(make_error_code(errc::released));
     auto const& runtime = record->shared_runtime();
@@ -233,7 +237,7 @@ void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHan
     auto const limits = handle->core()->ttl_limits();
     if (ttl != std::chrono::milliseconds{0} && (ttl < limits.shortest || ttl > limits.longest))
         return refuse(make_error_code(boost::system::errc::invalid_argument));
-    auto call = engine::Call<>::start(std::move(handler), runtime);
+    auto call = engine::Call<>::start(std::move(completion), runtime);
     runtime->strand().execute(
         [record = std::move(record), handle = std::move(handle), ttl, call = std::move(call)]() mutable {
             handle->core()->keeper().renew(record, ttl, std::move(call));
@@ -242,10 +246,11 @@ void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHan
 
 void Lease::start_wait_at_risk(RecordPtr record, WaitHandler handler)
 {
+    auto completion = completion_of(std::move(handler), record);
     if (record)
-        engine::LeaseRecord::wait_at_risk(record, std::move(handler));
+        engine::LeaseRecord::wait_at_risk(record, std::move(completion));
     else
-        engine::PendingHandler<void(error_code)>(std::move(handler)).post(make_error_code(errc::released));
+        std::move(completion).post(make_error_code(errc::released));
 }
 
 } // namespace tenure

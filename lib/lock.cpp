@@ -11,17 +11,17 @@ namespace tenure
 namespace
 {
 
-std::shared_ptr<engine::Contest> contest_of(Store const& store, LockConfig config)
+std::shared_ptr<engine::Contest> contest_of(std::shared_ptr<engine::Handle> store, LockConfig config)
 {
     check_key("LockConfig::key", config.key);
     return std::make_shared<engine::Contest>(
-        store.handle(), named_key(std::move(config.key)), "LockConfig", config.ttl, config.lease, config.note);
+        std::move(store), named_key(std::move(config.key)), "LockConfig", config.ttl, config.lease, config.note);
 }
 
 } // namespace
 
 Lock::Lock(Store store, LockConfig config)
-    : Acquirable(contest_of(store, std::move(config)))
+    : Acquirable(contest_of(store.handle_, std::move(config)))
 {
 }
 

@@ -7,7 +7,7 @@
 namespace tenure
 {
 
-/** Of what belongs to no store: an empty lease, a token that never fires. Handlers without an executor of their own run
+/** Of what belongs to no store: an empty lease, a token without a lease. Handlers without an executor of their own run
  * where Asio runs those. */
 [[nodiscard]] inline boost::asio::any_io_executor const& no_executor()
 {

@@ -4,15 +4,9 @@
 #include "engine/lease_record.hpp"
 
 #include <stdexcept>
-#include <utility>
 
 namespace tenure
 {
-
-Slot::Slot(std::shared_ptr<engine::LeaseRecord> record) noexcept
-    : Lease(std::move(record))
-{
-}
 
 std::uint32_t Slot::id() const
 {

@@ -12,12 +12,12 @@ namespace tenure
 namespace
 {
 
-std::shared_ptr<engine::Contest> contest_of(Store const& store, SlotPoolConfig config)
+std::shared_ptr<engine::Contest> contest_of(std::shared_ptr<engine::Handle> store, SlotPoolConfig config)
 {
     check_key("SlotPoolConfig::prefix", config.prefix);
     try {
         return std::make_shared<engine::Contest>(
-            store.handle(), numbered_keys(std::move(config.prefix), config.size), "SlotPoolConfig", config.ttl,
+            std::move(store), numbered_keys(std::move(config.prefix), config.size), "SlotPoolConfig", config.ttl,
             config.lease, config.note, config.reuse_after);
     } catch (std::invalid_argument const& error) {
         std::string const what = error.what();
@@ -30,7 +30,7 @@ std::shared_ptr<engine::Contest> contest_of(Store const& store, SlotPoolConfig c
 } // namespace
 
 SlotPool::SlotPool(Store store, SlotPoolConfig config)
-    : Acquirable(contest_of(store, std::move(config)))
+    : Acquirable(contest_of(store.handle_, std::move(config)))
 {
 }
 

@@ -21,6 +21,7 @@ target_sources(
     redis_sentinel_store.cpp
     redis_store.cpp
     redlock_store.cpp
+    runtime.cpp
     slot.cpp
     slot_pool.cpp
     store.cpp

@@ -60,7 +60,9 @@ make_handle(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, 
     check_name("StoreOptions::worker_name", options.worker_name);
     check_not_reserved("StoreOptions::worker_name", options.worker_name);
     auto name = options.worker_name.empty() ? default_worker_name() : std::move(options.worker_name);
-    auto core = std::make_shared<engine::Core>(std::move(runtime), std::move(backend), std::move(name));
+    check_name("StoreOptions::order_name", options.order_name);
+    auto core = std::make_shared<engine::Core>(
+        std::move(runtime), std::move(backend), std::move(name), std::move(options.order_name));
     core->start();
     return std::make_shared<engine::Handle>(std::move(core));
 }
@@ -93,10 +95,10 @@ private:
 /** Starts a question to the store: `ask(core, deadline, done)` on the strand. */
 template <class Result, class Ask>
 void start_question(
-    std::shared_ptr<engine::Handle> handle, detail::UserHandler<void(error_code, Result)> handler, Ask ask)
+    std::shared_ptr<engine::Handle> handle, asio::any_completion_handler<void(error_code, Result)> handler, Ask ask)
 {
     auto const runtime = handle->core()->runtime();
-    auto call = Question<Result>::template start<Question<Result>>(std::move(handler), runtime);
+    auto call = Question<Result>::template start<Question<Result>>({std::move(handler), runtime.get()}, runtime);
     if (!handle->core()->same_process()) {
         call->complete(make_error_code(errc::forked), Result{});
         return;
@@ -148,12 +150,11 @@ std::string const& Store::worker_name() const noexcept
     return handle_->core()->worker_name();
 }
 
-void Store::start_ready(
-    HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler)
+void Store::start_ready(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler)
 {
     using engine::Readiness;
     auto const core = handle->core();
-    auto const readiness = Readiness::start<Readiness>(std::move(handler), core->runtime());
+    auto const readiness = Readiness::start<Readiness>({std::move(handler), core->runtime().get()}, core->runtime());
     if (!core->same_process()) {
         readiness->complete(make_error_code(errc::forked));
         return;
@@ -161,11 +162,10 @@ void Store::start_ready(
     core->runtime()->strand().execute([handle, timeout, readiness] { readiness->begin(handle, timeout); });
 }
 
-void Store::start_close(
-    HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler)
+void Store::start_close(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler)
 {
     auto const core = handle->core();
-    auto call = engine::Call<>::start(std::move(handler), core->runtime());
+    auto call = engine::Call<>::start({std::move(handler), core->runtime().get()}, core->runtime());
     if (!core->same_process()) {
         call->complete(make_error_code(errc::forked));
         return;
@@ -183,8 +183,8 @@ void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler ha
             core.backend().inspect(range, not_after, [done](InspectReply reply) {
                 if (auto* states = std::get_if<std::vector<KeyState>>(&reply))
                     done({}, std::move(*states), {});
-                else if (auto failure = engine::failure_of(reply))
-                    done(failure->error, {}, std::move(failure->detail));
+                else if (auto* const failure = std::get_if<Failure>(&reply))
+                    done(engine::error_for_caller(*failure), {}, std::move(failure->detail));
             });
         });
 }
@@ -210,8 +210,8 @@ void Store::start_evict(
                     done(
                         make_error_code(errc::lease_lost), milliseconds{0},
                         "the key does not bear that owner any more");
-                else if (auto failure = engine::failure_of(reply))
-                    done(failure->error, milliseconds{0}, std::move(failure->detail));
+                else if (auto* const failure = std::get_if<Failure>(&reply))
+                    done(engine::error_for_caller(*failure), milliseconds{0}, std::move(failure->detail));
             });
         });
 }

@@ -4,7 +4,7 @@
 #include "engine/fork_guard.hpp"
 #include "handler_batch.hpp"
 
-#include <tenure/detail/recycling_allocator.hpp>
+#include <tenure/backend/recycled_block.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/query.hpp>

@@ -1,14 +1,15 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/acquire_handler.hpp>
 #include <tenure/detail/api.hpp>
 #include <tenure/detail/run_held.hpp>
-#include <tenure/detail/user_handler.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/options.hpp>
 #include <tenure/slot.hpp>
 #include <tenure/store.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -29,6 +30,11 @@ namespace engine
 class Contest;
 }
 
+namespace locks
+{
+class OrderedLocks;
+}
+
 namespace detail
 {
 
@@ -42,7 +48,8 @@ inline constexpr bool is_completion_token =
 /** What `Lock` and `SlotPool` have in common: keys of a store that can be acquired.
  *
  *  @tparam LeaseType  `Lease` or `Slot`
- *  @par Thread safety  Distinct and shared objects: safe.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
  *  @par Object lifetime  May be destroyed while operations are under way and leases are held; both go on.
  */
 template <class LeaseType>
@@ -59,6 +66,16 @@ public:
 
     /** The ttl of leases that do not ask for another. */
     [[nodiscard]] std::chrono::milliseconds ttl() const noexcept;
+
+    /** How long the store may be unavailable without a lease of this lock or pool being lost: an outage that is no
+     * longer never costs a lease, whenever it begins. Somewhat less than half of the ttl unless the options say
+     * otherwise.
+     *
+     * It counts from the first renewal that gets no answer to the first that gets one, so connecting anew is a part of
+     * it. Leases with a ttl of their own tolerate another time (`AcquireOptions::ttl`, `Lease::async_renew`). On
+     * ZooKeeper it is shorter (docs/stores.md). 0 where the library does not try again: with `Renewal::manual` and
+     * `CancelWhen::first_failed_renewal`. */
+    [[nodiscard]] std::chrono::milliseconds tolerated_outage() const noexcept;
 
     /** Acquires the lock, or the first free slot, waiting while others hold what is asked for.
      *
@@ -79,23 +96,24 @@ public:
      * later is released in the background, and lapses after the ttl if that fails
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_acquire(AcquireOptions const& options = {}, CompletionToken&& token = {}) const
+    auto async_acquire(AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, LeaseType)>(
-            Initiate<LeaseType>{contest_}, token, options);
+            Initiate<LeaseType>{contest_}, completion, options);
     }
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
-    auto async_acquire(CompletionToken&& token) const
+    auto async_acquire(CompletionToken&& completion) const
     {
-        return async_acquire(AcquireOptions{}, std::forward<CompletionToken>(token));
+        return async_acquire(AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
     /** The same with nothing but a time to wait: `co_await lock.async_acquire(5s)`. */
     template <class Rep, class Period, class CompletionToken = asio::deferred_t>
-    auto async_acquire(std::chrono::duration<Rep, Period> wait, CompletionToken&& token = {}) const
+    auto async_acquire(std::chrono::duration<Rep, Period> wait, CompletionToken&& completion = {}) const
     {
         return async_acquire(
-            AcquireOptions{std::chrono::ceil<std::chrono::milliseconds>(wait)}, std::forward<CompletionToken>(token));
+            AcquireOptions{std::chrono::ceil<std::chrono::milliseconds>(wait)},
+            std::forward<CompletionToken>(completion));
     }
 
     /** Tries once, as `async_acquire` with a wait of 0 does, and completes with `std::nullopt` and no error if others
@@ -107,16 +125,16 @@ public:
      *  @par Per-operation cancellation  as `async_acquire`
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_try_acquire(AcquireOptions const& options = {}, CompletionToken&& token = {}) const
+    auto async_try_acquire(AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, std::optional<LeaseType>)>(
-            Initiate<std::optional<LeaseType>>{contest_}, token, options);
+            Initiate<std::optional<LeaseType>>{contest_}, completion, options);
     }
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
-    auto async_try_acquire(CompletionToken&& token) const
+    auto async_try_acquire(CompletionToken&& completion) const
     {
-        return async_try_acquire(AcquireOptions{}, std::forward<CompletionToken>(token));
+        return async_try_acquire(AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
 
     /** Holds a lease around the work: acquires one, calls `work(lease)`, and when the lease is lost, cancels the work,
@@ -132,7 +150,7 @@ public:
      * a lease; one that is granted at that moment is released in the background
      */
     template <class Work, class CompletionToken = asio::deferred_t>
-    auto async_run(Work&& work, AcquireOptions const& options, CompletionToken&& token = {}) const
+    auto async_run(Work&& work, AcquireOptions const& options, CompletionToken&& completion = {}) const
     {
         constexpr bool is_work = detail::is_work_without_result<Work, LeaseType>();
         static_assert(
@@ -141,23 +159,24 @@ public:
             "as a coroutine does");
         if constexpr (is_work)
             return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(
-                detail::InitiateRunHeld{get_executor()}, token, *this, with_default_wait(options, forever),
+                detail::InitiateRunHeld{get_executor()}, completion, *this, with_default_wait(options, forever),
                 std::forward<Work>(work));
         else
-            return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(detail::InitiateNothing{}, token);
+            return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(
+                detail::InitiateNothing{}, completion);
     }
     template <class Work, class CompletionToken = asio::deferred_t>
         requires detail::is_completion_token<CompletionToken>
-    auto async_run(Work&& work, CompletionToken&& token = {}) const
+    auto async_run(Work&& work, CompletionToken&& completion = {}) const
     {
-        return async_run(std::forward<Work>(work), AcquireOptions{}, std::forward<CompletionToken>(token));
+        return async_run(std::forward<Work>(work), AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
 
     /** Who holds which key: a snapshot for people, it proves nothing. As `Store::async_inspect(range())`. */
     template <class CompletionToken = asio::deferred_t>
-    auto async_inspect(CompletionToken&& token = {}) const
+    auto async_inspect(CompletionToken&& completion = {}) const
     {
-        return store().async_inspect(range(), std::forward<CompletionToken>(token));
+        return store().async_inspect(range(), std::forward<CompletionToken>(completion));
     }
 
     /** Force-releases a key from the holder that `async_inspect` showed; another holder is left alone. As
@@ -165,10 +184,10 @@ public:
      *
      *  @param who  who evicts: printable, at most 128 bytes */
     template <class CompletionToken = asio::deferred_t>
-    auto async_evict(KeyState const& seen, std::string who, CompletionToken&& token = {}) const
+    auto async_evict(KeyState const& seen, std::string who, CompletionToken&& completion = {}) const
     {
         return store().async_evict(
-            range(), seen.index, seen.owner, std::move(who), std::forward<CompletionToken>(token));
+            range(), seen.index, seen.owner, std::move(who), std::forward<CompletionToken>(completion));
     }
 
 protected:
@@ -182,6 +201,8 @@ protected:
     [[nodiscard]] engine::Contest const& contest() const noexcept { return *contest_; }
 
 private:
+    friend class locks::OrderedLocks;
+
     template <class Result>
     struct Initiate {
         ContestPtr contest;
@@ -190,9 +211,10 @@ private:
         template <class Handler>
         void operator()(Handler&& handler, AcquireOptions const& options) const
         {
+            constexpr bool is_try = !std::is_same_v<Result, LeaseType>;
             start(
-                contest, options,
-                detail::UserHandler<void(error_code, Result)>(std::forward<Handler>(handler), executor_of(contest)));
+                contest, options, is_try,
+                detail::AcquireHandler<Result, std::decay_t<Handler>>(std::forward<Handler>(handler)));
         }
     };
     [[nodiscard]] static AcquireOptions
@@ -205,11 +227,8 @@ private:
     [[nodiscard]] static asio::any_io_executor const& executor_of(ContestPtr const& contest) noexcept;
     [[nodiscard]] Store store() const noexcept;
     static void start(
-        ContestPtr const& contest, AcquireOptions const& options,
-        detail::UserHandler<void(error_code, LeaseType)> handler);
-    static void start(
-        ContestPtr const& contest, AcquireOptions const& options,
-        detail::UserHandler<void(error_code, std::optional<LeaseType>)> handler);
+        ContestPtr const& contest, AcquireOptions const& options, bool is_try,
+        asio::any_completion_handler<void(error_code, Lease)> handler);
 
     ContestPtr contest_;
 };

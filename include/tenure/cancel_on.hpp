@@ -24,36 +24,36 @@ template <class CompletionToken>
 class CancelOn
 {
 public:
-    CancelOn(CancellationToken fires, CompletionToken completion)
-        : stop(std::move(fires))
-        , token(std::move(completion))
+    CancelOn(CancellationToken cancels, CompletionToken completes)
+        : cancellation(std::move(cancels))
+        , completion(std::move(completes))
     {
     }
 
-    CancellationToken stop;
-    CompletionToken token;
+    CancellationToken cancellation;
+    CompletionToken completion;
 };
 
 /** Runs an Asio operation under a cancellation token: `co_await socket.async_read_some(buffer,
  * cancel_on(slot.token()))`.
  *
- *  When the token fires, the operation is cancelled (terminal) and completes as it does on any cancellation, usually
- * with operation_aborted. The caller's own cancellation still works.
+ *  When the cancellation token is cancelled, so is the operation (terminal), which completes as it does on any
+ * cancellation, usually with operation_aborted. The caller's own cancellation still works.
  *
  *  @par Thread safety  The cancellation is emitted on the handler's associated executor: with several threads that must
  * be a strand, as for every cancellation in Asio.
  */
 template <class CompletionToken = asio::deferred_t>
-[[nodiscard]] auto cancel_on(CancellationToken stop, CompletionToken&& token = {})
+[[nodiscard]] auto cancel_on(CancellationToken cancellation, CompletionToken&& completion = {})
 {
-    return CancelOn<std::decay_t<CompletionToken>>(std::move(stop), std::forward<CompletionToken>(token));
+    return CancelOn<std::decay_t<CompletionToken>>(std::move(cancellation), std::forward<CompletionToken>(completion));
 }
 
 namespace detail
 {
 
-/** Two signals: one ends the operation when the token fires, one ends the wait for the token when the operation is
- * done. */
+/** Two signals: one ends the operation when the cancellation token is cancelled, one ends the wait for that when the
+ * operation is done. */
 struct CancelOnLink {
     asio::cancellation_signal cancel_operation;
     asio::cancellation_signal stop_waiting;
@@ -97,9 +97,9 @@ template <class Initiation>
 class InitiateCancelOn
 {
 public:
-    InitiateCancelOn(Initiation initiation, CancellationToken stop)
+    InitiateCancelOn(Initiation initiation, CancellationToken cancellation)
         : initiation_(std::move(initiation))
-        , stop_(std::move(stop))
+        , cancellation_(std::move(cancellation))
     {
     }
 
@@ -112,11 +112,11 @@ public:
                 if (auto alive = weak.lock())
                     alive->cancel_operation.emit(type);
             });
-        auto executor = asio::get_associated_executor(handler, stop_.get_executor());
+        auto executor = asio::get_associated_executor(handler, cancellation_.get_executor());
         std::move(initiation_)(
             CancelOnHandler<std::decay_t<Handler>>(std::forward<Handler>(handler), link),
             std::forward<Arguments>(arguments)...);
-        stop_.async_wait(asio::bind_cancellation_slot(
+        cancellation_.async_wait(asio::bind_cancellation_slot(
             link->stop_waiting.slot(), asio::bind_executor(executor, [weak = std::weak_ptr(link)](error_code error) {
                 if (auto alive = weak.lock(); alive && !error)
                     alive->cancel_operation.emit(asio::cancellation_type::terminal);
@@ -125,7 +125,7 @@ public:
 
 private:
     Initiation initiation_;
-    CancellationToken stop_;
+    CancellationToken cancellation_;
 };
 
 } // namespace detail
@@ -134,12 +134,12 @@ private:
 template <class CompletionToken, class... Signatures>
 struct boost::asio::async_result<tenure::CancelOn<CompletionToken>, Signatures...> {
     template <class Initiation, class Token, class... Arguments>
-    static auto initiate(Initiation&& initiation, Token&& token, Arguments&&... arguments)
+    static auto initiate(Initiation&& initiation, Token&& both, Arguments&&... arguments)
     {
         return async_initiate<CompletionToken, Signatures...>(
             tenure::detail::InitiateCancelOn<std::decay_t<Initiation>>(
-                std::forward<Initiation>(initiation), token.stop),
-            token.token, std::forward<Arguments>(arguments)...);
+                std::forward<Initiation>(initiation), both.cancellation),
+            both.completion, std::forward<Arguments>(arguments)...);
     }
 };
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
-#include <tenure/detail/user_handler.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -20,9 +20,15 @@ namespace tenure
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+class Lease;
+
 namespace engine
 {
 class TokenState;
+}
+namespace locks
+{
+class HeldSet;
 }
 
 /** Why a token was cancelled. */
@@ -59,7 +65,8 @@ enum class CancelReason {
  * has `notice` to stop while the lease still holds; or when the holder releases, detaches or destroys the lease. A
  * token without a lease, such as a default-constructed one, counts as cancelled with the reason `released`.
  *
- *  @par Thread safety  Distinct and shared objects: safe.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
  */
 class TENURE_API CancellationToken
 {
@@ -67,7 +74,6 @@ public:
     using executor_type = asio::any_io_executor;
 
     CancellationToken() noexcept;
-    explicit CancellationToken(std::shared_ptr<engine::TokenState> state) noexcept;
     CancellationToken(CancellationToken const&) noexcept;
     CancellationToken(CancellationToken&&) noexcept;
     CancellationToken& operator=(CancellationToken const&) noexcept;
@@ -95,13 +101,16 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_wait(CompletionToken&& token = {}) const
+    auto async_wait(CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWait{state_, get_executor()}, token);
+        return asio::async_initiate<CompletionToken, void(error_code)>(
+            InitiateWait{state_, get_executor()}, completion);
     }
 
 private:
-    using WaitHandler = detail::UserHandler<void(error_code)>;
+    friend Lease;
+    friend locks::HeldSet;
+    using WaitHandler = asio::any_completion_handler<void(error_code)>;
     struct InitiateWait {
         std::shared_ptr<engine::TokenState> state;
         asio::any_io_executor executor;
@@ -110,9 +119,12 @@ private:
         template <class Handler>
         void operator()(Handler&& handler) const
         {
-            start_wait(state, {std::forward<Handler>(handler), executor});
+            start_wait(state, std::forward<Handler>(handler));
         }
     };
+
+    explicit CancellationToken(std::shared_ptr<engine::TokenState> state) noexcept;
+
     static void start_wait(std::shared_ptr<engine::TokenState> const& state, WaitHandler handler);
 
     std::shared_ptr<engine::TokenState> state_;

@@ -26,30 +26,28 @@ namespace tenure
  *  | `rediss+sentinel://...` | the same over TLS, with the servers and with the sentinels |
  *  | `redis+cluster://[user[:password]@]host[:port][,...]` | a Redis Cluster, found through any of these nodes |
  *  | `rediss+cluster://...` | the same over TLS |
- *  | `redlock://[user[:password]@]host[:port],host[:port],host[:port][/database]` | a majority of independent servers:
- * an odd number of them, 3 and up | | `redlocks://...` | the same over TLS |
- *  | `zookeeper://[user:password@]host[:port][,...][/chroot]` | a ZooKeeper server or ensemble; options `?tick=`,
- * `shortest_ttl=`, `longest_ttl=`, `connect_timeout=` (see ZookeeperConfig) |
- *
+ *  | `redlock://[user[:password]@]host[:port],host[:port],...[/database]` | a majority of 3, 5, ... servers |
+ *  | `redlocks://...` | the same over TLS |
  *  | `etcd://[user:password@]host[:port][,...]` | etcd 3.4 or newer, through any of these members of a cluster |
  *  | `etcds://...` | the same over TLS |
+ *  | `zookeeper://[user:password@]host[:port][,...][/chroot]` | a ZooKeeper server or ensemble |
  *
- *  `etcd` URLs take `connections=`, `connect_timeout=` and `reconnect_backoff=`, and over TLS the options of
- * `rediss://`.
+ *  docs/stores.md compares them.
  *
- *  All `redis` URLs take `connect_timeout=` and `reconnect_backoff=`, and over TLS the options of `rediss://`.
- * `redis`, `rediss`, `redis+unix` and those with `+sentinel` take `replicas=k` and `replicas_within=50ms`: only what k
- * replicas have acknowledged counts as granted or renewed (see ReplicaAcknowledgement).
+ *  All `redis`, `redlock` and `etcd` URLs take `connect_timeout=` and `reconnect_backoff=`, and over TLS the options of
+ * `rediss://` and `tls_verify=`. `etcd` URLs take `connections=`; `zookeeper` URLs `tick=`, `shortest_ttl=`,
+ * `longest_ttl=` and `connect_timeout=` (see ZookeeperConfig).
  *
- *  All but `redlock` take `delay_after_failover=true`, which closes claims for a while after a failover (see
- * RedisConfig).
+ *  `redis`, `rediss`, `redis+unix` and those with `+sentinel` take `replicas=k` and `replicas_within=50ms`: only what k
+ * replicas have acknowledged counts as granted or renewed (see ReplicaAcknowledgement). They and those with `+cluster`
+ * take `delay_after_failover=true`, which closes claims for a while after a failover (see RedisConfig).
  *
  *  Sentinels, which the hosts of a `+sentinel` URL are (port 26379 unless it says otherwise), have options of their
  * own: `sentinel_user=`, `sentinel_password=`, `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on where they
  * differ from the servers.
  *
- *  @param executor  where handlers without an executor of their own run; the library's own work runs on a strand over
- * it
+ *  @param executor  where handlers without an executor of their own run, and renewals: the library's own work runs on a
+ * strand over it. A handler that blocks all threads of its context for too long costs leases (see Store)
  *  @throws std::invalid_argument naming what is wrong with the URL or the options; it never holds the password
  */
 [[nodiscard]] TENURE_API Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options);

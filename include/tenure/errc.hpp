@@ -37,11 +37,11 @@ enum class errc {
     key_conflict,
     /// the round trip to the store leaves nothing of the ttl
     ttl_too_short,
-    /// the lease was lost or can no longer be relied on
+    /// the lease was lost: its token was cancelled for a reason that is a loss (`is_loss`)
     lease_lost,
-    /// the lease was released
+    /// the lease was released or detached before, or the object holds none
     released,
-    /// the store or pool was closed
+    /// the store is closed, or being closed (`Store::async_close`)
     closed,
     /// this process is a fork of the one that connected: it must connect by itself
     forked,

@@ -36,7 +36,8 @@ struct Entry;
  *  A Hold does less than a `Lease`, because other frames rely on the same lease: it cannot be detached, which would end
  *  the lease under them, and `async_renew` takes no ttl, which would change the terms that they know.
  *
- *  @par Thread safety  Distinct objects: safe, also those of one holder. Shared objects: const members are safe.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
  *  @par Object lifetime  Operations under way share what they need: the Hold may be destroyed before they complete, and
  *  the holder and the lock before the Hold.
  */
@@ -91,10 +92,10 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_release(CompletionToken&& token = {})
+    auto async_release(CompletionToken&& completion = {})
     {
         return asio::async_initiate<CompletionToken, void(error_code, ReleaseOutcome)>(
-            InitiateRelease{{entry_}}, token);
+            InitiateRelease{{entry_}}, completion);
     }
 
     /** Renews the lease now, for all Holds that share it, with the ttl that it has. With `Renewal::manual` this is the
@@ -105,9 +106,9 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_renew(CompletionToken&& token = {})
+    auto async_renew(CompletionToken&& completion = {})
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateRenew{{entry_}}, token);
+        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateRenew{{entry_}}, completion);
     }
 
     /** Waits until the lease is at risk or lost, or its last Hold has ended.
@@ -117,9 +118,9 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_wait_at_risk(CompletionToken&& token = {}) const
+    auto async_wait_at_risk(CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWaitAtRisk{{entry_}}, token);
+        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWaitAtRisk{{entry_}}, completion);
     }
 
 private:

@@ -55,7 +55,8 @@ struct HolderOptions {
  *
  *  A holder belongs to the process that made it: after a fork, what it asks for ends with errc::forked.
  *
- *  @par Thread safety  Distinct and shared objects: safe.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
  *  @par Object lifetime  May be destroyed while its acquisitions are under way and its Holds are alive; both go on.
  */
 class TENURE_API Holder
@@ -87,15 +88,16 @@ public:
      *  @par Per-operation cancellation  as `Lock::async_acquire`
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_acquire(Lock const& lock, AcquireOptions const& options = {}, CompletionToken&& token = {}) const
+    auto async_acquire(Lock const& lock, AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code, Lease)>(Initiate{state_, lock}, token, options);
+        return asio::async_initiate<CompletionToken, void(error_code, Lease)>(
+            Initiate{state_, lock}, completion, options);
     }
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
-    auto async_acquire(Lock const& lock, CompletionToken&& token) const
+    auto async_acquire(Lock const& lock, CompletionToken&& completion) const
     {
-        return async_acquire(lock, AcquireOptions{}, std::forward<CompletionToken>(token));
+        return async_acquire(lock, AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
 
 private:

@@ -5,29 +5,38 @@
 #include <tenure/clock.hpp>
 #include <tenure/detail/api.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace tenure
 {
 
 namespace engine
 {
+class Acquisition;
 class LeaseRecord;
-}
+} // namespace engine
 
 enum class LeaseState {
     /// held, and the last renewal succeeded
     held,
     /// held, but a renewal was refused or has been unanswered for ttl/6; the work goes on
     at_risk,
-    /// the token was cancelled: the lease can no longer be relied on
+    /// the token was cancelled by a loss (`is_loss(token().reason())`) and nothing is renewed: the work has to stop.
+    /// `valid()` may remain true for the notice. Operations end with `errc::lease_lost`
     cancelled,
-    /// released, detached, or moved from
+    /// released, detached, or moved from: the holder's own doing. Operations end with `errc::released`
     released
 };
 
@@ -51,7 +60,9 @@ enum class ReleaseOutcome {
  *  Destroying it releases the key in the background; `async_release` does so and tells when it is done. All queries are
  * local and cost no I/O.
  *
- *  @par Thread safety  Distinct objects: safe. Shared objects: const members are safe.
+ *  @par Thread safety  All members, `async_release` and the other operations among them, may be called at the same
+ * time, from any thread, on the same object; only moving, assigning and destroying it need that no other thread uses
+ * it.
  *  @par Object lifetime  Operations under way share what they need: the lease may be destroyed before they complete.
  */
 class [[nodiscard]] TENURE_API Lease
@@ -61,7 +72,6 @@ public:
 
     /** No lease: `valid()` is false, the token counts as cancelled, and operations end with errc::released at once. */
     Lease() noexcept;
-    explicit Lease(std::shared_ptr<engine::LeaseRecord> record) noexcept;
     Lease(Lease&& other) noexcept;
     /** Releases what this object held before, in the background. */
     Lease& operator=(Lease&& other) noexcept;
@@ -97,7 +107,7 @@ public:
      * if fencing is off. See docs/guarantees.md for what may break the order. */
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
-    /** The token that is cancelled when this lease can no longer be relied on, or is released. */
+    /** The cancellation token, which is cancelled when this lease can no longer be relied on, or is released. */
     [[nodiscard]] CancellationToken token() const noexcept;
 
     [[nodiscard]] executor_type get_executor() const noexcept;
@@ -113,10 +123,10 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_release(CompletionToken&& token = {})
+    auto async_release(CompletionToken&& completion = {})
     {
         return asio::async_initiate<CompletionToken, void(error_code, ReleaseOutcome)>(
-            InitiateRelease{{record_}}, token);
+            InitiateRelease{{record_}}, completion);
     }
 
     /** Ends the lease and leaves the key taken for a time, as a mark that nobody shall have it until then: work that is
@@ -142,18 +152,18 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_detach(std::chrono::milliseconds remaining, CompletionToken&& token = {})
+    auto async_detach(std::chrono::milliseconds remaining, CompletionToken&& completion = {})
     {
         return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateDetach{{record_}}, token, std::optional(remaining));
+            InitiateDetach{{record_}}, completion, std::optional(remaining));
     }
     /** The same, with the ttl that the key has now. */
     template <class CompletionToken = asio::deferred_t>
         requires(!std::is_convertible_v<CompletionToken, std::chrono::milliseconds>)
-    auto async_detach(CompletionToken&& token = {})
+    auto async_detach(CompletionToken&& completion = {})
     {
         return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateDetach{{record_}}, token, std::optional<std::chrono::milliseconds>());
+            InitiateDetach{{record_}}, completion, std::optional<std::chrono::milliseconds>());
     }
 
     /** Renews now, and from then on, with the given ttl (0: as before). With `Renewal::manual` this is the only renewal
@@ -162,35 +172,35 @@ public:
      *  A shorter ttl lowers `valid_until` before the request is written.
      *
      *  @par Completion signature  void(error_code)
-     *  @par Errors  errc::lease_lost: it is not held any more, the token has fired; errc::released;
-     * errc::forked; errc::store_unavailable,
-     * errc::store_refused, errc::permission_denied: no success in time, validity remains as it was;
-     * asio::error::operation_aborted: cancelled by the caller, the renewal may still take effect
+     *  @par Errors  errc::lease_lost: it was lost, the token is cancelled; errc::released; errc::forked;
+     * errc::store_unavailable, errc::store_refused, errc::permission_denied: no success in time, validity remains as it
+     * was; std::errc::invalid_argument: the store allows no such ttl; asio::error::operation_aborted: cancelled by the
+     * caller, the renewal may still take effect
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_renew(std::chrono::milliseconds ttl, CompletionToken&& token = {})
+    auto async_renew(std::chrono::milliseconds ttl, CompletionToken&& completion = {})
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateRenew{{record_}}, token, ttl);
+        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateRenew{{record_}}, completion, ttl);
     }
     template <class CompletionToken = asio::deferred_t>
         requires(!std::is_convertible_v<CompletionToken, std::chrono::milliseconds>)
-    auto async_renew(CompletionToken&& token = {})
+    auto async_renew(CompletionToken&& completion = {})
     {
-        return async_renew(std::chrono::milliseconds{0}, std::forward<CompletionToken>(token));
+        return async_renew(std::chrono::milliseconds{0}, std::forward<CompletionToken>(completion));
     }
 
     /** Waits until the lease is at risk or lost.
      *
      *  @par Completion signature  void(error_code)
-     *  @par Errors  none: at risk now; errc::lease_lost: the token has fired; errc::released; errc::forked;
+     *  @par Errors  none: at risk now; errc::lease_lost: the token is cancelled; errc::released; errc::forked;
      * asio::error::operation_aborted: cancelled by the caller
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_wait_at_risk(CompletionToken&& token = {}) const
+    auto async_wait_at_risk(CompletionToken&& completion = {}) const
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWaitAtRisk{{record_}}, token);
+        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWaitAtRisk{{record_}}, completion);
     }
 
 protected:
@@ -198,9 +208,10 @@ protected:
     [[nodiscard]] engine::LeaseRecord const* record() const noexcept { return record_.get(); }
 
 private:
+    friend engine::Acquisition;
     using RecordPtr = std::shared_ptr<engine::LeaseRecord>;
-    using ReleaseHandler = detail::UserHandler<void(error_code, ReleaseOutcome)>;
-    using WaitHandler = detail::UserHandler<void(error_code)>;
+    using ReleaseHandler = asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
+    using WaitHandler = asio::any_completion_handler<void(error_code)>;
 
     struct Initiate {
         RecordPtr record;
@@ -211,30 +222,32 @@ private:
         template <class Handler>
         void operator()(Handler&& handler) const
         {
-            start_release(this->record, {std::forward<Handler>(handler), executor_of(this->record)});
+            start_release(this->record, std::forward<Handler>(handler));
         }
     };
     struct InitiateDetach : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::optional<std::chrono::milliseconds> remaining) const
         {
-            start_detach(this->record, remaining, {std::forward<Handler>(handler), executor_of(this->record)});
+            start_detach(this->record, remaining, std::forward<Handler>(handler));
         }
     };
     struct InitiateRenew : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds ttl) const
         {
-            start_renew(this->record, ttl, {std::forward<Handler>(handler), executor_of(this->record)});
+            start_renew(this->record, ttl, std::forward<Handler>(handler));
         }
     };
     struct InitiateWaitAtRisk : Initiate {
         template <class Handler>
         void operator()(Handler&& handler) const
         {
-            start_wait_at_risk(this->record, {std::forward<Handler>(handler), executor_of(this->record)});
+            start_wait_at_risk(this->record, std::forward<Handler>(handler));
         }
     };
+
+    explicit Lease(RecordPtr record) noexcept;
 
     /** Asked for when it is needed: an executor costs a call each time it is moved. */
     [[nodiscard]] static asio::any_io_executor const& executor_of(RecordPtr const& record) noexcept;

@@ -17,7 +17,8 @@ namespace tenure
 struct LockConfig {
     /// name of the key in the store: 1 byte to 1 KiB, no NUL or line breaks, braces only as one clean hash tag
     std::string key;
-    /// how long the store keeps a claim that nobody renews; 100 ms (some stores: more) to 24 h
+    /// how long the store keeps a claim that nobody renews; 100 ms to 24 h, on etcd from 2 s, on ZooKeeper as its
+    /// config says
     std::chrono::milliseconds ttl{10'000};
     LeaseOptions lease = {};
     /// a word for people, which `tenure status` shows beside the holder: a contact, a role, a build. Printable ASCII,
@@ -30,7 +31,8 @@ struct LockConfig {
  *  It is not re-entrant: an acquisition waits for a lease that the same program holds as for any other. `ReentrantLock`
  * is.
  *
- *  @par Thread safety  Distinct and shared objects: safe.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
  *  @par Object lifetime  May be destroyed while operations are under way and leases are held; both go on.
  */
 class TENURE_API Lock : public Acquirable<Lease>

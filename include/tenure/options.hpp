@@ -7,10 +7,10 @@
 namespace tenure
 {
 
-/** When the token fires. */
+/** When the cancellation token of a lease is cancelled. */
 enum class CancelWhen {
-    /// when the lease is proven lost, or `notice` before its validity ends: a store that is away for a moment costs
-    /// nothing
+    /// when the lease is proven lost, or `notice` before its validity ends: an outage of the store up to
+    /// `tolerated_outage()` of the lock or pool costs nothing
     loss,
     /// at the first renewal that fails or stays unanswered for ttl/6
     first_failed_renewal
@@ -25,17 +25,22 @@ enum class Renewal {
 };
 
 /** How a lease is held; every field has a default that suits most work. Durations are checked where a pool or lock is
- * made. */
+ * made.
+ *
+ *  @par Thread safety  Options and configs are plain values: they are copied where they are taken, and not looked at
+ *  afterwards. */
 struct LeaseOptions {
-    /// how long before `valid_until` the token fires: the time the work needs to stop. 0: ttl/10, at least 20 ms. At
-    /// most ttl/3
+    /// how long before `valid_until` the token is cancelled: the time the work needs to stop. 0: ttl/10, at least 20
+    /// ms. At most ttl/3
     std::chrono::milliseconds notice{0};
     CancelWhen cancel_when = CancelWhen::loss;
     Renewal renewal = Renewal::automatic;
-    /// time from one renewal to the next, where that is to be less than ttl/3. 0, or anything longer: ttl/3. More than
-    /// half of what validity allows is refused
+    /// time from one renewal to the next, up to a tenth less to spread the load. 0: ttl/3. The lock or pool refuses
+    /// what is too long to send a lost renewal again before the token is cancelled: at most 0.64 ttl - 10 ms with the
+    /// default notice, in general 0.74 ttl - 10 ms - notice. A longer interval tolerates shorter outages. For a lease
+    /// whose ttl is shorter than that of the lock or pool the limit is that of its own ttl
     std::chrono::milliseconds renew_interval{0};
-    /// the token fires, and renewal ends, after this time however well the store answers. 0: no limit
+    /// the token is cancelled, and renewal ends, after this time however well the store answers. 0: no limit
     std::chrono::milliseconds max_hold{0};
     /// ask the store for a fencing token with each grant
     bool fencing = true;
@@ -44,7 +49,7 @@ struct LeaseOptions {
     /// the longest pause between two claims of a waiter, milliseconds, 10 ms to 1 minute: how late it may notice a key
     /// that another program has freed without an announcement. On Redis a waiter asks every 50 to 90 ms, but pauses at
     /// least 100 times as long as its claim takes
-    std::chrono::milliseconds longest_pause{1'000};
+    std::chrono::milliseconds max_poll_interval{1'000};
 };
 
 /** As a time to wait: without end. */

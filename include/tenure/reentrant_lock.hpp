@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/detail/acquire_handler.hpp>
 #include <tenure/detail/api.hpp>
 #include <tenure/detail/run_held.hpp>
 #include <tenure/hold.hpp>
@@ -18,6 +19,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace tenure
@@ -55,7 +57,8 @@ struct OnBehalf {
  *  - After a loss, acquisitions of that holder end with errc::lease_lost until all Holds of the lost lease are gone: a
  *    nested call must not begin anew under an outer one that believes in the old lease.
  *
- *  @par Thread safety  Distinct and shared objects: safe.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
  *  @par Object lifetime  May be destroyed while operations are under way and Holds are alive; both go on.
  */
 class TENURE_API ReentrantLock
@@ -89,25 +92,26 @@ public:
      * with the last who waits for it; a grant that arrives later is released in the background
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_acquire(Holder const& holder, AcquireOptions const& options = {}, CompletionToken&& token = {}) const
+    auto
+    async_acquire(Holder const& holder, AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, Hold)>(
-            Initiate<Hold>{lock_, holder}, token, options);
+            Initiate<Hold>{lock_, holder}, completion, options);
     }
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
-    auto async_acquire(Holder const& holder, CompletionToken&& token) const
+    auto async_acquire(Holder const& holder, CompletionToken&& completion) const
     {
-        return async_acquire(holder, AcquireOptions{}, std::forward<CompletionToken>(token));
+        return async_acquire(holder, AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
     /** The same with nothing but a time to wait: `co_await lock.async_acquire(holder, 5s)`. */
     template <class Rep, class Period, class CompletionToken = asio::deferred_t>
-    auto
-    async_acquire(Holder const& holder, std::chrono::duration<Rep, Period> wait, CompletionToken&& token = {}) const
+    auto async_acquire(
+        Holder const& holder, std::chrono::duration<Rep, Period> wait, CompletionToken&& completion = {}) const
     {
         return async_acquire(
             holder, AcquireOptions{std::chrono::ceil<std::chrono::milliseconds>(wait)},
-            std::forward<CompletionToken>(token));
+            std::forward<CompletionToken>(completion));
     }
 
     /** Tries once, as `async_acquire` with a wait of 0 does, and completes with `std::nullopt` and no error if others
@@ -119,16 +123,17 @@ public:
      *  @par Per-operation cancellation  as `async_acquire`
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_try_acquire(Holder const& holder, AcquireOptions const& options = {}, CompletionToken&& token = {}) const
+    auto
+    async_try_acquire(Holder const& holder, AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, std::optional<Hold>)>(
-            Initiate<std::optional<Hold>>{lock_, holder}, token, options);
+            Initiate<std::optional<Hold>>{lock_, holder}, completion, options);
     }
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
-    auto async_try_acquire(Holder const& holder, CompletionToken&& token) const
+    auto async_try_acquire(Holder const& holder, CompletionToken&& completion) const
     {
-        return async_try_acquire(holder, AcquireOptions{}, std::forward<CompletionToken>(token));
+        return async_try_acquire(holder, AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
 
     /** Holds the lock around the work, as `Lock::async_run` does. After a loss it ends with errc::lease_lost if the
@@ -138,7 +143,7 @@ public:
      *  @par Completion signature  void(std::exception_ptr)
      */
     template <class Work, class CompletionToken = asio::deferred_t>
-    auto async_run(Holder const& holder, Work&& work, AcquireOptions options, CompletionToken&& token = {}) const
+    auto async_run(Holder const& holder, Work&& work, AcquireOptions options, CompletionToken&& completion = {}) const
     {
         constexpr bool is_work = detail::is_work_without_result<Work, Hold>();
         static_assert(
@@ -148,22 +153,20 @@ public:
         options.wait = options.wait.value_or(forever);
         if constexpr (is_work)
             return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(
-                detail::InitiateRunHeld{get_executor()}, token, detail::OnBehalf<ReentrantLock, Holder>{*this, holder},
-                options, std::forward<Work>(work));
+                detail::InitiateRunHeld{get_executor()}, completion,
+                detail::OnBehalf<ReentrantLock, Holder>{*this, holder}, options, std::forward<Work>(work));
         else
-            return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(detail::InitiateNothing{}, token);
+            return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(
+                detail::InitiateNothing{}, completion);
     }
     template <class Work, class CompletionToken = asio::deferred_t>
         requires detail::is_completion_token<CompletionToken>
-    auto async_run(Holder const& holder, Work&& work, CompletionToken&& token = {}) const
+    auto async_run(Holder const& holder, Work&& work, CompletionToken&& completion = {}) const
     {
-        return async_run(holder, std::forward<Work>(work), AcquireOptions{}, std::forward<CompletionToken>(token));
+        return async_run(holder, std::forward<Work>(work), AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
 
 private:
-    template <class Result>
-    using HandlerOf = asio::any_completion_handler<void(error_code, Result)>;
-
     template <class Result>
     struct Initiate {
         Lock lock;
@@ -173,12 +176,15 @@ private:
         template <class Handler>
         void operator()(Handler&& handler, AcquireOptions const& options) const
         {
-            start(lock, holder, options, HandlerOf<Result>(std::forward<Handler>(handler)));
+            constexpr bool is_try = !std::is_same_v<Result, Hold>;
+            start(
+                lock, holder, options, is_try,
+                detail::AcquireHandler<Result, std::decay_t<Handler>>(std::forward<Handler>(handler)));
         }
     };
-    static void start(Lock const& lock, Holder const& holder, AcquireOptions const& options, HandlerOf<Hold> handler);
     static void start(
-        Lock const& lock, Holder const& holder, AcquireOptions const& options, HandlerOf<std::optional<Hold>> handler);
+        Lock const& lock, Holder const& holder, AcquireOptions const& options, bool is_try,
+        asio::any_completion_handler<void(error_code, Hold)> handler);
 
     Lock lock_;
 };

@@ -5,14 +5,21 @@
 #include <tenure/lease.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 namespace tenure
 {
 
+namespace detail
+{
+template <class, class>
+class AcquireHandler;
+}
+
 /** A lease on a numbered key of a pool. It does everything that a `Lease` does, but is none: a Lease& that refers to a
- * Slot could give it another key under the same number. */
+ * Slot could give it another key under the same number.
+ *
+ *  @par Thread safety  As `Lease`; `as_lease` is a move. */
 class [[nodiscard]] TENURE_API Slot : private Lease
 {
 public:
@@ -20,7 +27,6 @@ public:
 
     /** No slot: `valid()` is false, the token counts as cancelled, and `id()` throws. */
     Slot() noexcept = default;
-    explicit Slot(std::shared_ptr<engine::LeaseRecord> record) noexcept;
 
     /** The number: in [0, size) of its pool, and distinct among all live slots of the pool.
      *  @throws std::logic_error if this object holds no slot, as after a move: there is no number that could be used */
@@ -44,6 +50,16 @@ public:
     using Lease::ttl;
     using Lease::valid;
     using Lease::valid_until;
+
+private:
+    template <class, class>
+    friend class detail::AcquireHandler;
+
+    /** @param lease  of a key of a pool, or none */
+    explicit Slot(Lease&& lease) noexcept
+        : Lease(std::move(lease))
+    {
+    }
 };
 
 } // namespace tenure

@@ -18,9 +18,10 @@ namespace tenure
 struct SlotPoolConfig {
     /// 1 byte to 1 KiB, no NUL or line breaks, braces only as one clean hash tag
     std::string prefix = "thread_id_lock:";
-    /// how many slots there are; 1 to 2^20, and to be set
+    /// how many slots there are; 1 to 2^20. To be set: the constructor refuses 0
     std::uint32_t size = 0;
-    /// how long the store keeps a claim that nobody renews; 100 ms (some stores: more) to 24 h
+    /// how long the store keeps a claim that nobody renews; 100 ms to 24 h, on etcd from 2 s, on ZooKeeper as its
+    /// config says
     std::chrono::milliseconds ttl{10'000};
     LeaseOptions lease = {};
     /// quarantine: how long a number that was handed out stays taken after its release, or after the ttl of a holder
@@ -36,10 +37,12 @@ struct SlotPoolConfig {
 /** A pool of numbered slots, shared by all processes that use the same store: each live slot has a number that no other
  * has.
  *
- *  An acquisition gets the lowest number that is free. Pools of different size over one prefix work together: a number
- * is one key. How long it rests after its use, its last holder's pool decides (`SlotPoolConfig::reuse_after`).
+ *  An acquisition gets the lowest number that is free (on etcd, if others are faster, one of the first 16 that are).
+ * Pools of different size over one prefix work together: a number is one key. How long it rests after its use, its last
+ * holder's pool decides (`SlotPoolConfig::reuse_after`).
  *
- *  @par Thread safety  Distinct and shared objects: safe.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
  *  @par Object lifetime  May be destroyed while operations are under way and slots are held; both go on.
  */
 class TENURE_API SlotPool : public Acquirable<Slot>

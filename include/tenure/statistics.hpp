@@ -24,11 +24,11 @@ struct Statistics {
     std::uint64_t renewals = 0;
     /// renewals that were refused, not sent or whose outcome is unknown
     std::uint64_t renewals_failed = 0;
-    /// least time that was left until the token would have fired when a renewal succeeded; zero before the first
-    /// renewal
+    /// least time that was left until the token would have been cancelled when a renewal succeeded; zero before the
+    /// first renewal
     std::chrono::nanoseconds min_renewal_margin{};
 
-    /// tokens fired, by reason
+    /// leases that were lost, by the reason of the token (`CancelReason`)
     std::uint64_t lost_expired = 0;
     std::uint64_t lost_not_owner = 0;
     std::uint64_t lost_first_failed_renewal = 0;

@@ -2,18 +2,19 @@
 #pragma once
 
 #include <tenure/detail/api.hpp>
-#include <tenure/detail/user_handler.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/inspection.hpp>
 #include <tenure/key_range.hpp>
 #include <tenure/log.hpp>
 #include <tenure/statistics.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,7 +26,9 @@ namespace tenure
 namespace asio = boost::asio;
 
 class Backend;
+class Lock;
 class Runtime;
+class SlotPool;
 template <class>
 class Acquirable;
 
@@ -43,6 +46,10 @@ struct StoreOptions {
     LogSink log = {};
     /// the least level that is logged
     LogLevel log_level = LogLevel::warning;
+    /// what puts the locks of several stores into one order, for `MultiLock`: the same in every process that uses this
+    /// store, whatever address each uses, and another one for every other store. Printable, no '/', at most 128 bytes.
+    /// Empty: a MultiLock with locks of this store and of another one is refused
+    std::string order_name = {};
 };
 
 /** The last trouble with a store, in words for a person. */
@@ -59,10 +66,16 @@ struct Diagnostics {
 
 /** The user's handle to a store: cheap to copy, all copies are the same store.
  *
- *  Made by `connect`, `open_memory` or `open_redis`; pools, locks and leases share it. When the last of them is gone
- * and nothing is under way, its connections close by themselves.
+ *  Made by `connect` or one of the `open_...` functions of `tenure/stores/`, or over a backend of one's own; pools,
+ * locks and leases share it. When the last of them is gone and nothing is under way, its connections close by
+ * themselves.
  *
- *  @par Thread safety  Distinct and shared objects: safe.
+ *  Renewals run on the store's executor. Handlers that block all threads of its context for longer than
+ * `tolerated_outage()` of a lock or pool cost its leases: move such work to another executor, or open the store on a
+ * context that a thread of its own runs (docs/threading-and-cancellation.md).
+ *
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
  */
 class TENURE_API Store
 {
@@ -70,6 +83,8 @@ public:
     using executor_type = asio::any_io_executor;
 
     /** A store over a backend of one's own (see docs/backends.md).
+     *
+     *  @param runtime  `make_runtime(executor, options)`, which is where lines go to `options.log`; the backend's, too
      *  @throws std::invalid_argument for a worker name that is not usable */
     Store(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, StoreOptions options);
 
@@ -90,10 +105,10 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_inspect(KeyRangePtr range, CompletionToken&& token = {}) const
+    auto async_inspect(KeyRangePtr range, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, std::vector<KeyState>)>(
-            InitiateInspect{{handle_, get_executor()}}, token, std::move(range));
+            InitiateInspect{{handle_, get_executor()}}, completion, std::move(range));
     }
 
     /** Force-releases one key: replaces the owner that was seen by `evicted/<who>` and keeps the remaining ttl (on
@@ -108,10 +123,12 @@ public:
      */
     template <class CompletionToken = asio::deferred_t>
     auto async_evict(
-        KeyRangePtr range, std::uint32_t index, std::string owner, std::string who, CompletionToken&& token = {}) const
+        KeyRangePtr range, std::uint32_t index, std::string owner, std::string who,
+        CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, std::chrono::milliseconds)>(
-            InitiateEvict{{handle_, get_executor()}}, token, std::move(range), index, std::move(owner), std::move(who));
+            InitiateEvict{{handle_, get_executor()}}, completion, std::move(range), index, std::move(owner),
+            std::move(who));
     }
 
     /** Examines the server on behalf of leases with this ttl: version, round trip, persistence, eviction, permissions.
@@ -121,10 +138,10 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_examine(std::chrono::milliseconds ttl, CompletionToken&& token = {}) const
+    auto async_examine(std::chrono::milliseconds ttl, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, Findings)>(
-            InitiateExamine{{handle_, get_executor()}}, token, ttl);
+            InitiateExamine{{handle_, get_executor()}}, completion, ttl);
     }
 
     /** Connects and logs in, so that a service fails at its start and not at its first acquisition.
@@ -142,10 +159,10 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_ready(std::chrono::milliseconds timeout, CompletionToken&& token = {}) const
+    auto async_ready(std::chrono::milliseconds timeout, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateReady{{handle_, get_executor()}}, token, timeout);
+            InitiateReady{{handle_, get_executor()}}, completion, timeout);
     }
 
     /** Closes the store in an orderly way, as a service does that is told to stop.
@@ -163,27 +180,28 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_close(std::chrono::milliseconds timeout, CompletionToken&& token = {}) const
+    auto async_close(std::chrono::milliseconds timeout, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code)>(
-            InitiateClose{{handle_, get_executor()}}, token, timeout);
+            InitiateClose{{handle_, get_executor()}}, completion, timeout);
     }
-
-    /** For the other public classes: the engine behind this store. */
-    [[nodiscard]] std::shared_ptr<engine::Handle> const& handle() const noexcept { return handle_; }
 
 private:
     using HandlePtr = std::shared_ptr<engine::Handle>;
     template <class>
     friend class Acquirable;
+    friend Lock;
+    friend SlotPool;
 
     explicit Store(HandlePtr handle) noexcept
         : handle_(std::move(handle))
     {
     }
-    using InspectHandler = detail::UserHandler<void(error_code, std::vector<KeyState>)>;
-    using EvictHandler = detail::UserHandler<void(error_code, std::chrono::milliseconds)>;
-    using ExamineHandler = detail::UserHandler<void(error_code, Findings)>;
+
+    using DoneHandler = asio::any_completion_handler<void(error_code)>;
+    using InspectHandler = asio::any_completion_handler<void(error_code, std::vector<KeyState>)>;
+    using EvictHandler = asio::any_completion_handler<void(error_code, std::chrono::milliseconds)>;
+    using ExamineHandler = asio::any_completion_handler<void(error_code, Findings)>;
 
     struct Initiate {
         HandlePtr handle;
@@ -195,7 +213,7 @@ private:
         template <class Handler>
         void operator()(Handler&& handler, KeyRangePtr range) const
         {
-            start_inspect(this->handle, std::move(range), {std::forward<Handler>(handler), this->executor});
+            start_inspect(this->handle, std::move(range), std::forward<Handler>(handler));
         }
     };
     struct InitiateEvict : Initiate {
@@ -205,35 +223,33 @@ private:
         {
             start_evict(
                 this->handle, std::move(range), index, std::move(owner), std::move(who),
-                {std::forward<Handler>(handler), this->executor});
+                std::forward<Handler>(handler));
         }
     };
     struct InitiateExamine : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds ttl) const
         {
-            start_examine(this->handle, ttl, {std::forward<Handler>(handler), this->executor});
+            start_examine(this->handle, ttl, std::forward<Handler>(handler));
         }
     };
     struct InitiateReady : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds timeout) const
         {
-            start_ready(this->handle, timeout, {std::forward<Handler>(handler), this->executor});
+            start_ready(this->handle, timeout, std::forward<Handler>(handler));
         }
     };
     struct InitiateClose : Initiate {
         template <class Handler>
         void operator()(Handler&& handler, std::chrono::milliseconds timeout) const
         {
-            start_close(this->handle, timeout, {std::forward<Handler>(handler), this->executor});
+            start_close(this->handle, timeout, std::forward<Handler>(handler));
         }
     };
 
-    static void start_ready(
-        HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler);
-    static void start_close(
-        HandlePtr const& handle, std::chrono::milliseconds timeout, detail::UserHandler<void(error_code)> handler);
+    static void start_ready(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler);
+    static void start_close(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler);
     static void start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler handler);
     static void start_evict(
         HandlePtr handle, KeyRangePtr range, std::uint32_t index, std::string owner, std::string who,

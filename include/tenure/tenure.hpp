@@ -12,11 +12,14 @@
 #include <tenure/holder.hpp>
 #include <tenure/holding.hpp>
 #include <tenure/lease.hpp>
+#include <tenure/lease_set.hpp>
 #include <tenure/lock.hpp>
 #include <tenure/log.hpp>
+#include <tenure/multi_lock.hpp>
 #include <tenure/options.hpp>
 #include <tenure/owner.hpp>
 #include <tenure/reentrant_lock.hpp>
+#include <tenure/segmented_lock.hpp>
 #include <tenure/slot.hpp>
 #include <tenure/slot_pool.hpp>
 #include <tenure/statistics.hpp>

@@ -14,8 +14,8 @@
 #include <string>
 #include <utility>
 
-/** For tests of code that uses tenure: virtual time and a store that fails on demand, so that the day on which the
- * token fires can be had in a millisecond. Link `tenure::testing`. */
+/** For tests of code that uses tenure: virtual time and a store that fails on demand, so that the day on which a
+ * lease is lost can be had in a millisecond. Link `tenure::testing`. */
 namespace tenure::testing
 {
 
@@ -51,9 +51,9 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_wait_for(Clock::duration duration, CompletionToken&& token = {})
+    auto async_wait_for(Clock::duration duration, CompletionToken&& completion = {})
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWait{this}, token, duration);
+        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWait{this}, completion, duration);
     }
 
     /** For stores: its insides. */
@@ -77,7 +77,9 @@ private:
     std::shared_ptr<State> state_;
 };
 
-/** A store in virtual time that fails on demand. Copies are the same store. */
+/** A store in virtual time that fails on demand. Copies are the same store.
+ *
+ *  @par Thread safety  One thread only, as VirtualTime. */
 class SimulatedStore
 {
 public:
@@ -88,10 +90,10 @@ public:
 
     /** How long an answer takes; none at first. */
     void answer_after(Clock::duration delay);
-    /** False: nothing reaches the store, and whoever asks is told so. */
-    void reachable(bool is);
+    /** False: no request reaches the store, and each fails at once. */
+    void set_reachable(bool reachable);
     /** True: requests take effect, and their answers are lost. */
-    void lose_answers(bool does);
+    void set_answers_lost(bool lost);
 
     /** Somebody deletes the key: its holder loses the lease at the next renewal. */
     void remove(std::string const& key);

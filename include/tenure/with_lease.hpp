@@ -83,7 +83,7 @@ struct WorkSignature<void> {
     using type = void(std::exception_ptr);
 };
 
-/** One run of work under a lease: spawned on a strand of the caller's executor, cancelled when the token fires or the
+/** One run of work under a lease: spawned on a strand of the caller's executor, cancelled when the lease is lost or the
  * caller says so, and followed by the release. */
 template <class LeaseType, class Work, class Result, class Handler>
 class LeasedWork : public std::enable_shared_from_this<LeasedWork<LeaseType, Work, Result, Handler>>
@@ -120,24 +120,24 @@ private:
             finished(std::make_exception_ptr(boost::system::system_error(make_error_code(errc::released))), Value{});
             return;
         }
-        // begun on the strand: what it does when the token fires comes after the work has begun
+        // begun on the strand: what it does when the token is cancelled comes after the work has begun
         token_.async_wait(
             asio::bind_cancellation_slot(stop_waiting_.slot(), asio::bind_executor(strand_, [self](error_code error) {
                                              // work that releases its own lease goes on
                                              if (!error && is_loss(self->token_.reason()))
                                                  self->cancel_work_.emit(asio::cancellation_type::terminal);
                                          })));
-        auto token = [&](auto handler) {
+        auto cancellable = [&](auto handler) {
             return asio::bind_cancellation_slot(cancel_work_.slot(), asio::bind_executor(strand_, std::move(handler)));
         };
         try {
             if constexpr (std::is_void_v<Result>)
-                asio::co_spawn(strand_, std::invoke(work_, lease_), token([self](std::exception_ptr failure) {
+                asio::co_spawn(strand_, std::invoke(work_, lease_), cancellable([self](std::exception_ptr failure) {
                                    self->finished(failure, true);
                                }));
             else
                 asio::co_spawn(
-                    strand_, std::invoke(work_, lease_), token([self](std::exception_ptr failure, Result value) {
+                    strand_, std::invoke(work_, lease_), cancellable([self](std::exception_ptr failure, Result value) {
                         self->finished(failure, std::move(value));
                     }));
         } catch (...) {
@@ -157,7 +157,7 @@ private:
             strand_, [self = this->shared_from_this()](error_code, ReleaseOutcome) { self->complete(); }));
     }
 
-    /** A fired token is told as such, unless the work failed by an error of its own. */
+    /** A loss is reported as such, unless the work failed by an error of its own. */
     [[nodiscard]] std::exception_ptr outcome(std::exception_ptr const& failure) const
     {
         if (!is_loss(token_.reason()))
@@ -197,7 +197,7 @@ private:
     asio::strand<asio::any_io_executor> strand_;
     /// ends the work
     asio::cancellation_signal cancel_work_;
-    /// ends the wait for the token
+    /// ends the wait for the cancellation token
     asio::cancellation_signal stop_waiting_;
     std::exception_ptr failure_;
     std::optional<Value> value_;
@@ -218,8 +218,8 @@ struct InitiateWithLease {
 
 } // namespace detail
 
-/** Runs work under a lease: calls `work(lease)`, cancels the coroutine (terminal) when the token fires, waits for it to
- * wind down, releases the lease, and completes with what the work resulted in.
+/** Runs work under a lease: calls `work(lease)`, cancels the coroutine (terminal) when the lease is lost, waits for it
+ * to wind down, releases the lease, and completes with what the work resulted in.
  *
  *  The work runs on a strand over the handler's executor; the reference it gets lives until it ends.
  *
@@ -227,13 +227,13 @@ struct InitiateWithLease {
  *  @param work  `asio::awaitable<T>(Lease&)` or `(Slot&)`. g++ 12 destroys a lambda temporary that captures by value
  * twice when it stands inside a co_await expression: name the lambda first, or capture by reference
  *  @par Completion signature  void(std::exception_ptr, T), or void(std::exception_ptr) where T is void
- *  @par Errors  boost::system::system_error(errc::lease_lost): the token fired (the work may have returned normally
- * because it saw the token itself); the same with errc::released: the lease is empty, and the work was not called; any
- * other exception is the work's own
+ *  @par Errors  boost::system::system_error(errc::lease_lost): the lease was lost (the work may have returned
+ * normally because it saw that itself); the same with errc::released: the lease is empty, and the work was not called;
+ * any other exception is the work's own
  *  @par Per-operation cancellation  passed on to the work; the release is still waited for
  */
 template <Holding LeaseType, class Work, class CompletionToken = asio::deferred_t>
-auto with_lease(LeaseType lease, Work&& work, CompletionToken&& token = {})
+auto with_lease(LeaseType lease, Work&& work, CompletionToken&& completion = {})
 {
     constexpr bool is_work = detail::is_work<Work, LeaseType>();
     static_assert(
@@ -244,9 +244,9 @@ auto with_lease(LeaseType lease, Work&& work, CompletionToken&& token = {})
         using Signature = typename detail::WorkSignature<detail::WorkResult<Work, LeaseType>>::type;
         auto executor = lease.get_executor();
         return asio::async_initiate<CompletionToken, Signature>(
-            detail::InitiateWithLease{std::move(executor)}, token, std::move(lease), std::forward<Work>(work));
+            detail::InitiateWithLease{std::move(executor)}, completion, std::move(lease), std::forward<Work>(work));
     } else {
-        return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(detail::InitiateNothing{}, token);
+        return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(detail::InitiateNothing{}, completion);
     }
 }
 

@@ -4,9 +4,7 @@
 #include "contest.hpp"
 #include "core.hpp"
 #include "owner_text.hpp"
-#include "store_answer.hpp"
-
-#include <tenure/detail/recycling_allocator.hpp>
+#include "recycling_allocator.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -26,29 +24,25 @@ constexpr Clock::duration time_for_words = milliseconds{10};
 constexpr Clock::duration shortest_patience = milliseconds{100};
 constexpr Clock::duration longest_patience = milliseconds{1000};
 
-template <class... Functions>
-struct Overloaded : Functions... {
-    using Functions::operator()...;
-};
-
 } // namespace
 
-Acquisition::Acquisition(std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, Handler handler)
+Acquisition::Acquisition(
+    std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, bool is_try, Handler handler)
     : contest_(std::move(contest))
     , core_(contest_->handle()->core())
     , range_(contest_->range())
     , terms_(terms)
     , wait_(wait)
+    , is_try_(is_try)
     , handler_(std::move(handler))
 {
 }
 
 void Acquisition::start(std::shared_ptr<Acquisition> self)
 {
-    auto slot = std::visit([](auto const& handler) { return handler.slot(); }, *self->handler_);
-    if (slot.is_connected())
-        slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type type) {
-            if (auto alive = weak.lock(); alive && asks_for_an_end(type))
+    if (auto slot = self->handler_->slot(); slot.is_connected())
+        slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type) {
+            if (auto alive = weak.lock())
                 alive->core_->runtime()->post([alive] { alive->cancel(); });
         });
     auto const& strand = self->core_->runtime()->strand();
@@ -73,7 +67,7 @@ void Acquisition::begin()
     limits.patience = std::clamp<Clock::duration>(Clock::duration(terms_.ttl) / 3, shortest_patience, longest_patience);
     limits.hints = terms_.notifications;
     limits.silent_releases = core_->backend().frees_silently();
-    limits.longest_pause = terms_.longest_pause;
+    limits.longest_pause = terms_.max_poll_interval;
     machine_.emplace(limits);
     core_->add(shared_from_this());
 
@@ -241,7 +235,7 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
     }
     auto const now = core_->runtime()->now();
     // before anything ends for it: whoever ends must know that something is left to withdraw
-    unknown_ = unknown_ || std::holds_alternative<Unknown>(reply);
+    unknown_ = unknown_ || failed_as(reply, Failure::Effect::unknown);
     if (core_->backend().single_use_owners() && !std::holds_alternative<Granted>(reply)) {
         if (unknown_)
             core_->withdraw(range_, claim_->owner, lifetime(), terms_.notifications);
@@ -259,14 +253,14 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
         core_->gates().claim_took(now - asked.when);
         busy(*held, now - asked.when, now);
-    } else if (auto const failure = failure_of(reply)) {
+    } else if (auto const* const failure = std::get_if<Failure>(&reply)) {
         core_->journal().trouble(*failure);
         // one that came too late to be sent leaves what was known before
-        auto const error = failure->overdue ? machine_->reason() : failure->error;
+        auto const error = failure->was_dropped() ? machine_->reason() : failure->error;
         carry_out(machine_->failed(error, failure->fatal, now, core_->runtime()->random()), now);
     }
     // nothing is under way, and every outcome is known: the next attempt is a first one again
-    bool const known = std::holds_alternative<Busy>(reply) || std::holds_alternative<NotSent>(reply);
+    bool const known = std::holds_alternative<Busy>(reply) || failed_as(reply, Failure::Effect::not_sent);
     if (handler_ && known && !unknown_ && !machine_->asking())
         earliest_attempt_.reset();
 }
@@ -274,7 +268,7 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
 void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
 {
     auto const& claim = *asked.claim;
-    if (asked.place != Waits::no && (std::holds_alternative<Busy>(reply) || std::holds_alternative<Unknown>(reply)))
+    if (asked.place != Waits::no && (std::holds_alternative<Busy>(reply) || failed_as(reply, Failure::Effect::unknown)))
         core_->gates().gave_up(range_);
     auto const lease = lease_.lock();
     bool const was_held = granted_index_ && &claim == claim_.get();
@@ -287,11 +281,11 @@ void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
         // it took the key of the lease anew, after the lease was released, or a second key
         if (!held || granted_index_ != grant->index)
             give_back(claim, *grant);
-    } else if (std::holds_alternative<Unknown>(reply) && !held) {
+    } else if (failed_as(reply, Failure::Effect::unknown) && !held) {
         // the lease's release may still be on its way, so what this finds may have been held
         core_->withdraw(
             range_, claim.owner, lifetime(), terms_.notifications, was_held ? terms_.reuse_after : milliseconds{0});
-    } else if (std::holds_alternative<Unknown>(reply)) {
+    } else if (failed_as(reply, Failure::Effect::unknown)) {
         // to withdraw it now would take the lease along
         lease->second_key = true;
     }
@@ -440,16 +434,9 @@ void Acquisition::drop_claims(bool any_unanswered)
 void Acquisition::call_handler(error_code error, LeaseRecordPtr record)
 {
     auto handler = std::exchange(handler_, std::nullopt);
-    auto const post = [&]<class Result>(HandlerOf<Result>& waiting) {
-        std::move(waiting).post(error, record ? Result(std::move(record)) : Result());
-    };
-    auto const post_try = [&]<class LeaseType>(HandlerOf<std::optional<LeaseType>>& waiting) {
-        if (error == errc::timed_out)
-            error = {};
-        std::move(waiting).post(
-            error, record ? std::optional<LeaseType>(std::in_place, std::move(record)) : std::nullopt);
-    };
-    std::visit(Overloaded{post, post_try}, *handler);
+    if (is_try_ && error == errc::timed_out)
+        error = {};
+    std::move(*handler).post(error, Lease(std::move(record)));
 }
 
 void Acquisition::give_back(Claim const& claim, Granted const& grant)

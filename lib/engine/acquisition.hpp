@@ -2,21 +2,19 @@
 #pragma once
 
 #include "acquire_machine.hpp"
+#include "completion.hpp"
 #include "gate.hpp"
 #include "lease_record.hpp"
 #include "lease_terms.hpp"
-#include "pending_handler.hpp"
 #include "recycling_list.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/lease.hpp>
-#include <tenure/slot.hpp>
 
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 
 namespace tenure::engine
 {
@@ -33,13 +31,11 @@ class Core; // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 class Acquisition : public std::enable_shared_from_this<Acquisition>
 {
 public:
-    template <class Result>
-    using HandlerOf = PendingHandler<void(error_code, Result)>;
-    /// an optional result is that of a try
-    using Handler = std::variant<
-        HandlerOf<Lease>, HandlerOf<Slot>, HandlerOf<std::optional<Lease>>, HandlerOf<std::optional<Slot>>>;
+    using Handler = Completion<void(error_code, Lease)>;
 
-    Acquisition(std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, Handler handler);
+    /** @param is_try  keys that others hold are no error: it completes with no lease */
+    Acquisition(
+        std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, bool is_try, Handler handler);
 
     /** On the thread of the initiating call. */
     static void start(std::shared_ptr<Acquisition> self);
@@ -107,6 +103,7 @@ private:
     LeaseTerms terms_;
     /// zero: tries once
     milliseconds wait_;
+    bool is_try_;
     std::optional<Handler> handler_;
     std::optional<AcquireMachine> machine_;
     /// of the present owner, and that of the lease once it is granted; a new one after anything was given back, so that

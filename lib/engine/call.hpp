@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "pending_handler.hpp"
-
-#include <tenure/detail/recycling_allocator.hpp>
+#include "completion.hpp"
+#include "recycling_allocator.hpp"
 
 #include <tenure/backend/runtime.hpp>
 
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/system/error_code.hpp>
 
@@ -25,7 +25,7 @@ template <class... Results>
 class Call
 {
 public:
-    using Handler = detail::UserHandler<void(error_code, Results...)>;
+    using Handler = Completion<void(error_code, Results...)>;
 
     /** On the thread of the initiating call, which is the only one that may touch the handler's cancellation slot.
      *  @tparam Kind  what is made: a call, or something that is one */
@@ -34,9 +34,9 @@ public:
     {
         auto call = make_recycled<Kind>(std::move(handler));
         if (auto slot = call->handler_->slot(); slot.is_connected())
-            slot.assign([weak = std::weak_ptr(call), runtime = std::weak_ptr(runtime)](asio::cancellation_type type) {
+            slot.assign([weak = std::weak_ptr(call), runtime = std::weak_ptr(runtime)](asio::cancellation_type) {
                 auto const strand = runtime.lock();
-                if (auto alive = weak.lock(); alive && strand && asks_for_an_end(type))
+                if (auto alive = weak.lock(); alive && strand)
                     strand->post([alive] { alive->complete(asio::error::operation_aborted, Results{}...); });
             });
         return call;
@@ -44,8 +44,8 @@ public:
 
     /** Nobody waits. */
     Call() = default;
-    explicit Call(Handler handler)
-        : handler_(std::in_place, std::move(handler))
+    explicit Call(Handler handler) noexcept
+        : handler_(std::move(handler))
     {
     }
 
@@ -59,7 +59,7 @@ public:
     [[nodiscard]] bool done() const noexcept { return !handler_; }
 
 private:
-    std::optional<PendingHandler<void(error_code, Results...)>> handler_;
+    std::optional<Handler> handler_;
 };
 
 } // namespace tenure::engine

@@ -3,9 +3,8 @@
 
 #include "journal.hpp"
 #include "lease_record.hpp"
-#include "store_answer.hpp"
+#include "recycling_allocator.hpp"
 
-#include <tenure/detail/recycling_allocator.hpp>
 #include <tenure/errc.hpp>
 
 #include <algorithm>
@@ -161,8 +160,8 @@ void Compensation::answered(ItemPtr const& item, Reply const& reply)
         return;
     if (item->asked_ > 0)
         --item->asked_;
-    if (auto const failure = failure_of(reply)) {
-        item->may_be_done_ = item->may_be_done_ || failure->may_take_effect;
+    if (auto const* const failure = std::get_if<Failure>(&reply)) {
+        item->may_be_done_ = item->may_be_done_ || failure->may_take_effect();
         journal_.trouble(*failure);
         auto const backoff = first_retry_pause * (1 << std::min(item->failed_++, most_doublings));
         retry_at(item, runtime_->now() + backoff);

@@ -26,10 +26,12 @@ constexpr std::chrono::seconds closing_time{1};
 
 } // namespace
 
-Core::Core(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name)
+Core::Core(
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name, std::string order_name)
     : runtime_(std::move(runtime))
     , backend_(std::move(backend))
     , worker_name_(std::move(worker_name))
+    , order_name_(std::move(order_name))
     , ttl_limits_(backend_->ttl_limits())
     , no_quarantine_(backend_->no_quarantine())
     , no_detach_(backend_->no_detach())

@@ -31,7 +31,9 @@ class Readiness;
 class Core final : public std::enable_shared_from_this<Core>, public Compensation::Listener
 {
 public:
-    Core(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name);
+    Core(
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name,
+        std::string order_name);
 
     /** Right after construction. */
     void start();
@@ -44,6 +46,8 @@ public:
     [[nodiscard]] Counters& counters() noexcept { return counters_; }
     [[nodiscard]] Journal& journal() noexcept { return journal_; }
     [[nodiscard]] std::string const& worker_name() const noexcept { return worker_name_; }
+    /** `StoreOptions::order_name` */
+    [[nodiscard]] std::string const& order_name() const noexcept { return order_name_; }
     [[nodiscard]] Backend::TtlLimits ttl_limits() const noexcept { return ttl_limits_; }
     /** As `Backend::no_quarantine`. */
     [[nodiscard]] char const* no_quarantine() const noexcept { return no_quarantine_; }
@@ -122,6 +126,7 @@ private:
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Backend> backend_;
     std::string worker_name_;
+    std::string order_name_;
     Backend::TtlLimits ttl_limits_;
     char const* no_quarantine_;
     char const* no_detach_;

@@ -28,7 +28,7 @@ void Journal::trouble(error_code error, std::string detail)
 
 void Journal::trouble(Failure const& failure)
 {
-    if (!failure.overdue)
+    if (!failure.was_dropped())
         trouble(failure.error, failure.detail);
 }
 

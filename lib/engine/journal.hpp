@@ -1,8 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "store_answer.hpp"
-
+#include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/log.hpp>

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,7 +20,7 @@ namespace tenure::engine
 namespace
 {
 
-/// how much earlier than due a renewal may leave, to go out together with others
+/// however long the ttl
 constexpr Clock::duration longest_slack = milliseconds{100};
 /// leases judged within such a time of each other are renewed together from then on
 constexpr Clock::duration burst = milliseconds{20};
@@ -31,7 +33,7 @@ constexpr std::size_t many_ttls = 16;
 
 Clock::duration slack_for(milliseconds ttl) noexcept
 {
-    return std::min<Clock::duration>(longest_slack, Clock::duration(ttl) / 30);
+    return std::min(longest_slack, renewal_slack(ttl));
 }
 
 std::string milliseconds_text(Clock::duration duration)
@@ -142,16 +144,22 @@ void Keeper::look(Instant now)
         backend_->shortest_ttl(shortest_ttl_);
     }
     std::exception_ptr failure;
+    DueRenewals due;
     if (!agenda_.empty() && agenda_.first() <= now)
         for (auto const& record : agenda_.due_by(now + longest_slack)) {
             auto const slack = slack_for(record->machine.ttl());
             try {
                 if (record->kept && agenda_.instant_of(*record) <= now + slack)
-                    carry_out(record, record->machine.tick(now, slack, jitter(now)));
+                    carry_out(record, record->machine.tick(now, slack, jitter(now)), due);
             } catch (...) {
                 failure = std::current_exception();
             }
         }
+    try {
+        send(std::move(due));
+    } catch (...) {
+        failure = std::current_exception();
+    }
     if (!agenda_.empty())
         look_by(failure ? std::max(agenda_.first(), now + pause_after_failure) : agenda_.first());
     if (failure)
@@ -159,6 +167,13 @@ void Keeper::look(Instant now)
 }
 
 void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step)
+{
+    DueRenewals due;
+    carry_out(record, step, due);
+    send(std::move(due));
+}
+
+void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step, DueRenewals& due)
 {
     if (!record->kept)
         return;
@@ -186,24 +201,36 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
         journal_.log(LogLevel::info, "lease on " + record->key() + " is renewed again");
     agenda_.move(*record, step.look_at);
     look_by(step.look_at);
-    if (step.renew != 0)
-        send_renewal(record, step.renew);
-}
-
-void Keeper::send_renewal(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt)
-{
+    if (step.renew == 0)
+        return;
     RenewRequest request;
     request.claim = record->claim_ptr();
     request.ttl = record->machine.ttl();
     request.not_after = record->machine.fires_at();
-    backend_->renew(std::move(request), [weak = weak_from_this(), record, attempt](RenewReply const& reply) {
-        if (auto self = weak.lock())
-            self->answered(record, attempt, reply);
+    due.requests.push_back(std::move(request));
+    due.renewals.push_back({record, step.renew});
+}
+
+void Keeper::send(DueRenewals due)
+{
+    if (due.requests.empty())
+        return;
+    // shared, because a handler may be copied
+    auto const open = std::make_shared<std::vector<Renewal>>(std::move(due.renewals));
+    backend_->renew(std::move(due.requests), [weak = weak_from_this(), open](std::span<RenewAnswer const> answers) {
+        auto const self = weak.lock();
+        if (!self)
+            return;
+        DueRenewals next;
+        for (auto const& [request, reply] : answers)
+            self->answered(std::exchange((*open)[request], {}), reply, next);
+        self->send(std::move(next));
     });
 }
 
-void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt, RenewReply const& reply)
+void Keeper::answered(Renewal const& renewal, RenewReply const& reply, DueRenewals& due)
 {
+    auto const& [record, attempt] = renewal;
     auto const now = runtime_->now();
     auto& machine = record->machine;
     if (auto const* renewed = std::get_if<Renewed>(&reply)) {
@@ -213,14 +240,14 @@ void Keeper::answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId atte
                 counters_.renewed_with(machine.last_margin());
             finish_calls(*record, attempt, {}, false);
         }
-        carry_out(record, step);
+        carry_out(record, step, due);
     } else if (std::holds_alternative<NotOwner>(reply)) {
-        carry_out(record, machine.disowned());
-    } else if (auto const failure = failure_of(reply)) {
+        carry_out(record, machine.disowned(), due);
+    } else if (auto const* const failure = std::get_if<Failure>(&reply)) {
         add_one(counters_.renewals_failed);
         journal_.trouble(*failure);
-        finish_calls(*record, attempt, failure->error, true);
-        carry_out(record, machine.failed(attempt, failure->may_take_effect, now, jitter(now)));
+        finish_calls(*record, attempt, error_for_caller(*failure), true);
+        carry_out(record, machine.failed(attempt, failure->may_take_effect(), now, jitter(now)), due);
     }
 }
 
@@ -286,9 +313,11 @@ void Keeper::finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered,
 void Keeper::reachable()
 {
     auto const now = runtime_->now();
+    DueRenewals due;
     for (auto const& record : agenda_.all())
         if (record->kept)
-            carry_out(record, record->machine.reachable(now));
+            carry_out(record, record->machine.reachable(now), due);
+    send(std::move(due));
 }
 
 void Keeper::close()

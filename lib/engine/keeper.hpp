@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <vector>
 
 namespace tenure::engine
 {
@@ -17,7 +18,7 @@ namespace tenure::engine
 class Counters;
 class Journal;
 
-/** Renews all leases of a store, in batches, and fires their tokens in time. One timer serves them all; each lease is
+/** Renews all leases of a store, in batches, and cancels their tokens in time. One timer serves them all; each lease is
  * judged by its own machine and its own answers, so that one bad claim or one stuck node delays no other. Everything
  * runs on the strand.
  */
@@ -38,27 +39,42 @@ public:
     /** The store can be reached again: what failed is asked again at once. */
     void reachable();
 
-    /** The store is closed for good: all tokens fire. */
+    /** The store is closed for good: all tokens are cancelled. */
     void close();
 
     [[nodiscard]] bool empty() const noexcept { return agenda_.empty(); }
 
 private:
+    /** A renewal that was asked for. */
+    struct Renewal {
+        LeaseRecordPtr record;
+        LeaseMachine::AttemptId attempt = 0;
+    };
+    /** Renewals that leave in one call. */
+    struct DueRenewals {
+        std::vector<RenewRequest> requests;
+        /// one for each request
+        std::vector<Renewal> renewals;
+    };
+
     void look(Instant now);
     void look_by(Instant when);
     /** Says so where the timer rang so late that leases are in danger: the executor was blocked. */
     void note_lateness(Clock::duration late, Instant now);
     void note_ttl(milliseconds ttl, int change);
-    /** Does what the machine said, and looks at the lease again when it said so. */
+    /** Does what the machine said, and looks at the lease again when it said so. What is to be renewed is added to
+     * `due`. */
+    void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step, DueRenewals& due);
+    /** The same for one lease alone. */
     void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step);
-    void send_renewal(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt);
-    void answered(LeaseRecordPtr const& record, LeaseMachine::AttemptId attempt, RenewReply const& reply);
+    void send(DueRenewals due);
+    void answered(Renewal const& renewal, RenewReply const& reply, DueRenewals& due);
     /** Spreads the renewals of many processes; leases that are judged within one burst get one number, so that what is
      * renewed together stays together. */
     [[nodiscard]] std::uint64_t jitter(Instant now);
     void finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that);
     void lose(LeaseRecordPtr const& record, CancelReason reason);
-    /** Once, and only if its token has fired; tells if so. */
+    /** Once, and only if its token was cancelled; tells if so. */
     bool count_loss(LeaseRecord& record);
     /** Counts it, and says so. */
     [[gnu::cold]] void report_loss(LeaseRecord& record);

@@ -29,7 +29,7 @@ LeaseMachine::LeaseMachine(LeaseTerms const& terms, Instant since, milliseconds 
     if (terms.max_hold > milliseconds{0})
         hold_until_ = later(now, terms.max_hold);
     if (terms.renewal == Renewal::automatic)
-        next_renewal_ = since + std::min<Clock::duration>(terms.renew_interval, Clock::duration(granted_ttl) / 3);
+        next_renewal_ = since + renew_interval(terms, granted_ttl);
 }
 
 milliseconds LeaseMachine::notice() const noexcept
@@ -57,8 +57,14 @@ CancelReason LeaseMachine::fires_because() const noexcept
 
 Clock::duration LeaseMachine::interval(milliseconds ttl, std::uint64_t random) const noexcept
 {
-    auto const every = std::min<Clock::duration>(terms_.renew_interval, Clock::duration(ttl) / 3);
+    Clock::duration const every = renew_interval(terms_, ttl);
     return every - fraction_of(every / 10, random);
+}
+
+Instant LeaseMachine::in_time(Instant planned, Instant now) const noexcept
+{
+    auto const last = last_try(fires_at(), usable_ttl_);
+    return now + renewal_slack(usable_ttl_) < last ? std::min(planned, last) : planned;
 }
 
 Instant LeaseMachine::oldest_unanswered() const noexcept
@@ -119,7 +125,7 @@ LeaseMachine::Step LeaseMachine::tick(Instant now, Clock::duration slack, std::u
     AttemptId renewal = 0;
     if (next_renewal_ != Instant::max() && next_renewal_ <= now + slack) {
         renewal = begin_attempt(now);
-        next_renewal_ = now + patience() + fraction_of(patience() / 4, random);
+        next_renewal_ = in_time(now + patience() + fraction_of(patience() / 4, random), now);
     }
     auto step = look_again();
     step.renew = renewal;
@@ -186,7 +192,7 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
         auto const longest = std::max<Clock::duration>(first_backoff, Clock::duration(ttl_) / 12);
         auto const backoff =
             failures_ == 0 ? Clock::duration::zero() : std::min(longest, first_backoff * (1 << doublings) / 2);
-        next_renewal_ = std::min(next_renewal_, now + backoff + fraction_of(backoff / 2, random));
+        next_renewal_ = std::min(next_renewal_, in_time(now + backoff + fraction_of(backoff / 2, random), now));
     }
     ++failures_;
     return look_again();
@@ -213,7 +219,7 @@ LeaseMachine::Step LeaseMachine::renew_now(milliseconds ttl, Instant now)
         return fire(reason);
     auto const renewal = begin_attempt(now);
     if (terms_.renewal == Renewal::automatic)
-        next_renewal_ = now + patience();
+        next_renewal_ = in_time(now + patience(), now);
     auto step = look_again();
     step.renew = renewal;
     return step;

@@ -105,6 +105,8 @@ private:
     [[nodiscard]] milliseconds notice() const noexcept;
     /** From one renewal to the next, where validity rests on this ttl. */
     [[nodiscard]] Clock::duration interval(milliseconds ttl, std::uint64_t random) const noexcept;
+    /** When a renewal that is planned for then leaves: none may be so late that the next one would be too late. */
+    [[nodiscard]] Instant in_time(Instant planned, Instant now) const noexcept;
 
     LeaseTerms terms_;
     /// asked for; the holder may change it

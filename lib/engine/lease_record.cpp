@@ -106,14 +106,12 @@ void LeaseRecord::tell_risk_waiters(error_code error)
     Waiters::post_all(std::move(waiting), error);
 }
 
-void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, detail::UserHandler<void(error_code)> handler)
+void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, Waiters::Handler handler)
 {
-    Waiters::Handler pending(std::move(handler));
     if (record->forked()) {
-        std::move(pending).post(make_error_code(errc::forked));
+        std::move(handler).post(make_error_code(errc::forked));
         return;
     }
-    auto slot = pending.slot();
     std::unique_lock lock(record->mutex_);
     auto const state = record->state();
     if (state != LeaseState::held) {
@@ -121,21 +119,10 @@ void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, detail::UserHandler
         auto const error = state == LeaseState::at_risk
                                ? error_code()
                                : make_error_code(state == LeaseState::cancelled ? errc::lease_lost : errc::released);
-        std::move(pending).post(error);
+        std::move(handler).post(error);
         return;
     }
-    auto const id = record->risk_waiters_.add(std::move(pending));
-    if (slot.is_connected())
-        slot.assign([weak = std::weak_ptr(record), id](asio::cancellation_type type) {
-            auto const alive = weak.lock();
-            if (!alive || !asks_for_an_end(type))
-                return;
-            std::unique_lock cancelling(alive->mutex_);
-            auto waiting = alive->risk_waiters_.take(id);
-            cancelling.unlock();
-            if (waiting)
-                std::move(*waiting).post(error_code(asio::error::operation_aborted));
-        });
+    record->risk_waiters_.add(std::move(handler), {record, &record->mutex_});
 }
 
 } // namespace tenure::engine

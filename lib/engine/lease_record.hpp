@@ -71,7 +71,7 @@ public:
     /** The same for a detachment. */
     [[nodiscard]] std::shared_ptr<Handle> begin_detachment() noexcept;
 
-    static void wait_at_risk(LeaseRecordPtr const& record, detail::UserHandler<void(error_code)> handler);
+    static void wait_at_risk(LeaseRecordPtr const& record, Waiters::Handler handler);
 
     // -- on the strand --
 

@@ -12,8 +12,12 @@ namespace
 
 constexpr milliseconds margin{10};
 constexpr int drift_divisor = 100;
-constexpr milliseconds shortest_longest_pause{10};
-constexpr milliseconds longest_longest_pause = std::chrono::minutes{1};
+// of the ttl: what is left for a renewal whose predecessor got lost, and for the last one of all
+constexpr int second_try_divisor = 4;
+constexpr int last_try_divisor = 20;
+constexpr int slack_divisor = 30;
+constexpr milliseconds least_poll_interval{10};
+constexpr milliseconds most_poll_interval = std::chrono::minutes{1};
 constexpr milliseconds longest_reuse_after = std::chrono::hours{24};
 
 class Rules
@@ -40,12 +44,57 @@ std::string text(milliseconds value)
     return std::to_string(value.count()) + " ms";
 }
 
+milliseconds default_notice(milliseconds ttl) noexcept
+{
+    return std::min(std::max(ttl / 10, milliseconds{20}), ttl / 3);
+}
+
+/** From a request until the token is cancelled, if it is the last one that was answered. */
+milliseconds time_to_renew(milliseconds ttl, milliseconds notice) noexcept
+{
+    return std::chrono::floor<milliseconds>(valid_until(Instant{}, ttl) - Instant{}) - notice;
+}
+
+/** A renewal that is not answered is asked again after a sixth of the ttl, a little more with jitter. */
+milliseconds longest_renew_interval(milliseconds ttl, milliseconds notice) noexcept
+{
+    return std::max(ttl / 3, time_to_renew(ttl, notice) - ttl / second_try_divisor);
+}
+
 } // namespace
 
 Instant valid_until(Instant since, milliseconds ttl) noexcept
 {
     Clock::duration const granted = ttl;
     return since + granted - granted / drift_divisor - margin;
+}
+
+milliseconds renew_interval(LeaseTerms const& terms, milliseconds ttl) noexcept
+{
+    if (terms.renew_interval == milliseconds{0})
+        return ttl / 3;
+    return std::min(terms.renew_interval, longest_renew_interval(ttl, std::min(terms.notice, ttl / 3)));
+}
+
+Clock::duration renewal_slack(milliseconds ttl) noexcept
+{
+    return Clock::duration(ttl) / slack_divisor;
+}
+
+Instant last_try(Instant stop_at, milliseconds ttl) noexcept
+{
+    return stop_at - Clock::duration(ttl) / last_try_divisor;
+}
+
+milliseconds tolerated_outage(LeaseTerms const& terms) noexcept
+{
+    if (terms.renewal == Renewal::manual || terms.cancel_when == CancelWhen::first_failed_renewal)
+        return milliseconds{0};
+    // it begins right before a renewal that leaves as late as may be, and ends right before the last one leaves
+    Instant const answered{};
+    auto const renewed = answered + renew_interval(terms, terms.ttl);
+    auto const stop_at = valid_until(answered, terms.ttl) - terms.notice;
+    return std::chrono::floor<milliseconds>(last_try(stop_at, terms.ttl) - renewal_slack(terms.ttl) - renewed);
 }
 
 Instant later(Instant now, milliseconds time) noexcept
@@ -71,25 +120,24 @@ make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& optio
     rules.check(
         options.notice >= milliseconds{0} && options.notice <= ttl / 3, "lease.notice", options.notice,
         "at most a third of the ttl, " + text(ttl / 3) + "; 0 for the default");
-    terms.notice =
-        options.notice > milliseconds{0} ? options.notice : std::min(std::max(ttl / 10, milliseconds{20}), ttl / 3);
+    terms.notice = options.notice > milliseconds{0} ? options.notice : default_notice(ttl);
 
-    auto const validity = std::chrono::floor<milliseconds>(valid_until(Instant{}, ttl) - Instant{}) - terms.notice;
+    auto const longest = longest_renew_interval(ttl, terms.notice);
     rules.check(
-        options.renew_interval >= milliseconds{0} && options.renew_interval <= validity / 2, "lease.renew_interval",
+        options.renew_interval >= milliseconds{0} && options.renew_interval <= longest, "lease.renew_interval",
         options.renew_interval,
-        "at most half of what the validity allows, " + text(validity / 2) + " for a ttl of " + text(ttl) +
-            "; 0 for the default");
-    terms.renew_interval = options.renew_interval > milliseconds{0} ? options.renew_interval : ttl / 3;
+        "at most " + text(longest) + " for a ttl of " + text(ttl) + " and a notice of " + text(terms.notice) +
+            ", so that a renewal that gets lost can be sent again; 0 for the default, " + text(ttl / 3));
+    terms.renew_interval = options.renew_interval;
 
     rules.check(options.max_hold >= milliseconds{0}, "lease.max_hold", options.max_hold, "0 (no limit) or more");
     terms.max_hold = options.max_hold;
 
     rules.check(
-        options.longest_pause >= shortest_longest_pause && options.longest_pause <= longest_longest_pause,
-        "lease.longest_pause", options.longest_pause,
-        "must be from " + text(shortest_longest_pause) + " to " + text(longest_longest_pause));
-    terms.longest_pause = options.longest_pause;
+        options.max_poll_interval >= least_poll_interval && options.max_poll_interval <= most_poll_interval,
+        "lease.max_poll_interval", options.max_poll_interval,
+        "must be from " + text(least_poll_interval) + " to " + text(most_poll_interval));
+    terms.max_poll_interval = options.max_poll_interval;
     return terms;
 }
 

@@ -18,6 +18,7 @@ using std::chrono::milliseconds;
 struct LeaseTerms {
     milliseconds ttl{};
     milliseconds notice{};
+    /// zero: a third of the ttl that counts
     milliseconds renew_interval{};
     /// zero: no limit
     milliseconds max_hold{};
@@ -26,7 +27,7 @@ struct LeaseTerms {
     bool fencing = true;
     bool notifications = true;
     /// between two claims of a waiter
-    milliseconds longest_pause{1000};
+    milliseconds max_poll_interval{1000};
     /// how long the key rests after the lease
     milliseconds reuse_after{};
 };
@@ -64,6 +65,24 @@ refuse_detachment(char const* no_detach, Backend::TtlLimits const& limits, std::
  *
  *  A hundredth of the ttl covers clocks that run at different speed, and 10 ms the granularity of clocks and timers. */
 [[nodiscard]] Instant valid_until(Instant since, milliseconds ttl) noexcept;
+
+/** The time from one renewal to the next, where validity rests on this ttl: what the options say, as far as a second
+ * try fits in. */
+[[nodiscard]] milliseconds renew_interval(LeaseTerms const& terms, milliseconds ttl) noexcept;
+
+/** When the store is asked a last time before the token is cancelled at `stop_at`: an outage that ends before costs
+ * nothing. It may be asked `renewal_slack` earlier. */
+[[nodiscard]] Instant last_try(Instant stop_at, milliseconds ttl) noexcept;
+
+/** How much earlier than due a renewal may leave, to go out together with others. */
+[[nodiscard]] Clock::duration renewal_slack(milliseconds ttl) noexcept;
+
+/** How long the store may leave requests unanswered, from whichever instant on, without a lease being lost. Zero if the
+ * library does not try again. */
+[[nodiscard]] milliseconds tolerated_outage(LeaseTerms const& terms) noexcept;
+
+/// how long `async_acquire` waits unless its options say otherwise
+inline constexpr std::chrono::seconds default_wait{30};
 
 /** So long after `now`; the greatest instant, which never comes, where that lies beyond it. */
 [[nodiscard]] Instant later(Instant now, milliseconds time) noexcept;

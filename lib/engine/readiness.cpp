@@ -3,13 +3,13 @@
 
 #include "core.hpp"
 #include "lease_terms.hpp"
-#include "store_answer.hpp"
 
 #include <tenure/errc.hpp>
 
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace tenure::engine
 {
@@ -56,12 +56,12 @@ void Readiness::answered(ReadyReply const& reply)
 {
     if (handle_ == nullptr)
         return;
-    auto const failure = failure_of(reply);
-    if (!failure) {
+    auto const* const failure = std::get_if<Failure>(&reply);
+    if (failure == nullptr) {
         complete({});
         return;
     }
-    if (!failure->overdue) {
+    if (!failure->was_dropped()) {
         handle_->core()->journal().trouble(*failure);
         last_ = failure->error;
     }

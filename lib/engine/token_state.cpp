@@ -68,18 +68,28 @@ bool TokenState::cancelled() const noexcept
     if (forked())
         return true;
     // late: the timer has not run yet. Decide under the lock, where a renewal either has come first or never counts
-    auto& self = const_cast<TokenState&>(
-        *this); // NOLINT(cppcoreguidelines-pro-type-const-cast): logically const, the clock did it
     std::unique_lock lock(mutex_);
     if (reason() == CancelReason::none && now >= fires_at()) {
-        try {
-            self.cancel_locked(lock, because_);
-        } catch (...) { // NOLINT(bugprone-empty-catch): no memory to tell the waiters; the state is set, and true is
-                        // the answer
-        }
+        cancel_late(lock, because_);
         return true;
     }
     return reason() != CancelReason::none;
+}
+
+void TokenState::cancel_late(CancelReason reason) const noexcept
+{
+    std::unique_lock lock(mutex_);
+    if (this->reason() == CancelReason::none)
+        cancel_late(lock, reason);
+}
+
+void TokenState::cancel_late(std::unique_lock<std::mutex>& lock, CancelReason reason) const noexcept
+{
+    try {
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): logically const, the clock did it
+        const_cast<TokenState&>(*this).cancel_locked(lock, reason);
+    } catch (...) { // NOLINT(bugprone-empty-catch): no memory to tell the waiters; the state is set
+    }
 }
 
 std::stop_token TokenState::stop_token()
@@ -95,34 +105,20 @@ std::stop_token TokenState::stop_token()
     return stop_source_->get_token();
 }
 
-void TokenState::wait(std::shared_ptr<TokenState> const& state, detail::UserHandler<void(error_code)> handler)
+void TokenState::wait(std::shared_ptr<TokenState> const& state, Waiters::Handler handler)
 {
-    Waiters::Handler pending(std::move(handler));
     if (state->forked()) {
-        std::move(pending).post(make_error_code(errc::forked));
+        std::move(handler).post(make_error_code(errc::forked));
         return;
     }
-    auto slot = pending.slot();
     (void)state->cancelled(); // cancels it if it is late
     std::unique_lock lock(state->mutex_);
     if (state->reason() != CancelReason::none) {
         lock.unlock();
-        std::move(pending).post(error_code());
+        std::move(handler).post(error_code());
         return;
     }
-    auto const id = state->waiters_.add(std::move(pending));
-    // assigned under the lock: once it is released the handler may run, and its slot may be used for something else
-    if (slot.is_connected())
-        slot.assign([weak = std::weak_ptr(state), id](asio::cancellation_type type) {
-            auto const alive = weak.lock();
-            if (!alive || !asks_for_an_end(type))
-                return;
-            std::unique_lock cancelling(alive->mutex_);
-            auto waiting = alive->waiters_.take(id);
-            cancelling.unlock();
-            if (waiting)
-                std::move(*waiting).post(error_code(asio::error::operation_aborted));
-        });
+    state->waiters_.add(std::move(handler), {state, &state->mutex_});
 }
 
 } // namespace tenure::engine

@@ -26,6 +26,9 @@ class TokenState
 {
 public:
     TokenState(std::shared_ptr<Runtime> runtime, Instant fires_at, CancelReason because);
+    TokenState(TokenState const&) = delete;
+    TokenState& operator=(TokenState const&) = delete;
+    virtual ~TokenState() = default;
 
     /** For the keeper, on the strand: moves the instant at which the token is cancelled by itself, and says why it will
      * be. False if it is cancelled: then nothing changes. */
@@ -35,7 +38,7 @@ public:
 
     /** Cancels it now. False if it was cancelled before. */
     bool cancel(CancelReason reason);
-    [[nodiscard]] bool cancelled() const noexcept;
+    [[nodiscard]] virtual bool cancelled() const noexcept;
     /** Why it is cancelled, as far as anyone has looked: time may have cancelled it since. */
     [[nodiscard]] CancelReason reason() const noexcept { return reason_.load(std::memory_order_acquire); }
     [[nodiscard]] Instant fires_at() const noexcept
@@ -47,11 +50,18 @@ public:
     [[nodiscard]] bool forked() const noexcept;
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return runtime_->executor(); }
 
-    static void wait(std::shared_ptr<TokenState> const& state, detail::UserHandler<void(error_code)> handler);
+    [[nodiscard]] Runtime const& runtime() const noexcept { return *runtime_; }
+
+    static void wait(std::shared_ptr<TokenState> const& state, Waiters::Handler handler);
+
+protected:
+    /** Cancels it for whoever looked and found that it is due. Logically const: time did it. */
+    void cancel_late(CancelReason reason) const noexcept;
 
 private:
     /** With the mutex held by `lock`, which it releases. */
     void cancel_locked(std::unique_lock<std::mutex>& lock, CancelReason reason);
+    void cancel_late(std::unique_lock<std::mutex>& lock, CancelReason reason) const noexcept;
 
     std::shared_ptr<Runtime> runtime_;
     std::uint64_t fork_generation_;

@@ -1,11 +1,15 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "pending_handler.hpp"
+#include "completion.hpp"
 
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,16 +23,45 @@ using boost::system::error_code;
 class Waiters
 {
 public:
-    using Handler = PendingHandler<void(error_code)>;
-    using Id = std::uint64_t;
+    using Handler = Completion<void(error_code)>;
 
-    Id add(Handler handler)
+    /** With the owner's mutex held: once it is released the handler may run, and its cancellation slot be used for
+     * something else.
+     *  @param mutex  of the owner, and keeps the owner alive */
+    void add(Handler handler, std::shared_ptr<std::mutex> const& mutex)
     {
-        waiting_.emplace_back(++last_id_, std::move(handler));
-        return last_id_;
+        auto const id = ++last_id_;
+        auto slot = handler.slot();
+        waiting_.emplace_back(id, std::move(handler));
+        if (slot.is_connected())
+            slot.assign([this, weak = std::weak_ptr(mutex), id](asio::cancellation_type) {
+                if (auto const alive = weak.lock())
+                    cancel(id, *alive);
+            });
     }
 
-    [[nodiscard]] std::optional<Handler> take(Id id)
+    [[nodiscard]] std::vector<std::pair<std::uint64_t, Handler>> take_all() noexcept
+    {
+        return std::exchange(waiting_, {});
+    }
+
+    static void post_all(std::vector<std::pair<std::uint64_t, Handler>>&& handlers, error_code error)
+    {
+        for (auto& [id, handler] : handlers)
+            std::move(handler).post(error);
+    }
+
+private:
+    void cancel(std::uint64_t id, std::mutex& mutex)
+    {
+        std::unique_lock lock(mutex);
+        auto handler = take(id);
+        lock.unlock();
+        if (handler)
+            std::move(*handler).post(asio::error::operation_aborted);
+    }
+
+    [[nodiscard]] std::optional<Handler> take(std::uint64_t id)
     {
         for (auto entry = waiting_.begin(); entry != waiting_.end(); ++entry)
             if (entry->first == id) {
@@ -39,17 +72,8 @@ public:
         return std::nullopt;
     }
 
-    [[nodiscard]] std::vector<std::pair<Id, Handler>> take_all() noexcept { return std::exchange(waiting_, {}); }
-
-    static void post_all(std::vector<std::pair<Id, Handler>>&& handlers, error_code error)
-    {
-        for (auto& [id, handler] : handlers)
-            std::move(handler).post(error);
-    }
-
-private:
-    std::vector<std::pair<Id, Handler>> waiting_;
-    Id last_id_ = 0;
+    std::vector<std::pair<std::uint64_t, Handler>> waiting_;
+    std::uint64_t last_id_ = 0;
 };
 
 } // namespace tenure::engine

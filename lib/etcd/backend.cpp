@@ -12,6 +12,8 @@
 #include "renewals.hpp"
 #include "watcher.hpp"
 
+#include <tenure/backend/renew_each.hpp>
+
 #include <utility>
 
 namespace tenure::etcd
@@ -46,9 +48,12 @@ public:
     {
         etcd::claim(node_, std::move(request), std::move(handler));
     }
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        renewals_->add(std::move(request), std::move(handler));
+        renew_each(
+            std::move(requests), std::move(handler), [this](RenewRequest request, ReplyHandler<RenewReply> reply_to) {
+                renewals_->add(std::move(request), std::move(reply_to));
+            });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {

@@ -45,8 +45,6 @@ public:
     }
 
 private:
-    using Failure = std::variant<Refused, NotSent, Unknown>;
-
     [[nodiscard]] bool stopped() const noexcept { return state_->withdrawn || state_->attempt != number_; }
 
     // -- what an earlier attempt has left --
@@ -68,7 +66,7 @@ private:
     void searched(Outcome outcome, std::string const& end)
     {
         if (!outcome.good()) {
-            fail(failure<Failure>(std::move(outcome), node_->where(), request_.range->describe()));
+            fail(failure(std::move(outcome), node_->where(), request_.range->describe()));
             return;
         }
         auto const reply = parse_range(outcome.body);
@@ -77,7 +75,7 @@ private:
             return;
         }
         if (stopped()) {
-            fail(NotSent{});
+            fail(Failure::dropped());
             return;
         }
         for (auto const& entry : reply->found)
@@ -107,7 +105,7 @@ private:
         }
         node_->leases->prove(*lease, header);
         if (lease->revoked)
-            fail(Unknown{errc::store_unavailable, node_->where() + ": the claim is being given back"});
+            fail(Failure::unknown(errc::store_unavailable, node_->where() + ": the claim is being given back"));
         else
             granted(std::move(lease), index, entry.create_revision, entry.mod_revision);
     }
@@ -116,12 +114,14 @@ private:
     void undo()
     {
         node_->leases->revoke(state_->lease, request_.not_after, [self = shared_from_this()](WithdrawReply reply) {
-            if (auto* const refused = std::get_if<Refused>(&reply))
-                self->fail(std::move(*refused));
-            else if (std::holds_alternative<Released>(reply))
+            auto* const failure = std::get_if<Failure>(&reply);
+            if (failure == nullptr)
                 self->undone();
+            else if (failure->effect == Failure::Effect::refused)
+                self->fail(std::move(*failure));
             else
-                self->fail(Unknown{errc::store_unavailable, self->node_->where() + ": an earlier attempt is open"});
+                self->fail(
+                    Failure::unknown(errc::store_unavailable, self->node_->where() + ": an earlier attempt is open"));
         });
     }
 
@@ -142,7 +142,7 @@ private:
                     self->lease_ = std::move(*lease);
                     self->begin_look();
                 } else {
-                    self->fail(without_lease<Failure>(std::move(taken)));
+                    self->fail(without_lease(std::move(taken)));
                 }
             });
     }
@@ -172,16 +172,12 @@ private:
     void looked(Outcome outcome, std::string const& end)
     {
         if (!outcome.good()) {
-            auto result = failure<Failure>(std::move(outcome), node_->where(), request_.range->describe());
-            // a look takes nothing
-            if (auto* const unknown = std::get_if<Unknown>(&result))
-                result = NotSent{unknown->error, std::move(unknown->detail), false};
-            fail(std::move(result));
+            fail(not_written(failure(std::move(outcome), node_->where(), request_.range->describe())));
             return;
         }
         auto const reply = parse_range(outcome.body);
         if (!reply) {
-            fail(NotSent{errc::protocol_error, nonsense(node_->where(), request_.range->describe()).detail, false});
+            fail(not_written(nonsense(node_->where(), request_.range->describe())));
             return;
         }
         note(*reply);
@@ -228,7 +224,7 @@ private:
     {
         if (stopped() || request_.not_after.over(node_->runtime().now())) {
             // with a spare lease this is still inside of the call that asks for the claim
-            node_->runtime().post([self = shared_from_this()] { self->fail(NotSent{}); });
+            node_->runtime().post([self = shared_from_this()] { self->fail(Failure::dropped()); });
             return;
         }
         auto const key = request_.range->key(index);
@@ -263,7 +259,7 @@ private:
         node_->leases->prove(*lease_, reply->header);
         if (reply->succeeded) {
             if (stopped() || lease_->revoked)
-                fail(Unknown{errc::store_unavailable, node_->where() + ": another attempt has begun"});
+                fail(Failure::unknown(errc::store_unavailable, node_->where() + ": another attempt has begun"));
             else
                 granted(std::move(lease_), index, reply->header.revision, reply->header.revision);
             return;
@@ -284,8 +280,8 @@ private:
     {
         bool const lapsed = outcome.delivery == Delivery::answered &&
                             classify(outcome.status, outcome.body).lease_not_found && !std::exchange(lapsed_, true);
-        auto result = failure<Failure>(std::move(outcome), node_->where(), request_.range->key(index));
-        if (!std::holds_alternative<Unknown>(result))
+        auto result = failure(std::move(outcome), node_->where(), request_.range->key(index));
+        if (!result.may_take_effect())
             settled();
         if (!lapsed) {
             fail(std::move(result));
@@ -331,7 +327,7 @@ private:
     void fail(Failure result)
     {
         give_lease_back();
-        std::visit([this](auto& reply) { std::move(handler_)(ClaimReply(std::move(reply))); }, result);
+        std::move(handler_)(ClaimReply(std::move(result)));
     }
 
     void give_lease_back()

@@ -36,7 +36,7 @@ std::string Connection::request_text(Call const& call, std::string_view token) c
 
 StreamFactory socket_streams()
 {
-    return [](std::shared_ptr<Runtime> const& runtime, EtcdConfig const& config, EtcdConfig::Endpoint const& endpoint) {
+    return [](std::shared_ptr<Runtime> const& runtime, EtcdConfig const& config, Endpoint const& endpoint) {
         return net::make_network_stream(runtime, endpoint.host, endpoint.port, config.tls);
     };
 }

@@ -18,8 +18,8 @@ namespace tenure::etcd
 {
 
 /** Makes an unconnected stream to one endpoint. */
-using StreamFactory = std::function<std::shared_ptr<net::Stream>(
-    std::shared_ptr<Runtime> const&, EtcdConfig const&, EtcdConfig::Endpoint const&)>;
+using StreamFactory =
+    std::function<std::shared_ptr<net::Stream>(std::shared_ptr<Runtime> const&, EtcdConfig const&, Endpoint const&)>;
 
 /** Streams over real sockets, with TLS where the config enables it. */
 [[nodiscard]] StreamFactory socket_streams();

@@ -47,9 +47,9 @@ void keep(NodePtr const& node, ReleaseRequest const& request, LeasePtr lease, Re
         std::move(call), [node, held = request.claim, value = std::move(value), lease = std::move(lease),
                           handler = std::move(handler)](Outcome outcome) mutable {
             if (!outcome.good()) {
-                auto failed = failure<ReleaseReply>(std::move(outcome), node->where(), held->key());
+                auto failed = failure(std::move(outcome), node->where(), held->key());
                 // where the outcome is unknown the key may bear it
-                if (lease != nullptr && !std::holds_alternative<Unknown>(failed))
+                if (lease != nullptr && !failed.may_take_effect())
                     node->leases->discard(lease);
                 std::move(handler)(std::move(failed));
                 return;
@@ -85,7 +85,7 @@ void detach(NodePtr const& node, ReleaseRequest request, ReplyHandler<ReleaseRep
             if (auto* const lease = std::get_if<LeasePtr>(&taken))
                 keep(node, request, std::move(*lease), std::move(handler));
             else
-                std::move(handler)(without_lease<ReleaseReply>(std::move(taken)));
+                std::move(handler)(without_lease(std::move(taken)));
         });
 }
 

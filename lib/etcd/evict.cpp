@@ -44,11 +44,11 @@ public:
             else if (reply->found.empty() || reply->found.front().value != self.request_.owner)
                 self.finish(NotOwner{});
             else if (reply->found.front().lease == 0)
-                self.finish(Refused{
+                self.finish(Failure::refused(
                     errc::key_conflict,
                     self.node_->where() + ": " + self.key_ +
                         ": bears no lease, so it would never free; delete it by hand if nobody uses it",
-                    true});
+                    true));
             else
                 self.look(reply->found.front());
         });
@@ -74,12 +74,8 @@ private:
         node_->leases->grant(ttl, request_.not_after, [self = shared_from_this()](Leases::Taken taken) {
             if (auto* const lease = std::get_if<LeasePtr>(&taken))
                 self->exchange(std::move(*lease));
-            else if (auto* const refused = std::get_if<Refused>(&taken))
-                self->finish(std::move(*refused));
-            else if (auto* const not_sent = std::get_if<NotSent>(&taken))
-                self->finish(std::move(*not_sent));
             else
-                self->finish(std::move(std::get<Unknown>(taken)));
+                self->finish(std::get<Failure>(std::move(taken)));
         });
     }
 
@@ -127,7 +123,7 @@ private:
             if (outcome.good())
                 next(*self, std::move(outcome));
             else
-                self->finish(failure<EvictReply>(std::move(outcome), self->node_->where(), self->key_));
+                self->finish(failure(std::move(outcome), self->node_->where(), self->key_));
         });
     }
 

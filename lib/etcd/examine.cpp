@@ -86,10 +86,10 @@ private:
             if (auto const* const lease = std::get_if<LeasePtr>(&taken)) {
                 self->facts_.granted_ttl = (*lease)->granted;
                 self->node_->leases->discard(*lease);
-            } else if (auto const* const refused = std::get_if<Refused>(&taken)) {
-                self->facts_.grant_refused = refused->detail;
             } else {
-                self->facts_.grant_refused = "no answer";
+                auto const& failure = std::get<Failure>(taken);
+                bool const refused = failure.effect == Failure::Effect::refused;
+                self->facts_.grant_refused = refused ? failure.detail : "no answer";
             }
             self->answered();
         });

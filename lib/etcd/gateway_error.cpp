@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace tenure::etcd
 {
@@ -129,9 +130,22 @@ GatewayError classify(unsigned status, std::string_view body)
     return result;
 }
 
-Unknown nonsense(std::string const& where, std::string const& what)
+Failure failure(Outcome outcome, std::string const& where, std::string const& what)
 {
-    return {errc::protocol_error, where + ": " + what + ": the reply makes no sense"};
+    if (outcome.delivery == Delivery::not_sent)
+        return Failure::not_sent(outcome.error, std::move(outcome.detail), outcome.fatal);
+    if (outcome.delivery == Delivery::unknown)
+        return Failure::unknown(outcome.error, std::move(outcome.detail));
+    auto const error = classify(outcome.status, outcome.body);
+    auto detail = where + ": " + what + ": " + error.text();
+    if (error.executed == GatewayError::Executed::maybe)
+        return Failure::unknown(error.error, std::move(detail));
+    return Failure::refused(error.error, std::move(detail), error.fatal);
+}
+
+Failure nonsense(std::string const& where, std::string const& what)
+{
+    return Failure::unknown(errc::protocol_error, where + ": " + what + ": the reply makes no sense");
 }
 
 } // namespace tenure::etcd

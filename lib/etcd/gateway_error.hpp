@@ -39,23 +39,10 @@ struct GatewayError {
 /** Reads a reply whose status is not 200, or the error in a stream. */
 [[nodiscard]] GatewayError classify(unsigned status, std::string_view body);
 
-/** What a request ended as that brought no good reply. `where` names the server, `what` the key. Reply is any of the
- * backend's. */
-template <class Reply>
-[[nodiscard]] Reply failure(Outcome&& outcome, std::string const& where, std::string const& what)
-{
-    if (outcome.delivery == Delivery::not_sent)
-        return NotSent{outcome.error, std::move(outcome.detail), outcome.fatal};
-    if (outcome.delivery == Delivery::unknown)
-        return Unknown{outcome.error, std::move(outcome.detail)};
-    auto const error = classify(outcome.status, outcome.body);
-    auto detail = where + ": " + what + ": " + error.text();
-    if (error.executed == GatewayError::Executed::maybe)
-        return Unknown{error.error, std::move(detail)};
-    return Refused{error.error, std::move(detail), error.fatal};
-}
+/** What a request ended as that brought no good reply. `where` names the server, `what` the key. */
+[[nodiscard]] Failure failure(Outcome outcome, std::string const& where, std::string const& what);
 
 /** A reply that makes no sense is not believed: anything may have happened. */
-[[nodiscard]] Unknown nonsense(std::string const& where, std::string const& what);
+[[nodiscard]] Failure nonsense(std::string const& where, std::string const& what);
 
 } // namespace tenure::etcd

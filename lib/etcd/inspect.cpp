@@ -51,7 +51,7 @@ private:
     void has_read(Outcome outcome, std::string const& end)
     {
         if (!outcome.good()) {
-            finish(failure<InspectReply>(std::move(outcome), node_->where(), range_->describe()));
+            finish(failure(std::move(outcome), node_->where(), range_->describe()));
             return;
         }
         auto const reply = parse_range(outcome.body);

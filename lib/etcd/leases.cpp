@@ -24,9 +24,7 @@ constexpr auto revoke_limit = 5s;
 
 Leases::Taken failed(Outcome&& outcome, Client const& client)
 {
-    return std::visit(
-        [](auto&& other) -> Leases::Taken { return std::forward<decltype(other)>(other); },
-        failure<std::variant<Refused, NotSent, Unknown>>(std::move(outcome), client.where(), "lease"));
+    return failure(std::move(outcome), client.where(), "lease");
 }
 
 } // namespace
@@ -227,7 +225,7 @@ void Leases::revoke(LeasePtr const& lease, Deadline not_after, ReplyHandler<With
             (outcome.delivery == Delivery::answered && classify(outcome.status, outcome.body).lease_not_found))
             std::move(handler)(WithdrawReply(Released{}));
         else
-            std::move(handler)(failure<WithdrawReply>(std::move(outcome), client->where(), "lease"));
+            std::move(handler)(failure(std::move(outcome), client->where(), "lease"));
     });
 }
 

@@ -4,6 +4,8 @@
 #include "client.hpp"
 #include "messages.hpp"
 
+#include <not_written.hpp>
+
 #include <tenure/backend/backend.hpp>
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -80,7 +83,7 @@ struct Holding {
 class Leases : public std::enable_shared_from_this<Leases>
 {
 public:
-    using Taken = std::variant<LeasePtr, Refused, NotSent, Unknown>;
+    using Taken = std::variant<LeasePtr, Failure>;
 
     explicit Leases(ClientPtr client);
     ~Leases();
@@ -142,16 +145,10 @@ private:
     Runtime::TimerId timer_ = 0;
 };
 
-/** Why there is no lease; no key has been asked for. Reply is any of the backend's. */
-template <class Reply>
-[[nodiscard]] Reply without_lease(Leases::Taken&& taken)
+/** Why there is no lease; no key has been asked for. */
+[[nodiscard]] inline Failure without_lease(Leases::Taken&& taken)
 {
-    if (auto* const refused = std::get_if<Refused>(&taken))
-        return std::move(*refused);
-    if (auto* const not_sent = std::get_if<NotSent>(&taken))
-        return std::move(*not_sent);
-    auto& unknown = std::get<Unknown>(taken);
-    return NotSent{unknown.error, std::move(unknown.detail), false};
+    return not_written(std::get<Failure>(std::move(taken)));
 }
 
 } // namespace tenure::etcd

@@ -22,7 +22,7 @@ ReadyReply readiness_of(Node const& node, Outcome outcome)
     if (outcome.good() || (outcome.delivery == Delivery::answered &&
                            classify(outcome.status, outcome.body).error == errc::permission_denied))
         return Ready{};
-    return failure<ReadyReply>(std::move(outcome), node.where(), "a first read");
+    return failure(std::move(outcome), node.where(), "a first read");
 }
 
 } // namespace

@@ -66,12 +66,8 @@ public:
             if (auto* const lease = std::get_if<LeasePtr>(&taken)) {
                 self->lease_ = std::move(*lease);
                 self->put();
-            } else if (auto* const refused = std::get_if<Refused>(&taken)) {
-                self->finish(std::move(*refused));
-            } else if (auto* const not_sent = std::get_if<NotSent>(&taken)) {
-                self->finish(std::move(*not_sent));
             } else {
-                self->finish(std::move(std::get<Unknown>(taken)));
+                self->finish(std::get<Failure>(std::move(taken)));
             }
         });
     }
@@ -113,9 +109,9 @@ private:
     {
         auto const reply = outcome.good() ? parse_transaction(outcome.body) : std::nullopt;
         if (!reply || (!reply->succeeded && reply->reads.size() != 1)) {
-            auto result = outcome.good() ? RenewReply(nonsense(node_->where(), claim().key()))
-                                         : failure<RenewReply>(std::move(outcome), node_->where(), claim().key());
-            if (!std::holds_alternative<Unknown>(result))
+            auto result = outcome.good() ? nonsense(node_->where(), claim().key())
+                                         : failure(std::move(outcome), node_->where(), claim().key());
+            if (!result.may_take_effect())
                 give_up_lease();
             finish(std::move(result));
             return;
@@ -166,9 +162,9 @@ private:
             node_->leases->discard(lease_);
     }
 
-    [[nodiscard]] Unknown doubt(char const* what) const
+    [[nodiscard]] Failure doubt(char const* what) const
     {
-        return {errc::store_unavailable, node_->where() + ": " + claim().key() + ": " + what};
+        return Failure::unknown(errc::store_unavailable, node_->where() + ": " + claim().key() + ": " + what);
     }
 
     void finish(RenewReply reply) { std::move(handler_)(std::move(reply)); }

@@ -19,7 +19,7 @@ namespace
 ReleaseReply read_reply(Node& node, Claim const& claim, Outcome&& outcome)
 {
     if (!outcome.good())
-        return failure<ReleaseReply>(std::move(outcome), node.where(), claim.key());
+        return failure(std::move(outcome), node.where(), claim.key());
     auto const reply = parse_transaction(outcome.body);
     if (!reply)
         return nonsense(node.where(), claim.key());
@@ -45,7 +45,8 @@ void end(NodePtr const& node, ReleaseRequest const& request, LeasePtr rest, Repl
         [node, held = request.claim, rest = std::move(rest), handler = std::move(handler)](Outcome outcome) mutable {
             auto reply = read_reply(*node, *held, std::move(outcome));
             // where the outcome is unknown the key may bear it
-            if (rest != nullptr && !std::holds_alternative<Released>(reply) && !std::holds_alternative<Unknown>(reply))
+            if (rest != nullptr && !std::holds_alternative<Released>(reply) &&
+                !failed_as(reply, Failure::Effect::unknown))
                 node->leases->discard(rest);
             std::move(handler)(std::move(reply));
         });
@@ -104,7 +105,7 @@ void release(NodePtr const& node, ReleaseRequest request, ReplyHandler<ReleaseRe
             if (auto* const lease = std::get_if<LeasePtr>(&taken))
                 end(node, request, std::move(*lease), std::move(handler));
             else
-                std::move(handler)(without_lease<ReleaseReply>(std::move(taken)));
+                std::move(handler)(without_lease(std::move(taken)));
         });
 }
 

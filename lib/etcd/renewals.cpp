@@ -27,7 +27,7 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
     auto const& claim = *request.claim;
     if (claim.handle == nullptr) {
         node_->runtime().post([handler = std::move(handler)]() mutable {
-            std::move(handler)(RenewReply(Refused{errc::store_refused, "a claim without a lease", true}));
+            std::move(handler)(RenewReply(Failure::refused(errc::store_refused, "a claim without a lease", true)));
         });
         return;
     }
@@ -55,14 +55,15 @@ void Renewals::kept_alive(Pending pending, Outcome outcome)
 {
     auto const key = pending.request.claim->key();
     if (!outcome.good()) {
-        std::move(pending.handler)(failure<RenewReply>(std::move(outcome), node_->where(), key));
+        std::move(pending.handler)(failure(std::move(outcome), node_->where(), key));
         return;
     }
     auto const reply = parse_lease(outcome.body);
     if (!reply) {
         // a stream that failed has the error in its body
         auto const error = classify(500, outcome.body);
-        std::move(pending.handler)(RenewReply(Unknown{error.error, node_->where() + ": " + key + ": " + error.text()}));
+        std::move(pending.handler)(
+            RenewReply(Failure::unknown(error.error, node_->where() + ": " + key + ": " + error.text())));
         return;
     }
     pending.since = outcome.since;
@@ -122,13 +123,13 @@ void Renewals::verified(Batch batch, Outcome outcome)
     }
     if (!outcome.good()) {
         for (auto& pending : batch) {
-            auto reply = failure<RenewReply>(Outcome(outcome), node_->where(), pending.request.claim->key());
+            auto reply = failure(Outcome(outcome), node_->where(), pending.request.claim->key());
             // the renewal itself was written
-            if (auto* const not_sent = std::get_if<NotSent>(&reply))
-                reply = Unknown{
-                    not_sent->error ? not_sent->error : make_error_code(errc::store_unavailable),
-                    not_sent->detail.empty() ? node_->where() + ": no time was left to prove a renewal"
-                                             : std::move(not_sent->detail)};
+            if (reply.was_dropped())
+                reply =
+                    Failure::unknown(errc::store_unavailable, node_->where() + ": no time was left to prove a renewal");
+            else if (reply.effect == Failure::Effect::not_sent)
+                reply = Failure::unknown(reply.error, std::move(reply.detail));
             std::move(pending.handler)(std::move(reply));
         }
         return;
@@ -151,7 +152,7 @@ void Renewals::judge(Pending pending, RangeReply const& read, Header const& head
     auto& holding = holding_of(*claim);
     auto const tell = [&](RenewReply reply) { std::move(pending.handler)(std::move(reply)); };
     auto const doubt = [&](char const* what) {
-        return Unknown{errc::store_unavailable, node_->where() + ": " + claim->key() + ": " + what};
+        return Failure::unknown(errc::store_unavailable, node_->where() + ": " + claim->key() + ": " + what);
     };
     if (read.found.empty() || read.found.front().create_revision != holding.created)
         return tell(NotOwner{});

@@ -61,7 +61,7 @@ private:
     void searched(Outcome outcome, std::string const& end)
     {
         if (!outcome.good()) {
-            finish(failure<WithdrawReply>(std::move(outcome), node_->where(), request_.range->describe()));
+            finish(failure(std::move(outcome), node_->where(), request_.range->describe()));
             return;
         }
         auto const reply = parse_range(outcome.body);
@@ -95,7 +95,7 @@ private:
                 if (auto const* const lease = std::get_if<LeasePtr>(&taken))
                     self->end(entry, std::move(rest), *lease);
                 else
-                    self->finish(without_lease<WithdrawReply>(std::move(taken)));
+                    self->finish(without_lease(std::move(taken)));
             });
     }
 
@@ -112,7 +112,7 @@ private:
             std::move(call),
             [self = shared_from_this(), key = entry.key, rest = std::move(rest)](Outcome outcome) mutable {
                 if (!outcome.good())
-                    self->finish(failure<WithdrawReply>(std::move(outcome), self->node_->where(), key));
+                    self->finish(failure(std::move(outcome), self->node_->where(), key));
                 else if (!parse_transaction(outcome.body))
                     self->finish(nonsense(self->node_->where(), key));
                 else if (rest.key >= rest.end)

@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "held_key.hpp"
 
-#include <tenure/detail/recycling_allocator.hpp>
+#include "recycling_allocator.hpp"
+
 #include <tenure/errc.hpp>
 
 #include <boost/asio/error.hpp>
@@ -38,11 +39,10 @@ bool can_work(EngineLock const& lock, AcquireOptions const& options, bool is_try
 }
 
 /** Has the lock refuse the options, in its words. */
-void refuse_options(EngineLock const& lock, AcquireOptions const& options, HoldHandler handler)
+void refuse_options(EngineLock const& lock, AcquireOptions const& options, bool is_try, HeldKey::Handler handler)
 {
-    bool const is_try = handler.is_try();
     auto refused = [handler = std::move(handler)](error_code error, auto const&) mutable {
-        std::move(handler).post(error);
+        std::move(handler).post(error, Hold());
     };
     if (is_try)
         lock.async_try_acquire(options, std::move(refused));
@@ -59,16 +59,19 @@ HeldKey::HeldKey(HolderPtr holder, EngineLock const& lock)
 {
 }
 
-void HeldKey::acquire(HolderPtr const& holder, Lock const& lock, AcquireOptions const& options, HoldHandler handler)
+void HeldKey::acquire(
+    HolderPtr const& holder, Lock const& lock, AcquireOptions const& options, bool is_try,
+    asio::any_completion_handler<void(error_code, Hold)> waits)
 {
     EngineLock const asked(lock);
     auto const& core = asked.core();
+    Handler handler(std::move(waits), core->runtime().get());
     if (!core->same_process() || holder->forked()) {
-        std::move(handler).post(make_error_code(errc::forked));
+        std::move(handler).post(make_error_code(errc::forked), Hold());
         return;
     }
-    if (!can_work(asked, options, handler.is_try())) {
-        refuse_options(asked, options, std::move(handler));
+    if (!can_work(asked, options, is_try)) {
+        refuse_options(asked, options, is_try, std::move(handler));
         return;
     }
     // what is declared before the guard is destroyed after it
@@ -84,7 +87,7 @@ void HeldKey::acquire(HolderPtr const& holder, Lock const& lock, AcquireOptions 
     if (refusal) {
         guard.unlock();
         core->journal().refuse(refusal->error, std::move(refusal->words));
-        std::move(handler).post(refusal->error);
+        std::move(handler).post(refusal->error, Hold());
         return;
     }
     if (key && key->held_) {
@@ -97,7 +100,7 @@ void HeldKey::acquire(HolderPtr const& holder, Lock const& lock, AcquireOptions 
         key = std::make_shared<HeldKey>(holder, asked);
         holder->add(core, asked.key(), key);
     }
-    key->wait(asked, options, std::move(handler));
+    key->wait(asked, options, is_try, std::move(handler));
 }
 
 bool HeldKey::lost() const noexcept
@@ -139,6 +142,7 @@ void HeldKey::grant(Lease lease, std::vector<Ended>& ended)
     auto const grant = std::make_shared<Grant>();
     grant->lease = std::move(lease);
     grant->key = shared_from_this();
+    grant->runtime = waiters_.front().lock.core()->runtime();
     grant_ = grant;
     held_ = true;
     holder_->note(store_, key_, true);
@@ -173,9 +177,8 @@ void HeldKey::end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHand
         auto const id = ++self->last_id_;
         self->releaser_.emplace(id, *std::exchange(handler, std::nullopt));
         if (slot.is_connected())
-            slot.assign([weak = std::weak_ptr(self), id](asio::cancellation_type type) {
-                auto const alive = weak.lock();
-                if (alive && engine::asks_for_an_end(type))
+            slot.assign([weak = std::weak_ptr(self), id](asio::cancellation_type) {
+                if (auto const alive = weak.lock())
                     alive->stop_waiting_for_release(id);
             });
     }

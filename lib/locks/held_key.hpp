@@ -1,10 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "completion.hpp"
 #include "engine_view.hpp"
-#include "hold_handler.hpp"
 #include "holder_state.hpp"
+
+#include "engine/completion.hpp"
 
 #include <tenure/backend/runtime.hpp>
 #include <tenure/clock.hpp>
@@ -12,6 +12,7 @@
 #include <tenure/lease.hpp>
 #include <tenure/options.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
 #include <atomic>
@@ -31,6 +32,7 @@ namespace tenure::locks
 struct Grant {
     Lease lease;
     std::shared_ptr<HeldKey> key;
+    std::shared_ptr<Runtime> runtime;
     /// Holds that have not ended; written with the holder's mutex held
     std::atomic<std::uint32_t> depth{0};
 };
@@ -51,11 +53,15 @@ class HeldKey : public std::enable_shared_from_this<HeldKey>
 {
 public:
     using HolderPtr = std::shared_ptr<HolderState>;
-    using ReleaseHandler = Completion<void(error_code, ReleaseOutcome)>;
+    using Handler = engine::Completion<void(error_code, Hold)>;
+    using ReleaseHandler = engine::Completion<void(error_code, ReleaseOutcome)>;
 
     HeldKey(HolderPtr holder, EngineLock const& lock);
 
-    static void acquire(HolderPtr const& holder, Lock const& lock, AcquireOptions const& options, HoldHandler handler);
+    /** @param is_try  to find the key held by others is no error */
+    static void acquire(
+        HolderPtr const& holder, Lock const& lock, AcquireOptions const& options, bool is_try,
+        asio::any_completion_handler<void(error_code, Hold)> handler);
 
     /** A Hold ends. @param handler  unset: nobody waits */
     static void end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHandler> handler);
@@ -73,7 +79,8 @@ private:
     struct Waiter {
         Id id;
         EngineLock lock;
-        HoldHandler handler;
+        Handler handler;
+        bool is_try;
         /// when it gives up; the least instant: it tries once
         Instant deadline;
     };
@@ -85,14 +92,14 @@ private:
     using AttemptPtr = std::shared_ptr<Attempt>;
     /** A call that is to be completed once the mutex is free. */
     struct Ended {
-        HoldHandler handler;
+        Handler handler;
         error_code error;
         Hold hold;
     };
 
     [[nodiscard]] std::optional<Refusal> refuse(EngineLock const& lock, std::chrono::milliseconds ttl) const;
     [[nodiscard]] static Hold reenter(std::shared_ptr<Grant> const& grant);
-    void wait(EngineLock const& lock, AcquireOptions const& options, HoldHandler handler);
+    void wait(EngineLock const& lock, AcquireOptions const& options, bool is_try, Handler handler);
     /** The last release takes so long that a wait may end before its answer. */
     void limit(Waiter const& waiter, Clock::duration time);
     void stop_waiting(Id id, error_code error);

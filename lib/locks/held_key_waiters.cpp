@@ -3,7 +3,6 @@
 #include "held_key.hpp"
 
 #include "engine/lease_terms.hpp"
-#include "engine/start_acquisition.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -27,22 +26,21 @@ constexpr milliseconds longest_try{2000};
 
 } // namespace
 
-void HeldKey::wait(EngineLock const& lock, AcquireOptions const& options, HoldHandler handler)
+void HeldKey::wait(EngineLock const& lock, AcquireOptions const& options, bool is_try, Handler handler)
 {
-    auto const wait = options.wait.value_or(handler.is_try() ? milliseconds{0} : milliseconds(engine::default_wait));
+    auto const wait = options.wait.value_or(is_try ? milliseconds{0} : engine::default_wait);
     bool const single = wait == milliseconds{0};
     auto const ttl = options.ttl != milliseconds{0} ? options.ttl : lock.ttl();
     if (waiters_.empty())
         ttl_ = ttl;
     auto slot = handler.slot();
     auto const now = lock.core()->runtime()->now();
-    waiters_.push_back({++last_id_, lock, std::move(handler), single ? at_once : engine::later(now, wait)});
+    waiters_.push_back({++last_id_, lock, std::move(handler), is_try, single ? at_once : engine::later(now, wait)});
     auto const& waiter = waiters_.back();
     // assigned with the mutex held: once it is free the handler may run, and its slot may be used for something else
     if (slot.is_connected())
-        slot.assign([weak = weak_from_this(), id = waiter.id](asio::cancellation_type type) {
-            auto const self = weak.lock();
-            if (self && engine::asks_for_an_end(type))
+        slot.assign([weak = weak_from_this(), id = waiter.id](asio::cancellation_type) {
+            if (auto const self = weak.lock())
                 self->stop_waiting(id, asio::error::operation_aborted);
         });
     if (releasing_)
@@ -88,7 +86,7 @@ void HeldKey::stop_waiting(Id id, error_code error)
             error,
             key_ +
                 ": the release of the holder's last Hold was not answered in time, and the key is not claimed before");
-    std::move(waiter->handler).post(error);
+    std::move(waiter->handler).post(error, Hold());
 }
 
 void HeldKey::ask()
@@ -154,7 +152,8 @@ void HeldKey::give_up(Attempt const& attempt, error_code error, std::vector<Ende
     auto const goes_on = [&](Waiter const& waiter) { return !fatal && waiter.deadline > attempt.deadline; };
     auto const over = std::ranges::stable_partition(waiters_, goes_on);
     for (auto& waiter : over)
-        ended.push_back({std::move(waiter.handler), error, {}});
+        ended.push_back(
+            {std::move(waiter.handler), waiter.is_try && error == errc::timed_out ? error_code() : error, {}});
     waiters_.erase(over.begin(), over.end());
     if (waiters_.empty())
         cancel_attempts();

@@ -3,8 +3,6 @@
 
 #include "held_key.hpp"
 
-#include "no_executor.hpp"
-
 #include <tenure/errc.hpp>
 
 #include <utility>
@@ -29,6 +27,11 @@ Lease const& lease_of(std::shared_ptr<locks::Entry> const& entry) noexcept
 {
     static Lease const none;
     return entry ? entry->grant->lease : none;
+}
+
+Runtime const* runtime_of(std::shared_ptr<locks::Entry> const& entry) noexcept
+{
+    return entry ? entry->grant->runtime.get() : nullptr;
 }
 
 } // namespace
@@ -121,7 +124,7 @@ Hold::executor_type Hold::executor_of(EntryPtr const& entry) noexcept
 
 void Hold::start_release(EntryPtr const& entry, ReleaseHandler handler)
 {
-    locks::HeldKey::ReleaseHandler pending(std::move(handler), executor_of(entry));
+    locks::HeldKey::ReleaseHandler pending(std::move(handler), runtime_of(entry));
     if (entry)
         locks::HeldKey::end(entry, std::move(pending));
     else
@@ -133,7 +136,7 @@ void Hold::start_renew(EntryPtr const& entry, WaitHandler handler)
     if (entry && !entry->ended)
         entry->grant->lease.async_renew(std::move(handler));
     else
-        locks::Completion<void(error_code)>(std::move(handler), executor_of(entry))
+        engine::Completion<void(error_code)>(std::move(handler), runtime_of(entry))
             .post(make_error_code(errc::released));
 }
 
@@ -142,7 +145,7 @@ void Hold::start_wait_at_risk(EntryPtr const& entry, WaitHandler handler)
     if (entry && !entry->ended)
         entry->grant->lease.async_wait_at_risk(std::move(handler));
     else
-        locks::Completion<void(error_code)>(std::move(handler), executor_of(entry))
+        engine::Completion<void(error_code)>(std::move(handler), runtime_of(entry))
             .post(make_error_code(errc::released));
 }
 

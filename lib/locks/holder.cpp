@@ -1,9 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/holder.hpp>
 
-#include "completion.hpp"
 #include "engine_view.hpp"
 #include "holder_state.hpp"
+
+#include "engine/completion.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -29,7 +30,7 @@ void Holder::start(
 {
     locks::EngineLock const asked(lock);
     auto const& core = asked.core();
-    locks::Completion<void(error_code, Lease)> pending(std::move(handler), asked.get_executor());
+    engine::Completion<void(error_code, Lease)> pending(std::move(handler), core->runtime().get());
     if (!core->same_process() || state->forked()) {
         std::move(pending).post(make_error_code(errc::forked), Lease());
         return;

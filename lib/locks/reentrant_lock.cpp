@@ -14,15 +14,10 @@ ReentrantLock::ReentrantLock(Store store, LockConfig config)
 }
 
 void ReentrantLock::start(
-    Lock const& lock, Holder const& holder, AcquireOptions const& options, HandlerOf<Hold> handler)
+    Lock const& lock, Holder const& holder, AcquireOptions const& options, bool is_try,
+    asio::any_completion_handler<void(error_code, Hold)> handler)
 {
-    locks::HeldKey::acquire(holder.state_, lock, options, {std::move(handler), lock.get_executor()});
-}
-
-void ReentrantLock::start(
-    Lock const& lock, Holder const& holder, AcquireOptions const& options, HandlerOf<std::optional<Hold>> handler)
-{
-    locks::HeldKey::acquire(holder.state_, lock, options, {std::move(handler), lock.get_executor()});
+    locks::HeldKey::acquire(holder.state_, lock, options, is_try, std::move(handler));
 }
 
 } // namespace tenure

@@ -4,6 +4,7 @@
 #include "domain.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace tenure::memory
 {
@@ -61,9 +62,13 @@ public:
     {
         reply(domain_->claim(request, runtime_->now(), name_), std::move(handler));
     }
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        reply(domain_->renew(request, runtime_->now()), std::move(handler));
+        std::vector<RenewAnswer> answers;
+        answers.reserve(requests.size());
+        for (auto const& request : requests)
+            answers.push_back({answers.size(), domain_->renew(request, runtime_->now())});
+        runtime_->post([answers = std::move(answers), handler = std::move(handler)]() mutable { handler(answers); });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {

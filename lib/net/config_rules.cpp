@@ -56,6 +56,10 @@ void check_tls(std::string const& prefix, TlsConfig const& tls)
         refuse_config(
             prefix + (tls.key_file.empty() ? "tls.key_file" : "tls.certificate_file"), "",
             "client certificate and key must be given both or not at all");
+    if (!tls.enabled && (!tls.ca_file.empty() || !tls.certificate_file.empty() || !tls.server_name.empty()))
+        refuse_config(
+            prefix + "tls.enabled", "false",
+            "must be true where certificates or a server name are given: nothing would be encrypted");
 }
 
 void check_limits(

@@ -18,7 +18,7 @@ namespace
 TokenReply read_reply(Node& node, Outcome&& outcome, std::string const& key, std::uint64_t proposed)
 {
     if (outcome.delivery != Delivery::answered)
-        return undelivered<TokenReply>(std::move(outcome));
+        return undelivered(std::move(outcome));
     if (outcome.reply.is_error())
         return node.refuse(outcome.reply, key);
     auto const word = outcome.reply.as_string();

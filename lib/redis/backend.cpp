@@ -42,7 +42,7 @@ public:
         , node_(std::make_shared<Node>(runtime, route_, NodeSettings{settings.name, waiter_, settings.precautions}))
         , holding_node_(node_)
         , releases_(std::make_shared<Releases>(node_))
-        , for_examination_{std::move(settings.username), settings.replicas, settings.precautions, std::move(settings.connect_to)}
+        , for_examination_{settings.replicas, settings.precautions, std::move(settings.connect_to)}
         , closed_(std::move(settings.closed))
     {
         if (settings.replicas.acknowledged_by > 0) {
@@ -67,9 +67,9 @@ public:
         claims_->add(std::move(request), std::move(handler));
     }
 
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        renewals_->add(std::move(request), std::move(handler));
+        renewals_->add(std::move(requests), std::move(handler));
     }
 
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
@@ -210,7 +210,7 @@ make_node_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, S
 {
     check_config(config);
     auto name = describe(config);
-    BackendSettings settings{name, config.username, config.replicas, precautions_of(config)};
+    BackendSettings settings{name, config.replicas, precautions_of(config)};
     settings.connect_to = connect_to_replicas(runtime, config, streams);
     ConnectionFactory connect = [runtime, config, streams = std::move(streams),
                                  name = std::move(name)](std::string_view purpose) {

@@ -24,8 +24,6 @@ make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, Stream
 struct BackendSettings {
     /// of the server, without secrets
     std::string name;
-    /// whose permissions `examine` looks at; empty: the default user
-    std::string username = {};
     ReplicaAcknowledgement replicas = {};
     Precautions precautions = {};
     /// for `examine`, which looks at the server's replicas too; may be empty

@@ -6,10 +6,9 @@
 #include "claim_reply.hpp"
 #include "claim_survey.hpp"
 #include "gap_search.hpp"
+#include "recycling_allocator.hpp"
 #include "script.hpp"
 #include "scripts.hpp"
-
-#include <tenure/detail/recycling_allocator.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -91,7 +90,7 @@ private:
             return;
         }
         if (outcome.delivery != Delivery::answered) {
-            finish(undelivered<ClaimReply>(std::move(outcome)));
+            finish(undelivered(std::move(outcome)));
             return;
         }
         if (outcome.reply.is_error()) {
@@ -180,7 +179,7 @@ void claim_named_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<C
         std::move(command), not_after,
         [node, request = std::move(request), handler = std::move(handler)](Outcome&& outcome) mutable {
             if (outcome.delivery != Delivery::answered)
-                std::move(handler)(undelivered<ClaimReply>(std::move(outcome)));
+                std::move(handler)(undelivered(std::move(outcome)));
             else if (outcome.reply.is_ok())
                 std::move(handler)(
                     confirmed(*node, *request.range, Granted{0, 0, request.ttl, outcome.since, nullptr}, outcome));

@@ -20,11 +20,11 @@ ClaimReply confirmed(Node const& node, KeyRange const& range, Granted granted, O
     auto detail = node.where() + ": " + range.key(granted.index) + ": " + missing;
     // asked again, the owner finds its claim, and the replicas are counted again
     if (uncounted)
-        return Unknown{error, std::move(detail)};
+        return Failure::unknown(error, std::move(detail));
     return Unconfirmed{std::move(granted), error, std::move(detail), fatal};
 }
 
-Refused refuse_claim(Node& node, resp::Value const& error, std::string_view what)
+Failure refuse_claim(Node& node, resp::Value const& error, std::string_view what)
 {
     auto understood = classify(error.as_string());
     // the type of a lock's key does not matter to a claim: only the counter can be of a wrong one

@@ -4,8 +4,7 @@
 #include "claim.hpp"
 #include "claim_reply.hpp"
 #include "key_names.hpp"
-
-#include <tenure/detail/recycling_allocator.hpp>
+#include "recycling_allocator.hpp"
 
 #include <algorithm>
 #include <array>
@@ -107,7 +106,7 @@ private:
         }
         auto& claim = outcomes_[set];
         if (claim.delivery != Delivery::answered)
-            finish(undelivered<ClaimReply>(std::move(claim)));
+            finish(undelivered(std::move(claim)));
         else if (claim.reply.is_error())
             finish(node_->refuse(claim.reply, key_));
         else if (claim.reply.is_null())
@@ -136,10 +135,10 @@ private:
         for (auto const step : {get, time}) {
             auto& outcome = outcomes_[step];
             if (outcome.delivery != Delivery::answered)
-                return Unknown{outcome.error, std::move(outcome.detail)};
+                return Failure::unknown(outcome.error, std::move(outcome.detail));
             if (outcome.reply.is_error()) {
                 auto refused = node_->refuse(outcome.reply, fence_key(key_));
-                return Unknown{refused.error, std::move(refused.detail)};
+                return Failure::unknown(refused.error, std::move(refused.detail));
             }
         }
         auto const& fence = outcomes_[get].reply;

@@ -87,7 +87,7 @@ private:
             send_each_alone(std::nullopt);
         else if (outcome.delivery != Delivery::answered)
             for (auto& claim : claims_)
-                std::move(claim.handler)(undelivered<ClaimReply>(Outcome(outcome)));
+                std::move(claim.handler)(undelivered(Outcome(outcome)));
         else if (outcome.ran_apart)
             ran_apart(outcome);
         else if (outcome.reply.is_error())
@@ -109,13 +109,13 @@ private:
     }
 
     /** @param reason  why they were refused together: all that is known of one whose time is over */
-    void send_each_alone(std::optional<Refused> const& reason)
+    void send_each_alone(std::optional<Failure> const& reason)
     {
         for (auto& [request, handler] : claims_) {
             PendingClaims alone;
             if (reason)
                 handler = [handler = std::move(handler), reason = *reason](ClaimReply&& reply) mutable {
-                    bool const not_sent = std::holds_alternative<NotSent>(reply);
+                    bool const not_sent = failed_as(reply, Failure::Effect::not_sent);
                     std::move(handler)(not_sent ? ClaimReply(std::move(reason)) : std::move(reply));
                 };
             alone.push_back({std::move(request), std::move(handler)});

@@ -3,9 +3,9 @@
 
 #include "claim_call.hpp"
 #include "node.hpp"
+#include "recycling_allocator.hpp"
 
 #include <tenure/backend/one_shot.hpp>
-#include <tenure/detail/recycling_allocator.hpp>
 
 #include <vector>
 

@@ -105,7 +105,7 @@ RedisClusterConfig redis_cluster_config_from(Url const& url)
     if (url.path.size() > 1)
         refuse_url("path", url.path.substr(1), "must not be there: a cluster has only database 0");
     for (auto const& host : url.hosts)
-        config.seeds.push_back({host.name, host.port.value_or(RedisClusterConfig::Seed{}.port)});
+        config.seeds.push_back({host.name, host.port.value_or(RedisConfig{}.port)});
     redis::refuse_replica_options(url, "a cluster does not offer it");
     for (auto const& [name, value] : url.options)
         if (!read_shared_option(config, name, value, "rediss+cluster"))

@@ -19,7 +19,7 @@ namespace
 ReleaseReply read_detached(Node& node, Outcome&& outcome, std::string const& key)
 {
     if (outcome.delivery != Delivery::answered)
-        return undelivered<ReleaseReply>(std::move(outcome));
+        return undelivered(std::move(outcome));
     if (outcome.reply.is_error())
         return node.refuse(outcome.reply, key);
     auto const answer = outcome.reply.as_string();

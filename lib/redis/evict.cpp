@@ -19,7 +19,7 @@ namespace
 EvictReply read_reply(Node& node, Outcome&& outcome, std::string const& key)
 {
     if (outcome.delivery != Delivery::answered)
-        return undelivered<EvictReply>(std::move(outcome));
+        return undelivered(std::move(outcome));
     if (outcome.reply.is_error())
         return node.refuse(outcome.reply, key);
     if (!outcome.reply.is_integer() || outcome.reply.as_integer() < -2)
@@ -28,11 +28,11 @@ EvictReply read_reply(Node& node, Outcome&& outcome, std::string const& key)
     if (left == -2)
         return NotOwner{};
     if (left == -1)
-        return Refused{
+        return Failure::refused(
             errc::key_conflict,
             node.where() + ": " + key +
                 ": has no ttl, so it is not a lease and would never free; delete it by hand if nobody uses it",
-            true};
+            true);
     return Evicted{std::chrono::milliseconds(left)};
 }
 

@@ -34,7 +34,6 @@ public:
         NodePtr node, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
         ReplyHandler<Findings> handler)
         : node_(std::move(node))
-        , username_(settings.username.empty() ? "default" : std::move(settings.username))
         , connect_to_(std::move(settings.connect_to))
         , not_after_(not_after)
         , handler_(std::move(handler))
@@ -93,9 +92,11 @@ private:
             if (reply.is_error())
                 facts_.refused_commands.emplace_back("eval");
         });
-        for (auto const& command : commands_to_check())
-            if (command.concerns(facts_.server))
-                ask_permission(command);
+        // the config may not know the user: a callback has given the name, or the server takes a password alone
+        ask_one(resp::Command("ACL", "WHOAMI"), [this](resp::Value const& reply) {
+            if (reply.is_string())
+                ask_permissions(reply.as_string());
+        });
         if (facts_.acknowledged_by > 0)
             // for no replica: answered at once
             ask_one(resp::Command("WAIT", 0, 1), [this](resp::Value const& reply) {
@@ -120,9 +121,16 @@ private:
         }
     }
 
-    void ask_permission(CommandToCheck const& command)
+    void ask_permissions(std::string_view user)
     {
-        resp::Command question("ACL", "DRYRUN", username_);
+        for (auto const& command : commands_to_check())
+            if (command.concerns(facts_.server))
+                ask_permission(user, command);
+    }
+
+    void ask_permission(std::string_view user, CommandToCheck const& command)
+    {
+        resp::Command question("ACL", "DRYRUN", user);
         for (auto const argument : command.words)
             if (!argument.empty())
                 question.add(argument);
@@ -151,7 +159,6 @@ private:
     void finish() { std::move(handler_)(judge(facts_)); }
 
     NodePtr node_;
-    std::string username_;
     ConnectTo connect_to_;
     Deadline not_after_;
     ReplyHandler<Findings> handler_;

@@ -14,8 +14,6 @@ namespace tenure::redis
 {
 
 struct ExamineSettings {
-    /// whose permissions to look at; empty: the default user's
-    std::string username = {};
     /// what leases will ask of the server's replicas
     ReplicaAcknowledgement replicas = {};
     Precautions precautions = {};

@@ -298,7 +298,8 @@ Finding permissions(Facts const& facts)
             required ? "leases fail without them; the user needs: " + needed : what_to_do};
     if (!facts.permissions_known)
         return {
-            Severity::unverified, "permissions", "may not be asked (ACL DRYRUN, Redis 7)", "the user needs: " + needed};
+            Severity::unverified, "permissions", "may not be asked (ACL WHOAMI, ACL DRYRUN; Redis 7)",
+            "the user needs: " + needed};
     return {Severity::ok, "permissions", "all commands that leases use", ""};
 }
 

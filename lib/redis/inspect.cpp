@@ -57,7 +57,7 @@ private:
     void answered(Outcome outcome, std::uint32_t count)
     {
         if (outcome.delivery != Delivery::answered)
-            finish(undelivered<InspectReply>(std::move(outcome)));
+            finish(undelivered(std::move(outcome)));
         else if (outcome.reply.is_error())
             finish(node_->refuse(outcome.reply, range_->describe()));
         else if (!read_key_states(outcome.reply, count, keys_))

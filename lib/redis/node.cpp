@@ -29,12 +29,12 @@ bool Node::announces_in_shard() const noexcept
     return settings_.audience == Audience::shard && route_->server().version.has_sharded_channels();
 }
 
-Refused Node::refuse(resp::Value const& error, std::string_view what)
+Failure Node::refuse(resp::Value const& error, std::string_view what)
 {
     return refuse(classify(error.as_string()), what);
 }
 
-Refused Node::refuse(ServerError const& error, std::string_view what)
+Failure Node::refuse(ServerError const& error, std::string_view what)
 {
     if (error.reconnect)
         route_->reconnect();
@@ -110,10 +110,18 @@ bool Node::has_set_ifeq() const noexcept
            (server.version.at_least(8, 4) && server.server == "redis");
 }
 
-Unknown nonsense(Node& node, std::string_view what)
+Failure undelivered(Outcome outcome)
+{
+    if (outcome.delivery == Delivery::not_sent)
+        return Failure::not_sent(outcome.error, std::move(outcome.detail), outcome.fatal);
+    return Failure::unknown(outcome.error, std::move(outcome.detail));
+}
+
+Failure nonsense(Node& node, std::string_view what)
 {
     node.route()->distrust("a reply that makes no sense");
-    return {errc::protocol_error, node.where() + ": " + std::string(what) + ": the reply makes no sense"};
+    return Failure::unknown(
+        errc::protocol_error, node.where() + ": " + std::string(what) + ": the reply makes no sense");
 }
 
 } // namespace tenure::redis

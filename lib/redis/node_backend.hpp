@@ -32,7 +32,7 @@ struct TokenTooLow {
     std::uint64_t last = 0;
 };
 /** `NotOwner`: the key does not bear the owner (any more), and nothing was accepted. */
-using TokenReply = std::variant<TokenAccepted, TokenTooLow, NotOwner, Refused, NotSent, Unknown>;
+using TokenReply = std::variant<TokenAccepted, TokenTooLow, NotOwner, Failure>;
 
 /** One of several servers that hold claims together. */
 class NodeBackend : public Backend

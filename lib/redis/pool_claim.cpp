@@ -59,7 +59,7 @@ private:
             send_each_alone(std::nullopt);
         else if (outcome.delivery != Delivery::answered)
             for (auto& claim : claims_)
-                std::move(claim.handler)(undelivered<ClaimReply>(Outcome(outcome)));
+                std::move(claim.handler)(undelivered(Outcome(outcome)));
         else if (outcome.reply.is_error())
             refused(outcome);
         else

@@ -21,7 +21,7 @@ void ask_server(
         std::move(command), not_after,
         [node, kind, what = std::move(what), handler = std::move(handler)](Outcome outcome) mutable {
             if (outcome.delivery != Delivery::answered)
-                std::move(handler)(undelivered<ReadyReply>(std::move(outcome)));
+                std::move(handler)(undelivered(std::move(outcome)));
             else if (outcome.reply.is_error())
                 std::move(handler)(node->refuse(outcome.reply, what));
             else if ((outcome.reply.*kind)())

@@ -153,7 +153,7 @@ void Releases::answered(std::span<Pending> batch, Outcome const& outcome)
 {
     if (outcome.delivery != Delivery::answered) {
         for (auto& pending : batch)
-            std::move(pending.handler)(undelivered<ReleaseReply>(Outcome(outcome)));
+            std::move(pending.handler)(undelivered(Outcome(outcome)));
         return;
     }
     if (outcome.reply.is_error()) {
@@ -182,11 +182,11 @@ void Releases::answered(std::span<Pending> batch, Outcome const& outcome)
     }
 }
 
-void Releases::retry_alone(Pending pending, Refused reason)
+void Releases::retry_alone(Pending pending, Failure reason)
 {
     // What this one could not send, the batch did: refused is what is known about it.
     auto handler = [handler = std::move(pending.handler), reason = std::move(reason)](ReleaseReply reply) mutable {
-        if (std::holds_alternative<NotSent>(reply))
+        if (failed_as(reply, Failure::Effect::not_sent))
             std::move(handler)(ReleaseReply(std::move(reason)));
         else
             std::move(handler)(std::move(reply));
@@ -209,7 +209,7 @@ void Releases::send_natively(Pending pending)
             --self->under_way_;
             auto& [request, handler] = pending;
             if (outcome.delivery != Delivery::answered) {
-                std::move(handler)(undelivered<ReleaseReply>(std::move(outcome)));
+                std::move(handler)(undelivered(std::move(outcome)));
             } else if (
                 outcome.reply.is_integer() && (outcome.reply.as_integer() == 0 || outcome.reply.as_integer() == 1)) {
                 std::move(handler)(

@@ -10,6 +10,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <span>
+#include <string>
 #include <utility>
 
 namespace tenure::redis
@@ -26,85 +29,93 @@ constexpr std::size_t claims_per_call = 100;
 // soon or not at all.
 constexpr auto longest_wait = 100ms;
 
-} // namespace
-
-void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
+/** Answers all requests of the batch, in one call of its handler. */
+template <class Batch, class ReplyTo>
+void answer(Batch const& batch, ReplyTo reply_to)
 {
-    node_->route()->note_ttl(request.ttl);
-    auto batch = pending_.lock();
-    if (!batch) {
-        batch = std::make_shared<Batch>();
-        pending_ = batch;
-        node_->runtime().post([self = shared_from_this(), batch] { self->flush(std::move(*batch)); });
-    }
-    batch->push_back({std::move(request), std::move(handler)});
+    std::vector<RenewAnswer> answers;
+    answers.reserve(batch.pending.size());
+    for (auto const& pending : batch.pending)
+        answers.push_back({pending.number, reply_to(pending.request)});
+    (*batch.handler)(answers);
 }
 
-void Renewals::flush(Batch all)
+} // namespace
+
+void Renewals::add(std::vector<RenewRequest> requests, RenewHandler handler)
 {
-    pending_.reset();
+    Batch all;
+    all.handler = std::make_shared<RenewHandler const>(std::move(handler));
+    all.pending.reserve(requests.size());
+    for (auto& request : requests) {
+        node_->route()->note_ttl(request.ttl);
+        all.pending.push_back({std::move(request), all.pending.size()});
+    }
+    node_->runtime().post([self = shared_from_this(), all = std::move(all)]() mutable { self->begin(std::move(all)); });
+}
+
+void Renewals::begin(Batch all)
+{
     drop_ended(all);
-    if (all.empty())
+    if (all.pending.empty())
         return;
     if (!node_->route()->ready()) {
-        NotSent const not_sent{
-            errc::store_unavailable, node_->where() + ": not connected: " + node_->route()->last_error()};
-        for (auto& pending : all)
-            std::move(pending.handler)(RenewReply(not_sent));
+        auto const why = Failure::not_sent(
+            errc::store_unavailable, node_->where() + ": not connected: " + node_->route()->last_error());
+        answer(all, [&why](RenewRequest const&) { return RenewReply(why); });
         return;
     }
     auto const by_lifetime = [](Pending const& a, Pending const& b) {
         return a.request.lifetime() < b.request.lifetime();
     };
-    if (!std::ranges::is_sorted(all, by_lifetime)) // as they are where all leases have the same ttl
-        std::ranges::stable_sort(all, by_lifetime);
-    Batch batch;
-    for (auto& pending : all) {
-        if (!batch.empty() &&
-            (batch.size() == claims_per_call || batch.front().request.lifetime() != pending.request.lifetime()))
-            send(std::exchange(batch, {}));
-        if (batch.empty())
-            batch.reserve(std::min(claims_per_call, all.size()));
-        batch.push_back(std::move(pending));
+    if (!std::ranges::is_sorted(all.pending, by_lifetime)) // as they are where all leases have the same ttl
+        std::ranges::stable_sort(all.pending, by_lifetime);
+    Batch batch{{}, all.handler};
+    for (auto& pending : all.pending) {
+        bool const is_full = batch.pending.size() == claims_per_call;
+        if (is_full ||
+            (!batch.pending.empty() && batch.pending.front().request.lifetime() != pending.request.lifetime()))
+            send(std::exchange(batch, Batch{{}, all.handler}));
+        batch.pending.push_back(std::move(pending));
     }
     send(std::move(batch));
 }
 
 void Renewals::send(Batch batch)
 {
-    if (batch.size() == 1 && node_->has_set_ifeq() && !node_->delays_after_failover())
-        send_natively(std::move(batch.front()));
+    if (batch.pending.size() == 1 && node_->has_set_ifeq() && !node_->delays_after_failover())
+        send_natively(std::move(batch));
     else
         send_script(std::move(batch));
 }
 
 void Renewals::drop_ended(Batch& batch)
 {
-    Batch ended;
-    std::erase_if(batch, [&](Pending& pending) {
+    Batch ended{{}, batch.handler};
+    std::erase_if(batch.pending, [&](Pending& pending) {
         if (!pending.request.claim->ended.load(std::memory_order_acquire))
             return false;
-        ended.push_back(std::move(pending));
+        ended.pending.push_back(std::move(pending));
         return true;
     });
-    for (auto& pending : ended)
-        std::move(pending.handler)(RenewReply(NotSent{errc::released, "the lease is over"}));
+    if (!ended.pending.empty())
+        answer(ended, [](RenewRequest const&) { return Failure::not_sent(errc::released, "the lease is over"); });
 }
 
 void Renewals::send_script(Batch batch, bool by_text)
 {
     drop_ended(batch);
-    if (batch.empty())
+    if (batch.pending.empty())
         return;
     auto keys = std::make_shared<resp::EncodedArguments>();
-    keys->add(batch.size());
+    keys->add(batch.pending.size());
     ScriptCall call;
     bool const notes_ttl = node_->delays_after_failover();
     call.script = notes_ttl ? &scripts::renew_noting_ttl() : &scripts::renew();
-    call.values.add(batch.front().request.lifetime().count());
+    call.values.add(batch.pending.front().request.lifetime().count());
     call.not_after = node_->runtime().now() + longest_wait;
     std::string key;
-    for (auto const& [request, handler] : batch) {
+    for (auto const& [request, number] : batch.pending) {
         request.claim->range->assign_key(request.claim->index, key);
         keys->add(key);
         call.values.add(request.claim->owner);
@@ -115,97 +126,105 @@ void Renewals::send_script(Batch batch, bool by_text)
     call.keys = std::move(keys);
     run_script_once(
         *node_->route(), call, by_text,
-        [self = shared_from_this(), batch = std::move(batch), by_text](Outcome outcome) mutable {
+        [self = shared_from_this(), batch = std::move(batch), by_text](Outcome const& outcome) mutable {
             if (!by_text && is_unknown_script(outcome))
                 self->send_script(std::move(batch), true);
             else
-                self->answered(std::move(batch), std::move(outcome));
+                self->answered(std::move(batch), outcome);
         });
 }
 
-void Renewals::answered(Batch batch, Outcome outcome)
+void Renewals::answered(Batch batch, Outcome const& outcome)
 {
     if (outcome.delivery != Delivery::answered) {
-        for (auto& pending : batch)
-            std::move(pending.handler)(undelivered<RenewReply>(Outcome(outcome)));
+        auto const failure = undelivered(outcome);
+        answer(batch, [&](RenewRequest const&) { return RenewReply(failure); });
         return;
     }
     if (outcome.reply.is_error()) {
         auto const error = classify(outcome.reply.as_string());
-        if (batch.size() > 1 && concerns_single_key(error)) {
+        if (batch.pending.size() > 1 && concerns_single_key(error)) {
             auto const reason = node_->refuse(error, "renewal");
-            for (auto& pending : batch)
-                retry_alone(std::move(pending), reason);
+            for (auto& pending : batch.pending)
+                retry_alone(std::move(pending), batch.handler, reason);
             return;
         }
-        for (auto& pending : batch)
-            std::move(pending.handler)(RenewReply(node_->refuse(error, pending.request.claim->key())));
+        answer(batch, [&](RenewRequest const& request) { return node_->refuse(error, request.claim->key()); });
         return;
     }
-    auto const flags = read_flags(outcome.reply, batch.size());
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-        auto& [request, handler] = batch[i];
+    auto const flags = read_flags(outcome.reply, batch.pending.size());
+    std::size_t i = 0;
+    answer(batch, [&](RenewRequest const& request) -> RenewReply {
         if (!flags)
-            std::move(handler)(RenewReply(nonsense(*node_, request.claim->key())));
-        else if (flags->own[i] == '1')
-            std::move(handler)(renewed(request, outcome));
-        else
-            std::move(handler)(RenewReply(NotOwner{}));
-    }
+            return nonsense(*node_, request.claim->key());
+        if (flags->own[i++] == '1')
+            return renewed(request, outcome);
+        return NotOwner{};
+    });
 }
 
 RenewReply Renewals::renewed(RenewRequest const& request, Outcome const& outcome) const
 {
     if (outcome.shortfall == nullptr)
         return Renewed{request.ttl, outcome.since};
-    return Unknown{
+    return Failure::unknown(
         outcome.shortfall->error,
-        node_->where() + ": " + request.claim->key() + ": the renewal does not count: " + outcome.shortfall->detail};
+        node_->where() + ": " + request.claim->key() + ": the renewal does not count: " + outcome.shortfall->detail);
 }
 
-void Renewals::retry_alone(Pending pending, Refused reason)
+void Renewals::retry_alone(Pending pending, std::shared_ptr<RenewHandler const> const& handler, Failure reason)
 {
     // What this one could not send, the batch did: refused is what is known about it.
-    auto handler = [handler = std::move(pending.handler), reason = std::move(reason)](RenewReply reply) mutable {
-        if (std::holds_alternative<NotSent>(reply))
-            std::move(handler)(RenewReply(std::move(reason)));
-        else
-            std::move(handler)(std::move(reply));
+    auto unless_sent = [handler, reason = std::move(reason)](std::span<RenewAnswer> answers) {
+        for (auto& answer : answers)
+            if (failed_as(answer.reply, Failure::Effect::not_sent))
+                answer.reply = reason;
+        (*handler)(answers);
     };
-    Batch single;
-    single.push_back({std::move(pending.request), std::move(handler)});
+    Batch single{{}, std::make_shared<RenewHandler const>(std::move(unless_sent))};
+    single.pending.push_back(std::move(pending));
     send_script(std::move(single));
 }
 
-void Renewals::send_natively(Pending pending)
+void Renewals::send_natively(Batch single)
 {
-    auto const& claim = *pending.request.claim;
+    auto const& request = single.pending.front().request;
+    auto const& claim = *request.claim;
     resp::Command command("SET");
     command.add(claim.key()).add(claim.owner).add("IFEQ").add(claim.owner).add("PX");
-    command.add(pending.request.lifetime().count());
-    auto const not_after = std::min(pending.request.not_after, node_->runtime().now() + longest_wait);
+    command.add(request.lifetime().count());
+    auto const not_after = std::min(request.not_after, node_->runtime().now() + longest_wait);
     node_->route()->execute(
         std::move(command), not_after,
-        [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
-            auto& [request, handler] = pending;
-            if (outcome.delivery != Delivery::answered) {
-                std::move(handler)(undelivered<RenewReply>(std::move(outcome)));
-            } else if (outcome.reply.is_ok()) {
-                std::move(handler)(self->renewed(request, outcome));
-            } else if (outcome.reply.is_null()) {
-                std::move(handler)(RenewReply(NotOwner{}));
-            } else if (!outcome.reply.is_error()) {
-                std::move(handler)(RenewReply(nonsense(*self->node_, request.claim->key())));
-            } else if (auto const error = classify(outcome.reply.as_string()); concerns_single_key(error)) {
-                // Refused, unknown after all, or a key of another type: the script can tell.
-                if (error.error != errc::key_conflict)
-                    self->node_->native_refused();
-                auto reason = self->node_->refuse(error, request.claim->key());
-                self->retry_alone(std::move(pending), std::move(reason));
-            } else {
-                std::move(handler)(RenewReply(self->node_->refuse(error, request.claim->key())));
-            }
+        [self = shared_from_this(), single = std::move(single)](Outcome const& outcome) mutable {
+            self->answered_natively(std::move(single), outcome);
         });
+}
+
+void Renewals::answered_natively(Batch single, Outcome const& outcome)
+{
+    if (outcome.delivery == Delivery::answered && outcome.reply.is_error()) {
+        if (auto const error = classify(outcome.reply.as_string()); concerns_single_key(error)) {
+            // Refused, unknown after all, or a key of another type: the script can tell.
+            if (error.error != errc::key_conflict)
+                node_->native_refused();
+            auto& pending = single.pending.front();
+            auto reason = node_->refuse(error, pending.request.claim->key());
+            retry_alone(std::move(pending), single.handler, std::move(reason));
+            return;
+        }
+    }
+    answer(single, [&](RenewRequest const& request) -> RenewReply {
+        if (outcome.delivery != Delivery::answered)
+            return undelivered(outcome);
+        if (outcome.reply.is_ok())
+            return renewed(request, outcome);
+        if (outcome.reply.is_null())
+            return NotOwner{};
+        if (outcome.reply.is_error())
+            return node_->refuse(outcome.reply, request.claim->key());
+        return nonsense(*node_, request.claim->key());
+    });
 }
 
 } // namespace tenure::redis

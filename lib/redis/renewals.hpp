@@ -5,14 +5,16 @@
 
 #include <tenure/backend/backend.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace tenure::redis
 {
 
-/** Renewals of one server. Those that are asked for in one turn of the loop leave together, up to 100 keys of one ttl
- * to a script call; each gets its own answer, and one that the server refuses spoils no other. */
+/** Renewals of one server. Those of one call leave together, up to 100 keys of one ttl to a script call; each gets its
+ * own answer, and one that the server refuses spoils no other. */
 class Renewals : public std::enable_shared_from_this<Renewals>
 {
 public:
@@ -21,30 +23,34 @@ public:
     {
     }
 
-    void add(RenewRequest request, ReplyHandler<RenewReply> handler);
+    void add(std::vector<RenewRequest> requests, RenewHandler handler);
 
 private:
     struct Pending {
         RenewRequest request;
-        ReplyHandler<RenewReply> handler;
+        /// its place among the requests of its call
+        std::size_t number;
     };
-    using Batch = std::vector<Pending>;
+    /** Some of the requests of a call. */
+    struct Batch {
+        std::vector<Pending> pending;
+        /// of all that call's batches
+        std::shared_ptr<RenewHandler const> handler;
+    };
 
-    void flush(Batch all);
+    void begin(Batch all);
     void send(Batch batch);
     void send_script(Batch batch, bool by_text = false);
-    /// answers, and takes out, what is over meanwhile and must not be written any more
-    static void drop_ended(Batch& batch);
-    void send_natively(Pending pending);
-    void answered(Batch batch, Outcome outcome);
+    void send_natively(Batch single);
+    void answered(Batch batch, Outcome const& outcome);
+    void answered_natively(Batch single, Outcome const& outcome);
     /// extended, unless replicas that were asked for do not have it
     [[nodiscard]] RenewReply renewed(RenewRequest const& request, Outcome const& outcome) const;
-    void retry_alone(Pending pending, Refused reason);
+    void retry_alone(Pending pending, std::shared_ptr<RenewHandler const> const& handler, Failure reason);
+    /// answers, and takes out, what is over meanwhile and must not be written any more
+    static void drop_ended(Batch& batch);
 
     NodePtr node_;
-    /// of this turn; owned by the task that sends it, for what is asked may own this, and a context that is destroyed
-    /// runs no task
-    std::weak_ptr<Batch> pending_;
 };
 
 } // namespace tenure::redis

@@ -142,7 +142,7 @@ bool concerns_single_key(ServerError const& error) noexcept
             (error.words.starts_with("ERR") || error.words.starts_with("TRYAGAIN")));
 }
 
-Refused refused(ServerError const& error, std::string_view where, std::string_view what)
+Failure refused(ServerError const& error, std::string_view where, std::string_view what)
 {
     std::string detail(where);
     if (!what.empty())
@@ -150,7 +150,7 @@ Refused refused(ServerError const& error, std::string_view where, std::string_vi
     detail.append(": ").append(error.words);
     if (!error.advice.empty())
         detail.append("; ").append(error.advice);
-    return {error.error, std::move(detail), error.fatal};
+    return Failure::refused(error.error, std::move(detail), error.fatal);
 }
 
 } // namespace tenure::redis

@@ -33,6 +33,6 @@ struct ServerError {
 
 /** `where` names the server, `what` the key or range: "redis://host:6379/0: thread_id_lock:0..15: NOPERM ...; grant
  * ..." */
-[[nodiscard]] Refused refused(ServerError const& error, std::string_view where, std::string_view what);
+[[nodiscard]] Failure refused(ServerError const& error, std::string_view where, std::string_view what);
 
 } // namespace tenure::redis

@@ -51,7 +51,7 @@ private:
     void answered(Outcome outcome)
     {
         if (outcome.delivery != Delivery::answered)
-            finish(undelivered<WithdrawReply>(std::move(outcome)));
+            finish(undelivered(std::move(outcome)));
         else if (outcome.reply.is_error())
             finish(node_->refuse(outcome.reply, request_.range->describe()));
         else if (!understood(outcome.reply))

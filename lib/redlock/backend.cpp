@@ -9,6 +9,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tenure::redlock
 {
@@ -30,9 +31,9 @@ public:
         claims_->claim(std::move(request), std::move(handler));
     }
 
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        redlock::renew(quorum_, std::move(request), std::move(handler));
+        redlock::renew(quorum_, std::move(requests), std::move(handler));
     }
 
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override

@@ -38,7 +38,7 @@ void Candidacy::start()
 {
     auto const now = runtime().now();
     if (request_.not_after.over(now)) {
-        runtime().post([self = shared_from_this()] { self->finish(NotSent{}); });
+        runtime().post([self = shared_from_this()] { self->finish(Failure::dropped()); });
         return;
     }
     auto const patience = std::clamp<std::chrono::milliseconds>(request_.ttl / 4, 100ms, 1000ms);

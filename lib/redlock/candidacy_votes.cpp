@@ -163,7 +163,7 @@ void Candidacy::give_back(std::size_t node, bool counts)
 
 void Candidacy::given_back()
 {
-    bool const in_doubt = !confirmed_ || giving_back_ > 0 || !votes_.complete() || votes_.count<Unknown>() > 0;
+    bool const in_doubt = !confirmed_ || giving_back_ > 0 || !votes_.complete() || votes_.count_unknown() > 0;
     auto const held = votes_.count<Busy>();
     bool const split = votes_.complete() && held + votes_.count<Granted>() >= quorum_->majority();
     if (disagreed_ || (held < quorum_->veto() && !split)) {

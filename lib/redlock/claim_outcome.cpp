@@ -40,7 +40,7 @@ Busy held_by_others(Quorum const& quorum, Votes<ClaimReply> const& votes, bool a
     return busy;
 }
 
-ClaimReply no_majority(
+Failure no_majority(
     Quorum const& quorum, KeyRange const& key, Votes<ClaimReply> const& votes,
     std::optional<TokenAgreement> const& agreement, bool in_doubt)
 {
@@ -54,15 +54,12 @@ ClaimReply no_majority(
         else if (votes.get<Busy>(node))
             builder.add(name, "held by another owner");
         else
-            (void)builder.add_failure(name, votes.of(node));
+            (void)builder.add_failure_in(name, votes.of(node));
     }
-    auto verdict = builder.take();
-    if (in_doubt)
-        return Unknown{verdict.error, std::move(verdict.detail)};
-    return Refused{verdict.error, std::move(verdict.detail), verdict.fatal};
+    return builder.take(in_doubt ? Failure::Effect::unknown : Failure::Effect::refused);
 }
 
-NotSent no_look(Quorum const& quorum, KeyRange const& range, Votes<InspectReply> const& looks)
+Failure no_look(Quorum const& quorum, KeyRange const& range, Votes<InspectReply> const& looks)
 {
     VerdictBuilder builder(quorum, range.describe());
     for (std::size_t node = 0; node < looks.size(); ++node) {
@@ -70,10 +67,9 @@ NotSent no_look(Quorum const& quorum, KeyRange const& range, Votes<InspectReply>
         if (!looks.is_cast(node))
             builder.add(name, "no answer in time");
         else if (!looks.get<std::vector<KeyState>>(node))
-            (void)builder.add_failure(name, looks.of(node));
+            (void)builder.add_failure_in(name, looks.of(node));
     }
-    auto verdict = builder.take();
-    return {verdict.error, std::move(verdict.detail), verdict.fatal};
+    return builder.take(Failure::Effect::not_sent);
 }
 
 } // namespace tenure::redlock

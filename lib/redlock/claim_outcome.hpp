@@ -21,11 +21,11 @@ namespace tenure::redlock
 
 /** No majority granted, or agreed on a token: why, in every server's words.
  *  @param in_doubt  something of the claim may be left on a server */
-[[nodiscard]] ClaimReply no_majority(
+[[nodiscard]] Failure no_majority(
     Quorum const& quorum, KeyRange const& key, Votes<ClaimReply> const& votes,
     std::optional<TokenAgreement> const& agreement, bool in_doubt);
 
 /** So few servers answered a look that it says nothing. Nothing was asked for yet. */
-[[nodiscard]] NotSent no_look(Quorum const& quorum, KeyRange const& range, Votes<InspectReply> const& looks);
+[[nodiscard]] Failure no_look(Quorum const& quorum, KeyRange const& range, Votes<InspectReply> const& looks);
 
 } // namespace tenure::redlock

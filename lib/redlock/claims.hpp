@@ -26,8 +26,8 @@ public:
 
     /** Takes the first key of the range that is free on a majority, on a majority: answers once, by `not_after` or its
      * own patience, whichever is sooner. What it took without success it gives back, as soon as it knows of it; an
-     * answer of `Unknown` says that some of it may be left. Its owner must not be used again, because that may still be
-     * under way. The same owner that asks again while its claim is under way gets the same answer. */
+     * answer of unknown effect says that some of it may be left. Its owner must not be used again, because that may
+     * still be under way. The same owner that asks again while its claim is under way gets the same answer. */
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler);
 
     /** What was granted to the owner is being given back: nothing more is taken for it. */

@@ -3,10 +3,14 @@
 
 #include "votes.hpp"
 
+#include <tenure/backend/renew_each.hpp>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace tenure::redlock
 {
@@ -32,9 +36,14 @@ public:
     {
         for (std::size_t node = 0; node < quorum_->size(); ++node)
             rule_.ask(*quorum_->nodes()[node], [self = this->shared_from_this(), node](Reply reply) {
-                self->votes_.cast(node, std::move(reply));
-                self->judge();
+                self->voted(node, std::move(reply));
             });
+    }
+
+    void voted(std::size_t node, Reply reply)
+    {
+        votes_.cast(node, std::move(reply));
+        judge();
     }
 
 private:
@@ -49,23 +58,21 @@ private:
         rule_.afterwards(*quorum_, votes_);
     }
 
-    [[nodiscard]] Reply failure() const
+    [[nodiscard]] Failure failure() const
     {
         VerdictBuilder builder(*quorum_, rule_.what());
         bool all_unsent = true;
         for (std::size_t node = 0; node < quorum_->size(); ++node) {
             auto const name = quorum_->nodes()[node]->describe();
             auto const& reply = votes_.of(node);
-            all_unsent = all_unsent && std::holds_alternative<NotSent>(reply);
-            if (!builder.add_failure(name, reply))
+            all_unsent = all_unsent && failed_as(reply, Failure::Effect::not_sent);
+            if (!builder.add_failure_in(name, reply))
                 builder.add(name, rule_.words(reply));
         }
-        auto verdict = builder.take();
-        if (all_unsent)
-            return NotSent{verdict.error, std::move(verdict.detail), verdict.fatal};
-        if (verdict.in_doubt)
-            return Unknown{verdict.error, std::move(verdict.detail)};
-        return Refused{verdict.error, std::move(verdict.detail), verdict.fatal};
+        return builder.take(
+            all_unsent           ? Failure::Effect::not_sent
+            : builder.in_doubt() ? Failure::Effect::unknown
+                                 : Failure::Effect::refused);
     }
 
     QuorumPtr quorum_;
@@ -91,11 +98,6 @@ struct RenewRule {
     [[nodiscard]] static char const* words(RenewReply const& reply)
     {
         return std::holds_alternative<NotOwner>(reply) ? "bears another owner" : "done";
-    }
-
-    void ask(redis::NodeBackend& node, ReplyHandler<RenewReply> handler) const
-    {
-        node.renew(request, std::move(handler));
     }
 
     [[nodiscard]] std::optional<RenewReply> decide(Quorum const& quorum, Votes<RenewReply> const& votes) const
@@ -248,9 +250,19 @@ struct EvictRule {
 
 } // namespace
 
-void renew(QuorumPtr const& quorum, RenewRequest request, ReplyHandler<RenewReply> handler)
+void renew(QuorumPtr const& quorum, std::vector<RenewRequest> requests, RenewHandler handler)
 {
-    poll(quorum, RenewRule{std::move(request)}, std::move(handler));
+    using Renewal = Poll<RenewRule, RenewReply>;
+    // each claim is decided by itself, whatever nodes are asked in one call
+    auto const renewals = std::make_shared<std::vector<std::shared_ptr<Renewal>>>();
+    renew_each(requests, std::move(handler), [&](RenewRequest request, ReplyHandler<RenewReply> reply_to) {
+        renewals->push_back(std::make_shared<Renewal>(quorum, RenewRule{std::move(request)}, std::move(reply_to)));
+    });
+    for (std::size_t node = 0; node < quorum->size(); ++node)
+        quorum->nodes()[node]->renew(requests, [renewals, node](std::span<RenewAnswer> answers) {
+            for (auto& answer : answers)
+                (*renewals)[answer.request]->voted(node, std::move(answer.reply));
+        });
 }
 
 void release(QuorumPtr const& quorum, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)

@@ -5,12 +5,14 @@
 
 #include <tenure/backend/backend.hpp>
 
+#include <vector>
+
 namespace tenure::redlock
 {
 
-/** Extends the claim on all nodes; a majority decides, and time counts from the earliest of its requests. A node that
- * lost the claim (a restart without its data) gets it back once a majority has proven it. */
-void renew(QuorumPtr const& quorum, RenewRequest request, ReplyHandler<RenewReply> handler);
+/** Extends the claims on all nodes. Of each claim a majority decides, and its time counts from the earliest of its
+ * requests. A node that lost a claim (a restart without its data) gets it back once a majority has proven it. */
+void renew(QuorumPtr const& quorum, std::vector<RenewRequest> requests, RenewHandler handler);
 
 /** Frees the key on all nodes, and answers as soon as a majority has told. */
 void release(QuorumPtr const& quorum, ReleaseRequest request, ReplyHandler<ReleaseReply> handler);

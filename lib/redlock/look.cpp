@@ -130,11 +130,10 @@ private:
             auto const name = quorum_->nodes()[node]->describe();
             if (!looks_.is_cast(node))
                 builder.add_silence(name);
-            else if (!builder.add_failure(name, looks_.of(node)))
+            else if (!builder.add_failure_in(name, looks_.of(node)))
                 builder.add(name, "answered");
         }
-        auto verdict = builder.take();
-        return Refused{verdict.error, std::move(verdict.detail), verdict.fatal};
+        return builder.take(Failure::Effect::refused);
     }
 
     QuorumPtr quorum_;

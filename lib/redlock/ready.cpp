@@ -47,9 +47,8 @@ private:
 
     [[nodiscard]] static bool is_fatal(ReadyReply const& reply) noexcept
     {
-        auto const* const refused = std::get_if<Refused>(&reply);
-        auto const* const not_sent = std::get_if<NotSent>(&reply);
-        return (refused != nullptr && refused->fatal) || (not_sent != nullptr && not_sent->fatal);
+        auto const* const failure = std::get_if<Failure>(&reply);
+        return failure != nullptr && failure->fatal;
     }
 
     void finish()
@@ -69,11 +68,10 @@ private:
             auto const name = quorum_->nodes()[node]->describe();
             if (!votes_.is_cast(node))
                 builder.add_silence(name);
-            else if (!builder.add_failure(name, votes_.of(node)))
+            else if (!builder.add_failure_in(name, votes_.of(node)))
                 builder.add(name, "ready");
         }
-        auto verdict = builder.take();
-        return Refused{verdict.error, std::move(verdict.detail), verdict.fatal};
+        return builder.take(Failure::Effect::refused);
     }
 
     QuorumPtr quorum_;

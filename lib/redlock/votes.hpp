@@ -46,6 +46,13 @@ public:
             replies_, [](auto const& reply) { return reply && std::holds_alternative<Answer>(*reply); }));
     }
 
+    /** How many may have done what was asked, or may still do it. */
+    [[nodiscard]] std::size_t count_unknown() const noexcept
+    {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            replies_, [](auto const& reply) { return reply && failed_as(*reply, Failure::Effect::unknown); }));
+    }
+
     /** The node's answer, if it is such a one. */
     template <class Answer>
     [[nodiscard]] Answer const* get(std::size_t node) const noexcept
@@ -59,49 +66,38 @@ private:
     std::vector<std::optional<Reply>> replies_;
 };
 
-/** Why a majority was not reached: the error that says most, and the words of every node. */
-struct Verdict {
-    error_code error;
-    std::string detail;
-    /// as many nodes as can veto will refuse until a person acts
-    bool fatal = false;
-    /// a node that was asked has not answered, or may have done what was asked
-    bool in_doubt = false;
-};
-
-/** Gathers a verdict node by node. */
+/** Tells why a majority was not reached, with the error that says most and the words of every node. */
 class VerdictBuilder
 {
 public:
     VerdictBuilder(Quorum const& quorum, std::string what);
 
     void add(std::string const& node, std::string const& words);
-    void add_failure(std::string const& node, error_code error, std::string const& detail, bool fatal);
+    void add_failure(std::string const& node, Failure const& failure);
     void add_silence(std::string const& node);
-    void in_doubt() noexcept { verdict_.in_doubt = true; }
 
-    /** Takes in what every reply has: refused, not sent, unknown. False for any other. */
+    /** Takes in the failure in a reply of any kind. False if there is none. */
     template <class Reply>
-    bool add_failure(std::string const& node, Reply const& reply)
+    bool add_failure_in(std::string const& node, Reply const& reply)
     {
-        if (auto const* const refused = std::get_if<Refused>(&reply))
-            add_failure(node, refused->error, refused->detail, refused->fatal);
-        else if (auto const* const not_sent = std::get_if<NotSent>(&reply))
-            add_failure(node, not_sent->error, not_sent->detail, not_sent->fatal);
-        else if (auto const* const unknown = std::get_if<Unknown>(&reply)) {
-            add_failure(node, unknown->error, unknown->detail, false);
-            in_doubt();
-        } else
-            return false;
-        return true;
+        auto const* const failure = std::get_if<Failure>(&reply);
+        if (failure != nullptr)
+            add_failure(node, *failure);
+        return failure != nullptr;
     }
 
-    [[nodiscard]] Verdict take();
+    /** A node that was asked has not answered, or may have done what was asked. */
+    [[nodiscard]] bool in_doubt() const noexcept { return in_doubt_; }
+
+    /** Fatal if as many nodes as can veto will refuse until a person acts. */
+    [[nodiscard]] Failure take(Failure::Effect effect);
 
 private:
     std::size_t veto_;
     std::size_t fatal_ = 0;
-    Verdict verdict_;
+    bool in_doubt_ = false;
+    error_code error_;
+    std::string detail_;
 };
 
 } // namespace tenure::redlock

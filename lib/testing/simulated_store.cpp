@@ -2,6 +2,7 @@
 #include "memory/domain.hpp"
 #include "virtual_time.hpp"
 
+#include <tenure/backend/renew_each.hpp>
 #include <tenure/errc.hpp>
 
 #include <functional>
@@ -76,9 +77,13 @@ public:
     {
         ask<ClaimReply>([&](Instant now) { return state_->domain->claim(request, now, name_); }, std::move(handler));
     }
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        ask<RenewReply>([&](Instant now) { return state_->domain->renew(request, now); }, std::move(handler));
+        renew_each(
+            std::move(requests), std::move(handler),
+            [this](RenewRequest const& request, ReplyHandler<RenewReply> reply_to) {
+                ask<RenewReply>([&](Instant now) { return state_->domain->renew(request, now); }, std::move(reply_to));
+            });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
@@ -136,12 +141,15 @@ private:
     {
         auto const unavailable = make_error_code(errc::store_unavailable);
         if (!state_->reachable) {
-            reply(Reply(NotSent{unavailable, "the simulated store is not reachable", false}), std::move(handler), {});
+            reply(
+                Reply(Failure::not_sent(unavailable, "the simulated store is not reachable")), std::move(handler), {});
             return;
         }
         auto answer = Reply(execute(runtime_->now()));
         if (state_->answers_lost)
-            reply(Reply(Unknown{unavailable, "the simulated store's answer is lost"}), std::move(handler), patience);
+            reply(
+                Reply(Failure::unknown(unavailable, "the simulated store's answer is lost")), std::move(handler),
+                patience);
         else
             reply(std::move(answer), std::move(handler), state_->delay);
     }
@@ -183,18 +191,18 @@ void SimulatedStore::answer_after(Clock::duration delay)
     state_->delay = delay;
 }
 
-void SimulatedStore::reachable(bool is)
+void SimulatedStore::set_reachable(bool reachable)
 {
-    bool const again = is && !state_->reachable;
-    state_->reachable = is;
+    bool const again = reachable && !state_->reachable;
+    state_->reachable = reachable;
     if (again)
         for (auto const& tell : state_->on_reachable)
             tell();
 }
 
-void SimulatedStore::lose_answers(bool does)
+void SimulatedStore::set_answers_lost(bool lost)
 {
-    state_->answers_lost = does;
+    state_->answers_lost = lost;
 }
 
 void SimulatedStore::remove(std::string const& key)

@@ -10,6 +10,8 @@
 #include "ready.hpp"
 #include "watches.hpp"
 
+#include <tenure/backend/renew_each.hpp>
+
 #include <utility>
 
 namespace tenure::zookeeper
@@ -37,9 +39,12 @@ public:
     {
         zookeeper::claim(ensemble_, std::move(request), std::move(handler));
     }
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        zookeeper::renew(ensemble_, std::move(request), std::move(handler));
+        renew_each(
+            std::move(requests), std::move(handler), [this](RenewRequest request, ReplyHandler<RenewReply> reply_to) {
+                zookeeper::renew(ensemble_, std::move(request), std::move(reply_to));
+            });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {

@@ -2,8 +2,9 @@
 #include "claim.hpp"
 
 #include "node_value.hpp"
+#include "recycling_allocator.hpp"
 
-#include <tenure/detail/recycling_allocator.hpp>
+#include <not_written.hpp>
 
 #include <zookeeper/zookeeper.h>
 
@@ -43,7 +44,7 @@ public:
             begin();
             return;
         }
-        session_->when_connected(request_.not_after, [self = shared_from_this()](NotSent const* why) {
+        session_->when_connected(request_.not_after, [self = shared_from_this()](Failure const* why) {
             if (why != nullptr)
                 self->reply(*why);
             else
@@ -133,7 +134,7 @@ private:
         if (request_.not_after.over(ensemble_->runtime().now())) {
             if (!request_.earliest_attempt)
                 ensemble_->ledger().remove(*holding);
-            ensemble_->runtime().post([self = shared_from_this()] { self->reply(NotSent{}); });
+            ensemble_->runtime().post([self = shared_from_this()] { self->reply(Failure::dropped()); });
             return;
         }
         ensemble_->ledger().begin_creating(*holding);
@@ -203,9 +204,9 @@ private:
         if (holding->state == Holding::State::gone) {
             if (answer.node.ephemeral_owner != session_->id()) {
                 // the session expired before the answer was handed on
-                reply(Unknown{
+                reply(Failure::unknown(
                     errc::store_unavailable,
-                    ensemble_->name() + ": " + holding->path.text() + ": the session expired"});
+                    ensemble_->name() + ": " + holding->path.text() + ": the session expired"));
                 return;
             }
             // the other one gave it up for taken, before this one made it
@@ -231,9 +232,9 @@ private:
     {
         auto failure = ensemble_->failure(answer, *request_.range, holding.index);
         // an attempt of before may have left a node, whatever came of this one
-        if (!std::holds_alternative<Unknown>(failure) && !request_.earliest_attempt)
+        if (!failure.may_take_effect() && !request_.earliest_attempt)
             ensemble_->ledger().remove(holding);
-        reply(reply_of<ClaimReply>(std::move(failure)));
+        reply(std::move(failure));
     }
 
     /** All are held; by nodes without a session they would be so for ever. */
@@ -256,10 +257,7 @@ private:
 
     void busy(bool never_frees) { reply(Busy{std::nullopt, never_frees}); }
 
-    void fail(Answer const& answer, std::string const& what)
-    {
-        reply(reply_of<ClaimReply>(not_written(ensemble_->failure(answer, what))));
-    }
+    void fail(Answer const& answer, std::string const& what) { reply(not_written(ensemble_->failure(answer, what))); }
 
     void reply(ClaimReply answer)
     {

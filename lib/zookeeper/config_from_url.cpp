@@ -3,11 +3,19 @@
 #include "url.hpp"
 #include <net/url_options.hpp>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
 namespace tenure
 {
+
+namespace
+{
+
+constexpr std::uint16_t usual_port = 2181;
+
+} // namespace
 
 ZookeeperConfig zookeeper_config_from(Url const& url)
 {
@@ -21,7 +29,7 @@ ZookeeperConfig zookeeper_config_from(Url const& url)
     config.username = url.user.value_or("");
     config.password = url.password.value_or("");
     for (auto const& host : url.hosts)
-        config.servers.push_back({host.name, host.port.value_or(ZookeeperConfig::Server{}.port)});
+        config.servers.push_back({host.name, host.port.value_or(usual_port)});
     config.chroot = url.path == "/" ? std::string() : url.path;
     for (auto const& [name, value] : url.options) {
         std::string const field = "option " + name;

@@ -37,7 +37,7 @@ public:
 
     void start()
     {
-        session_->when_connected(not_after_, [self = shared_from_this()](NotSent const* why) {
+        session_->when_connected(not_after_, [self = shared_from_this()](Failure const* why) {
             if (why == nullptr) {
                 self->measure();
                 return;
@@ -105,7 +105,7 @@ private:
         auto const probe = ensemble_->probe(timeout);
         probe->when_connected(
             not_after_.no_later_than(ensemble_->runtime().now() + 2s),
-            [self = shared_from_this(), probe, &granted](NotSent const* why) {
+            [self = shared_from_this(), probe, &granted](Failure const* why) {
                 if (why == nullptr)
                     granted = probe->timeout();
                 probe->close(true);
@@ -130,12 +130,13 @@ private:
     void tried(Answer const& answer)
     {
         if (answer.code != ZOK)
-            std::visit(
-                [this](auto const& failure) { facts_.refused = failure.detail; },
-                ensemble_->failure(
-                    answer, answer.of_generation
-                                ? "the generation " + ensemble_->generation({"tenure-doctor", 0, 1, false}, 0)
-                                : "a node of the doctor's own"));
+            facts_.refused =
+                ensemble_
+                    ->failure(
+                        answer, answer.of_generation
+                                    ? "the generation " + ensemble_->generation({"tenure-doctor", 0, 1, false}, 0)
+                                    : "a node of the doctor's own")
+                    .detail;
         close_one();
     }
 

@@ -14,14 +14,14 @@ namespace tenure::zookeeper
 namespace
 {
 
-Refused permission(std::string const& where, std::string const& what, std::string const& login)
+Failure permission(std::string const& where, std::string const& what, std::string const& login)
 {
     auto const who = login.empty() ? std::string("without a login") : "as the digest user '" + login + "'";
-    return {
+    return Failure::refused(
         errc::permission_denied,
         where + ": " + what + ": NOAUTH: the ACL of this node, or of one above it, does not allow it " + who +
             "; check user and password (a wrong password looks the same), or grant create, delete, read and write",
-        true};
+        true);
 }
 
 } // namespace
@@ -57,31 +57,23 @@ Failure failure_of(Answer const& answer, std::string const& where, std::string c
     auto const words = where + ": " + what + ": " + ::zerror(answer.code);
     switch (answer.code) {
     case ZINVALIDSTATE:
-        return NotSent{errc::store_unavailable, where + ": " + what + ": not connected", false};
+        return Failure::not_sent(errc::store_unavailable, where + ": " + what + ": not connected");
     case ZNOAUTH:
     case ZINVALIDACL:
         return permission(where, what, login);
     case ZAUTHFAILED:
     case ZSESSIONCLOSEDREQUIRESASLAUTH:
-        return Refused{
-            errc::authentication_failed, words + "; the server wants another login than scheme digest gives it", true};
+        return Failure::refused(
+            errc::authentication_failed, words + "; the server wants another login than scheme digest gives it", true);
     case ZNOCHILDRENFOREPHEMERALS:
-        return Refused{
-            errc::key_conflict, words + "; the node above the key is somebody else's ephemeral node: use another key",
-            false};
+        return Failure::refused(
+            errc::key_conflict, words + "; the node above the key is somebody else's ephemeral node: use another key");
     default:
         break;
     }
     if (!is_answered(answer.code))
-        return Unknown{errc::store_unavailable, words + " before the answer was there"};
-    return Refused{errc::store_refused, words, false};
-}
-
-Failure not_written(Failure failure)
-{
-    if (auto* const unknown = std::get_if<Unknown>(&failure))
-        return NotSent{unknown->error, std::move(unknown->detail), false};
-    return failure;
+        return Failure::unknown(errc::store_unavailable, words + " before the answer was there");
+    return Failure::refused(errc::store_refused, words);
 }
 
 } // namespace tenure::zookeeper

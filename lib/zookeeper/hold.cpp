@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "hold.hpp"
+#include "recycling_allocator.hpp"
 
-#include <tenure/detail/recycling_allocator.hpp>
+#include <not_written.hpp>
 
 #include <zookeeper/zookeeper.h>
 
@@ -63,7 +64,7 @@ public:
             begin(); // which never answers at once
             return;
         }
-        holding_->session->when_connected(not_after_, [self = shared_from_this()](NotSent const* why) {
+        holding_->session->when_connected(not_after_, [self = shared_from_this()](Failure const* why) {
             if (self->holding_->state == Holding::State::gone)
                 self->done(NotOwner{});
             else if (why != nullptr)
@@ -102,7 +103,7 @@ private:
             ensemble_->ledger().remove(*holding_);
             done(NotOwner{});
         } else if (failed != nullptr) {
-            done(removal_of(not_written(failure(*failed))));
+            done(not_written(failure(*failed)));
         } else if (holding_->owned(seen.node)) {
             bool const in_vain = generations_missed_ >= generations_missed_at_most;
             remove({in_vain ? std::nullopt : seen.generation_version(), seen.node.node.version});
@@ -118,7 +119,7 @@ private:
     {
         if (ensemble_->runtime().now() > not_after_) {
             // never inside of the call that asks for the removal
-            ensemble_->runtime().post([self = shared_from_this()] { self->done(NotSent{}); });
+            ensemble_->runtime().post([self = shared_from_this()] { self->done(Failure::dropped()); });
             return;
         }
         ensemble_->ledger().delete_node(
@@ -130,7 +131,7 @@ private:
                 else if (removed.code == ZOK || removed.code == ZNONODE)
                     self->done(removed.code == ZOK ? Removal(Released{}) : Removal(NotOwner{}));
                 else
-                    self->done(removal_of(self->failure(removed)));
+                    self->done(self->failure(removed));
             },
             [self = shared_from_this()] { self->start(); });
     }
@@ -138,10 +139,6 @@ private:
     [[nodiscard]] Failure failure(Answer const& answer) const
     {
         return ensemble_->failure(answer, *holding_->range, holding_->index);
-    }
-    [[nodiscard]] static Removal removal_of(Failure failure)
-    {
-        return std::visit([](auto& kind) -> Removal { return std::move(kind); }, failure);
     }
 
     void done(Removal removal) { handler_(std::move(removal)); }
@@ -170,20 +167,14 @@ public:
     void next()
     {
         if (left_.empty()) {
-            std::move(handler_)(failure_ ? std::move(*failure_) : WithdrawReply(Released{}));
+            std::move(handler_)(failure_ ? WithdrawReply(std::move(*failure_)) : WithdrawReply(Released{}));
             return;
         }
         auto holding = std::move(left_.back());
         left_.pop_back();
         auto removed = [self = shared_from_this()](Removal removal) {
-            std::visit(
-                [&](auto& kind) {
-                    using Kind = std::decay_t<decltype(kind)>;
-                    if constexpr (!std::is_same_v<Kind, Released> && !std::is_same_v<Kind, NotOwner>)
-                        if (!self->failure_)
-                            self->failure_ = std::move(kind);
-                },
-                removal);
+            if (auto* const failure = std::get_if<Failure>(&removal); failure != nullptr && !self->failure_)
+                self->failure_ = std::move(*failure);
             self->next();
         };
         make_recycled<RemoveRun>(ensemble_, std::move(holding), not_after_, std::move(removed))->start();
@@ -194,7 +185,7 @@ private:
     Instant not_after_;
     std::vector<HoldingPtr> left_;
     ReplyHandler<WithdrawReply> handler_;
-    std::optional<WithdrawReply> failure_;
+    std::optional<Failure> failure_;
 };
 
 void judge_renewal(
@@ -205,7 +196,7 @@ void judge_renewal(
         ensemble.ledger().remove(holding);
         reply(NotOwner{});
     } else if (answer.code != ZOK) {
-        reply(reply_of<RenewReply>(ensemble.failure(answer, holding.range->key(holding.index))));
+        reply(ensemble.failure(answer, holding.range->key(holding.index)));
     } else if (holding.owned(answer)) {
         Renewed const renewed{holding.session->timeout(), holding.session->proven()};
         ensemble.ledger().extend(holding, renewed.since + renewed.ttl);

@@ -8,7 +8,7 @@ namespace tenure::zookeeper
 {
 
 HostSearch::HostSearch(
-    std::shared_ptr<Runtime> runtime, std::vector<ZookeeperConfig::Server> servers, Addresses known, Handler handler)
+    std::shared_ptr<Runtime> runtime, std::vector<Endpoint> servers, Addresses known, Handler handler)
     : runtime_(std::move(runtime))
     , servers_(std::move(servers))
     , handler_(std::move(handler))

@@ -30,9 +30,7 @@ public:
     using Handler = std::function<void(Result const&)>;
 
     /** @param known  what an earlier search found: it stands for servers that cannot be found now */
-    HostSearch(
-        std::shared_ptr<Runtime> runtime, std::vector<ZookeeperConfig::Server> servers, Addresses known,
-        Handler handler);
+    HostSearch(std::shared_ptr<Runtime> runtime, std::vector<Endpoint> servers, Addresses known, Handler handler);
 
     /** Calls back once, on the strand, never inside this call. */
     void start();
@@ -42,7 +40,7 @@ private:
     void found(std::size_t position, std::vector<std::string> addresses, std::string const& trouble);
 
     std::shared_ptr<Runtime> runtime_;
-    std::vector<ZookeeperConfig::Server> servers_;
+    std::vector<Endpoint> servers_;
     /// null once called, or cancelled
     Handler handler_;
     /// under way; of each server

@@ -3,8 +3,7 @@
 
 #include "failure.hpp"
 #include "node_value.hpp"
-
-#include <tenure/detail/recycling_allocator.hpp>
+#include "recycling_allocator.hpp"
 
 #include <zookeeper/zookeeper.h>
 

@@ -31,7 +31,7 @@ public:
 
     void start()
     {
-        session_->when_connected(not_after_, [self = shared_from_this()](NotSent const* why) {
+        session_->when_connected(not_after_, [self = shared_from_this()](Failure const* why) {
             if (why != nullptr)
                 self->reply(*why);
             else
@@ -93,7 +93,7 @@ private:
             reply(std::move(states_));
     }
 
-    void fail(Answer const& answer) { reply(reply_of<InspectReply>(ensemble_->failure(answer, range_->describe()))); }
+    void fail(Answer const& answer) { reply(ensemble_->failure(answer, range_->describe())); }
 
     void reply(InspectReply answer)
     {
@@ -129,7 +129,7 @@ public:
 
     void start()
     {
-        session_->when_connected(request_.not_after, [self = shared_from_this()](NotSent const* why) {
+        session_->when_connected(request_.not_after, [self = shared_from_this()](Failure const* why) {
             if (why != nullptr)
                 self->reply(*why);
             else
@@ -178,15 +178,12 @@ private:
     void look_again()
     {
         if (request_.not_after.over(ensemble_->runtime().now()))
-            reply(NotSent{});
+            reply(Failure::dropped());
         else
             look();
     }
 
-    void fail(Answer const& answer)
-    {
-        reply(reply_of<EvictReply>(ensemble_->failure(answer, *request_.range, request_.index)));
-    }
+    void fail(Answer const& answer) { reply(ensemble_->failure(answer, *request_.range, request_.index)); }
 
     void reply(EvictReply answer)
     {

@@ -12,7 +12,7 @@ void ready(EnsemblePtr const& ensemble, Deadline not_after, ReplyHandler<ReadyRe
     auto const session = ensemble->looking();
     // shared, because a ConnectedHandler is copied. The use keeps the session open until then
     auto const shared = std::make_shared<ReplyHandler<ReadyReply>>(std::move(handler));
-    session->when_connected(std::move(not_after), [shared, use = session->use()](NotSent const* why) {
+    session->when_connected(std::move(not_after), [shared, use = session->use()](Failure const* why) {
         std::move (*shared)(why == nullptr ? ReadyReply(Ready{}) : ReadyReply(*why));
     });
 }

@@ -81,12 +81,13 @@ void Session::when_connected(Deadline not_after, ConnectedHandler handler)
 void Session::answer_waiting()
 {
     auto const now = runtime_->now();
+    auto const is_closed = Failure::not_sent(errc::closed, settings_.name + ": the store was closed");
+    auto const dropped = Failure::dropped();
     for (auto& waiting : std::exchange(waiting_, {}))
         if (closed_)
-            waiting.handler(
-                &static_cast<NotSent const&>(NotSent{errc::closed, settings_.name + ": the store was closed", false}));
+            waiting.handler(&is_closed);
         else if (waiting.not_after.over(now))
-            waiting.handler(&static_cast<NotSent const&>(NotSent{{}, {}, false}));
+            waiting.handler(&dropped);
         else if (connected())
             waiting.handler(nullptr);
         else
@@ -110,13 +111,13 @@ void Session::look_at_waiting()
         self->waiting_timer_ = 0;
         self->call_back(
             [now = self->runtime_->now()](Waiting const& waiting) { return waiting.not_after.over(now); },
-            self->connected() ? NotSent{} : self->why_not_connected());
+            self->connected() ? Failure::dropped() : self->why_not_connected());
     });
 }
 
 void Session::drop_abandoned()
 {
-    call_back([](Waiting const& waiting) { return waiting.not_after.abandoned(); }, NotSent{});
+    call_back([](Waiting const& waiting) { return waiting.not_after.abandoned(); }, Failure::dropped());
 }
 
 void Session::on_no_server()
@@ -124,7 +125,7 @@ void Session::on_no_server()
     call_back([](Waiting const& waiting) { return waiting.not_after.one_attempt(); }, why_not_connected());
 }
 
-void Session::call_back(std::function<bool(Waiting const&)> const& whom, NotSent const& why)
+void Session::call_back(std::function<bool(Waiting const&)> const& whom, Failure const& why)
 {
     auto chosen = std::exchange(waiting_, {});
     auto const rest = std::stable_partition(chosen.begin(), chosen.end(), whom);
@@ -135,15 +136,15 @@ void Session::call_back(std::function<bool(Waiting const&)> const& whom, NotSent
         one.handler(&why);
 }
 
-NotSent Session::why_not_connected() const
+Failure Session::why_not_connected() const
 {
     auto words = client_ == nullptr ? search_trouble_ : client_->last_words();
     if (words.empty())
         words = "no server has answered yet";
-    return {errc::store_unavailable, settings_.name + ": not connected: " + words, false};
+    return Failure::not_sent(errc::store_unavailable, settings_.name + ": not connected: " + words);
 }
 
-void Session::fail_waiting(NotSent const& why)
+void Session::fail_waiting(Failure const& why)
 {
     for (auto const& waiting : std::exchange(waiting_, {}))
         waiting.handler(&why);
@@ -235,7 +236,7 @@ void Session::open_client(std::string const& servers)
     try {
         client_ = std::make_shared<Client>(runtime_, std::move(settings), limits, *this);
     } catch (std::exception const& error) {
-        fail_waiting({errc::store_unavailable, settings_.name + ": " + error.what(), false});
+        fail_waiting(Failure::not_sent(errc::store_unavailable, settings_.name + ": " + error.what()));
         return;
     }
     client_->start();
@@ -267,10 +268,10 @@ void Session::on_session_event(SessionEvent const& event)
         break;
     case Kind::authentication_failed:
         over(Change::expired);
-        fail_waiting(
-            {errc::authentication_failed,
-             settings_.name + ": the server refused the login; check user and password, and which schemes it accepts",
-             true});
+        fail_waiting(Failure::not_sent(
+            errc::authentication_failed,
+            settings_.name + ": the server refused the login; check user and password, and which schemes it accepts",
+            true));
         break;
     case Kind::children_changed:
     case Kind::node_changed:
@@ -452,7 +453,7 @@ void Session::close(bool end_session) noexcept
         std::exchange(client_, nullptr)->close(end_session);
     // taken out of here: what waits may own this
     runtime_->post([waiting = std::exchange(waiting_, {}), readings = std::exchange(readings_, {}),
-                    why = NotSent{errc::closed, settings_.name + ": the store was closed", false}]() mutable {
+                    why = Failure::not_sent(errc::closed, settings_.name + ": the store was closed")]() mutable {
         for (auto const& one : waiting)
             one.handler(&why);
         for (auto& reading : readings)

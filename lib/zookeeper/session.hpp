@@ -40,7 +40,7 @@ public:
     enum class Change { connected, disconnected, expired };
     using ChangeHandler = std::function<void(Session&, Change)>;
     /** Null: connected. */
-    using ConnectedHandler = std::function<void(NotSent const*)>;
+    using ConnectedHandler = std::function<void(Failure const*)>;
     /** A write, and what was read right after it. */
     using ProofHandler = OneShot<void(Answer const& write, Answer const& read)>;
 
@@ -57,7 +57,7 @@ public:
     void drop_abandoned();
     [[nodiscard]] bool connected() const noexcept { return client_ != nullptr && client_->connected(); }
 
-    [[nodiscard]] NotSent why_not_connected() const;
+    [[nodiscard]] Failure why_not_connected() const;
 
     /** Asks now. While not connected the answer is ZINVALIDSTATE. */
     void ask(Question question, AnswerHandler handler);
@@ -107,9 +107,9 @@ private:
     void search_again_later();
     void connected_now();
     void over(Change change);
-    void fail_waiting(NotSent const& why);
+    void fail_waiting(Failure const& why);
     /** Takes some of those that wait out, and tells them. */
-    void call_back(std::function<bool(Waiting const&)> const& whom, NotSent const& why);
+    void call_back(std::function<bool(Waiting const&)> const& whom, Failure const& why);
     void fail_readings();
     void answer_waiting();
     void look_at_waiting();

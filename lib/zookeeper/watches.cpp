@@ -75,7 +75,7 @@ std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, std::function<void(Watc
         if (self->session_->connected())
             self->changed(path);
         else
-            self->session_->when_connected(Instant::max() - std::chrono::hours(1), [](NotSent const*) {});
+            self->session_->when_connected(Instant::max() - std::chrono::hours(1), [](Failure const*) {});
     });
     return std::make_unique<Subscription>(weak_from_this(), path, id);
 }

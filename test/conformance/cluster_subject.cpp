@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A cluster of six nodes, which serves all test cases. TENURE_CLUSTER_TAG stands in front of all keys: with a hash tag
 // they are in one slot, without they spread over the masters.
-#include "conformance/client.hpp"
-
 #include "harness/fault_proxy.hpp"
 #include "harness/redis_cluster.hpp"
 
 #include "redis/cluster/backend.hpp"
+
+#include <tenure/conformance/subject.hpp>
 
 #include <cstddef>
 #include <cstdlib>
@@ -21,7 +21,7 @@ namespace tenure::test
 namespace
 {
 
-class ClusterSubject final : public Subject
+class ClusterSubject final : public conformance::Subject
 {
 public:
     ClusterSubject()
@@ -95,16 +95,16 @@ private:
         return config;
     }
 
-    std::string prefix_ = tag() + next_prefix();
+    std::string prefix_ = tag() + conformance::next_prefix();
     std::vector<std::unique_ptr<FaultProxy>> proxies_;
 };
 
 } // namespace
 
-std::unique_ptr<Subject> make_subject()
-{
-    require_redis();
-    return std::make_unique<ClusterSubject>();
-}
-
 } // namespace tenure::test
+
+std::unique_ptr<tenure::conformance::Subject> tenure::conformance::make_subject()
+{
+    test::require_redis();
+    return std::make_unique<test::ClusterSubject>();
+}

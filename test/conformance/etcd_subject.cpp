@@ -1,13 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // etcd: one server, or a cluster of as many as TENURE_ETCD_MEMBERS says, which serves all test cases of a process.
-#include "conformance/client.hpp"
-
 #include "harness/etcd_server.hpp"
 #include "harness/fault_proxy.hpp"
 
 #include "etcd/backend.hpp"
 #include "etcd/base64.hpp"
 #include "etcd/messages.hpp"
+
+#include <tenure/conformance/subject.hpp>
 
 #include <cstddef>
 #include <cstdlib>
@@ -23,7 +23,7 @@ namespace tenure::test
 namespace
 {
 
-class EtcdSubject final : public Subject
+class EtcdSubject final : public conformance::Subject
 {
 public:
     EtcdSubject()
@@ -104,16 +104,16 @@ private:
         return etcd_post(cluster().server(0).port(), path, body);
     }
 
-    std::string prefix_ = next_prefix();
+    std::string prefix_ = conformance::next_prefix();
     std::vector<std::unique_ptr<FaultProxy>> proxies_;
 };
 
 } // namespace
 
-std::unique_ptr<Subject> make_subject()
-{
-    require_etcd();
-    return std::make_unique<EtcdSubject>();
-}
-
 } // namespace tenure::test
+
+std::unique_ptr<tenure::conformance::Subject> tenure::conformance::make_subject()
+{
+    test::require_etcd();
+    return std::make_unique<test::EtcdSubject>();
+}

@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "conformance/client.hpp"
-
 #include "ended_claim.hpp"
 #include "memory/backend.hpp"
 #include "memory/domain.hpp"
+
+#include <tenure/conformance/subject.hpp>
 
 #include <atomic>
 #include <string>
@@ -14,7 +14,7 @@ namespace tenure::test
 namespace
 {
 
-class MemorySubject final : public Subject
+class MemorySubject final : public conformance::Subject
 {
 public:
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
@@ -23,15 +23,9 @@ public:
     }
     void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) override
     {
-        erase(key);
-        expect<Granted>(
-            domain_->claim({named_key(key), value, ttl, Instant::max(), false, std::nullopt}, Clock::now()));
+        domain_->overwrite(key, value, ttl, Clock::now());
     }
-    void erase(std::string const& key) override
-    {
-        if (auto const holder = value(key))
-            expect<Released>(domain_->withdraw({named_key(key), *holder, Instant::max(), false}, Clock::now()));
-    }
+    void erase(std::string const& key) override { domain_->remove(key); }
     std::optional<std::string> value(std::string const& key) override
     {
         for (auto const& state : domain_->inspect(*named_key(key), Clock::now())) {
@@ -58,9 +52,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Subject> make_subject()
-{
-    return std::make_unique<MemorySubject>();
-}
-
 } // namespace tenure::test
+
+std::unique_ptr<tenure::conformance::Subject> tenure::conformance::make_subject()
+{
+    return std::make_unique<test::MemorySubject>();
+}

@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // One server for all test cases: redis-server, or the program that TENURE_REDIS_SERVER names.
-#include "conformance/client.hpp"
-
 #include "harness/fault_proxy.hpp"
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
 
 #include "redis/backend.hpp"
+
+#include <tenure/conformance/subject.hpp>
 
 #include <string>
 
@@ -16,7 +16,7 @@ namespace tenure::test
 namespace
 {
 
-class RedisSubject final : public Subject
+class RedisSubject final : public conformance::Subject
 {
 public:
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
@@ -56,17 +56,17 @@ private:
         return redis::make_backend(std::move(runtime), config, redis::socket_streams());
     }
 
-    std::string prefix_ = next_prefix();
+    std::string prefix_ = conformance::next_prefix();
     RedisClient client_ = server().client();
     FaultProxy proxy_{server().port()};
 };
 
 } // namespace
 
-std::unique_ptr<Subject> make_subject()
-{
-    require_redis();
-    return std::make_unique<RedisSubject>();
-}
-
 } // namespace tenure::test
+
+std::unique_ptr<tenure::conformance::Subject> tenure::conformance::make_subject()
+{
+    test::require_redis();
+    return std::make_unique<test::RedisSubject>();
+}

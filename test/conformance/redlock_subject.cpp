@@ -1,14 +1,14 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // As many independent servers as TENURE_REDLOCK_SERVERS says, which serve all test cases; what a person does is done on
 // all of them.
-#include "conformance/client.hpp"
-
 #include "harness/fault_proxy.hpp"
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
 
 #include "redis/node_backend.hpp"
 #include "redlock/backend.hpp"
+
+#include <tenure/conformance/subject.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -47,7 +47,7 @@ std::vector<std::unique_ptr<RedisServer>> const& running_servers()
     return servers;
 }
 
-class RedlockSubject final : public Subject
+class RedlockSubject final : public conformance::Subject
 {
 public:
     RedlockSubject()
@@ -111,16 +111,16 @@ private:
         return redlock::make_backend(std::move(runtime), std::move(nodes));
     }
 
-    std::string prefix_ = next_prefix();
+    std::string prefix_ = conformance::next_prefix();
     std::vector<std::unique_ptr<Server>> servers_;
 };
 
 } // namespace
 
-std::unique_ptr<Subject> make_subject()
-{
-    require_redis();
-    return std::make_unique<RedlockSubject>();
-}
-
 } // namespace tenure::test
+
+std::unique_ptr<tenure::conformance::Subject> tenure::conformance::make_subject()
+{
+    test::require_redis();
+    return std::make_unique<test::RedlockSubject>();
+}

@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The master of a group: one server, two replicas and three sentinels, which serve all test cases of a process.
-#include "conformance/client.hpp"
-
 #include "harness/fault_proxy.hpp"
 #include "harness/paths.hpp"
 #include "harness/sentinel_group.hpp"
 
 #include "redis/sentinel/sentinel_backend.hpp"
+
+#include <tenure/conformance/subject.hpp>
 
 #include <string>
 
@@ -16,7 +16,7 @@ namespace tenure::test
 namespace
 {
 
-class SentinelSubject final : public Subject
+class SentinelSubject final : public conformance::Subject
 {
 public:
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
@@ -67,17 +67,17 @@ private:
         return config;
     }
 
-    std::string prefix_ = next_prefix();
+    std::string prefix_ = conformance::next_prefix();
     RedisClient client_ = group().server(0).client();
     FaultProxy proxy_{group().server(0).port()};
 };
 
 } // namespace
 
-std::unique_ptr<Subject> make_subject()
-{
-    require_redis();
-    return std::make_unique<SentinelSubject>();
-}
-
 } // namespace tenure::test
+
+std::unique_ptr<tenure::conformance::Subject> tenure::conformance::make_subject()
+{
+    test::require_redis();
+    return std::make_unique<test::SentinelSubject>();
+}

@@ -1,13 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // TENURE_ZOOKEEPER_SERVERS servers of ZooKeeper. They serve all test cases of a process, and each case has a chroot of
 // its own. The person looks at another server than the library's client is told of, where there are several.
-#include "conformance/client.hpp"
-
 #include "harness/fault_proxy.hpp"
 #include "harness/zookeeper_client.hpp"
 #include "harness/zookeeper_server.hpp"
 
 #include "zookeeper/backend.hpp"
+
+#include <tenure/conformance/subject.hpp>
 
 #include <cstdlib>
 #include <string>
@@ -18,7 +18,7 @@ namespace tenure::test
 namespace
 {
 
-class ZookeeperSubject final : public Subject
+class ZookeeperSubject final : public conformance::Subject
 {
 public:
     ZookeeperSubject() { person_.create_all(mark_); }
@@ -110,10 +110,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<Subject> make_subject()
-{
-    require_zookeeper();
-    return std::make_unique<ZookeeperSubject>();
-}
-
 } // namespace tenure::test
+
+std::unique_ptr<tenure::conformance::Subject> tenure::conformance::make_subject()
+{
+    test::require_zookeeper();
+    return std::make_unique<test::ZookeeperSubject>();
+}

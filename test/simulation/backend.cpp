@@ -3,9 +3,12 @@
 
 #include "process.hpp"
 
+#include <tenure/backend/renew_each.hpp>
+
 #include <chrono>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tenure::simulation
 {
@@ -55,12 +58,17 @@ public:
         asked.message.waits = request.waits;
         ask(std::move(asked), request.not_after, std::move(handler));
     }
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        auto asked = about(Message::Kind::renew, *request.claim);
-        asked.message.ttl = to_ns(request.ttl);
-        asked.message.reuse_after = to_ns(request.claim->reuse_after);
-        ask(std::move(asked), request.not_after, std::move(handler));
+        // each is a message of its own: some get lost
+        renew_each(
+            std::move(requests), std::move(handler),
+            [this](RenewRequest const& request, ReplyHandler<RenewReply> reply_to) {
+                auto asked = about(Message::Kind::renew, *request.claim);
+                asked.message.ttl = to_ns(request.ttl);
+                asked.message.reuse_after = to_ns(request.claim->reuse_after);
+                ask(std::move(asked), request.not_after, std::move(reply_to));
+            });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {

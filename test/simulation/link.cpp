@@ -138,9 +138,9 @@ void Link::finish(Request& request, bool unknown)
         world_.checker.claim_ended(process_, message.range);
     auto const fail = [&]<class Reply>(ReplyHandler<Reply> const&) {
         if (unknown)
-            reply(request, Reply(Unknown{unavailable(), "no answer"}));
+            reply(request, Reply(Failure::unknown(unavailable(), "no answer")));
         else
-            reply(request, Reply(NotSent{unavailable(), "not connected", false}));
+            reply(request, Reply(Failure::not_sent(unavailable(), "not connected")));
     };
     std::visit(fail, *request.handler);
 }
@@ -206,7 +206,7 @@ void Link::answered(Message const& message)
     if (message.named_another)
         world_.checker.others_named(process_, message.range, Checker::NamedBy::its_release);
     auto const ttl = to_milliseconds(message.ttl);
-    Refused const refused{make_error_code(errc::store_refused), "refused", false};
+    auto const refused = Failure::refused(make_error_code(errc::store_refused), "refused");
     bool const no = message.answer == Message::Answer::refused;
     switch (message.kind) {
     case Message::Kind::claim:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/backend/backend.hpp>
+#include <tenure/backend/renew_each.hpp>
 #include <tenure/backend/runtime.hpp>
 
 #include <deque>
@@ -33,11 +34,14 @@ public:
     {
         claims.push_back({std::move(request), std::move(handler)});
     }
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        if (!no_renewal_of.empty() && request.claim->key() == no_renewal_of)
+        ++renew_calls;
+        if (renew_throws)
             throw std::runtime_error("scripted");
-        renewals.push_back({std::move(request), std::move(handler)});
+        renew_each(std::move(requests), std::move(handler), [this](RenewRequest request, auto reply_to) {
+            renewals.push_back({std::move(request), std::move(reply_to)});
+        });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
@@ -71,9 +75,8 @@ public:
     void inspect(KeyRangePtr, Deadline, ReplyHandler<InspectReply> handler) override
     {
         runtime_->post([handler = std::move(handler)]() mutable {
-            std::move(handler)(NotSent{
-                error_code(boost::system::errc::make_error_code(boost::system::errc::not_supported)), "scripted",
-                false});
+            std::move(handler)(Failure::not_sent(
+                error_code(boost::system::errc::make_error_code(boost::system::errc::not_supported)), "scripted"));
         });
     }
     void evict(EvictRequest, ReplyHandler<EvictReply> handler) override
@@ -127,8 +130,8 @@ public:
     bool line = false;
     bool silent_releases = false;
     int lines_left = 0;
-    /// asked to renew this key it throws; empty: none
-    std::string no_renewal_of;
+    bool renew_throws = false;
+    int renew_calls = 0;
     int watching = 0;
     int shutdowns = 0;
     /// how often it was told that requests were abandoned

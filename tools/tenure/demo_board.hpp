@@ -33,9 +33,9 @@ public:
         /// bit i: it has had slot i
         std::atomic<std::uint64_t> slots_had{0};
         std::atomic<std::uint32_t> turns{0};
-        /// turns that ended because the token fired
+        /// turns that ended because the lease was lost
         std::atomic<std::uint32_t> losses{0};
-        /// set by the director: this turn goes on until the token fires
+        /// set by the director: this turn goes on until the token is cancelled
         std::atomic<bool> works_on{false};
     };
 

@@ -151,7 +151,7 @@ std::optional<std::uint32_t> DemoDirector::choose_worker_to_evict()
         if (worker.doing != Doing::working)
             continue;
         losses_before_ = worker.losses;
-        // it will not give the slot back before its token fires
+        // it will not give the slot back before its token is cancelled
         worker.works_on = true;
         slot_ = worker.slot;
         if (worker.doing == Doing::working && holder_name(slot_) == demo_worker_name(index))
@@ -176,7 +176,7 @@ asio::awaitable<void> DemoDirector::evict()
     loser_ = *chosen;
     view_.event(
         demo_worker_name(loser_) + " was evicted from slot " + std::to_string(slot_) +
-        ": its token fires at the next renewal, and the slot frees in " + tool::describe(std::get<1>(result)));
+        ": its token is cancelled at the next renewal, and the slot frees in " + tool::describe(std::get<1>(result)));
     enter(Act::losing);
 }
 

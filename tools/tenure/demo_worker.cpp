@@ -54,7 +54,7 @@ private:
     asio::steady_timer timer_;
 };
 
-/** Works for a while; ends early if the token fires or the demo is over. */
+/** Works for a while; ends early if the token is cancelled or the demo is over. */
 asio::awaitable<void> take_turn(Slot const& slot, DemoBoard& board, std::uint32_t index, milliseconds duration)
 {
     auto& row = board.worker(index);

@@ -13,7 +13,7 @@ namespace tenure::tool
 {
 
 /** One worker of the demo: takes a slot, works under it for a moment, gives it back, again and again until the board is
- * closed. When its token fires it stops working and takes another slot.
+ * closed. When its token is cancelled it stops working and takes another slot.
  *
  *  @param board  outlives the operation */
 [[nodiscard]] asio::awaitable<void> work_for_demo(SlotPool pool, DemoBoard& board, std::uint32_t index);

@@ -30,7 +30,8 @@ CommandHelp evict_help()
 {
     return {
         .usage = "tenure evict (--size N [--pool PREFIX] --slot I | --lock NAME) [--yes] [OPTIONS]",
-        .text = "Takes a slot or lock away from its holder. The holder's token fires at its next renewal, and the key "
+        .text = "Takes a slot or lock away from its holder. The holder's token is cancelled at its next renewal, and "
+                "the key "
                 "frees when the claim's present ttl has passed, so that the holder's validity has surely ended before "
                 "anybody else gets it. The holder learns by whom: the name is that of --worker.",
         .examples =

@@ -169,7 +169,7 @@ private:
         co_return code_for(result);
     }
 
-    /** The token's firing makes the supervision look at once. */
+    /** The end of the token makes the supervision look at once. */
     void watch_token()
     {
         lease_.token().async_wait([this](error_code error) {

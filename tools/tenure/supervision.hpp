@@ -50,7 +50,7 @@ public:
     /** Passes a signal on to the command's group. */
     void forward(int signal);
 
-    /** Something happened: a child changed its state, or the token fired. */
+    /** Something happened: a child changed its state, or the token was cancelled. */
     void wake();
 
 private:

@@ -13,11 +13,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -43,29 +46,55 @@ struct Claim {
 };
 using ClaimPtr = std::shared_ptr<Claim const>;
 
-// -- What a store may answer. `refused`, `not_sent` and `unknown` are first-class answers. --
+// -- What a store may answer --
 
-/** An error reply of the server. It says nothing about who holds the key: only a comparison does. */
-struct Refused {
+/** A request that brought no result, and what is known of its effect. */
+struct Failure {
+    enum class Effect : std::uint8_t {
+        /// the server answered with an error: this request has changed nothing. That says nothing about who holds the
+        /// key: only a comparison does
+        refused,
+        /// the request was never written: nothing to give back
+        not_sent,
+        /// the request may have been written, and no answer can come any more: it may still take effect later
+        unknown
+    };
+    Effect effect = Effect::unknown;
+    /// why; clear only where `was_dropped`
     error_code error;
     /// the server's words and where they came from, for log and diagnostics; never a secret
-    std::string detail;
+    std::string detail = {};
     /// asking again cannot help until a person changes something (wrong password, missing permission, wrong database)
     bool fatal = false;
+
+    [[nodiscard]] static Failure refused(error_code error, std::string detail, bool fatal = false)
+    {
+        return {Effect::refused, error, std::move(detail), fatal};
+    }
+    [[nodiscard]] static Failure not_sent(error_code error, std::string detail, bool fatal = false)
+    {
+        return {Effect::not_sent, error, std::move(detail), fatal};
+    }
+    [[nodiscard]] static Failure unknown(error_code error, std::string detail)
+    {
+        return {Effect::unknown, error, std::move(detail), false};
+    }
+    /** Not sent, although nothing is wrong with the store: `not_after` came before the request's turn, or its owner
+     * has given up. */
+    [[nodiscard]] static Failure dropped() { return {Effect::not_sent, {}, {}, false}; }
+
+    [[nodiscard]] bool was_dropped() const noexcept { return effect == Effect::not_sent && !error; }
+    /** The request may have taken effect, or may still do so. */
+    [[nodiscard]] bool may_take_effect() const noexcept { return effect == Effect::unknown; }
 };
-/** The request was never written: nothing to give back. */
-struct NotSent {
-    /// why; clear if nothing is wrong with the store, and only the request's `not_after` came before its turn
-    error_code error;
-    std::string detail;
-    /// asking again cannot help until a person changes something
-    bool fatal = false;
-};
-/** The request may have been written and no answer can come any more. It may still take effect later. */
-struct Unknown {
-    error_code error;
-    std::string detail;
-};
+
+/** True if a reply of any kind is a failure with this effect. */
+template <class Reply>
+[[nodiscard]] bool failed_as(Reply const& reply, Failure::Effect effect) noexcept
+{
+    auto const* const failure = std::get_if<Failure>(&reply);
+    return failure != nullptr && failure->effect == effect;
+}
 
 struct Granted {
     std::uint32_t index = 0;
@@ -105,11 +134,17 @@ struct Released {
     bool named_another = false;
 };
 
-using ClaimReply = std::variant<Granted, Busy, Refused, NotSent, Unknown, Unconfirmed>;
-using RenewReply = std::variant<Renewed, NotOwner, Refused, NotSent, Unknown>;
-using ReleaseReply = std::variant<Released, NotOwner, Refused, NotSent, Unknown>;
+using ClaimReply = std::variant<Granted, Busy, Unconfirmed, Failure>;
+using RenewReply = std::variant<Renewed, NotOwner, Failure>;
+/** The reply to one of the renewals that were asked for in one call. */
+struct RenewAnswer {
+    /// its place among the requests of the call
+    std::size_t request = 0;
+    RenewReply reply;
+};
+using ReleaseReply = std::variant<Released, NotOwner, Failure>;
 /** Released also where nothing bore the owner: the point is that nothing does any more. */
-using WithdrawReply = std::variant<Released, Refused, NotSent, Unknown>;
+using WithdrawReply = std::variant<Released, Failure>;
 
 /** Whether the store's line of waiters learns of a claim that finds all keys held (`Backend::keeps_line`). The line is
  * a hint about the order; a claim takes a free key whatever the line says. */
@@ -127,7 +162,7 @@ struct ClaimRequest {
     /// keeps the claim that it is to become alive: a `Granted::handle` that kept it would be a cycle
     SharedText owner;
     std::chrono::milliseconds ttl{};
-    /// a request that is still unwritten when this is over is dropped and answered `NotSent`
+    /// a request that is still unwritten when this is over is answered `Failure::dropped`
     Deadline not_after;
     bool fencing = true;
     /// the earliest attempt of this owner whose outcome is not known; unset on an owner's first attempt. When set, the
@@ -168,12 +203,12 @@ struct WithdrawRequest {
     std::chrono::milliseconds reuse_after{};
 };
 
-using InspectReply = std::variant<std::vector<KeyState>, Refused, NotSent, Unknown>;
+using InspectReply = std::variant<std::vector<KeyState>, Failure>;
 
 /** The store can be used: connected, logged in, and the user may do what was tried. */
 struct Ready {
 };
-using ReadyReply = std::variant<Ready, Refused, NotSent, Unknown>;
+using ReadyReply = std::variant<Ready, Failure>;
 
 struct EvictRequest {
     KeyRangePtr range;
@@ -188,7 +223,7 @@ struct Evicted {
     /// when the key frees by itself
     std::optional<std::chrono::milliseconds> remaining;
 };
-using EvictReply = std::variant<Evicted, NotOwner, Refused, NotSent, Unknown>;
+using EvictReply = std::variant<Evicted, NotOwner, Failure>;
 
 enum class WatchEvent {
     /// the subscription is in force: what happens from now on is not missed (unless a later `interrupted` says so)
@@ -227,13 +262,17 @@ public:
 template <class Reply>
 using ReplyHandler = OneShot<void(Reply&&)>;
 
+/** Takes answers to the renewals of one call, as they come: called once or several times, until each request was
+ * answered exactly once. The span is valid during the call only, and its replies may be moved from. */
+using RenewHandler = std::function<void(std::span<RenewAnswer>)>;
+
 /** What the author of a store implements: the one seam between engine and stores.
  *
- *  All functions are called on the runtime's strand, and all handlers are called there, exactly once, never inside the
- * call that got them. A request should leave at once or with the others of its turn of the loop, and one node that is
- * stuck must not delay requests to another. A request that may have been written is never cancelled: its reply is
- * awaited (or its connection given up, which makes it `Unknown`). docs/backends.md lists what the engine relies on; the
- * conformance suite checks it.
+ *  All functions are called on the runtime's strand, and all handlers are called there, never inside the call that got
+ * them, and exactly once unless they say otherwise. A request should leave at once or with the others of its turn of
+ * the loop, and one node that is stuck must not delay requests to another. A request that may have been written is
+ * never cancelled: its reply is awaited (or its connection given up, which makes its effect unknown). docs/backends.md
+ * lists what the engine relies on; the conformance suite (`tenure::conformance`) checks it.
  */
 class TENURE_API Backend
 {
@@ -247,9 +286,14 @@ public:
      * asking again. */
     virtual void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) = 0;
 
-    /** Extends a claim if, and only if, the key still bears the owner. While there is no connection it answers
-     * `NotSent` at once: a renewal never waits inside the store. */
-    virtual void renew(RenewRequest request, ReplyHandler<RenewReply> handler) = 0;
+    /** Extends each claim if, and only if, its key still bears the owner.
+     *
+     *  The engine asks in one call for all renewals that are due, so a store that has one request for many keys needs
+     * nothing else to use it; `renew_each` serves the others. Each claim gets its own answer: one that the server
+     * refuses spoils no other, and a node that is stuck delays no answer of another node. While there is no connection
+     * the answer is `Failure::not_sent` at once: a renewal never waits inside the store. One whose `Claim::ended` is
+     * set is not written any more; look right before the request leaves. */
+    virtual void renew(std::vector<RenewRequest> requests, RenewHandler handler) = 0;
 
     /** Frees a key, lets it rest, or keeps it taken for a time (`ReleaseRequest::keep_for`) if, and only if, it bears
      * the owner. */
@@ -294,7 +338,7 @@ public:
     virtual void shortest_ttl(std::chrono::milliseconds ttl) = 0;
 
     /** Owners of some requests have given up, and their `Deadline` says so: a request that was not written yet leaves
-     * its queue now and is answered `NotSent`. A store that queues nothing has nothing to do. */
+     * its queue now and is answered `Failure::dropped`. A store that queues nothing has nothing to do. */
     virtual void drop_abandoned() {}
 
     /** Where this is, for logs and errors, without secrets: `redis://host:6379/0`. */
@@ -319,7 +363,7 @@ public:
      * may still be under way; the engine goes on under a new one, and withdraws one whose outcome is unknown. */
     [[nodiscard]] virtual bool single_use_owners() const noexcept { return false; }
 
-    /** Closes everything: what was not written ends as `NotSent`, what was written as `Unknown`, and no more work is
+    /** Closes everything: what was not written ends as not sent, what was written as unknown, and no more work is
      * left on the executor. */
     virtual void shutdown() noexcept = 0;
 };

@@ -13,8 +13,8 @@ namespace tenure
 
 /** How long a request may wait to be written: until an instant, and no longer than its owner wants it.
  *
- *  A request that waits for a connection when its deadline is over is dropped and answered `NotSent`. What was written
- *  is never dropped.
+ *  A request that waits for a connection when its deadline is over is dropped and answered `Failure::dropped`. What was
+ * written is never dropped.
  */
 class Deadline
 {

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/detail/recycling_allocator.hpp>
+#include <tenure/backend/recycled_block.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -5,18 +5,23 @@
 #include <tenure/backend/strand.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/detail/api.hpp>
+#include <tenure/detail/execution_context.hpp>
 #include <tenure/log.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string_view>
+#include <utility>
 
 namespace tenure
 {
 
 namespace asio = boost::asio;
+
+struct StoreOptions;
 
 /** Work that runs later, once; move-only. */
 using Task = OneShot<void()>;
@@ -67,5 +72,31 @@ public:
     [[nodiscard]] virtual bool logs(LogLevel level) const noexcept = 0;
     virtual void log(LogLevel level, std::string_view line) const noexcept = 0;
 };
+
+/** The runtime of a program, for a store of one's own: `Store{runtime, backend, options}`. Timers run on the executor,
+ * time is `Clock`, random numbers are the system's.
+ *
+ *  A runtime belongs to one store. Its executor's context must outlive it.
+ *
+ *  @param options  those that the store is given as well. Its log lines go to `StoreOptions::log`, from `log_level` on
+ *  @par Thread safety  Safe from any thread.
+ */
+[[nodiscard]] TENURE_API std::shared_ptr<Runtime>
+make_runtime(asio::any_io_executor executor, StoreOptions const& options);
+
+/** The same with the defaults of `StoreOptions`. */
+[[nodiscard]] TENURE_API std::shared_ptr<Runtime> make_runtime(asio::any_io_executor executor);
+
+/** The same on the executor of a context. */
+template <detail::ExecutionContext Context>
+[[nodiscard]] std::shared_ptr<Runtime> make_runtime(Context& context, StoreOptions const& options)
+{
+    return make_runtime(context.get_executor(), options);
+}
+template <detail::ExecutionContext Context>
+[[nodiscard]] std::shared_ptr<Runtime> make_runtime(Context& context)
+{
+    return make_runtime(context.get_executor());
+}
 
 } // namespace tenure

@@ -12,7 +12,7 @@ namespace tenure
 struct Endpoint {
     /// host name or address
     std::string host;
-    /// 1..65535
+    /// 1..65535, and to be set: 0 is refused. In a URL it may be left out, for the usual one
     std::uint16_t port = 0;
 };
 

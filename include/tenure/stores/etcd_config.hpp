@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/stores/credentials.hpp>
+#include <tenure/stores/endpoint.hpp>
 #include <tenure/stores/tls_config.hpp>
 
 #include <chrono>
@@ -14,13 +15,8 @@ namespace tenure
 
 /** One etcd, 3.4 or newer, or a cluster of them. */
 struct EtcdConfig {
-    struct Endpoint {
-        /// host name or address
-        std::string host = "127.0.0.1";
-        /// of the clients' URL, 1..65535
-        std::uint16_t port = 2379;
-    };
-    /// members of one cluster, 1 to 64: one is used at a time, the next one where that fails or falls silent
+    /// members of one cluster, 1 to 64, by the ports for clients (usually 2379): one is used at a time, the next one
+    /// where that fails or falls silent
     std::vector<Endpoint> endpoints = {};
     /// empty: no authentication
     std::string username = {};

@@ -6,7 +6,6 @@
 #include <tenure/stores/redis_config.hpp>
 
 #include <chrono>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,16 +14,10 @@ namespace tenure
 
 /** A Redis Cluster (Redis 6 or newer, or Valkey). */
 struct RedisClusterConfig {
-    struct Seed {
-        /// host name or address
-        std::string host = "127.0.0.1";
-        /// 1..65535; with TLS the node's TLS port
-        std::uint16_t port = 6379;
-    };
-    /// nodes to ask first, 1 to 64 of them; any node will do, a replica too. The cluster tells the others, and those
-    /// that it tells are used with the same user, password and TLS options. Give several: one of them must be up at the
-    /// start
-    std::vector<Seed> seeds = {};
+    /// nodes to ask first, 1 to 64 of them (usually port 6379; with TLS the TLS port); any node will do, a replica too.
+    /// The cluster tells the others, and those that it tells are used with the same user, password and TLS options.
+    /// Give several: one of them must be up at the start
+    std::vector<Endpoint> seeds = {};
     /// empty: the default user
     std::string username = {};
     /// empty: no authentication

@@ -16,15 +16,9 @@ namespace tenure
 /** The master of a group of Redis or Valkey servers that sentinels watch over. Leases live on the master; when the
  *  sentinels put another one in its place, the store follows. */
 struct RedisSentinelConfig {
-    struct Sentinel {
-        /// host name or address
-        std::string host;
-        /// 1..65535
-        std::uint16_t port = 26379;
-    };
-
-    /// 1 to 64 of the sentinels, better all of them: those that one of these names are asked besides where needed
-    std::vector<Sentinel> sentinels = {};
+    /// 1 to 64 of the sentinels (usually port 26379), better all of them: others that one of these names are asked also
+    /// where needed
+    std::vector<Endpoint> sentinels = {};
     /// what the sentinels call the master (`sentinel monitor NAME ...`): 1 to 255 printable characters without blanks
     std::string master_name = {};
 

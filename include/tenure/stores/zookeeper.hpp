@@ -4,9 +4,9 @@
 #include <tenure/detail/api.hpp>
 #include <tenure/detail/execution_context.hpp>
 #include <tenure/store.hpp>
+#include <tenure/stores/endpoint.hpp>
 
 #include <chrono>
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,15 +22,8 @@ namespace tenure
  * that one counts.
  */
 struct ZookeeperConfig {
-    struct Server {
-        /// host name or address
-        std::string host;
-        /// 1..65535
-        std::uint16_t port = 2181;
-    };
-
-    /// 1 to 64 servers of one ensemble, better all of them; the order does not matter
-    std::vector<Server> servers = {};
+    /// 1 to 64 servers of one ensemble (usually port 2181), better all of them; the order does not matter
+    std::vector<Endpoint> servers = {};
     /// the node below which all keys lie, like `/app/locks`, at most 512 bytes; made where it is missing. Empty: the
     /// root
     std::string chroot = {};

@@ -21,9 +21,14 @@
 #include "redis/ready.hpp"
 #include "redis/withdraw.hpp"
 
+#include <cstddef>
 #include <functional>
+#include <map>
+#include <memory>
+#include <span>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace tenure::redis
 {
@@ -31,13 +36,37 @@ namespace tenure::redis
 namespace
 {
 
+/** Renewals of one slot leave together. */
+void renew_by_slot(SlotNodes& nodes, std::vector<RenewRequest> requests, RenewHandler handler)
+{
+    struct Part {
+        std::vector<RenewRequest> requests;
+        /// the place of each among the requests of the call
+        std::vector<std::size_t> numbers;
+    };
+    std::map<HashSlot, Part> parts;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        auto& part = parts[hash_slot(requests[i].claim->key())];
+        part.requests.push_back(std::move(requests[i]));
+        part.numbers.push_back(i);
+    }
+    auto const shared = std::make_shared<RenewHandler const>(std::move(handler));
+    for (auto& [slot, part] : parts)
+        nodes.at(slot).renewals->add(
+            std::move(part.requests), [shared, numbers = std::move(part.numbers)](std::span<RenewAnswer> answers) {
+                for (auto& answer : answers)
+                    answer.request = numbers[answer.request];
+                (*shared)(answers);
+            });
+}
+
 /** Hands each request to the hash slot of its keys, or to the parts that work on many slots. Requests under way hold
  * the parts, never this object, so that dropping it closes the connections. */
 class ClusterBackend final : public Backend
 {
 public:
     ClusterBackend(std::shared_ptr<Runtime> runtime, ClusterAccess access)
-        : for_examination_{std::move(access.username), {}, access.precautions, access.connect}
+        : for_examination_{{}, access.precautions, access.connect}
         , cluster_(Cluster::make(
               std::move(runtime), std::move(access.connect), std::move(access.seeds), access.tls,
               std::move(access.name)))
@@ -76,10 +105,9 @@ public:
             attempt(std::move(request), std::move(handler));
     }
 
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        auto const slot = hash_slot(request.claim->key());
-        nodes_->at(slot).renewals->add(std::move(request), std::move(handler));
+        renew_by_slot(*nodes_, std::move(requests), std::move(handler));
     }
 
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
@@ -244,7 +272,6 @@ make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const&
     ClusterAccess access;
     access.name = describe(config);
     access.tls = config.tls.enabled;
-    access.username = config.username;
     access.precautions = precautions_of(config);
     for (auto const& seed : config.seeds)
         access.seeds.push_back({seed.host, seed.port});

@@ -32,8 +32,6 @@ struct ClusterAccess {
     bool tls = false;
     /// of the cluster, without secrets
     std::string name;
-    /// whose permissions `examine` looks at; empty: the default user
-    std::string username;
     Precautions precautions = {};
 };
 

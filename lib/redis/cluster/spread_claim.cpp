@@ -194,7 +194,7 @@ private:
     /// when the first of the slots opens that are closed after a failover; max: none is
     Instant opens_ = Instant::max();
     /// why one of them could not be read
-    std::optional<NotSent> unreadable_;
+    std::optional<Failure> unreadable_;
 };
 
 } // namespace

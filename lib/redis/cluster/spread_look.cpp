@@ -104,18 +104,16 @@ ScriptCall call_for(Script const& script, KeyRange const& range, std::uint32_t i
     return call;
 }
 
-NotSent reason(Node& node, Outcome const& outcome, std::string const& key)
+Failure reason(Node& node, Outcome const& outcome, std::string const& key)
 {
-    if (outcome.delivery == Delivery::answered && outcome.reply.is_error()) {
-        auto refused = node.refuse(outcome.reply, key);
-        return {refused.error, std::move(refused.detail), refused.fatal};
-    }
     if (outcome.delivery == Delivery::answered) {
-        auto unknown = nonsense(node, key);
-        return {unknown.error, std::move(unknown.detail), false};
+        auto failure = outcome.reply.is_error() ? node.refuse(outcome.reply, key) : nonsense(node, key);
+        // the claim itself has not left
+        failure.effect = Failure::Effect::not_sent;
+        return failure;
     }
     auto const error = outcome.error ? outcome.error : make_error_code(errc::store_unavailable);
-    return {error, node.where() + ": " + key + ": " + outcome.detail, outcome.fatal};
+    return Failure::not_sent(error, node.where() + ": " + key + ": " + outcome.detail, outcome.fatal);
 }
 
 /** A survey under way, page by page: the largest pool must not fill one turn of the loop with its keys. */
@@ -193,11 +191,9 @@ void look_at(
         if (missing != looks->keys.end() && !looks->why) {
             auto const index = part.first + static_cast<std::uint32_t>(missing - looks->keys.begin());
             auto const& node = nodes->of(*part.range, index);
-            looks->why = NotSent{
-                errc::store_unavailable,
-                node.follows->where() + ": " + part.range->key(index) +
-                    ": not looked at in time: " + node.way->last_error(),
-                false};
+            looks->why = Failure::not_sent(
+                errc::store_unavailable, node.follows->where() + ": " + part.range->key(index) +
+                                             ": not looked at in time: " + node.way->last_error());
         }
         handler(std::move(*looks));
     });

@@ -31,7 +31,7 @@ struct Looks {
     /// for each key asked for, in order
     std::vector<KeyLook> keys;
     /// why one was unreadable: of the first of them
-    std::optional<NotSent> why;
+    std::optional<Failure> why;
 };
 
 /** Some keys of a range that spreads over the nodes. */

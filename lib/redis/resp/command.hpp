@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/detail/recycling_allocator.hpp>
+#include "recycling_allocator.hpp"
+
 #include <tenure/key_range.hpp>
 
 #include <array>

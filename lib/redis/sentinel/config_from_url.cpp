@@ -16,17 +16,15 @@ namespace
 using redis::refuse_url;
 
 constexpr std::string_view sentinel_prefix = "sentinel_";
+constexpr std::uint16_t usual_port = 26379;
 
 void read_address(RedisSentinelConfig& config, Url const& url)
 {
     if (url.hosts.empty())
         throw std::invalid_argument(
             "store URL: hosts: must be one or more sentinels: " + url.scheme + "://host:26379,host:26379/master-name");
-    for (auto const& host : url.hosts) {
-        auto& sentinel = config.sentinels.emplace_back();
-        sentinel.host = host.name;
-        sentinel.port = host.port.value_or(sentinel.port);
-    }
+    for (auto const& host : url.hosts)
+        config.sentinels.push_back({host.name, host.port.value_or(usual_port)});
     // /name, /name/database
     auto const path = std::string_view(url.path).substr(url.path.empty() ? 0 : 1);
     auto const slash = path.find('/');

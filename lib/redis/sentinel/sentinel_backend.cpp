@@ -87,7 +87,7 @@ make_sentinel_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig cons
         directory->hurry_on_news(connection);
         return connection;
     };
-    BackendSettings backend{name, config.username, config.replicas, precautions_of(config)};
+    BackendSettings backend{name, config.replicas, precautions_of(config)};
     backend.connect_to = connect_to_replicas(runtime, of_servers(config), streams);
     backend.closed = [directory] { directory->close(); };
     return make_backend(std::move(runtime), std::move(connect), std::move(backend));

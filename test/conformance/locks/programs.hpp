@@ -1,10 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "conformance/subject.hpp"
-
-#include "engine/asio_runtime.hpp"
-
+#include <tenure/backend/runtime.hpp>
+#include <tenure/conformance/subject.hpp>
 #include <tenure/store.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -30,12 +28,12 @@ public:
     /** What still goes on in the background has two seconds. */
     ~Programs() { run_for(std::chrono::seconds{2}); }
 
-    [[nodiscard]] Subject const& subject() const noexcept { return *subject_; }
+    [[nodiscard]] conformance::Subject const& subject() const noexcept { return *subject_; }
     [[nodiscard]] std::string key(std::string const& name) const { return subject_->prefix() + name; }
 
     [[nodiscard]] Store open(std::string worker_name)
     {
-        auto runtime = engine::make_asio_runtime(context_.get_executor(), {});
+        auto runtime = make_runtime(context_);
         auto backend = subject_->connect(runtime);
         return {std::move(runtime), std::move(backend), StoreOptions{.worker_name = std::move(worker_name)}};
     }
@@ -57,7 +55,7 @@ public:
     }
 
 private:
-    std::unique_ptr<Subject> subject_ = make_subject();
+    std::unique_ptr<conformance::Subject> subject_ = conformance::make_subject();
     asio::io_context context_;
 };
 

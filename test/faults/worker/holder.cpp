@@ -46,8 +46,6 @@ char const* name_of(ReleaseOutcome outcome)
     switch (outcome) {
     case ReleaseOutcome::released:
         return "released";
-    case ReleaseOutcome::still_held:
-        return "still_held";
     case ReleaseOutcome::was_lost:
         return "was lost";
     default:

@@ -17,7 +17,7 @@ int main()
     lock.async_acquire([&](tenure::error_code, tenure::Lease granted) { lease = std::move(granted); });
     time.run_ready();
     bool const held = lease.valid();
-    store.reachable(false);
+    store.set_reachable(false);
     time.run_for(3s);
     std::puts(held && lease.token().cancelled() ? "lost in virtual time" : "wrong");
     return held && lease.token().cancelled() ? 0 : 1;

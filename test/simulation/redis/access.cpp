@@ -9,11 +9,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace tenure::simulation
 {
@@ -82,10 +85,19 @@ public:
         auto const number = access_.asks(message);
         backend_->claim(std::move(request), observe(number, std::move(handler)));
     }
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        auto const number = access_.asks(about(Kind::renew, *request.claim, request.ttl));
-        backend_->renew(std::move(request), observe(number, std::move(handler)));
+        std::vector<std::uint64_t> numbers;
+        numbers.reserve(requests.size());
+        for (auto const& request : requests)
+            numbers.push_back(access_.asks(about(Kind::renew, *request.claim, request.ttl)));
+        backend_->renew(
+            std::move(requests), [&access = access_, numbers = std::move(numbers),
+                                  handler = std::move(handler)](std::span<RenewAnswer> answers) {
+                for (auto& answer : answers)
+                    if (access.ended(numbers[answer.request], answer.reply))
+                        handler(std::span(&answer, 1));
+            });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
@@ -189,7 +201,7 @@ bool read_answer(Reply const& reply, Message& message)
         }
     }
     message.answer = Answer::refused;
-    return std::holds_alternative<Refused>(reply);
+    return failed_as(reply, Failure::Effect::refused);
 }
 
 } // namespace
@@ -285,7 +297,7 @@ bool RedisAccess::ended(std::uint64_t number, Reply const& reply)
         return true;
     }
     world_.chronicle.write(
-        std::holds_alternative<Unknown>(reply) ? Note::gives_up_waiting : Note::not_sent, process_.id(),
+        failed_as(reply, Failure::Effect::unknown) ? Note::gives_up_waiting : Note::not_sent, process_.id(),
         key_of(message.range, message.index), message.owner, 0, static_cast<std::uint8_t>(message.kind));
     world_.checker.asked(message.owner);
     if (message.kind == Kind::claim)

@@ -7,7 +7,9 @@
 
 #include <redis/node_backend.hpp>
 
+#include <tenure/backend/renew_each.hpp>
 #include <tenure/backend/runtime.hpp>
+#include <tenure/errc.hpp>
 
 #include <functional>
 #include <memory>
@@ -61,13 +63,17 @@ public:
             [node = node_, request, since](Instant now) { return node->server.claim_together(request, now, since); },
             std::move(handler));
     }
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
         auto const since = runtime_->now();
-        ask<RenewReply>(
-            request.not_after,
-            [node = node_, request, since](Instant now) { return node->server.renew(request, now, since); },
-            std::move(handler));
+        renew_each(
+            std::move(requests), std::move(handler),
+            [this, since](RenewRequest const& request, ReplyHandler<RenewReply> reply_to) {
+                ask<RenewReply>(
+                    request.not_after,
+                    [node = node_, request, since](Instant now) { return node->server.renew(request, now, since); },
+                    std::move(reply_to));
+            });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
@@ -144,7 +150,7 @@ private:
     {
         auto const now = runtime_->now();
         if (not_after.over(now)) {
-            runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(Reply(NotSent{})); });
+            runtime_->post([handler = std::move(handler)]() mutable { std::move(handler)(Reply(Failure::dropped())); });
             return;
         }
         auto exchange = std::make_shared<Exchange<Reply>>();
@@ -152,7 +158,8 @@ private:
         exchange->limit = runtime_->call_at(now + patience, [this, exchange] {
             // the connection is given up: what was written on it may still arrive, and in whatever order
             next_arrival_ = runtime_->now();
-            std::exchange(exchange->handler, nullptr)(Reply(Unknown{}));
+            std::exchange(exchange->handler, nullptr)(
+                Reply(Failure::unknown(make_error_code(errc::store_unavailable), "no answer")));
         });
         if (lost())
             return;

@@ -126,7 +126,7 @@ void Holder::answered(ClaimReply const& reply)
         return;
     }
     ++world_.outcome.counts["refusals"];
-    if (std::holds_alternative<Unknown>(reply)) {
+    if (failed_as(reply, Failure::Effect::unknown)) {
         WithdrawRequest request;
         request.range = range_;
         request.owner = owner_;
@@ -185,7 +185,9 @@ void Holder::renew()
     request.claim = claim_;
     request.ttl = ttl;
     request.not_after = valid_until_;
-    backend_->renew(std::move(request), [this, lease](RenewReply const& reply) { renewed(lease, reply); });
+    backend_->renew({std::move(request)}, [this, lease](std::span<RenewAnswer const> answers) {
+        renewed(lease, answers.front().reply);
+    });
     world_.runtime->call_at(world_.runtime->now() + ttl / 3, [this, lease] {
         if (lease == lease_)
             renew();

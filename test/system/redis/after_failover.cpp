@@ -200,9 +200,9 @@ TEST_CASE("a marker that is something else refuses claims and renewals, and is l
     settle(live);
     static_cast<void>(expect<Granted>(live.claim(asking(live, named_key("held"), owner(1), 5s))));
     client.call("SET", marker, "somebody's/0123");
-    auto const claimed = expect<Refused>(live.claim(asking(live, named_key("job"), owner(1), 300ms)));
+    auto const claimed = expect_refused(live.claim(asking(live, named_key("job"), owner(1), 300ms)));
     CHECK_THAT(claimed.detail, ContainsSubstring("tenure:master holds something else than the marker"));
-    auto const renewed = expect<Refused>(live.renew(claim_of(named_key("held"), owner(1), 0), 5s));
+    auto const renewed = expect_refused(live.renew(claim_of(named_key("held"), owner(1), 0), 5s));
     CHECK_THAT(renewed.detail, ContainsSubstring("tenure:master holds something else than the marker"));
     CHECK_FALSE(client.get("job"));
     CHECK(client.get(marker) == "somebody's/0123");
@@ -255,7 +255,7 @@ TEST_CASE("the delay needs two permissions more, and a missing one is named", "[
         return;
     }
     auto const reply = live.claim(asking(live, range, owner(1), 200ms));
-    auto const detail = without == "-info" ? expect<NotSent>(reply).detail : expect<Refused>(reply).detail;
+    auto const detail = without == "-info" ? expect_not_sent(reply).detail : expect_refused(reply).detail;
     CHECK_THAT(detail, ContainsSubstring(advice));
     CHECK(server.client().keys("P:*").empty());
 }

@@ -244,7 +244,7 @@ TEST_CASE("a counter that holds something else costs the claim, and says which k
     else
         client.call("SET", "tenure:fence", "nonsense");
     // a script draws before it writes
-    auto const refused = expect<Refused>(live.claim(numbered_keys("pool:", 2), owner(1)));
+    auto const refused = expect_refused(live.claim(numbered_keys("pool:", 2), owner(1)));
     CHECK(refused.error == errc::key_conflict);
     CHECK(refused.fatal);
     CHECK_THAT(refused.detail, Catch::Matchers::ContainsSubstring("tenure:fence"));

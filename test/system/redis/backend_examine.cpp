@@ -115,6 +115,29 @@ TEST_CASE("missing permissions are listed where the user may ask", "[redis][back
     CHECK(about(findings, "permissions").observed == "missing: +incr +publish");
 }
 
+TEST_CASE("permissions are those of the user that a callback logs in as", "[redis][backend][examine]")
+{
+    require_redis();
+    RedisServer server{{.config = {"user worker on >secret resetchannels +@all -incr -publish ~P*"}}};
+    auto config = config_of(server);
+    config.credentials = [] { return Credentials{"worker", "secret"}; };
+    LiveBackend live(config);
+    if (std::stoi(server.client().info("redis_version")) < 7)
+        SKIP("ACL DRYRUN is of Redis 7");
+    CHECK(about(live.examine(5s), "permissions").observed == "missing: +incr +publish");
+}
+
+TEST_CASE("permissions are not verified where the user may not ask who it is", "[redis][backend][examine]")
+{
+    require_redis();
+    RedisServer server{{.config = {"user worker on >secret resetchannels +@all -acl|whoami -incr ~P*"}}};
+    auto config = config_of(server);
+    config.username = "worker";
+    config.password = "secret";
+    LiveBackend live(config);
+    CHECK(about(live.examine(5s), "permissions").severity == Severity::unverified);
+}
+
 TEST_CASE("examining a server that is not there says so", "[redis][backend][examine]")
 {
     require_redis();

@@ -115,9 +115,9 @@ TEST_CASE("a key without ttl or of another type is not evicted", "[redis][backen
     auto const range = numbered_keys("pool:", 2);
     client.call("SET", "pool:0", "for ever");
     client.call("RPUSH", "pool:1", "x");
-    auto const without_ttl = expect<Refused>(live.evict(range, 0, "for ever"));
+    auto const without_ttl = expect_refused(live.evict(range, 0, "for ever"));
     CHECK(without_ttl.error == errc::key_conflict);
     CHECK(client.get("pool:0") == "for ever");
     CHECK(client.pttl("pool:0") == -1);
-    CHECK(expect<Refused>(live.evict(range, 1, "x")).error == errc::key_conflict);
+    CHECK(expect_refused(live.evict(range, 1, "x")).error == errc::key_conflict);
 }

@@ -131,7 +131,7 @@ TEST_CASE("a missing permission is named, with what to grant", "[redis][backend]
         CHECK_THAT(unconfirmed->detail, ContainsSubstring(advice));
         return;
     }
-    auto const refused = expect<Refused>(reply);
+    auto const refused = expect_refused(reply);
     CHECK(refused.error == errc::permission_denied);
     CHECK(refused.fatal);
     CHECK_THAT(refused.detail, ContainsSubstring(advice));
@@ -167,7 +167,7 @@ TEST_CASE(
     auto const range = named_key("P-lock");
     static_cast<void>(expect<Granted>(live.claim(range, owner(1))));
     client.call("ACL", "SETUSER", "worker", "-get");
-    auto const refused = expect<Refused>(live.release(claim_of(range, owner(1), 0)));
+    auto const refused = expect_refused(live.release(claim_of(range, owner(1), 0)));
     CHECK(refused.error == errc::permission_denied);
     CHECK_THAT(refused.detail, ContainsSubstring("+get"));
     CHECK_THAT(refused.detail, ContainsSubstring("P-lock"));
@@ -184,7 +184,7 @@ TEST_CASE("a wrong password is fatal, and nothing runs as somebody else", "[redi
     auto config = worker_of(server);
     config.password = "wrong-password";
     LiveBackend live(config);
-    auto const not_sent = expect<NotSent>(live.claim(numbered_keys("P:", 3), owner(1)));
+    auto const not_sent = expect_not_sent(live.claim(numbered_keys("P:", 3), owner(1)));
     CHECK(not_sent.error == errc::authentication_failed);
     CHECK(not_sent.fatal);
     CHECK(not_sent.detail.find("wrong-password") == std::string::npos);

@@ -30,7 +30,7 @@ std::int64_t calls_of(RedisClient& client, std::string const& command)
 
 } // namespace
 
-TEST_CASE("renewals of one turn share script calls, and each gets the answer of its own key", "[redis][backend]")
+TEST_CASE("renewals of one call share script calls, and each gets the answer of its own key", "[redis][backend]")
 {
     require_redis();
     RedisServer server;
@@ -51,7 +51,7 @@ TEST_CASE("renewals of one turn share script calls, and each gets the answer of 
     client.call("RPUSH", "pool:9", "x");
     auto const scripts_before = calls_of(client, "evalsha");
     auto const asked = live.now();
-    auto const replies = live.ask_together(&Backend::renew, requests);
+    auto const replies = live.renew_together(requests);
     CHECK(calls_of(client, "evalsha") - scripts_before == 3);
     for (unsigned i = 0; i < 250; ++i) {
         CAPTURE(i);
@@ -81,7 +81,7 @@ TEST_CASE("renewals with different ttl are kept apart", "[redis][backend]")
         REQUIRE(expect<Granted>(live.claim(range, owner(i))).index == i);
         requests.push_back({claim_of(range, owner(i), i), i % 2 == 0 ? 9s : 30s, live.now() + 10s});
     }
-    auto const replies = live.ask_together(&Backend::renew, requests);
+    auto const replies = live.renew_together(requests);
     for (unsigned i = 0; i < 4; ++i) {
         CHECK(expect<Renewed>(replies[i]).ttl == requests[i].ttl);
         auto const left = client.pttl("pool:" + std::to_string(i));
@@ -105,10 +105,10 @@ TEST_CASE("a renewal that may not be made refuses only itself", "[redis][backend
     REQUIRE(expect<Granted>(live.claim(range, owner(1))).index == 0);
     client.call("SET", "other", owner(2), "PX", 4000);
 
-    auto const replies = live.ask_together<RenewReply, RenewRequest>(
-        &Backend::renew, {{claim_of(named_key("other"), owner(2), 0), 9s, live.now() + 10s},
-                          {claim_of(range, owner(1), 0), 9s, live.now() + 10s}});
-    auto const& refused = expect<Refused>(replies[0]);
+    auto const replies = live.renew_together(
+        {{claim_of(named_key("other"), owner(2), 0), 9s, live.now() + 10s},
+         {claim_of(range, owner(1), 0), 9s, live.now() + 10s}});
+    auto const& refused = expect_refused(replies[0]);
     CHECK(refused.error == errc::permission_denied);
     CHECK_THAT(refused.detail, Catch::Matchers::ContainsSubstring("other"));
     static_cast<void>(expect<Renewed>(replies[1]));
@@ -130,7 +130,7 @@ TEST_CASE("a renewal without a connection is not sent, and says so at once", "[r
     static_cast<void>(live.renew(claim_of(range, owner(1), 0), 5s));
     CHECK(live.now() - before < 1s);
     before = live.now();
-    auto const not_sent = expect<NotSent>(live.renew(claim_of(range, owner(1), 0), 5s));
+    auto const not_sent = expect_not_sent(live.renew(claim_of(range, owner(1), 0), 5s));
     CHECK(live.now() - before < 500ms);
     CHECK(not_sent.error == errc::store_unavailable);
     CHECK_FALSE(not_sent.fatal);

@@ -30,7 +30,7 @@ TEST_CASE("a server in trouble refuses for now, in its own words, and grants whe
     }));
     auto const range = GENERATE(numbered_keys("pool:", 3), named_key("job"));
     client.call("CONFIG", "SET", setting, trouble);
-    auto const refused = expect<Refused>(live.claim(range, owner(1), range->numbered));
+    auto const refused = expect_refused(live.claim(range, owner(1), range->numbered));
     CHECK(refused.error == errc::store_refused);
     CHECK_FALSE(refused.fatal);
     CHECK_THAT(refused.detail, ContainsSubstring(words));
@@ -49,14 +49,14 @@ TEST_CASE("a server that has become a replica is looked up and connected anew", 
     auto const connections = [&] { return std::stoll(client.info("total_connections_received")); };
     client.call("REPLICAOF", "127.0.0.1", "1");
     auto const before = connections();
-    auto const refused = expect<Refused>(live.claim(range, owner(2)));
+    auto const refused = expect_refused(live.claim(range, owner(2)));
     CHECK(refused.error == errc::store_refused);
     CHECK_FALSE(refused.fatal);
     CHECK_THAT(refused.detail, ContainsSubstring("READONLY"));
     live.run_until([&] { return connections() == before + 1; });
     // no storm
     for (int i = 0; i < 5; ++i)
-        static_cast<void>(expect<Refused>(live.claim(range, owner(2))));
+        static_cast<void>(expect_refused(live.claim(range, owner(2))));
     CHECK(connections() <= before + 2);
     client.call("REPLICAOF", "NO", "ONE");
     CHECK(expect<Granted>(live.claim(range, owner(2))).index == 1);
@@ -70,7 +70,7 @@ TEST_CASE("what cannot be written in time is not sent and leaves nothing", "[red
     auto const range = numbered_keys("pool:", 3);
     server.kill();
     ClaimRequest request{range, owner(1), 5s, live.now() + 300ms, true, std::nullopt};
-    auto const not_sent = expect<NotSent>(live.claim(request));
+    auto const not_sent = expect_not_sent(live.claim(request));
     CHECK(request.not_after.over(live.now()));
     CHECK_FALSE(not_sent.fatal);
     server.start();
@@ -96,7 +96,7 @@ TEST_CASE("a request that was written to a server that dies is unknown", "[redis
     CHECK_FALSE(reply);
     server.kill();
     live.run_until([&] { return reply.has_value(); });
-    CHECK(expect<Unknown>(*reply).error);
+    CHECK(expect_unknown(*reply).error);
 }
 
 TEST_CASE("after shutdown everything is answered as closed, and no work is left", "[redis][backend]")
@@ -107,9 +107,9 @@ TEST_CASE("after shutdown everything is answered as closed, and no work is left"
     auto const range = numbered_keys("pool:", 3);
     REQUIRE(expect<Granted>(live.claim(range, owner(1))).index == 0);
     live.on_strand([&] { live.backend().shutdown(); });
-    CHECK(expect<NotSent>(live.claim(range, owner(2))).error == errc::closed);
-    static_cast<void>(expect<NotSent>(live.renew(claim_of(range, owner(1), 0), 5s)));
-    static_cast<void>(expect<NotSent>(live.release(claim_of(range, owner(1), 0))));
-    static_cast<void>(expect<NotSent>(live.withdraw(range, owner(1))));
+    CHECK(expect_not_sent(live.claim(range, owner(2))).error == errc::closed);
+    static_cast<void>(expect_not_sent(live.renew(claim_of(range, owner(1), 0), 5s)));
+    static_cast<void>(expect_not_sent(live.release(claim_of(range, owner(1), 0))));
+    static_cast<void>(expect_not_sent(live.withdraw(range, owner(1))));
     CHECK(live.idle());
 }

@@ -5,17 +5,25 @@
 #include "redis/backend.hpp"
 
 #include <algorithm>
-#include <iostream>
+#include <utility>
 
 namespace tenure::test
 {
 
-using namespace std::chrono_literals;
+LiveBackend::LiveBackend(Lines lines, MakeBackend const& make)
+    : Client(
+          [lines](asio::io_context& context) {
+              // not make_runtime: lines are to be there when what logged them has run
+              return engine::make_asio_runtime(
+                  context.get_executor(), [lines](LogLevel, std::string_view line) { lines->emplace_back(line); });
+          },
+          make)
+    , lines_(lines)
+{
+}
 
-LiveBackend::LiveBackend(std::function<std::shared_ptr<Backend>(std::shared_ptr<Runtime>)> const& make)
-    : runtime_(engine::make_asio_runtime(
-          context_.get_executor(), [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }))
-    , backend_(make(runtime_))
+LiveBackend::LiveBackend(MakeBackend const& make)
+    : LiveBackend(std::make_shared<std::vector<std::string>>(), make)
 {
 }
 
@@ -31,118 +39,11 @@ LiveBackend::LiveBackend(RedisServer const& server)
 {
 }
 
-LiveBackend::~LiveBackend()
-{
-    on_strand([this] { backend_->shutdown(); });
-    backend_.reset();
-    context_.restart();
-    context_.run_for(5s);
-    if (!context_.stopped())
-        std::cerr << "LiveBackend: work was left after shutdown\n";
-}
-
 std::size_t LiveBackend::logged(std::string_view part) const
 {
-    return static_cast<std::size_t>(std::count_if(lines_.begin(), lines_.end(), [part](std::string const& line) {
+    return static_cast<std::size_t>(std::count_if(lines_->begin(), lines_->end(), [part](std::string const& line) {
         return line.find(part) != std::string::npos;
     }));
-}
-
-ClaimReply LiveBackend::claim(ClaimRequest const& request)
-{
-    return ask<ClaimReply>([&](auto handler) { backend_->claim(request, std::move(handler)); });
-}
-
-ClaimReply LiveBackend::claim(KeyRangePtr const& range, std::string const& owner, bool fencing)
-{
-    return claim(ClaimRequest{range, owner, 5s, patience(), fencing, std::nullopt});
-}
-
-RenewReply LiveBackend::renew(ClaimPtr const& claim, std::chrono::milliseconds ttl)
-{
-    return ask<RenewReply>([&](auto handler) { backend_->renew({claim, ttl, patience()}, std::move(handler)); });
-}
-
-RenewReply
-LiveBackend::renew_within(ClaimPtr const& claim, std::chrono::milliseconds ttl, std::chrono::milliseconds limit)
-{
-    auto const reply = std::make_shared<std::optional<RenewReply>>();
-    on_strand(
-        [&] { backend_->renew({claim, ttl, patience()}, [reply](RenewReply answer) { *reply = std::move(answer); }); });
-    auto const end = std::chrono::steady_clock::now() + limit;
-    run_until([&] { return reply->has_value() || std::chrono::steady_clock::now() >= end; });
-    return *reply ? std::move(**reply) : RenewReply(Unknown{});
-}
-
-ReleaseReply LiveBackend::release(ClaimPtr const& claim, bool notifications)
-{
-    return ask<ReleaseReply>(
-        [&](auto handler) { backend_->release({claim, patience(), notifications}, std::move(handler)); });
-}
-
-WithdrawReply LiveBackend::withdraw(KeyRangePtr const& range, std::string const& owner)
-{
-    return ask<WithdrawReply>(
-        [&](auto handler) { backend_->withdraw({range, owner, patience(), true}, std::move(handler)); });
-}
-
-ReadyReply LiveBackend::ready()
-{
-    return ask<ReadyReply>([&](auto handler) { backend_->ready(patience(), std::move(handler)); });
-}
-
-InspectReply LiveBackend::inspect(KeyRangePtr const& range)
-{
-    return ask<InspectReply>([&](auto handler) { backend_->inspect(range, patience(), std::move(handler)); });
-}
-
-EvictReply LiveBackend::evict(KeyRangePtr const& range, std::uint32_t index, std::string const& owner)
-{
-    return ask<EvictReply>(
-        [&](auto handler) { backend_->evict({range, index, owner, "operator", patience()}, std::move(handler)); });
-}
-
-Findings LiveBackend::examine(std::chrono::milliseconds ttl)
-{
-    return ask<Findings>([&](auto handler) { backend_->examine(ttl, patience(), std::move(handler)); });
-}
-
-void LiveBackend::on_strand(std::function<void()> function)
-{
-    bool done = false;
-    runtime_->post([&] {
-        function();
-        done = true;
-    });
-    run_until([&done] { return done; });
-}
-
-void LiveBackend::run_until(std::function<bool()> const& condition, std::chrono::milliseconds limit)
-{
-    auto const deadline = std::chrono::steady_clock::now() + limit;
-    while (!condition()) {
-        auto const left = deadline - std::chrono::steady_clock::now();
-        if (left <= 0s)
-            throw std::runtime_error("what was waited for did not happen in time");
-        context_.restart();
-        context_.run_one_for(std::min<std::chrono::nanoseconds>(left, 50ms));
-    }
-}
-
-void LiveBackend::run_for(std::chrono::milliseconds duration)
-{
-    auto const end = std::chrono::steady_clock::now() + duration;
-    while (std::chrono::steady_clock::now() < end) {
-        context_.restart();
-        context_.run_until(end);
-    }
-}
-
-bool LiveBackend::idle()
-{
-    context_.restart();
-    context_.run_for(2s);
-    return context_.stopped();
 }
 
 RedisConfig config_of(RedisServer const& server)
@@ -159,12 +60,6 @@ ClaimPtr claim_of(KeyRangePtr range, std::string owner, std::uint32_t index)
     claim->owner = std::move(owner);
     claim->index = index;
     return claim;
-}
-
-std::string owner(unsigned number)
-{
-    auto digits = std::to_string(number);
-    return "worker/" + std::string(32 - digits.size(), '0') + digits;
 }
 
 } // namespace tenure::test

@@ -101,9 +101,9 @@ TEST_CASE("a session that has expired is a proven loss of its leases, and the ne
     line.proxy.reset_connections();
     // nothing is said about the lease while nobody knows
     line.client.run_until([&] { return !std::holds_alternative<Renewed>(line.client.renew(claim, session_ttl)); });
-    expect<NotSent>(line.client.renew(claim, session_ttl));
+    expect_not_sent(line.client.renew(claim, session_ttl));
     REQUIRE(eventually([&] { return !person.get("/expiry:a/lock"); }, 5s));
-    expect<NotSent>(line.client.renew(claim, session_ttl));
+    expect_not_sent(line.client.renew(claim, session_ttl));
     line.proxy.refuse(false);
     line.client.run_until([&] { return std::holds_alternative<NotOwner>(line.client.renew(claim, session_ttl)); });
     auto const again = expect<Granted>(line.claim(range, owner(2)));
@@ -285,7 +285,7 @@ TEST_CASE("a node that its claim finds at last is not taken for one that nobody 
     line.client.run_until([&] { return person.get("/found-at-last:/lock").has_value(); });
     line.proxy.reset_connections();
     line.client.run_until([&] { return first.has_value(); });
-    expect<Unknown>(*first);
+    expect_unknown(*first);
     line.proxy.set(Direction::replies, {.delay = delay});
     // the ttl of the first attempt ends between the two answers that the second one needs
     line.client.run_until([&] { return line.client.now() >= began + lasting - delay * 3 / 2; });

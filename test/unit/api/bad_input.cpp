@@ -101,7 +101,7 @@ Mistake in_sentinels(std::string field, std::string value, Change change)
 {
     return {std::move(field), std::move(value), [change](Store const& store) {
                 RedisSentinelConfig config;
-                config.sentinels = {{.host = "host"}};
+                config.sentinels = {{.host = "host", .port = 26379}};
                 config.master_name = "name";
                 change(config);
                 static_cast<void>(open_redis_sentinel(store.get_executor(), config));
@@ -113,7 +113,7 @@ Mistake in_etcd(std::string field, std::string value, Change change)
 {
     return {std::move(field), std::move(value), [change](Store const& store) {
                 EtcdConfig config;
-                config.endpoints = {{.host = "host"}};
+                config.endpoints = {{.host = "host", .port = 2379}};
                 change(config);
                 static_cast<void>(open_etcd(store.get_executor(), config));
             }};
@@ -190,6 +190,7 @@ std::vector<Mistake> mistakes()
         in_config("socket_path", "xxx", [](RedisConfig& config) { config.socket_path = std::string(108, 'x'); }),
         in_config("password", "", [](RedisConfig& config) { config.username = "worker"; }),
         in_config("tls.key_file", "", [](RedisConfig& config) { config.tls.certificate_file = "cert.pem"; }),
+        in_config("tls.enabled", "false", [](RedisConfig& config) { config.tls.ca_file = "ca.pem"; }),
         in_config("connect_timeout", "99ms", [](RedisConfig& config) { config.connect_timeout = 99ms; }),
         in_config("reconnect_backoff", "9ms", [](RedisConfig& config) { config.reconnect_backoff = 9ms; }),
         in_config("replicas.acknowledged_by", "65", [](RedisConfig& config) { config.replicas.acknowledged_by = 65; }),

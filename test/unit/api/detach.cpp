@@ -129,10 +129,10 @@ TEST_CASE("a detachment whose answers are lost comes through, and the key is not
 {
     Window window;
     window.acquire();
-    window.server.lose_answers(true);
+    window.server.set_answers_lost(true);
     window.detach(30s);
     window.time.run_for(900ms);
-    window.server.lose_answers(false);
+    window.server.set_answers_lost(false);
     window.time.run_for(2s);
     CHECK(window.told);
     CHECK(window.state().kind == KeyState::Kind::kept);

@@ -45,9 +45,9 @@ struct Beginning {
     }
 };
 
-Refused refusal(errc error, bool fatal)
+Failure refusal(errc error, bool fatal)
 {
-    return {make_error_code(error), "scripted: the server's words", fatal};
+    return Failure::refused(make_error_code(error), "scripted: the server's words", fatal);
 }
 
 } // namespace
@@ -69,7 +69,8 @@ TEST_CASE("a wait for a store fails at once where a person has to act")
     SECTION("the login is wrong")
     {
         test.wait(1h);
-        test.answer(NotSent{make_error_code(errc::authentication_failed), "scripted: the server's words", true});
+        test.answer(
+            Failure::not_sent(make_error_code(errc::authentication_failed), "scripted: the server's words", true));
         CHECK(test.result == make_error_code(errc::authentication_failed));
     }
     SECTION("a permission is missing")
@@ -104,7 +105,7 @@ TEST_CASE("a store that is unavailable until the timeout says why")
     auto const begun = test.test.runtime->now();
     while (!test.result) {
         if (!test.test.backend->readies.empty())
-            test.answer(NotSent{make_error_code(errc::store_unavailable), "scripted: connection refused", false});
+            test.answer(Failure::not_sent(make_error_code(errc::store_unavailable), "scripted: connection refused"));
         test.test.runtime->run_for(1ms);
         REQUIRE(test.test.runtime->now() < begun + 3s);
     }
@@ -117,12 +118,12 @@ TEST_CASE("of several failures the last one is reported at the timeout")
 {
     Beginning test;
     test.wait(2s);
-    test.answer(NotSent{make_error_code(errc::store_unavailable), "scripted: connection refused", false});
+    test.answer(Failure::not_sent(make_error_code(errc::store_unavailable), "scripted: connection refused"));
     test.test.runtime->run_for(100ms);
     test.answer(refusal(errc::store_refused, false));
     test.test.runtime->run_for(100ms);
     // came too late to be sent: that tells nothing about the store
-    test.answer(NotSent{});
+    test.answer(Failure::dropped());
     test.test.runtime->run_for(2s);
     CHECK(test.result == make_error_code(errc::store_refused));
     CHECK(test.test.store->diagnostics().last_detail == "scripted: the server's words");

@@ -66,11 +66,11 @@ TEST_CASE("a service stops while its slot still holds when the store goes away")
 {
     Test test;
     test.start();
-    test.simulated.reachable(false);
+    test.simulated.set_reachable(false);
     test.time.run_for(3s);
     CHECK(test.service.stopped_for == CancelReason::expired);
     CHECK(test.service.stopped_in_time);
-    test.simulated.reachable(true);
+    test.simulated.set_reachable(true);
     test.time.run_for(1s);
     CHECK_FALSE(test.simulated.held("worker:0"));
 }
@@ -79,9 +79,9 @@ TEST_CASE("a store that is away for less than the lease allows costs a service n
 {
     Test test;
     test.start();
-    test.simulated.reachable(false);
+    test.simulated.set_reachable(false);
     test.time.run_for(900ms);
-    test.simulated.reachable(true);
+    test.simulated.set_reachable(true);
     test.simulated.answer_after(50ms);
     test.time.run_for(60s);
     CHECK_FALSE(test.service.stopped_for);
@@ -121,10 +121,10 @@ TEST_CASE("answers that are lost end a lease in time, and a second process takes
 {
     Test test;
     test.start();
-    test.simulated.lose_answers(true);
+    test.simulated.set_answers_lost(true);
     test.time.run_for(3s);
     CHECK(test.service.stopped_for == CancelReason::expired);
-    test.simulated.lose_answers(false);
+    test.simulated.set_answers_lost(false);
     SlotPool const other(test.simulated.open("other"), {.prefix = "worker:", .size = 1, .ttl = 3s});
     std::optional<error_code> error;
     Slot slot;

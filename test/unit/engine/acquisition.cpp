@@ -19,9 +19,9 @@ using namespace std::chrono_literals;
 namespace
 {
 
-Unknown unknown()
+Failure unknown()
 {
-    return {make_error_code(errc::store_unavailable), "the connection broke"};
+    return Failure::unknown(make_error_code(errc::store_unavailable), "the connection broke");
 }
 
 } // namespace
@@ -77,7 +77,7 @@ TEST_CASE("a cancelled acquisition abandons its claim, and keeps no store open f
     CHECK(test.backend->shutdowns == 0);
     SECTION("one that was not written ends at once, and with it the store")
     {
-        test.backend->answer(test.backend->claims, NotSent{});
+        test.backend->answer(test.backend->claims, Failure::dropped());
         test.runtime->run_ready();
         CHECK(test.backend->shutdowns == 1);
     }
@@ -584,7 +584,8 @@ TEST_CASE("what only a person can mend ends an acquisition at once, and diagnost
     attempt.start(lock);
     test.runtime->run_ready();
     test.backend->answer(
-        test.backend->claims, Refused{make_error_code(errc::permission_denied), "NOPERM: grant +set on ~k", true});
+        test.backend->claims,
+        Failure::refused(make_error_code(errc::permission_denied), "NOPERM: grant +set on ~k", true));
     test.runtime->run_ready();
     CHECK(attempt.error == make_error_code(errc::permission_denied));
     CHECK(attempt.error == condition::misconfigured);
@@ -598,9 +599,9 @@ TEST_CASE("a claim that came too late to be sent leaves the reason that the stor
     Attempt<Lease> attempt;
     attempt.start(lock, {.wait = 1s});
     test.runtime->run_ready();
-    test.backend->answer(test.backend->claims, Refused{make_error_code(errc::store_refused), "READONLY", false});
+    test.backend->answer(test.backend->claims, Failure::refused(make_error_code(errc::store_refused), "READONLY"));
     REQUIRE(test.runtime->run_while_not([&] { return !test.backend->claims.empty(); }, 1s));
-    test.backend->answer(test.backend->claims, NotSent{{}, "still unwritten when its time was over", false});
+    test.backend->answer(test.backend->claims, Failure::not_sent({}, "still unwritten when its time was over"));
     test.runtime->run_for(1s);
     CHECK(attempt.error == make_error_code(errc::store_refused));
     CHECK(test.store->diagnostics().last_detail == "READONLY");

@@ -77,9 +77,9 @@ struct Detaching : ScriptedStore {
     std::optional<error_code> told;
 };
 
-Unknown cut()
+Failure cut()
 {
-    return {make_error_code(errc::store_unavailable), "the connection broke"};
+    return Failure::unknown(make_error_code(errc::store_unavailable), "the connection broke");
 }
 
 } // namespace

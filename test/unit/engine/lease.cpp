@@ -113,24 +113,55 @@ TEST_CASE("the margin of renewals is that of answers that count")
     CHECK(test.store->statistics().min_renewal_margin > 1s);
 }
 
-TEST_CASE("a store that throws when it is asked to renew one lease keeps no other from being renewed")
+namespace
 {
-    ScriptedStore test;
+
+/** Leases of 3 s that were granted at the same time. */
+struct HeldTogether : ScriptedStore {
+    HeldTogether()
+    {
+        for (auto& attempt : attempts)
+            attempt.start(Lock(*store, {.key = "k" + std::to_string(&attempt - attempts.data()), .ttl = 3s}));
+        runtime->run_ready();
+        for (std::size_t i = 0; i < attempts.size(); ++i)
+            backend->answer(backend->claims, grant(3s));
+        runtime->run_ready();
+    }
+
     std::array<Attempt<Lease>, 3> attempts;
-    for (auto& attempt : attempts)
-        attempt.start(Lock(*test.store, {.key = "k" + std::to_string(&attempt - attempts.data()), .ttl = 3s}));
+};
+
+} // namespace
+
+TEST_CASE("leases that are due together are renewed in one call, and each by its own answer")
+{
+    HeldTogether test;
+    test.runtime->run_for(1s);
+    CHECK(test.backend->renew_calls == 1);
+    REQUIRE(test.backend->renewals.size() == 3);
+    auto const lost = test.backend->answer(test.backend->renewals, NotOwner{}).claim->key();
     test.runtime->run_ready();
-    for (std::size_t i = 0; i < attempts.size(); ++i)
-        test.backend->answer(test.backend->claims, test.grant(3s));
+    for (auto const& attempt : test.attempts)
+        CHECK(attempt.holding.valid() == (attempt.holding.key() != lost));
+    // the other two are not answered yet
+    CHECK(test.store->statistics().renewals == 0);
+    test.backend->answer(test.backend->renewals, renewed(test));
+    test.backend->answer(test.backend->renewals, renewed(test));
     test.runtime->run_ready();
-    test.backend->no_renewal_of = "k1";
+    CHECK(test.store->statistics().renewals == 2);
+}
+
+TEST_CASE("a store that throws when it is asked to renew is asked again after a while")
+{
+    HeldTogether test;
+    test.backend->renew_throws = true;
     CHECK_THROWS_AS(test.runtime->run_for(1s), std::runtime_error);
-    CHECK(test.backend->renewals.size() == 2);
-    // and it is asked again after a while
-    test.backend->no_renewal_of.clear();
+    CHECK(test.backend->renewals.empty());
+    test.backend->renew_throws = false;
     test.runtime->run_for(1s);
     CHECK(test.backend->renewals.size() >= 3);
-    CHECK(attempts[1].holding.valid());
+    for (auto const& attempt : test.attempts)
+        CHECK(attempt.holding.valid());
 }
 
 TEST_CASE("what is wrong with options is logged where everything is logged, not inside the call")
@@ -160,7 +191,7 @@ TEST_CASE("a release is asked again for as long as an unanswered renewal may kee
             ++asked;
             last_asked = test.runtime->now();
             test.backend->answer(
-                test.backend->releases, Unknown{make_error_code(errc::store_unavailable), "no answer"});
+                test.backend->releases, Failure::unknown(make_error_code(errc::store_unavailable), "no answer"));
             test.runtime->run_ready();
         }
         test.runtime->run_for(5ms);
@@ -183,7 +214,7 @@ TEST_CASE("without answers the token fires by valid_until less the notice, and v
         test.runtime->run_for(5ms);
         while (!test.backend->renewals.empty())
             test.backend->answer(
-                test.backend->renewals, Unknown{make_error_code(errc::store_unavailable), "no answer"});
+                test.backend->renewals, Failure::unknown(make_error_code(errc::store_unavailable), "no answer"));
     }
     REQUIRE(fired);
     CHECK(*fired == until - 300ms);
@@ -264,7 +295,7 @@ TEST_CASE("a release without an answer is repeated, reported as unconfirmed, and
     std::optional<ReleaseOutcome> outcome;
     test.lease.async_release([&](error_code, ReleaseOutcome result) { outcome = result; });
     test.runtime->run_ready();
-    test.backend->answer(test.backend->releases, Unknown{make_error_code(errc::store_unavailable), "cut"});
+    test.backend->answer(test.backend->releases, Failure::unknown(make_error_code(errc::store_unavailable), "cut"));
     test.runtime->run_for(100ms);
     REQUIRE(test.backend->releases.size() == 1);
     CHECK_FALSE(outcome);
@@ -302,7 +333,7 @@ TEST_CASE("a failed renewal puts the lease at risk, and the work goes on")
     test.lease.async_wait_at_risk([&](error_code error) { warned = error; });
     test.runtime->run_for(1s);
     test.backend->answer(
-        test.backend->renewals, Refused{make_error_code(errc::store_refused), "MISCONF: disk full", false});
+        test.backend->renewals, Failure::refused(make_error_code(errc::store_refused), "MISCONF: disk full"));
     test.runtime->run_ready();
     CHECK(warned == error_code());
     CHECK(test.lease.state() == LeaseState::at_risk);
@@ -377,7 +408,7 @@ TEST_CASE("a lease renewed by hand tells the outcome of that renewal")
     SECTION("failure")
     {
         test.backend->answer(
-            test.backend->renewals, NotSent{make_error_code(errc::store_unavailable), "not connected", false});
+            test.backend->renewals, Failure::not_sent(make_error_code(errc::store_unavailable), "not connected"));
         test.runtime->run_ready();
         CHECK(first == make_error_code(errc::store_unavailable));
         CHECK_FALSE(test.token.cancelled());
@@ -435,7 +466,7 @@ TEST_CASE("what failed is asked again as soon as the store can be reached")
     for (int round = 0; round < 4; ++round) {
         REQUIRE_FALSE(test.backend->renewals.empty());
         test.backend->answer(
-            test.backend->renewals, NotSent{make_error_code(errc::store_unavailable), "not connected", false});
+            test.backend->renewals, Failure::not_sent(make_error_code(errc::store_unavailable), "not connected"));
         test.runtime->run_ready();
         if (test.backend->renewals.empty() && round < 3)
             test.runtime->run_for(400ms);

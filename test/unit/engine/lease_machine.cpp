@@ -49,6 +49,81 @@ TEST_CASE("a renewal is due at a third of the ttl, and leaves earlier only withi
     CHECK(machine.tick(granted_at + 900ms, 100ms, 0).renew == 1);
 }
 
+TEST_CASE("a renewal is due at the interval that was asked for, longer or shorter than a third of the ttl")
+{
+    for (auto const interval : {100ms, 1900ms}) {
+        LeaseOptions options;
+        options.renew_interval = interval;
+        auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
+        auto now = granted_at;
+        for (int i = 0; i < 3; ++i) {
+            CHECK(machine.tick(now + interval - 1ms, no_slack, 0).renew == 0);
+            now += interval;
+            auto const attempt = machine.tick(now, no_slack, 0).renew;
+            REQUIRE(attempt != 0);
+            (void)machine.renewed(attempt, 3s, now, now, 0);
+        }
+    }
+}
+
+TEST_CASE("the longest interval between renewals leaves time for a second one where the first gets lost")
+{
+    for (auto const ttl : {100ms, 1000ms, 5000ms})
+        for (auto const notice : {0ms, ttl / 3})
+            for (std::uint64_t const random : {0U, 1023U}) {
+                LeaseOptions options;
+                options.notice = notice;
+                options.renew_interval = ttl * 3 / 4;
+                // the greatest that is not refused
+                auto const terms = [&] {
+                    for (;; options.renew_interval -= 1ms)
+                        try {
+                            return make_terms("test", ttl, options, Backend::TtlLimits{});
+                        } catch (std::invalid_argument const&) {
+                            REQUIRE(options.renew_interval > 1ms);
+                        }
+                }();
+                CAPTURE(ttl, notice, random, options.renew_interval);
+                auto machine = held(terms);
+                auto const lost = machine.tick(granted_at + options.renew_interval, no_slack, random);
+                REQUIRE(lost.renew != 0);
+                auto now = lost.look_at;
+                auto step = machine.tick(now, no_slack, random);
+                while (step.renew == 0 && step.fire == CancelReason::none) {
+                    now = step.look_at;
+                    step = machine.tick(now, no_slack, random);
+                }
+                CHECK(step.renew != 0);
+                CHECK(machine.fires_at() - now >= Clock::duration(ttl) / 50);
+            }
+}
+
+TEST_CASE("a renewal that keeps failing is asked a last time before the token is cancelled")
+{
+    for (auto const failure : {"not sent", "unanswered"})
+        for (std::uint64_t random = 0; random < 1024; random += 31) {
+            CAPTURE(failure, random);
+            constexpr Clock::duration ttl = 5s;
+            auto machine = held(terms_of(5s));
+            auto step = machine.tick(granted_at, no_slack, random);
+            auto now = granted_at;
+            auto last = now;
+            while (step.fire == CancelReason::none) {
+                if (step.renew != 0) {
+                    last = now;
+                    if (failure == std::string("not sent")) {
+                        step = machine.failed(step.renew, false, now, random);
+                        continue;
+                    }
+                }
+                now = std::max(step.look_at, now);
+                step = machine.tick(now, no_slack, random);
+            }
+            CHECK(machine.fires_at() - last >= ttl / 20);
+            CHECK(machine.fires_at() - last <= ttl / 12);
+        }
+}
+
 TEST_CASE("a renewal that is answered moves validity to what its request's start allows")
 {
     auto machine = held(terms_of(3s));
@@ -328,22 +403,24 @@ TEST_CASE("bad durations are refused by name, value and rule")
     CHECK(message(25h, {}).starts_with("LockConfig::ttl is 90000000 ms"));
     CHECK(message(100ms, {}) == "accepted");
     LeaseOptions slow;
-    slow.renew_interval = 1500ms;
-    CHECK(message(3s, slow).starts_with("LockConfig::lease.renew_interval is 1500 ms: at most half"));
+    slow.renew_interval = 1911ms;
+    CHECK(message(3s, slow).starts_with("LockConfig::lease.renew_interval is 1911 ms: at most 1910 ms for a ttl"));
+    slow.renew_interval = 1910ms;
+    CHECK(message(3s, slow) == "accepted");
     LeaseOptions negative;
     negative.max_hold = -1ms;
     CHECK(message(3s, negative).starts_with("LockConfig::lease.max_hold is -1 ms"));
     for (auto const pause : {-1ms, 0ms, 9ms, 60'001ms}) {
         LeaseOptions paused;
-        paused.longest_pause = pause;
+        paused.max_poll_interval = pause;
         CHECK(
-            message(3s, paused) == "LockConfig::lease.longest_pause is " + std::to_string(pause.count()) +
+            message(3s, paused) == "LockConfig::lease.max_poll_interval is " + std::to_string(pause.count()) +
                                        " ms: must be from 10 ms to 60000 ms");
     }
     for (auto const pause : {10ms, 60'000ms}) {
         LeaseOptions paused;
-        paused.longest_pause = pause;
-        CHECK(make_terms("LockConfig", 3s, paused, Backend::TtlLimits{}).longest_pause == pause);
+        paused.max_poll_interval = pause;
+        CHECK(make_terms("LockConfig", 3s, paused, Backend::TtlLimits{}).max_poll_interval == pause);
     }
 }
 

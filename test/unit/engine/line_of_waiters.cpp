@@ -107,7 +107,7 @@ TEST_CASE("a waiter stands in line from its second claim on, and in front once a
     }
     SECTION("the claim fails, so its place in front is still to be taken")
     {
-        CHECK(test.answer_claim(Refused{make_error_code(errc::store_refused), "READONLY", false}) == Waits::in_front);
+        CHECK(test.answer_claim(Failure::refused(make_error_code(errc::store_refused), "READONLY")) == Waits::in_front);
         test.tell(WatchEvent::hint);
         CHECK(test.answer_claim(Busy{}) == Waits::in_front);
     }
@@ -277,7 +277,7 @@ TEST_CASE("a turn that ends with the last waiter is nobody's: who comes later st
     Attempt<Lease> first;
     test.line_up(first);
     test.tell(WatchEvent::our_turn);
-    CHECK(test.answer_claim(Refused{make_error_code(errc::store_refused), "READONLY", false}) == Waits::in_front);
+    CHECK(test.answer_claim(Failure::refused(make_error_code(errc::store_refused), "READONLY")) == Waits::in_front);
     first.cancel.emit(asio::cancellation_type::terminal);
     test.runtime->run_ready();
     CHECK(test.backend->lines_left == 1);
@@ -457,7 +457,7 @@ TEST_CASE("where keys free without any news, waiters poll steadily, as often as 
 {
     ScriptedStore test;
     test.backend->silent_releases = true;
-    Lock const lock(*test.store, {.key = "k", .ttl = 3s, .lease = {.longest_pause = 70ms}});
+    Lock const lock(*test.store, {.key = "k", .ttl = 3s, .lease = {.max_poll_interval = 70ms}});
     Attempt<Lease> attempt;
     attempt.start(lock, {.wait = 1h});
     test.runtime->run_ready();

@@ -42,9 +42,9 @@ struct RestingStore : ScriptedStore {
     }
 };
 
-Unknown no_answer()
+Failure no_answer()
 {
-    return {make_error_code(errc::store_unavailable), "the connection broke"};
+    return Failure::unknown(make_error_code(errc::store_unavailable), "the connection broke");
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/renewals.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/redis/fake_stream.hpp"
 
@@ -39,7 +40,7 @@ public:
     EtcdGateway()
         : backend(etcd::make_backend(
               runtime, EtcdConfig{{{"127.0.0.1", 2379}}},
-              [this](std::shared_ptr<Runtime> const& strand, EtcdConfig const&, EtcdConfig::Endpoint const&) {
+              [this](std::shared_ptr<Runtime> const& strand, EtcdConfig const&, Endpoint const&) {
                   streams_.push_back(std::make_shared<FakeStream>(strand));
                   return streams_.back();
               }))
@@ -87,13 +88,13 @@ public:
     RenewReply renew(ClaimPtr const& claim, std::chrono::milliseconds wanted = ttl)
     {
         return answer_of<RenewReply>(
-            [&](auto handler) { backend->renew({claim, wanted, runtime->now() + 5s}, std::move(handler)); });
+            [&](auto handler) { renew_one(*backend, {claim, wanted, runtime->now() + 5s}, std::move(handler)); });
     }
 
     /** Nobody waits for the answer. */
     void begin_renewal(ClaimPtr const& claim, std::chrono::milliseconds other_ttl)
     {
-        backend->renew({claim, other_ttl, runtime->now() + 5s}, [](RenewReply const&) {});
+        renew_one(*backend, {claim, other_ttl, runtime->now() + 5s});
         run_for(10 * round_trip);
     }
 

@@ -47,7 +47,7 @@ public:
             config.endpoints.push_back({"127.0.0.1", static_cast<std::uint16_t>(first_port + i)});
         backend = etcd::make_backend(
             runtime, config,
-            [this](std::shared_ptr<Runtime> const& strand, EtcdConfig const&, EtcdConfig::Endpoint const& endpoint) {
+            [this](std::shared_ptr<Runtime> const& strand, EtcdConfig const&, Endpoint const& endpoint) {
                 auto stream = std::make_shared<FakeStream>(strand);
                 streams_.push_back({stream, std::size_t{endpoint.port} - first_port});
                 ++connections;

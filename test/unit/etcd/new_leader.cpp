@@ -92,7 +92,7 @@ TEST_CASE("a move whose answer is lost is found by a later renewal", "[etcd]")
     auto const later = gateway.lease_of_key;
     gateway.mute = false;
     // the connection was given up with the request
-    CHECK(std::holds_alternative<NotSent>(gateway.renew(claim)));
+    CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
     gateway.run_for(10ms);
     // the keep-alive was for the earlier lease, so this counts from the grant of the one that the key bears
     auto const now = gateway.runtime->now();
@@ -126,7 +126,7 @@ TEST_CASE("nobody counts on more than what the key has left if it moves late", "
     REQUIRE(renewed(second));
     CHECK(std::get<Renewed>(second).since >= before_grant);
     CHECK(std::get<Renewed>(second).since <= after_grant);
-    CHECK(std::holds_alternative<Unknown>(gateway.renew(claim)));
+    CHECK(failed_as(gateway.renew(claim), Failure::Effect::unknown));
 
     SECTION("it comes late, and is found by whoever looks then")
     {
@@ -144,7 +144,7 @@ TEST_CASE("nobody counts on more than what the key has left if it moves late", "
         gateway.withheld = "nothing";
         gateway.run_for(5s);
         // a member that leaves a request unanswered for so long is left
-        CHECK(std::holds_alternative<NotSent>(gateway.renew(claim)));
+        CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
         gateway.run_for(10ms);
         auto const now = gateway.runtime->now();
         auto const third = gateway.renew(claim);
@@ -159,7 +159,7 @@ TEST_CASE("nobody counts on more than what the key has left if it moves late", "
     SECTION("it comes before the next move, whose lease has no use then")
     {
         gateway.run_for(5s);
-        CHECK(std::holds_alternative<NotSent>(gateway.renew(claim)));
+        CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
         gateway.run_for(10ms);
         gateway.begin_renewal(claim, EtcdGateway::ttl);
         REQUIRE(gateway.take("lease/grant") == 1);
@@ -185,13 +185,13 @@ TEST_CASE("a renewal that cannot make an open move void is worth what that one l
     gateway.run_for(10ms);
     auto const after_grant = gateway.runtime->now();
     gateway.run_for(6s);
-    CHECK(std::holds_alternative<NotSent>(gateway.renew(claim)));
+    CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
     gateway.run_for(10ms);
     auto const began = gateway.runtime->now();
     gateway.withheld = "lease/grant";
     std::optional<RenewReply> reply;
-    gateway.backend->renew(
-        {claim, EtcdGateway::ttl, began + 5s}, [&](RenewReply answer) { reply = std::move(answer); });
+    renew_one(
+        *gateway.backend, {claim, EtcdGateway::ttl, began + 5s}, [&](RenewReply answer) { reply = std::move(answer); });
     gateway.run_for(1s);
     CHECK_FALSE(reply);
     gateway.run_for(12s);

@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Renewals that are proven together. In virtual time, with a gateway that the test plays.
+#include "harness/expect_failure.hpp"
 #include "unit/etcd/gateway.hpp"
 
 #include "etcd/leases.hpp"
@@ -29,22 +30,17 @@ TEST_CASE("a key that may not be read any more costs its own renewal, and no oth
     };
     gateway.forbidden = "forbidden";
     gateway.withheld = "lease/keepalive";
-    std::vector<RenewReply> good;
-    std::vector<RenewReply> bad;
-    for (auto const& one : {claim, other("first"), other("second"), other("third")})
-        gateway.backend->renew({one, EtcdGateway::ttl, gateway.runtime->now() + 5s}, [&good](RenewReply reply) {
-            good.push_back(std::move(reply));
-        });
-    gateway.backend->renew(
-        {other("forbidden"), EtcdGateway::ttl, gateway.runtime->now() + 5s},
-        [&bad](RenewReply reply) { bad.push_back(std::move(reply)); });
+    std::vector<RenewRequest> requests;
+    for (auto const& one : {claim, other("first"), other("second"), other("third"), other("forbidden")})
+        requests.push_back({one, EtcdGateway::ttl, gateway.runtime->now() + 5s});
+    auto const replies = renew_together(*gateway.backend, std::move(requests));
     gateway.run_for(10ms);
     gateway.let_go(); // so they are proven together
     gateway.run_for(100ms);
-    REQUIRE(bad.size() == 1);
-    REQUIRE(std::holds_alternative<Refused>(bad.front()));
-    CHECK(std::get<Refused>(bad.front()).error == errc::permission_denied);
-    REQUIRE(good.size() == 4);
-    for (auto const& reply : good)
-        CHECK(std::holds_alternative<Renewed>(reply));
+    for (std::size_t i = 0; i < 4; ++i) {
+        REQUIRE(replies[i]->has_value());
+        CHECK(std::holds_alternative<Renewed>(**replies[i]));
+    }
+    REQUIRE(replies[4]->has_value());
+    CHECK(expect_refused(**replies[4]).error == errc::permission_denied);
 }

@@ -35,7 +35,7 @@ public:
     Member()
         : backend(etcd::make_backend(
               runtime, EtcdConfig{{{"127.0.0.1", 2379}}},
-              [this](std::shared_ptr<Runtime> const& strand, EtcdConfig const&, EtcdConfig::Endpoint const&) {
+              [this](std::shared_ptr<Runtime> const& strand, EtcdConfig const&, Endpoint const&) {
                   streams_.push_back(std::make_shared<FakeStream>(strand));
                   return streams_.back();
               }))

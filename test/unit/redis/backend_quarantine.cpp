@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // What a Redis store sends for keys that rest after their use.
+#include "harness/renewals.hpp"
 #include "redis/backend.hpp"
 #include "redis/release_scripts.hpp"
 #include "redis/scripts.hpp"
@@ -58,6 +59,12 @@ struct QuarantineSetting {
         ClaimRequest request{std::move(range), "me/1", 3s, runtime->now() + 10s, fencing, std::nullopt, 5s};
         return ask(&Backend::claim, std::move(request));
     }
+    [[nodiscard]] LaterRenewReply renew(RenewRequest request)
+    {
+        auto reply = renew_one(*backend, std::move(request));
+        runtime->run_ready();
+        return reply;
+    }
     [[nodiscard]] ClaimPtr held(std::uint32_t index, std::chrono::milliseconds reuse_after = 5s) const
     {
         auto claim = std::make_shared<Claim>();
@@ -111,7 +118,7 @@ TEST_CASE(
     QuarantineSetting setting(version);
     auto const claimed = setting.claim(numbered_keys("p", 1), false);
     setting.answer(Value::status("OK"));
-    auto const renewed = setting.ask(&Backend::renew, RenewRequest{setting.held(0), 3s, setting.runtime->now() + 1s});
+    auto const renewed = setting.renew({setting.held(0), 3s, setting.runtime->now() + 1s});
     if (std::string(version) == "8.4.0") {
         CHECK(setting.last() == Words{"SET", "p0", "me/1", "IFEQ", "me/1", "PX", "8000"});
         setting.answer(Value::status("OK"));
@@ -129,11 +136,9 @@ TEST_CASE("renewals of keys with and without quarantine share no call", "[redis]
     setting.answer(Value::status("OK"));
     auto const before = setting.connections.made.front()->sent.size();
     auto const limit = setting.runtime->now() + 1s;
-    int renewed = 0;
-    for (std::uint32_t index = 0; index < 3; ++index)
-        setting.backend->renew({setting.held(index, index == 1 ? 0ms : 5s), 3s, limit}, [&](RenewReply const& reply) {
-            renewed += std::holds_alternative<Renewed>(reply) ? 1 : 0;
-        });
+    auto const replies = renew_together(
+        *setting.backend,
+        {{setting.held(0), 3s, limit}, {setting.held(1, 0ms), 3s, limit}, {setting.held(2), 3s, limit}});
     setting.runtime->run_ready();
     auto const& sent = setting.connections.made.front()->sent;
     REQUIRE(sent.size() == before + 2);
@@ -141,7 +146,8 @@ TEST_CASE("renewals of keys with and without quarantine share no call", "[redis]
     CHECK(sent[before + 1].words == Words{"EVALSHA", scripts::renew().sha, "2", "p0", "p2", "8000", "me/1", "me/1"});
     setting.answer(Value::text("1"));
     setting.answer(Value::text("11"));
-    CHECK(renewed == 3);
+    for (auto const& reply : replies)
+        CHECK(std::holds_alternative<Renewed>(reply->value()));
 }
 
 TEST_CASE(

@@ -1,5 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Claims and renewals that replicas must acknowledge: what is asked over which connection, and what counts.
+#include "harness/expect_failure.hpp"
+#include "harness/renewals.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/redis/fake_connection.hpp"
 
@@ -58,13 +60,14 @@ struct ReplicasSetting {
         return ask(
             &Backend::claim, ClaimRequest{std::move(range), "me/1", 3s, runtime->now() + 10s, fencing, std::nullopt});
     }
-    Answer<RenewReply> renew(std::string const& key)
+    [[nodiscard]] RenewRequest renewal(std::string const& key) const
     {
         auto claim = std::make_shared<Claim>();
         claim->range = named_key(key);
         claim->owner = "me/1";
-        return ask(&Backend::renew, RenewRequest{std::move(claim), 3s, runtime->now() + 1s});
+        return {std::move(claim), 3s, runtime->now() + 1s};
     }
+    Answer<RenewReply> renew(std::string const& key) { return renew_one(*backend, renewal(key)); }
     /** A claim that was granted and acknowledged, and forgotten. */
     void connect()
     {
@@ -200,9 +203,10 @@ TEST_CASE("renewals that leave together share one WAIT, and without replicas ext
 {
     ReplicasSetting setting;
     setting.connect();
-    std::vector<Answer<RenewReply>> replies;
+    std::vector<RenewRequest> requests;
     for (int i = 0; i < 150; ++i)
-        replies.push_back(setting.renew("k" + std::to_string(i)));
+        requests.push_back(setting.renewal("k" + std::to_string(i)));
+    auto const replies = renew_together(*setting.backend, std::move(requests));
     setting.runtime->run_ready();
     REQUIRE(setting.commands() == Words{"EVALSHA", "EVALSHA", "WAIT"});
     // the last one is somebody else's: that is a proof, whatever replicas have
@@ -214,7 +218,7 @@ TEST_CASE("renewals that leave together share one WAIT, and without replicas ext
         REQUIRE(std::holds_alternative<Renewed>(**replies[i]) == (count == 2));
     }
     if (count == 1) {
-        auto const& unknown = std::get<Unknown>(**replies.front());
+        auto const& unknown = expect_unknown(**replies.front());
         CHECK(unknown.error == errc::not_replicated);
         CHECK_THAT(
             unknown.detail, ContainsSubstring("redis://fake:6379/0: k0: the renewal does not count: 1 of the 2"));
@@ -232,7 +236,7 @@ TEST_CASE("a single renewal by a native command waits for replicas too", "[redis
     setting.runtime->run_ready();
     REQUIRE(setting.commands() == Words{"SET", "WAIT"});
     setting.answer({Value::status("OK"), Value::integer(0)});
-    CHECK(std::get<Unknown>(reply->value()).error == errc::not_replicated);
+    CHECK(expect_unknown(reply->value()).error == errc::not_replicated);
 }
 
 TEST_CASE("what is asked while one WAIT is awaited shares the next", "[redis][replicas]")
@@ -266,7 +270,7 @@ TEST_CASE("a count from another connection than the claim's says nothing about i
     setting.connection().become(ConnectionState::connecting);
     setting.connection().become(ConnectionState::ready);
     setting.answer({Value::integer(2)});
-    auto const& unknown = std::get<Unknown>(reply->value());
+    auto const& unknown = expect_unknown(reply->value());
     CHECK(unknown.error == errc::store_unavailable);
     CHECK_THAT(
         unknown.detail, ContainsSubstring("the connection was lost before the replicas that have it were counted"));
@@ -295,7 +299,7 @@ TEST_CASE("a refused claim is told at once, and a script sent again has a WAIT o
     setting.answer({Value::integer(2)});
     CHECK(setting.commands() == Words{"EVALSHA", "WAIT", "EVAL", "WAIT"});
     setting.answer({Value::error("OOM command not allowed when used memory > 'maxmemory'.")});
-    CHECK(std::get<Refused>(refused->value()).error == errc::store_refused);
+    CHECK(expect_refused(refused->value()).error == errc::store_refused);
 }
 
 TEST_CASE("a count that makes no sense is not believed", "[redis][replicas]")
@@ -304,7 +308,7 @@ TEST_CASE("a count that makes no sense is not believed", "[redis][replicas]")
     auto const reply = setting.claim(named_key("a"));
     setting.runtime->run_ready();
     setting.answer({Value::status("OK"), GENERATE(Value::status("OK"), Value::integer(-1), Value())});
-    CHECK(std::get<Unknown>(reply->value()).error == errc::protocol_error);
+    CHECK(expect_unknown(reply->value()).error == errc::protocol_error);
     CHECK(setting.connection().distrusted);
 }
 
@@ -340,6 +344,6 @@ TEST_CASE("a store that is closed leaves nobody waiting for replicas", "[redis][
     setting.answer({Value::status("OK")});
     setting.backend->shutdown();
     setting.runtime->run_ready();
-    CHECK(std::get<Unknown>(answered->value()).error == errc::closed);
-    CHECK(std::get<Unknown>(unanswered->value()).error == errc::closed);
+    CHECK(expect_unknown(answered->value()).error == errc::closed);
+    CHECK(expect_unknown(unanswered->value()).error == errc::closed);
 }

@@ -1,4 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "harness/expect_failure.hpp"
+#include "harness/renewals.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/redis/connection_fixture.hpp"
 #include "unit/redis/fake_connection.hpp"
@@ -114,7 +116,7 @@ TEST_CASE("an answer that makes no sense is unknown, and never a grant, a renewa
     setting.connect();
     auto const nonsense = GENERATE(Value(), Value::integer(3), Value::status("FINE"), Value::text("zz"));
     auto const claimed = setting.ask(&Backend::claim, setting.claim_of(numbered_keys("p", 2), true));
-    auto const renewed = setting.ask(&Backend::renew, RenewRequest{setting.held("a"), 3s, setting.runtime->now() + 1s});
+    auto const renewed = renew_one(*setting.backend, RenewRequest{setting.held("a"), 3s, setting.runtime->now() + 1s});
     auto const released =
         setting.ask(&Backend::release, ReleaseRequest{setting.held("b"), setting.runtime->now() + 1s, true});
     auto const withdrawn =
@@ -125,11 +127,11 @@ TEST_CASE("an answer that makes no sense is unknown, and never a grant, a renewa
     for (int i = 0; i < 4; ++i)
         setting.connection().answer(nonsense);
     setting.runtime->run_ready();
-    CHECK(std::get<Unknown>(claimed->value()).error == errc::protocol_error);
-    CHECK(std::get<Unknown>(renewed->value()).error == errc::protocol_error);
-    CHECK(std::get<Unknown>(released->value()).error == errc::protocol_error);
+    CHECK(expect_unknown(claimed->value()).error == errc::protocol_error);
+    CHECK(expect_unknown(renewed->value()).error == errc::protocol_error);
+    CHECK(expect_unknown(released->value()).error == errc::protocol_error);
     // a number alone is what a withdrawal answers, but not as an integer
-    CHECK(std::get<Unknown>(withdrawn->value()).error == errc::protocol_error);
+    CHECK(expect_unknown(withdrawn->value()).error == errc::protocol_error);
     // replies and requests may have come apart: what comes next on this connection is nobody's
     CHECK(setting.connection().distrusted);
 }
@@ -273,13 +275,17 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("renewals of one turn make one call, and a single bad one is found by asking one by one", "[redis][requests]")
+TEST_CASE(
+    "renewals that are asked for together make one call, and a single bad one is found by asking one by one",
+    "[redis][requests]")
 {
     RequestsSetting setting;
     setting.connect();
     auto const limit = setting.runtime->now() + 5s;
-    auto const good = setting.ask(&Backend::renew, RenewRequest{setting.held("a"), 3s, limit});
-    auto const bad = setting.ask(&Backend::renew, RenewRequest{setting.held("b"), 3s, limit});
+    auto const replies =
+        renew_together(*setting.backend, {{setting.held("a"), 3s, limit}, {setting.held("b"), 3s, limit}});
+    auto const& good = replies[0];
+    auto const& bad = replies[1];
     setting.runtime->run_ready();
     REQUIRE(setting.connection().sent.size() == 1);
     CHECK(setting.words(0) == Words{"EVALSHA", redis::scripts::renew().sha, "2", "a", "b", "3000", "me/1", "me/1"});
@@ -291,14 +297,14 @@ TEST_CASE("renewals of one turn make one call, and a single bad one is found by 
         setting.connection().answer(Value::error("NOPERM this user has no permissions to access one of the keys"));
         CHECK(std::holds_alternative<Renewed>(good->value()));
         CHECK(std::get<Renewed>(good->value()).since == setting.connection().sent.at(1).since);
-        CHECK(std::get<Refused>(bad->value()).error == errc::permission_denied);
+        CHECK(expect_refused(bad->value()).error == errc::permission_denied);
     }
     SECTION("an error about the server")
     {
         setting.connection().answer(Value::error("MISCONF Redis is configured to save RDB snapshots"));
         CHECK(setting.connection().sent.size() == 1);
-        CHECK(std::get<Refused>(good->value()).error == errc::store_refused);
-        CHECK(std::get<Refused>(bad->value()).error == errc::store_refused);
+        CHECK(expect_refused(good->value()).error == errc::store_refused);
+        CHECK(expect_refused(bad->value()).error == errc::store_refused);
     }
 }
 
@@ -309,8 +315,9 @@ TEST_CASE("no renewal is written once its lease is over, not even as a repetitio
     auto const limit = setting.runtime->now() + 5s;
     auto const released = setting.held("a");
     auto const kept = setting.held("b");
-    auto const first = setting.ask(&Backend::renew, RenewRequest{released, 3s, limit});
-    auto const second = setting.ask(&Backend::renew, RenewRequest{kept, 3s, limit});
+    auto const replies = renew_together(*setting.backend, {{released, 3s, limit}, {kept, 3s, limit}});
+    auto const& first = replies[0];
+    auto const& second = replies[1];
     bool const in_the_same_turn = GENERATE(true, false);
     if (in_the_same_turn)
         released->ended = true;
@@ -327,7 +334,7 @@ TEST_CASE("no renewal is written once its lease is over, not even as a repetitio
     setting.runtime->run_ready();
     REQUIRE(first->has_value());
     REQUIRE(second->has_value());
-    CHECK(std::get<NotSent>(first->value()).error == errc::released);
+    CHECK(expect_not_sent(first->value()).error == errc::released);
     CHECK(std::holds_alternative<Renewed>(second->value()));
 }
 
@@ -336,9 +343,9 @@ TEST_CASE("a renewal while there is no connection is answered in the same turn",
     RequestsSetting setting;
     setting.connect();
     setting.connection().become(ConnectionState::backing_off);
-    auto const reply = setting.ask(&Backend::renew, RenewRequest{setting.held("a"), 3s, setting.runtime->now() + 5s});
+    auto const reply = renew_one(*setting.backend, RenewRequest{setting.held("a"), 3s, setting.runtime->now() + 5s});
     setting.runtime->run_ready();
-    CHECK(std::get<NotSent>(reply->value()).error == errc::store_unavailable);
+    CHECK(expect_not_sent(reply->value()).error == errc::store_unavailable);
     CHECK(setting.connection().sent.empty());
 }
 
@@ -358,7 +365,8 @@ TEST_CASE("renewals alone bring back a connection whose login was refused for a 
     std::optional<RenewReply> reply;
     auto const renew = [&] {
         reply.reset();
-        backend->renew({claim, 30s, runtime->now() + 5s}, [&reply](RenewReply answer) { reply = std::move(answer); });
+        renew_one(
+            *backend, {claim, 30s, runtime->now() + 5s}, [&reply](RenewReply answer) { reply = std::move(answer); });
         runtime->run_ready();
     };
     auto const log_in = [&](std::string const& answer) {
@@ -384,7 +392,7 @@ TEST_CASE("renewals alone bring back a connection whose login was refused for a 
     reachable = false;
     renew();
     REQUIRE(reply);
-    CHECK(std::get<NotSent>(*reply).error == errc::store_unavailable);
+    CHECK(expect_not_sent(*reply).error == errc::store_unavailable);
     CHECK(streams.count() == 2);
 
     runtime->run_for(config.reconnect_backoff);
@@ -442,7 +450,7 @@ TEST_CASE("servers that compare and delete by themselves are asked to where nobo
     auto const released = setting.ask(&Backend::release, ReleaseRequest{setting.held("a"), limit, false});
     setting.runtime->run_ready();
     CHECK(setting.words(0) == release);
-    auto const renewed = setting.ask(&Backend::renew, RenewRequest{setting.held("a"), 3s, limit});
+    auto const renewed = renew_one(*setting.backend, RenewRequest{setting.held("a"), 3s, limit});
     setting.runtime->run_ready();
     if (native_renewal)
         CHECK(setting.words(1) == Words{"SET", "a", "me/1", "IFEQ", "me/1", "PX", "3000"});
@@ -624,15 +632,15 @@ TEST_CASE("shutting down ends all that is under way and keeps nothing alive", "[
     setting->connect();
     auto const limit = setting->runtime->now() + 5s;
     auto const written = setting->ask(&Backend::claim, setting->claim_of(numbered_keys("p", 2), true));
-    auto const renewal = setting->ask(&Backend::renew, RenewRequest{setting->held("a"), 3s, limit});
+    auto const renewal = renew_one(*setting->backend, RenewRequest{setting->held("a"), 3s, limit});
     auto const release = setting->ask(&Backend::release, ReleaseRequest{setting->held("b"), limit, true});
     std::weak_ptr<FakeConnection> const connection = setting->connections.made.front();
     setting->backend->shutdown();
     setting->runtime->run_ready();
-    CHECK(std::holds_alternative<Unknown>(written->value()));
-    CHECK(std::holds_alternative<NotSent>(renewal->value()));
+    CHECK(failed_as(written->value(), Failure::Effect::unknown));
+    CHECK(failed_as(renewal->value(), Failure::Effect::not_sent));
     // it had left at once
-    CHECK(std::holds_alternative<Unknown>(release->value()));
+    CHECK(failed_as(release->value(), Failure::Effect::unknown));
     CHECK(setting->runtime->timers() == 0);
     setting->connections.made.clear();
     CHECK(connection.expired());
@@ -648,6 +656,6 @@ TEST_CASE("dropping the backend is shutting it down", "[redis][requests]")
     CHECK(gone.expired());
     CHECK(setting.connection().closed);
     setting.runtime->run_ready();
-    CHECK(std::holds_alternative<Unknown>(written->value()));
+    CHECK(failed_as(written->value(), Failure::Effect::unknown));
     setting.backend = redis::make_backend(setting.runtime, setting.connections.factory(), {.name = "again"});
 }

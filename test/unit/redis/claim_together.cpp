@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "harness/expect_failure.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/redis/fake_connection.hpp"
 
@@ -131,19 +132,19 @@ TEST_CASE("a key taken without a token to begin from is in doubt, never granted"
     SECTION("the fence key is no number")
     {
         setting.answer(Value::status("OK"), Value::text("soon"), time_of("1700000000", "0"));
-        CHECK(std::get<Unknown>(setting.reply.value()).error == errc::protocol_error);
+        CHECK(expect_unknown(setting.reply.value()).error == errc::protocol_error);
     }
     SECTION("the clock is none")
     {
         setting.answer(Value::status("OK"), Value(), GENERATE(Value(), time_of("soon", "0"), time_of("-1", "0")));
-        CHECK(std::get<Unknown>(setting.reply.value()).error == errc::protocol_error);
+        CHECK(expect_unknown(setting.reply.value()).error == errc::protocol_error);
     }
     SECTION("one of the two is refused")
     {
         bool const fence = GENERATE(true, false);
         auto const refusal = Value::error("NOPERM this user has no permissions");
         setting.answer(Value::status("OK"), fence ? refusal : Value(), fence ? time_of("1700000000", "0") : refusal);
-        CHECK(std::get<Unknown>(setting.reply.value()).error == errc::permission_denied);
+        CHECK(expect_unknown(setting.reply.value()).error == errc::permission_denied);
     }
     SECTION("the connection ends before both are answered")
     {
@@ -153,7 +154,7 @@ TEST_CASE("a key taken without a token to begin from is in doubt, never granted"
         setting.connection().become(ConnectionState::ready);
         setting.connection().close();
         setting.runtime->run_ready();
-        CHECK(std::holds_alternative<Unknown>(setting.reply.value()));
+        CHECK(failed_as(setting.reply.value(), Failure::Effect::unknown));
     }
 }
 
@@ -162,7 +163,7 @@ TEST_CASE("a claim made together ends as its SET does", "[redis][requests]")
     ClaimTogetherSetting setting;
     setting.claim();
     setting.answer(Value::error("NOPERM this user has no permissions"), Value(), time_of("1700000000", "0"));
-    CHECK(std::get<Refused>(setting.reply.value()).error == errc::permission_denied);
+    CHECK(expect_refused(setting.reply.value()).error == errc::permission_denied);
 }
 
 TEST_CASE("an owner that may hold the key already is looked for by the script", "[redis][requests]")

@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Claims of single keys with fencing: what is sent, and what becomes of the answers.
+#include "harness/expect_failure.hpp"
 #include "unit/redis/claim_fixture.hpp"
 
 #include "redis/scripts.hpp"
@@ -332,7 +333,7 @@ TEST_CASE("where MULTI is refused, what was taken is given back, and no claim en
     CHECK(unconfirmed.error == errc::permission_denied);
     CHECK(unconfirmed.fatal);
     CHECK_THAT(unconfirmed.detail, ContainsSubstring("+multi +exec"));
-    auto const& refused = std::get<Refused>(held->value());
+    auto const& refused = expect_refused(held->value());
     CHECK(refused.error == errc::permission_denied);
     CHECK(refused.fatal);
     CHECK_THAT(refused.detail, ContainsSubstring("redis://fake:6379/0: b: "));
@@ -360,7 +361,7 @@ TEST_CASE("a transaction of several that did not run is asked for key by key", "
     test.answer(test.executed({Value::status("OK")}));
     test.answer(error);
     CHECK(std::holds_alternative<Granted>(good->value()));
-    CHECK(std::holds_alternative<Refused>(bad->value()));
+    CHECK(failed_as(bad->value(), Failure::Effect::refused));
     CHECK(test.connection().unanswered() == 1);
     CHECK_FALSE(late->has_value());
 }
@@ -377,8 +378,8 @@ TEST_CASE("an error about the server is the answer to all claims of the transact
     test.answer(Value::error("OOM command not allowed when used memory > 'maxmemory'."));
     CHECK(test.connection().unanswered() == 0);
     for (auto const& reply : {first, second}) {
-        CHECK(std::get<Refused>(reply->value()).error == errc::store_refused);
-        CHECK_FALSE(std::get<Refused>(reply->value()).fatal);
+        CHECK(expect_refused(reply->value()).error == errc::store_refused);
+        CHECK_FALSE(expect_refused(reply->value()).fatal);
     }
 }
 
@@ -393,7 +394,7 @@ TEST_CASE("a key that is refused within a transaction costs the others nothing",
     test.answer(test.executed({Value::status("OK")}));
     test.answer(test.executed({Value::status("OK"), Value::error("OOM no")}));
     CHECK(std::holds_alternative<Granted>(good->value()));
-    CHECK(std::get<Refused>(bad->value()).error == errc::store_refused);
+    CHECK(expect_refused(bad->value()).error == errc::store_refused);
 }
 
 TEST_CASE("a lost transaction leaves each of its claims in doubt", "[redis][claims]")
@@ -407,7 +408,7 @@ TEST_CASE("a lost transaction leaves each of its claims in doubt", "[redis][clai
     test.route->close();
     test.runtime->run_ready();
     for (auto const& reply : {under_way, first, second})
-        CHECK(std::holds_alternative<Unknown>(reply->value()));
+        CHECK(failed_as(reply->value(), Failure::Effect::unknown));
 }
 
 TEST_CASE("an answer to a SET that makes no sense leaves all in doubt, whatever was drawn", "[redis][claims]")
@@ -421,7 +422,7 @@ TEST_CASE("an answer to a SET that makes no sense leaves all in doubt, whatever 
     test.answer(test.executed({Value::status("OK")}));
     test.answer(test.executed({Value::status("OK"), GENERATE(Value::integer(1), Value::status("QUEUED"))}));
     for (auto const& reply : {first, second})
-        CHECK(std::get<Unknown>(reply->value()).error == errc::protocol_error);
+        CHECK(expect_unknown(reply->value()).error == errc::protocol_error);
     CHECK(test.connection().distrusted);
 }
 

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "harness/expect_failure.hpp"
 #include "unit/redlock/scripted_nodes.hpp"
 
 #include <tenure/errc.hpp>
@@ -35,6 +36,18 @@ struct Claiming {
         REQUIRE(reply);
         REQUIRE(std::holds_alternative<Answer>(*reply));
         return std::get<Answer>(*reply);
+    }
+
+    [[nodiscard]] Failure const& refused() const
+    {
+        REQUIRE(reply);
+        return expect_refused(*reply);
+    }
+
+    [[nodiscard]] Failure const& unknown() const
+    {
+        REQUIRE(reply);
+        return expect_unknown(*reply);
     }
 
     ClaimRequest request;
@@ -120,7 +133,7 @@ TEST_CASE("a majority has to accept the fencing token, which is greater than all
         CHECK_FALSE(claiming.reply);
         ScriptedNode::answer(quorum[0].releases, Released{});
         ScriptedNode::answer(quorum[1].releases, NotOwner{});
-        CHECK_THAT(claiming.as<Refused>().detail, ContainsSubstring("lost before the fencing token"));
+        CHECK_THAT(claiming.refused().detail, ContainsSubstring("lost before the fencing token"));
     }
 }
 
@@ -176,9 +189,10 @@ TEST_CASE(
     SECTION("all answered: nothing is left")
     {
         ScriptedNode::answer(
-            quorum[2].claims, Refused{make_error_code(errc::store_refused), "redis://c:6379/0: lock: LOADING", false});
+            quorum[2].claims,
+            Failure::refused(make_error_code(errc::store_refused), "redis://c:6379/0: lock: LOADING"));
         ScriptedNode::answer(quorum[0].releases, Released{});
-        auto const& refused = claiming.as<Refused>();
+        auto const& refused = claiming.refused();
         CHECK(refused.error == errc::store_refused);
         CHECK_FALSE(refused.fatal);
         CHECK(
@@ -190,15 +204,15 @@ TEST_CASE(
     {
         quorum.runtime->run_for(500ms);
         ScriptedNode::answer(quorum[0].releases, Released{});
-        CHECK(claiming.as<Unknown>().error == errc::store_unavailable);
-        CHECK_THAT(claiming.as<Unknown>().detail, ContainsSubstring("redis://c:6379/0: no answer in time"));
+        CHECK(claiming.unknown().error == errc::store_unavailable);
+        CHECK_THAT(claiming.unknown().detail, ContainsSubstring("redis://c:6379/0: no answer in time"));
         ScriptedNode::answer(quorum[2].claims, granted(quorum.runtime->now()));
         CHECK(quorum[2].releases.size() == 1);
     }
     SECTION("neither the silent one nor the release is answered")
     {
         quorum.runtime->run_for(1s);
-        CHECK(claiming.as<Unknown>().error == errc::store_unavailable);
+        CHECK(claiming.unknown().error == errc::store_unavailable);
     }
 }
 
@@ -208,9 +222,10 @@ TEST_CASE("what only a person can mend, on so many servers that there can be no 
     Claiming const claiming(quorum);
     ScriptedNode::answer(quorum[2].claims, unreachable());
     for (std::size_t node = 0; node < 2; ++node)
-        ScriptedNode::answer(quorum[node].claims, Refused{make_error_code(errc::permission_denied), "NOPERM", true});
-    CHECK(claiming.as<Refused>().fatal);
-    CHECK(claiming.as<Refused>().error == errc::permission_denied);
+        ScriptedNode::answer(
+            quorum[node].claims, Failure::refused(make_error_code(errc::permission_denied), "NOPERM", true));
+    CHECK(claiming.refused().fatal);
+    CHECK(claiming.refused().error == errc::permission_denied);
 }
 
 TEST_CASE("of a pool the first key is taken that a majority has free", "[redlock]")
@@ -538,7 +553,7 @@ TEST_CASE("a claim whose time was over before it was asked asks nobody", "[redlo
     CHECK_FALSE(reply);
     quorum.runtime->run_ready();
     REQUIRE(reply);
-    CHECK(std::holds_alternative<NotSent>(*reply));
+    CHECK(failed_as(*reply, Failure::Effect::not_sent));
     CHECK(quorum[0].claims.empty());
 }
 

@@ -1,4 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "harness/expect_failure.hpp"
+#include "harness/renewals.hpp"
 #include "unit/redlock/scripted_nodes.hpp"
 #include "unit/scripted_store.hpp"
 
@@ -42,7 +44,7 @@ struct Renewing {
         request.claim = claim;
         request.ttl = 2s;
         request.not_after = quorum.runtime->now() + 1s;
-        quorum.backend->renew(std::move(request), [this](RenewReply given) { reply = std::move(given); });
+        renew_one(*quorum.backend, std::move(request), [this](RenewReply given) { reply = std::move(given); });
     }
 
     template <class Answer>
@@ -75,6 +77,25 @@ TEST_CASE("a majority extends a lease by the shortest ttl, from the earliest of 
     CHECK(std::get<Renewed>(*renewing.reply).ttl == 1900ms);
 }
 
+TEST_CASE("leases that are due together are one call to each server, and each is decided by itself", "[redlock]")
+{
+    ScriptedQuorum quorum;
+    auto const limit = quorum.runtime->now() + 1s;
+    auto const replies = renew_together(*quorum.backend, {{claim_of_lock(), 2s, limit}, {claim_of_lock(), 2s, limit}});
+    for (std::size_t node = 0; node < 3; ++node) {
+        CHECK(quorum[node].renew_calls == 1);
+        REQUIRE(quorum[node].renewals.size() == 2);
+    }
+    Renewed const renewed{2s, quorum.runtime->now()};
+    ScriptedNode::answer(quorum[0].renewals, renewed);
+    ScriptedNode::answer(quorum[1].renewals, renewed);
+    CHECK(std::holds_alternative<Renewed>(replies[0]->value()));
+    CHECK_FALSE(replies[1]->has_value());
+    ScriptedNode::answer(quorum[0].renewals, NotOwner{});
+    ScriptedNode::answer(quorum[1].renewals, NotOwner{});
+    CHECK(std::holds_alternative<NotOwner>(replies[1]->value()));
+}
+
 TEST_CASE("a lease is lost when no majority can have it any more, and not before", "[redlock]")
 {
     ScriptedQuorum quorum;
@@ -93,17 +114,18 @@ TEST_CASE("a lease is lost when no majority can have it any more, and not before
     {
         ScriptedNode::answer(quorum[1].renewals, unreachable());
         ScriptedNode::answer(
-            quorum[2].renewals, Unknown{make_error_code(errc::store_unavailable), "the connection broke"});
-        REQUIRE(renewing.is<Unknown>());
+            quorum[2].renewals, Failure::unknown(make_error_code(errc::store_unavailable), "the connection broke"));
+        REQUIRE(renewing.reply);
         CHECK_THAT(
-            std::get<Unknown>(*renewing.reply).detail,
+            expect_unknown(*renewing.reply).detail,
             ContainsSubstring("redis://a:6379/0: bears another owner; redis://b:6379/0: connection refused"));
     }
     SECTION("nothing was sent anywhere else")
     {
         ScriptedNode::answer(quorum[1].renewals, unreachable());
         ScriptedNode::answer(quorum[2].renewals, unreachable());
-        CHECK(renewing.is<Refused>());
+        REQUIRE(renewing.reply);
+        CHECK(failed_as(*renewing.reply, Failure::Effect::refused));
     }
 }
 

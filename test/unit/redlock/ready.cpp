@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "harness/expect_failure.hpp"
 #include "unit/redlock/scripted_nodes.hpp"
 
 #include <tenure/errc.hpp>
@@ -35,9 +36,9 @@ struct Poll {
     }
 };
 
-Refused wrong_password()
+Failure wrong_password()
 {
-    return {make_error_code(errc::authentication_failed), "WRONGPASS", true};
+    return Failure::refused(make_error_code(errc::authentication_failed), "WRONGPASS", true);
 }
 
 } // namespace
@@ -63,12 +64,11 @@ TEST_CASE("Redlock is refused at once where the login is wrong on so many server
     CHECK_FALSE(test.reply);
     test.answer(3, wrong_password());
     REQUIRE(test.reply);
-    auto const* const refused = std::get_if<Refused>(&*test.reply);
-    REQUIRE(refused);
-    CHECK(refused->error == errc::authentication_failed);
-    CHECK(refused->fatal);
-    CHECK(refused->detail.find("redis://b:6379/0: WRONGPASS") != std::string::npos);
-    CHECK(refused->detail.find("redis://e:6379/0: no answer in time") != std::string::npos);
+    auto const& refused = expect_refused(*test.reply);
+    CHECK(refused.error == errc::authentication_failed);
+    CHECK(refused.fatal);
+    CHECK(refused.detail.find("redis://b:6379/0: WRONGPASS") != std::string::npos);
+    CHECK(refused.detail.find("redis://e:6379/0: no answer in time") != std::string::npos);
 }
 
 TEST_CASE("Redlock says at the deadline which servers are missing")
@@ -81,12 +81,11 @@ TEST_CASE("Redlock says at the deadline which servers are missing")
     CHECK_FALSE(test.reply);
     test.quorum.runtime->run_for(1ms);
     REQUIRE(test.reply);
-    auto const* const refused = std::get_if<Refused>(&*test.reply);
-    REQUIRE(refused);
-    CHECK(refused->error == errc::store_unavailable);
-    CHECK_FALSE(refused->fatal);
-    CHECK(refused->detail.find("redis://c:6379/0: connection refused") != std::string::npos);
-    CHECK(refused->detail.find("redis://d:6379/0: no answer in time") != std::string::npos);
+    auto const& refused = expect_refused(*test.reply);
+    CHECK(refused.error == errc::store_unavailable);
+    CHECK_FALSE(refused.fatal);
+    CHECK(refused.detail.find("redis://c:6379/0: connection refused") != std::string::npos);
+    CHECK(refused.detail.find("redis://d:6379/0: no answer in time") != std::string::npos);
 }
 
 } // namespace tenure::test

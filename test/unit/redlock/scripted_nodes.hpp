@@ -3,6 +3,7 @@
 
 #include "unit/fake_runtime.hpp"
 
+#include <tenure/backend/renew_each.hpp>
 #include <tenure/errc.hpp>
 
 #include <redis/node_backend.hpp>
@@ -38,9 +39,12 @@ public:
     {
         claim(std::move(request), std::move(handler));
     }
-    void renew(RenewRequest request, ReplyHandler<RenewReply> handler) override
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        renewals.emplace_back(std::move(request), std::move(handler));
+        ++renew_calls;
+        renew_each(std::move(requests), std::move(handler), [this](RenewRequest request, auto reply_to) {
+            renewals.emplace_back(std::move(request), std::move(reply_to));
+        });
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
@@ -106,6 +110,7 @@ public:
 
     Asked<ClaimRequest, ClaimReply> claims;
     Asked<RenewRequest, RenewReply> renewals;
+    int renew_calls = 0;
     Asked<ReleaseRequest, ReleaseReply> releases;
     Asked<WithdrawRequest, WithdrawReply> withdrawals;
     Asked<Deadline, ReadyReply> readies;
@@ -119,9 +124,9 @@ private:
 };
 
 /** What a server that refuses connections answers. */
-[[nodiscard]] inline NotSent unreachable()
+[[nodiscard]] inline Failure unreachable()
 {
-    return {make_error_code(errc::store_unavailable), "connection refused", false};
+    return Failure::not_sent(make_error_code(errc::store_unavailable), "connection refused");
 }
 
 /** Redlock over scripted servers: a, b, c ... */

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "harness/renewals.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/redis/fake_connection.hpp"
 
@@ -139,6 +140,13 @@ struct FakeCluster {
     {
         auto reply = std::make_shared<std::optional<Reply>>();
         (backend.get()->*function)(std::move(request), [reply](Reply answer) { *reply = std::move(answer); });
+        CHECK_FALSE(reply->has_value());
+        runtime->run_ready();
+        return reply;
+    }
+    LaterRenewReply renew(RenewRequest request)
+    {
+        auto reply = renew_one(*backend, std::move(request));
         CHECK_FALSE(reply->has_value());
         runtime->run_ready();
         return reply;

@@ -1,5 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // What a cluster store asks of which node, and what it makes of the answers; the nodes are the test.
+#include "harness/expect_failure.hpp"
+#include "harness/renewals.hpp"
 #include "unit/redis/cluster/fake_cluster.hpp"
 
 #include "redis/release_scripts.hpp"
@@ -53,7 +55,7 @@ TEST_CASE("a server that is no cluster is the wrong one, and the error says whic
     cluster.node(7001).answer(Value::error("ERR This instance has cluster support disabled"));
     cluster.runtime->run_ready();
     REQUIRE(*reply);
-    auto const& not_sent = std::get<NotSent>(**reply);
+    auto const& not_sent = expect_not_sent(**reply);
     CHECK(not_sent.error == errc::wrong_server);
     CHECK(not_sent.fatal);
     CHECK(not_sent.detail.find("use redis://") != std::string::npos);
@@ -113,7 +115,7 @@ TEST_CASE(
     CHECK(cluster.questions() <= 1 + 2 * 4);
     for (auto const& reply : replies) {
         REQUIRE(*reply);
-        auto const& refused = std::get<Refused>(**reply);
+        auto const& refused = expect_refused(**reply);
         CHECK(refused.error == errc::store_refused);
         CHECK_FALSE(refused.fatal);
         CHECK(refused.detail.find("hash slot 12182") != std::string::npos);
@@ -125,8 +127,7 @@ TEST_CASE("a renewal follows ASK with ASKING right in front of it", "[cluster]")
 {
     FakeCluster cluster;
     cluster.connect("foo");
-    auto const reply =
-        cluster.ask(&Backend::renew, RenewRequest{FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
+    auto const reply = cluster.renew({FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
     cluster.node(7003).answer(Value::error("ASK 12182 fake:7002"));
     cluster.runtime->run_ready();
     auto& target = cluster.node(7002);
@@ -140,7 +141,7 @@ TEST_CASE("a renewal follows ASK with ASKING right in front of it", "[cluster]")
     REQUIRE(*reply);
     CHECK(std::get<Renewed>(**reply).since == target.sent[1].since);
     // the slot is where it was
-    cluster.ask(&Backend::renew, RenewRequest{FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
+    cluster.renew({FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
     CHECK(cluster.unanswered(7003) == 1);
 }
 
@@ -148,14 +149,13 @@ TEST_CASE("a refused ASKING names the missing permission", "[cluster]")
 {
     FakeCluster cluster;
     cluster.connect("foo");
-    auto const reply =
-        cluster.ask(&Backend::renew, RenewRequest{FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
+    auto const reply = cluster.renew({FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
     cluster.node(7003).answer(Value::error("ASK 12182 fake:7002"));
     cluster.runtime->run_ready();
     cluster.node(7002).answer(Value::error("NOPERM User x has no permissions to run the 'asking' command"));
     cluster.node(7002).answer(Value::error(FakeCluster::moved("foo", 7003)));
     REQUIRE(*reply);
-    auto const& refused = std::get<Refused>(**reply);
+    auto const& refused = expect_refused(**reply);
     CHECK(refused.error == errc::permission_denied);
     CHECK(refused.detail.find("+asking") != std::string::npos);
     CHECK(refused.detail.find("fake:7002") != std::string::npos);
@@ -165,14 +165,10 @@ TEST_CASE("renewals of one slot share a call, and one call for each key where th
 {
     FakeCluster cluster;
     cluster.connect("{foo}:0");
-    std::vector<std::shared_ptr<std::optional<RenewReply>>> replies;
-    for (int i = 0; i < 3; ++i) {
-        auto reply = std::make_shared<std::optional<RenewReply>>();
-        cluster.backend->renew(
-            {FakeCluster::claim_on("{foo}:" + std::to_string(i)), 3s, cluster.runtime->now() + 1s},
-            [reply](RenewReply answer) { *reply = std::move(answer); });
-        replies.push_back(reply);
-    }
+    std::vector<RenewRequest> requests;
+    for (int i = 0; i < 3; ++i)
+        requests.push_back({FakeCluster::claim_on("{foo}:" + std::to_string(i)), 3s, cluster.runtime->now() + 1s});
+    auto const replies = renew_together(*cluster.backend, std::move(requests));
     cluster.runtime->run_ready();
     REQUIRE(cluster.unanswered(7003) == 1);
     CHECK(cluster.waiting_at(7003).at(2) == "3");
@@ -214,13 +210,16 @@ TEST_CASE("a node that cannot be reached delays no request to another", "[cluste
     cluster.connect("foo"); // 7003
     cluster.connect("bar"); // 5061: 7001
     cluster.node(7003).become(redis::ConnectionState::backing_off);
-    auto const stuck =
-        cluster.ask(&Backend::renew, RenewRequest{FakeCluster::claim_on("foo"), 3s, cluster.runtime->now() + 1s});
-    auto const other =
-        cluster.ask(&Backend::renew, RenewRequest{FakeCluster::claim_on("bar"), 3s, cluster.runtime->now() + 1s});
+    auto const limit = cluster.runtime->now() + 1s;
+    // in one call
+    auto const replies = renew_together(
+        *cluster.backend, {{FakeCluster::claim_on("foo"), 3s, limit}, {FakeCluster::claim_on("bar"), 3s, limit}});
+    cluster.runtime->run_ready();
+    auto const& stuck = replies[0];
+    auto const& other = replies[1];
     REQUIRE(*stuck);
-    CHECK(std::get<NotSent>(**stuck).error == errc::store_unavailable);
-    CHECK(std::get<NotSent>(**stuck).detail.find("fake:7003") != std::string::npos);
+    CHECK(expect_not_sent(**stuck).error == errc::store_unavailable);
+    CHECK(expect_not_sent(**stuck).detail.find("fake:7003") != std::string::npos);
     while (cluster.waiting_at(7001).at(0) == "CLUSTER")
         cluster.node(7001).answer(FakeCluster::map_of_thirds());
     cluster.node(7001).answer(Value::text("1"));
@@ -324,7 +323,7 @@ TEST_CASE("an owner that may hold a key already takes none while a node cannot t
     CHECK_FALSE(*reply);
     cluster.runtime->run_for(3s);
     REQUIRE(*reply);
-    CHECK(std::holds_alternative<NotSent>(**reply));
+    CHECK(failed_as(**reply, Failure::Effect::not_sent));
     for (std::uint16_t port = 7001; port <= 7003; ++port)
         if (cluster.nodes.contains(port))
             for (auto const& request : cluster.node(port).sent)
@@ -528,7 +527,7 @@ TEST_CASE("a node that serves nothing any more is let go, and what it owed ends 
     }
     CHECK(cluster.node(7003).gave_up);
     REQUIRE(*owed);
-    CHECK(std::holds_alternative<Unknown>(**owed));
+    CHECK(failed_as(**owed, Failure::Effect::unknown));
 }
 
 } // namespace tenure::test

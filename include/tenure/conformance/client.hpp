@@ -1,0 +1,236 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/conformance/expect.hpp>
+#include <tenure/conformance/renewals.hpp>
+#include <tenure/errc.hpp>
+#include <tenure/log.hpp>
+#include <tenure/store.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure::conformance
+{
+
+/** A backend alone, without the engine, driven by one thread: each function asks it something and waits for the answer.
+ *  For the suite, and for tests of what only one store has.
+ *
+ *  @par Thread safety  One thread only. The event loop runs inside these functions and nowhere else.
+ */
+class Client
+{
+public:
+    using MakeBackend = std::function<std::shared_ptr<Backend>(std::shared_ptr<Runtime>)>;
+
+    /** @throws std::invalid_argument if no backend is made */
+    explicit Client(MakeBackend const& make)
+        : Client(
+              [](asio::io_context& context) {
+                  StoreOptions options;
+                  options.log = silent_log_sink();
+                  return make_runtime(context, options);
+              },
+              make)
+    {
+    }
+    Client(Client const&) = delete;
+    Client& operator=(Client const&) = delete;
+
+    /** Shuts the backend down and runs what is left; reports on standard error if work remains. */
+    ~Client()
+    {
+        on_strand([this] { backend_->shutdown(); });
+        backend_.reset();
+        context_.restart();
+        context_.run_for(std::chrono::seconds{5});
+        if (!context_.stopped())
+            std::cerr << "tenure::conformance::Client: work was left after shutdown\n";
+    }
+
+    [[nodiscard]] Backend& backend() noexcept { return *backend_; }
+    [[nodiscard]] Instant now() const noexcept { return runtime_->now(); }
+
+    [[nodiscard]] ClaimReply claim(ClaimRequest const& request)
+    {
+        return ask<ClaimReply>([&](auto handler) { backend_->claim(request, std::move(handler)); });
+    }
+    [[nodiscard]] ClaimReply claim(KeyRangePtr const& range, std::string const& owner, bool fencing = true)
+    {
+        return claim(ClaimRequest{range, owner, std::chrono::seconds{5}, patience(), fencing, std::nullopt});
+    }
+    [[nodiscard]] RenewReply renew(ClaimPtr const& claim, std::chrono::milliseconds ttl)
+    {
+        return renew_together({{claim, ttl, patience()}}).front();
+    }
+    /** Renews in one call, and waits for all answers; they are in the order of the requests. */
+    [[nodiscard]] std::vector<RenewReply> renew_together(std::vector<RenewRequest> const& requests)
+    {
+        std::vector<LaterRenewReply> replies;
+        on_strand([&] { replies = conformance::renew_together(*backend_, requests); });
+        run_until([&] { return std::ranges::all_of(replies, [](auto const& reply) { return reply->has_value(); }); });
+        std::vector<RenewReply> result;
+        for (auto const& reply : replies)
+            result.push_back(std::move(**reply));
+        return result;
+    }
+    /** Renews, and answers `Failure::unknown` if no reply comes in time; the reply is then dropped. */
+    [[nodiscard]] RenewReply
+    renew_within(ClaimPtr const& claim, std::chrono::milliseconds ttl, std::chrono::milliseconds limit)
+    {
+        LaterRenewReply reply;
+        on_strand([&] { reply = renew_one(*backend_, {claim, ttl, patience()}); });
+        auto const end = std::chrono::steady_clock::now() + limit;
+        run_until([&] { return reply->has_value() || std::chrono::steady_clock::now() >= end; });
+        return *reply ? std::move(**reply)
+                      : RenewReply(Failure::unknown(make_error_code(errc::store_unavailable), "no reply in time"));
+    }
+    [[nodiscard]] ReleaseReply release(ClaimPtr const& claim, bool notifications = true)
+    {
+        return ask<ReleaseReply>(
+            [&](auto handler) { backend_->release({claim, patience(), notifications}, std::move(handler)); });
+    }
+    [[nodiscard]] WithdrawReply withdraw(KeyRangePtr const& range, std::string const& owner)
+    {
+        return ask<WithdrawReply>(
+            [&](auto handler) { backend_->withdraw({range, owner, patience(), true}, std::move(handler)); });
+    }
+    [[nodiscard]] ReadyReply ready()
+    {
+        return ask<ReadyReply>([&](auto handler) { backend_->ready(patience(), std::move(handler)); });
+    }
+    [[nodiscard]] InspectReply inspect(KeyRangePtr const& range)
+    {
+        return ask<InspectReply>([&](auto handler) { backend_->inspect(range, patience(), std::move(handler)); });
+    }
+    [[nodiscard]] EvictReply evict(KeyRangePtr const& range, std::uint32_t index, std::string const& owner)
+    {
+        return ask<EvictReply>(
+            [&](auto handler) { backend_->evict({range, index, owner, "operator", patience()}, std::move(handler)); });
+    }
+    [[nodiscard]] Findings examine(std::chrono::milliseconds ttl)
+    {
+        return ask<Findings>([&](auto handler) { backend_->examine(ttl, patience(), std::move(handler)); });
+    }
+
+    /** Asks several things in one turn of the loop and waits for all answers, in the order of asking. */
+    template <class Reply, class Request>
+    std::vector<Reply>
+    ask_together(void (Backend::*function)(Request, ReplyHandler<Reply>), std::vector<Request> const& requests)
+    {
+        std::vector<std::optional<Reply>> replies(requests.size());
+        on_strand([&] {
+            for (std::size_t i = 0; i < requests.size(); ++i)
+                (backend_.get()->*function)(
+                    requests[i], [&slot = replies[i]](Reply reply) { slot = std::move(reply); });
+        });
+        run_until([&] { return std::ranges::all_of(replies, [](auto const& reply) { return reply.has_value(); }); });
+        std::vector<Reply> result;
+        for (auto& reply : replies)
+            result.push_back(std::move(*reply));
+        return result;
+    }
+
+    /** Runs the function on the strand and returns when it has run. */
+    void on_strand(std::function<void()> function)
+    {
+        bool done = false;
+        runtime_->post([&] {
+            function();
+            done = true;
+        });
+        run_until([&done] { return done; });
+    }
+
+    /** Runs the loop until the condition holds. @throws std::runtime_error if it does not within the limit */
+    void run_until(std::function<bool()> const& condition, std::chrono::milliseconds limit = std::chrono::seconds{20})
+    {
+        auto const deadline = std::chrono::steady_clock::now() + limit;
+        while (!condition()) {
+            auto const left = deadline - std::chrono::steady_clock::now();
+            if (left <= std::chrono::seconds{0})
+                throw std::runtime_error("what was waited for did not happen in time");
+            context_.restart();
+            context_.run_one_for(std::min<std::chrono::nanoseconds>(left, std::chrono::milliseconds{50}));
+        }
+    }
+
+    /** Runs the loop for that long. */
+    void run_for(std::chrono::milliseconds duration)
+    {
+        auto const end = std::chrono::steady_clock::now() + duration;
+        while (std::chrono::steady_clock::now() < end) {
+            context_.restart();
+            context_.run_until(end);
+        }
+    }
+
+    /** Runs what is ready for a while; true if no work is left then. */
+    [[nodiscard]] bool idle()
+    {
+        context_.restart();
+        context_.run_for(std::chrono::seconds{2});
+        return context_.stopped();
+    }
+
+protected:
+    using MakeRuntime = std::function<std::shared_ptr<Runtime>(asio::io_context&)>;
+
+    /** The same on another runtime. */
+    Client(MakeRuntime const& runtime, MakeBackend const& make)
+        : runtime_(runtime(context_))
+        , backend_(make(runtime_))
+    {
+        if (backend_ == nullptr)
+            throw std::invalid_argument("tenure::conformance::Client: no backend was made");
+    }
+
+private:
+    template <class Reply, class Start>
+    Reply ask(Start start)
+    {
+        std::optional<Reply> reply;
+        on_strand([&] { start(ReplyHandler<Reply>([&reply](Reply answer) { reply = std::move(answer); })); });
+        run_until([&reply] { return reply.has_value(); });
+        return std::move(*reply);
+    }
+    [[nodiscard]] Instant patience() const { return now() + std::chrono::seconds{10}; }
+
+    asio::io_context context_;
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<Backend> backend_;
+};
+
+/** The claim that a grant stands for. */
+[[nodiscard]] inline ClaimPtr claim_of(KeyRangePtr range, std::string owner, Granted const& granted)
+{
+    auto claim = std::make_shared<Claim>();
+    claim->range = std::move(range);
+    claim->owner = std::move(owner);
+    claim->index = granted.index;
+    claim->fencing_token = granted.fencing_token;
+    claim->handle = granted.handle;
+    return claim;
+}
+
+/** An owner as the library writes it; `number` tells owners apart. */
+[[nodiscard]] inline std::string owner(unsigned number)
+{
+    auto const digits = std::to_string(number);
+    return "worker/" + std::string(32 - digits.size(), '0') + digits;
+}
+
+} // namespace tenure::conformance

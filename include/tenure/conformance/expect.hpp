@@ -1,0 +1,60 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend/backend.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <variant>
+
+namespace tenure::conformance
+{
+
+/** The alternative that was expected. @throws std::runtime_error naming the one that is there instead */
+template <class Wanted, class Reply>
+Wanted const& expect(Reply const& reply)
+{
+    if (auto const* const wanted = std::get_if<Wanted>(&reply))
+        return *wanted;
+    std::string text = "alternative " + std::to_string(reply.index());
+    std::visit(
+        [&text](auto const& other) {
+            if constexpr (requires { other.detail; })
+                text += ": " + other.error.message() + ": " + other.detail;
+        },
+        reply);
+    throw std::runtime_error("another reply than expected: " + text);
+}
+
+/** The failure that was expected. @throws std::runtime_error saying what is there instead */
+template <class Reply>
+Failure const& expect_failure(Reply const& reply, Failure::Effect effect)
+{
+    auto const* const failure = std::get_if<Failure>(&reply);
+    if (failure == nullptr)
+        throw std::runtime_error("a result in place of a failure: alternative " + std::to_string(reply.index()));
+    if (failure->effect != effect)
+        throw std::runtime_error(
+            "a failure with another effect than expected: " + failure->error.message() + ": " + failure->detail);
+    return *failure;
+}
+
+template <class Reply>
+Failure const& expect_refused(Reply const& reply)
+{
+    return expect_failure(reply, Failure::Effect::refused);
+}
+
+template <class Reply>
+Failure const& expect_not_sent(Reply const& reply)
+{
+    return expect_failure(reply, Failure::Effect::not_sent);
+}
+
+template <class Reply>
+Failure const& expect_unknown(Reply const& reply)
+{
+    return expect_failure(reply, Failure::Effect::unknown);
+}
+
+} // namespace tenure::conformance

@@ -1,0 +1,52 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend/backend.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace tenure::conformance
+{
+
+/** A reply that comes later. */
+using LaterRenewReply = std::shared_ptr<std::optional<RenewReply>>;
+
+/** Renews several claims in one call. A handler that is given a second answer to one of them throws std::logic_error.
+ */
+inline std::vector<LaterRenewReply> renew_together(Backend& backend, std::vector<RenewRequest> requests)
+{
+    std::vector<LaterRenewReply> replies;
+    for (std::size_t i = 0; i < requests.size(); ++i)
+        replies.push_back(std::make_shared<std::optional<RenewReply>>());
+    backend.renew(std::move(requests), [replies](std::span<RenewAnswer> answers) {
+        for (auto& answer : answers) {
+            auto& reply = *replies.at(answer.request);
+            if (reply)
+                throw std::logic_error("a renewal was answered twice");
+            reply = std::move(answer.reply);
+        }
+    });
+    return replies;
+}
+
+/** Renews one claim. */
+inline LaterRenewReply renew_one(Backend& backend, RenewRequest request)
+{
+    return renew_together(backend, {std::move(request)}).front();
+}
+
+inline void renew_one(Backend& backend, RenewRequest request, ReplyHandler<RenewReply> handler)
+{
+    auto const shared = std::make_shared<ReplyHandler<RenewReply>>(std::move(handler));
+    backend.renew({std::move(request)}, [shared](std::span<RenewAnswer> answers) {
+        (*shared)(std::move(answers.front().reply));
+    });
+}
+
+} // namespace tenure::conformance

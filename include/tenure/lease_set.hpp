@@ -1,0 +1,104 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/cancellation_token.hpp>
+#include <tenure/clock.hpp>
+#include <tenure/detail/api.hpp>
+#include <tenure/lease.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace tenure
+{
+
+namespace locks
+{
+class HeldSet;
+}
+
+/** Leases on several keys that are held together, from `MultiLock`. Move-only; its destruction releases all of them.
+ *
+ *  It is as good as its weakest lease: it is valid while every lease is, and its token is cancelled when the first of
+ *  theirs is. Fencing tokens stay what they are, one for each key: pass a key's token with writes that the key guards.
+ *
+ *  @par Thread safety  Distinct objects: safe. Shared objects: const members are safe.
+ */
+class TENURE_API LeaseSet
+{
+public:
+    using executor_type = asio::any_io_executor;
+
+    /** Holds nothing. */
+    LeaseSet() noexcept;
+    explicit LeaseSet(std::shared_ptr<locks::HeldSet> held) noexcept;
+    LeaseSet(LeaseSet&&) noexcept;
+    LeaseSet& operator=(LeaseSet&&) noexcept;
+    /** Releases in the background what is still held. */
+    ~LeaseSet();
+
+    [[nodiscard]] explicit operator bool() const noexcept { return held_ != nullptr; }
+
+    /** True while every lease is valid. */
+    [[nodiscard]] bool valid() const noexcept;
+    /** The earliest `valid_until` of the leases. */
+    [[nodiscard]] Instant valid_until() const noexcept;
+    /** Cancelled when the first lease is lost, with its reason, or when the set is released. */
+    [[nodiscard]] CancellationToken token() const noexcept;
+
+    /** How many keys it holds. */
+    [[nodiscard]] std::size_t size() const noexcept;
+    /** The lease of one key, in the order in which the keys were named; a key that was named twice counts once.
+     *  @throws std::out_of_range beyond `size()` */
+    [[nodiscard]] Lease const& operator[](std::size_t index) const;
+    /** The fencing token of a key; 0 where fencing is off. Of two stores' keys with the same name: the first.
+     *  @throws std::out_of_range if the set does not hold the key */
+    [[nodiscard]] std::uint64_t fencing_token(std::string_view key) const;
+
+    [[nodiscard]] executor_type get_executor() const noexcept;
+
+    /** Releases all leases and waits for the stores' answers.
+     *
+     *  The set is over as soon as the operation has been initiated, whatever the outcome.
+     *
+     *  @par Completion signature  void(error_code, ReleaseOutcome): `was_lost` if any lease had been lost before, else
+     * `unconfirmed` if any release was not answered, else `released`
+     *  @par Errors  as `Lease::async_release`, the first one of any lease
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answers
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_release(CompletionToken&& token = {})
+    {
+        return asio::async_initiate<CompletionToken, void(error_code, ReleaseOutcome)>(InitiateRelease{held_}, token);
+    }
+
+private:
+    using HeldPtr = std::shared_ptr<locks::HeldSet>;
+    using ReleaseHandler = asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
+
+    struct InitiateRelease {
+        HeldPtr held;
+        using executor_type = asio::any_io_executor;
+        [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(held); }
+        template <class Handler>
+        void operator()(Handler&& handler) const
+        {
+            start_release(held, std::forward<Handler>(handler));
+        }
+    };
+
+    [[nodiscard]] static asio::any_io_executor const& executor_of(HeldPtr const& held) noexcept;
+    static void start_release(HeldPtr const& held, ReleaseHandler handler);
+
+    HeldPtr held_;
+};
+
+} // namespace tenure

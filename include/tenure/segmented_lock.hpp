@@ -1,0 +1,82 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/detail/api.hpp>
+#include <tenure/multi_lock.hpp>
+#include <tenure/options.hpp>
+#include <tenure/segments.hpp>
+#include <tenure/store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace tenure
+{
+
+namespace locks
+{
+class SegmentLocks;
+}
+
+/** What is locked in parts, and how the leases of the parts are held. */
+struct SegmentedLockConfig {
+    /// what stands in front of each segment's key, as `SlotPoolConfig::prefix`. Without a hash tag, the segments spread
+    /// over the masters of a cluster
+    std::string prefix;
+    /// which segment an item belongs to
+    Segments segments = Segments::hashed(16);
+    /// while the number of segments changes: the other division. An item then takes its segments of both, so that old
+    /// and new programs exclude each other. Roll out {16, also 32}, then {32, also 16}, then {32}
+    std::optional<Segments> also = std::nullopt;
+    /// how long the store keeps a claim that nobody renews; 100 ms (some stores: more) to 24 h
+    std::chrono::milliseconds ttl{10'000};
+    LeaseOptions lease = {};
+    /// a word for people, as `LockConfig::note`
+    std::string note = {};
+};
+
+/** A lock in parts: work on items of different segments goes on at the same time, work on items of one segment excludes
+ * each other.
+ *
+ *  Each segment is a plain key, so `Store::async_inspect` and `tenure status` show it. What to acquire is a
+ * `MultiLock`:
+ *
+ *      SegmentedLock stock(store, {.prefix = "stock:"});
+ *      auto one = co_await stock.for_item("sku-1").async_acquire(5s);
+ *      auto order = co_await stock.for_items(skus).async_acquire(5s);
+ *
+ *  @par Thread safety  Distinct and shared objects: safe.
+ *  @par Object lifetime  May be destroyed while operations are under way and leases are held; both go on.
+ */
+class TENURE_API SegmentedLock
+{
+public:
+    /** @throws std::invalid_argument naming field, value and rule, before any I/O */
+    SegmentedLock(Store store, SegmentedLockConfig config);
+
+    /** The segment of one item.
+     *  @throws std::invalid_argument for an item that belongs to no segment: an unknown name, or an item of another
+     * kind than the segments are made for */
+    [[nodiscard]] MultiLock for_item(SegmentItem item) const;
+    /** The segments of several items, together.
+     *  @throws std::invalid_argument likewise, for no items, and for more than `MultiLock::most_locks` segments */
+    [[nodiscard]] MultiLock for_items(std::span<SegmentItem const> items) const;
+    /** One segment by its number, counted from 0 in the order of `Segments`.
+     *  @throws std::invalid_argument for a number beyond, and for windows, which have none */
+    [[nodiscard]] MultiLock segment(std::uint32_t number) const;
+    /** All segments, which excludes all work. One claim for each.
+     *  @throws std::invalid_argument for windows, which have no end, and for more than `MultiLock::most_locks` */
+    [[nodiscard]] MultiLock all() const;
+
+    /** The key of an item's segment, for people. @throws std::invalid_argument as `for_item` */
+    [[nodiscard]] std::string key_of(SegmentItem item) const;
+
+private:
+    std::shared_ptr<locks::SegmentLocks const> locks_;
+};
+
+} // namespace tenure

@@ -1,0 +1,108 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/detail/api.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tenure
+{
+
+/** What belongs to a segment: a text, a number or a time. It refers to the text, which must outlive the call. */
+class SegmentItem
+{
+public:
+    using Time = std::chrono::sys_time<std::chrono::milliseconds>;
+
+    SegmentItem(std::string_view text) noexcept
+        : value_(text)
+    {
+    }
+    SegmentItem(std::string const& text) noexcept
+        : value_(std::string_view(text))
+    {
+    }
+    SegmentItem(char const* text) noexcept
+        : value_(std::string_view(text))
+    {
+    }
+    template <std::integral Number>
+    SegmentItem(Number number) noexcept
+        : value_(static_cast<std::int64_t>(number))
+    {
+    }
+    /** The item's own time, such as that of an order or of a run: with "now" two clients would enter at the edge of a
+     * window, because their clocks differ. */
+    template <class Duration>
+    SegmentItem(std::chrono::sys_time<Duration> time) noexcept
+        : value_(std::chrono::floor<std::chrono::milliseconds>(time))
+    {
+    }
+
+    [[nodiscard]] std::variant<std::string_view, std::int64_t, Time> const& value() const noexcept { return value_; }
+
+private:
+    std::variant<std::string_view, std::int64_t, Time> value_;
+};
+
+/** How items are divided into segments. All programs that share the keys have to divide alike. */
+class TENURE_API Segments
+{
+public:
+    static constexpr std::uint32_t most = 1024;
+
+    /** Texts by their hash: FNV-1a of 64 bits over the bytes, modulo the count, so that other languages can agree.
+     * The hash of "sku-1" is 0x95ea9e427819cf8c, for example.
+     *  @param count  1 to 1,024. @throws std::invalid_argument
+     *  @see http://www.isthe.com/chongo/tech/comp/fnv/ */
+    [[nodiscard]] static Segments hashed(std::uint32_t count);
+    /** Numbers by ranges: below the first bound, from there to below the second, and so on; N bounds make N + 1
+     * segments.
+     *  @param bounds  1 to 1,023, increasing. @throws std::invalid_argument */
+    [[nodiscard]] static Segments ranges(std::vector<std::int64_t> bounds);
+    /** Texts that are names of segments; their keys bear the names.
+     *  @param names  1 to 1,024 different ones. @throws std::invalid_argument */
+    [[nodiscard]] static Segments named(std::vector<std::string> names);
+    /** Times by windows of one length, counted from 1970; a window's key bears the milliseconds of its beginning.
+     *  @param length  at least 1 ms. @throws std::invalid_argument */
+    [[nodiscard]] static Segments windows(std::chrono::milliseconds length);
+
+    /** How many there are; 0 for windows, which have no end. */
+    [[nodiscard]] std::uint32_t count() const noexcept;
+
+    /** What follows the prefix in the key of the item's segment. @throws std::invalid_argument if it belongs to none */
+    [[nodiscard]] std::string suffix_of(SegmentItem item) const;
+    /** The same for the number of a segment. @throws std::invalid_argument for a number beyond the last */
+    [[nodiscard]] std::string suffix(std::uint32_t number) const;
+
+private:
+    struct Hashed {
+        std::uint32_t count;
+    };
+    struct Ranges {
+        std::vector<std::int64_t> bounds;
+    };
+    struct Named {
+        std::vector<std::string> names;
+    };
+    struct Windows {
+        std::chrono::milliseconds length;
+    };
+    using Division = std::variant<Hashed, Ranges, Named, Windows>;
+
+    explicit Segments(Division division) noexcept
+        : division_(std::move(division))
+    {
+    }
+
+    Division division_;
+};
+
+} // namespace tenure

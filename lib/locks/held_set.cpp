@@ -1,0 +1,102 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "held_set.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <mutex>
+#include <utility>
+
+namespace tenure::locks
+{
+
+namespace
+{
+
+/** The answers to the releases of a set, which come on the executors of several stores. */
+class Answers
+{
+public:
+    Answers(std::size_t missing, std::shared_ptr<Runtime> runtime, std::shared_ptr<HeldSet::ReleaseCall> call)
+        : missing_(missing)
+        , runtime_(std::move(runtime))
+        , call_(std::move(call))
+    {
+    }
+
+    void add(error_code error, ReleaseOutcome outcome)
+    {
+        std::lock_guard const lock(mutex_);
+        if (!error_)
+            error_ = error;
+        if (outcome == ReleaseOutcome::was_lost || outcome_ == ReleaseOutcome::released)
+            outcome_ = outcome;
+        if (--missing_ == 0)
+            runtime_->post([call = call_, error = error_, outcome = outcome_] { call->complete(error, outcome); });
+    }
+
+private:
+    std::mutex mutex_;
+    std::size_t missing_;
+    error_code error_;
+    ReleaseOutcome outcome_ = ReleaseOutcome::released;
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<HeldSet::ReleaseCall> call_;
+};
+
+std::vector<CancellationToken> tokens_of(std::vector<Lease> const& leases)
+{
+    std::vector<CancellationToken> tokens;
+    tokens.reserve(leases.size());
+    std::ranges::transform(leases, std::back_inserter(tokens), &Lease::token);
+    return tokens;
+}
+
+} // namespace
+
+HeldSet::HeldSet(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases)
+    : runtime_(std::move(runtime))
+    , leases_(std::move(leases))
+    , joined_(leases_.size() > 1 ? JoinedToken::join(runtime_, tokens_of(leases_)) : nullptr)
+    , token_(joined_ ? CancellationToken(joined_) : leases_.front().token())
+{
+}
+
+HeldSet::~HeldSet()
+{
+    if (!joined_ || released_ || joined_->forked())
+        return;
+    try {
+        joined_->cancel(CancelReason::released);
+    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: nobody is woken, and the token is cancelled
+    }
+}
+
+void HeldSet::release(asio::any_completion_handler<void(error_code, ReleaseOutcome)> handler)
+{
+    ReleaseCall::Handler pending(std::move(handler), runtime_.get());
+    if (!joined_) {
+        auto const slot = pending.slot();
+        leases_.front().async_release(asio::bind_cancellation_slot(
+            slot, [pending = std::move(pending)](error_code error, ReleaseOutcome outcome) mutable {
+                std::move(pending).post(error, outcome);
+            }));
+    } else if (joined_->forked()) {
+        std::move(pending).post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
+    } else if (released_.exchange(true)) {
+        std::move(pending).post(make_error_code(errc::released), ReleaseOutcome::was_lost);
+    } else {
+        // before the leases end: they would cancel it too, but not before their releases are on the way
+        joined_->cancel(CancelReason::released);
+        auto const answers =
+            std::make_shared<Answers>(leases_.size(), runtime_, ReleaseCall::start(std::move(pending), runtime_));
+        for (auto& lease : leases_)
+            lease.async_release([answers](error_code error, ReleaseOutcome outcome) { answers->add(error, outcome); });
+    }
+}
+
+} // namespace tenure::locks

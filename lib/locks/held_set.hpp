@@ -1,0 +1,47 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "joined_token.hpp"
+
+#include "engine/call.hpp"
+
+#include <tenure/backend/runtime.hpp>
+#include <tenure/lease.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace tenure::locks
+{
+
+/** What a LeaseSet holds. */
+class HeldSet
+{
+public:
+    using ReleaseCall = engine::Call<ReleaseOutcome>;
+
+    HeldSet(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases);
+    HeldSet(HeldSet const&) = delete;
+    HeldSet& operator=(HeldSet const&) = delete;
+    /** Releases what is still held. */
+    ~HeldSet();
+
+    [[nodiscard]] std::vector<Lease> const& leases() const noexcept { return leases_; }
+    [[nodiscard]] CancellationToken const& token() const noexcept { return token_; }
+    [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
+
+    void release(asio::any_completion_handler<void(error_code, ReleaseOutcome)> handler);
+
+private:
+    std::shared_ptr<Runtime> runtime_;
+    std::vector<Lease> leases_;
+    /// null for a single lease, whose token is the set's
+    std::shared_ptr<JoinedToken> joined_;
+    CancellationToken token_;
+    std::atomic<bool> released_{false};
+};
+
+} // namespace tenure::locks

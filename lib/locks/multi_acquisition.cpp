@@ -1,0 +1,229 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "multi_acquisition.hpp"
+
+#include "held_set.hpp"
+
+#include "engine/core.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::locks
+{
+
+using std::chrono::milliseconds;
+
+void MultiAcquisition::start_single(
+    OrderedLocks const& locks, AcquireOptions const& options, bool is_try, Handler handler)
+{
+    auto const slot = handler.slot();
+    auto answered = [runtime = locks.core().runtime(),
+                     handler = std::move(handler)](error_code error, std::optional<Lease> lease) mutable {
+        LeaseSet set;
+        if (lease && *lease) {
+            std::vector<Lease> leases;
+            leases.push_back(std::move(*lease));
+            set = LeaseSet(std::make_shared<HeldSet>(runtime, std::move(leases)));
+        }
+        std::move(handler).post(error, std::move(set));
+    };
+    if (is_try)
+        locks[0].async_try_acquire(options, asio::bind_cancellation_slot(slot, std::move(answered)));
+    else
+        locks[0].async_acquire(options, asio::bind_cancellation_slot(slot, std::move(answered)));
+}
+
+void MultiAcquisition::start(
+    std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, bool is_try, Handler handler)
+{
+    if (locks->size() == 1) {
+        start_single(*locks, options, is_try, std::move(handler));
+        return;
+    }
+    auto self = std::make_shared<MultiAcquisition>(std::move(locks), options, is_try, std::move(handler));
+    auto slot = self->handler_->slot();
+    if (slot.is_connected())
+        slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type) {
+            if (auto alive = weak.lock())
+                alive->runtime_->post([alive] { alive->end_with(asio::error::operation_aborted); });
+        });
+    auto const runtime = self->runtime_;
+    runtime->strand().execute([self = std::move(self)] { self->begin(); });
+}
+
+MultiAcquisition::MultiAcquisition(
+    std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, bool is_try, Handler handler)
+    : locks_(std::move(locks))
+    , runtime_(locks_->core().runtime())
+    , options_(options)
+    , is_try_(is_try)
+    , handler_(std::move(handler))
+    , parts_(locks_->size())
+{
+    options_.wait = options_.wait.value_or(is_try ? milliseconds{0} : engine::default_wait);
+}
+
+void MultiAcquisition::begin()
+{
+    if (!handler_)
+        return;
+    auto const wait = *options_.wait;
+    if (wait < milliseconds{0} || (is_try_ && wait != milliseconds{0})) {
+        refuse_wait();
+        return;
+    }
+    if (wait > milliseconds{0}) {
+        deadline_ = engine::later(runtime_->now(), wait);
+        if (deadline_ != Instant::max())
+            timer_ = runtime_->call_at(deadline_, [weak = weak_from_this()] {
+                if (auto const self = weak.lock()) {
+                    self->timer_ = 0;
+                    self->end_with(self->why_busy_ ? self->why_busy_ : make_error_code(errc::store_unavailable));
+                }
+            });
+    }
+    claim();
+}
+
+void MultiAcquisition::refuse_wait()
+{
+    // a single lock refuses the same, and finds the words
+    auto const refused = [self = shared_from_this()](error_code error, auto&&) {
+        self->runtime_->strand().execute([self, error] { self->end_with(error); });
+    };
+    if (is_try_)
+        (*locks_)[0].async_try_acquire(options_, refused);
+    else
+        (*locks_)[0].async_acquire(options_, refused);
+}
+
+void MultiAcquisition::end_with(error_code error)
+{
+    if (!handler_ || ends_with_)
+        return;
+    ends_with_ = error;
+    auto const self = shared_from_this();
+    // counted while it cancels, so that the last answer does not complete it in between
+    ++missing_;
+    for (auto& part : parts_)
+        part.cancel.emit(asio::cancellation_type::terminal);
+    if (--missing_ == 0)
+        complete(error);
+}
+
+milliseconds MultiAcquisition::time_left() const
+{
+    if (deadline_ == Instant::max())
+        return forever;
+    return std::max(std::chrono::ceil<milliseconds>(deadline_ - runtime_->now()), milliseconds{1});
+}
+
+void MultiAcquisition::claim()
+{
+    auto const self = shared_from_this();
+    first_busy_ = parts_.size();
+    ++missing_;
+    for (std::size_t position = 0; position < parts_.size(); ++position) {
+        auto& part = parts_[position];
+        if (part.lease && !part.lease.token().cancelled())
+            continue;
+        part.lease = Lease();
+        ++missing_;
+        (*locks_)[position].async_try_acquire(
+            AcquireOptions{.wait = {}, .ttl = options_.ttl},
+            asio::bind_cancellation_slot(
+                part.cancel.slot(), [self, position](error_code error, std::optional<Lease> lease) {
+                    if (!error && !lease)
+                        error = make_error_code(errc::timed_out);
+                    self->runtime_->strand().execute(
+                        [self, position, error, lease = lease ? std::move(*lease) : Lease()]() mutable {
+                            self->answered(position, error, std::move(lease));
+                        });
+                }));
+    }
+    if (--missing_ == 0)
+        decide();
+}
+
+void MultiAcquisition::wait_for(std::size_t position)
+{
+    auto const self = shared_from_this();
+    first_busy_ = parts_.size();
+    ++missing_;
+    (*locks_)[position].async_acquire(
+        AcquireOptions{.wait = time_left(), .ttl = options_.ttl},
+        asio::bind_cancellation_slot(parts_[position].cancel.slot(), [self, position](error_code error, Lease lease) {
+            self->runtime_->strand().execute([self, position, error, lease = std::move(lease)]() mutable {
+                self->answered(position, error, std::move(lease));
+            });
+        }));
+}
+
+void MultiAcquisition::answered(std::size_t position, error_code error, Lease lease)
+{
+    --missing_;
+    parts_[position].lease = std::move(lease);
+    if (error == condition::try_later) {
+        if (position < first_busy_) {
+            first_busy_ = position;
+            why_busy_ = error;
+        }
+    } else if (error && !ends_with_) {
+        end_with(error);
+        return;
+    }
+    if (missing_ == 0)
+        decide();
+}
+
+void MultiAcquisition::decide()
+{
+    if (!handler_)
+        return;
+    if (ends_with_) {
+        complete(*ends_with_);
+        return;
+    }
+    if (first_busy_ < parts_.size()) {
+        if (*options_.wait == milliseconds{0}) {
+            complete(why_busy_);
+            return;
+        }
+        for (auto position = first_busy_ + 1; position < parts_.size(); ++position)
+            parts_[position].lease = Lease();
+        wait_for(first_busy_);
+        return;
+    }
+    // one that was awaited alone, or one that was lost meanwhile, leaves others to be claimed
+    if (std::ranges::all_of(parts_, [](Part const& part) { return part.lease && !part.lease.token().cancelled(); }))
+        complete({});
+    else
+        claim();
+}
+
+void MultiAcquisition::complete(error_code error)
+{
+    auto handler = std::exchange(handler_, std::nullopt);
+    if (timer_ != 0)
+        runtime_->cancel(std::exchange(timer_, 0));
+    LeaseSet set;
+    if (!error) {
+        std::vector<Lease> leases;
+        leases.reserve(parts_.size());
+        for (auto const position : locks_->as_named())
+            leases.push_back(std::move(parts_[position].lease));
+        set = LeaseSet(std::make_shared<HeldSet>(runtime_, std::move(leases)));
+    }
+    for (auto& part : parts_)
+        part.lease = Lease();
+    if (is_try_ && error == errc::timed_out)
+        error = {};
+    std::move(*handler).post(error, std::move(set));
+}
+
+} // namespace tenure::locks

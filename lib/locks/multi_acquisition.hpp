@@ -1,0 +1,82 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "ordered_locks.hpp"
+
+#include "engine/completion.hpp"
+
+#include <tenure/backend/runtime.hpp>
+#include <tenure/lease_set.hpp>
+#include <tenure/options.hpp>
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tenure::locks
+{
+
+/** One acquisition of several locks, all or none.
+ *
+ *  Claims every missing lock at once, without waiting. If others hold some of them, it gives back what it got behind
+ * the first of these, waits for that one, and claims again. So it never waits for a lock while it holds one behind it,
+ *  and nobody waits in a circle. Everything runs on the strand of the first lock's store.
+ */
+class MultiAcquisition : public std::enable_shared_from_this<MultiAcquisition>
+{
+public:
+    using Handler = engine::Completion<void(error_code, LeaseSet)>;
+
+    /** On the thread of the initiating call. */
+    static void
+    start(std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, bool is_try, Handler handler);
+
+    MultiAcquisition(
+        std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, bool is_try, Handler handler);
+
+private:
+    struct Part {
+        Lease lease;
+        /// of the operation that is under way for it
+        asio::cancellation_signal cancel;
+    };
+
+    /** One lock needs nothing of all this. */
+    static void start_single(OrderedLocks const& locks, AcquireOptions const& options, bool is_try, Handler handler);
+    void begin();
+    void refuse_wait();
+    /** Cancelled by its user, or out of time. */
+    void end_with(error_code error);
+    /** Every lock that is missing, without waiting. */
+    void claim();
+    void wait_for(std::size_t position);
+    void answered(std::size_t position, error_code error, Lease lease);
+    /** No answer is missing any more. */
+    void decide();
+    void complete(error_code error);
+
+    [[nodiscard]] std::chrono::milliseconds time_left() const;
+
+    std::shared_ptr<OrderedLocks const> locks_;
+    std::shared_ptr<Runtime> runtime_;
+    AcquireOptions options_;
+    bool is_try_;
+    std::optional<Handler> handler_;
+    Instant deadline_ = Instant::max();
+    Runtime::TimerId timer_ = 0;
+    std::vector<Part> parts_;
+    /// operations without an answer
+    std::size_t missing_ = 0;
+    /// the first lock that others hold, or whose store has trouble that may pass
+    std::size_t first_busy_ = 0;
+    error_code why_busy_;
+    /// set: it gives up as soon as no answer is missing
+    std::optional<error_code> ends_with_;
+};
+
+} // namespace tenure::locks
