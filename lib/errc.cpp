@@ -47,6 +47,11 @@ char const* describe(errc value) noexcept
         return "this process is a fork of the one that opened the store: open it again after the fork";
     case errc::not_replicated:
         return "too few replicas acknowledged the claim in time, and it was given back: check the store's replicas";
+    case errc::out_of_order:
+        return "the holder holds a key that comes after this one, and checks its order: acquire keys in ascending "
+               "order (Store::diagnostics() names both)";
+    case errc::would_deadlock:
+        return "the holder holds this key already and would wait for itself: use a ReentrantLock, or release it first";
     }
     return "unknown tenure error";
 }
@@ -96,6 +101,8 @@ bool belongs_to(errc error, condition value) noexcept
     case errc::tls_failed:
     case errc::key_conflict:
     case errc::ttl_too_short:
+    case errc::out_of_order:
+    case errc::would_deadlock:
         return value == condition::misconfigured;
     case errc::lease_lost:
     case errc::released:

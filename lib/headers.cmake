@@ -21,6 +21,8 @@ set(TENURE_PUBLIC_HEADERS
     detail/handler_executor.hpp
     detail/run_held.hpp
     errc.hpp
+    hold.hpp
+    holder.hpp
     holding.hpp
     inspection.hpp
     key_range.hpp
@@ -31,6 +33,7 @@ set(TENURE_PUBLIC_HEADERS
     multi_lock.hpp
     options.hpp
     owner.hpp
+    reentrant_lock.hpp
     segmented_lock.hpp
     segments.hpp
     slot.hpp

@@ -82,6 +82,8 @@ std::string_view to_string(ReleaseOutcome outcome) noexcept
         return "was lost";
     case ReleaseOutcome::unconfirmed:
         return "unconfirmed";
+    case ReleaseOutcome::still_held:
+        return "still held";
     }
     return "unknown";
 }

@@ -64,6 +64,8 @@ void measure_etcd(Setting const& setting);
 void measure_zookeeper(Setting const& setting);
 /** From release to acquire in another process. */
 void measure_handover(Setting const& setting);
+/** A further acquisition of a re-entrant lock, and its end. */
+void measure_reentry(Setting const& setting);
 /** What 1,000 leases of 3 s cost their holder. */
 void measure_renewals(Setting const& setting);
 /** What `#include <tenure/tenure.hpp>` costs. */

@@ -46,7 +46,11 @@ enum class errc {
     /// this process is a fork of the one that connected: it must connect by itself
     forked,
     /// fewer replicas than the store's config asks for acknowledged the claim in time, until the wait ended
-    not_replicated
+    not_replicated,
+    /// a `Holder` that checks its order asked for a key below one that it holds; `Store::diagnostics()` names both
+    out_of_order,
+    /// a `Holder` that checks its order asked by a `Lock` for a key that it holds, and would have waited for itself
+    would_deadlock
 };
 
 /** What a caller usually wants to know: `if (ec == tenure::condition::try_later)`. */
@@ -56,8 +60,8 @@ enum class condition {
     /// the same call may succeed later without anybody changing anything: timed_out, store_unavailable, store_refused,
     /// protocol_error, not_replicated
     try_later,
-    /// a person has to change configuration: authentication, permission, database, kind of server, TLS, key conflict,
-    /// ttl
+    /// a person has to change configuration or code: authentication, permission, database, kind of server, TLS, key
+    /// conflict, ttl, order of a holder's acquisitions
     misconfigured
 };
 

@@ -48,7 +48,9 @@ enum class ReleaseOutcome {
     /// the store says the key was not this lease's any more; nothing was touched
     was_lost,
     /// no answer yet: the release goes on in the background, and the key lapses within the ttl in any case
-    unconfirmed
+    unconfirmed,
+    /// of a `Hold`: the holder has others on the key, which stays held
+    still_held
 };
 
 [[nodiscard]] TENURE_API std::string_view to_string(ReleaseOutcome outcome) noexcept;

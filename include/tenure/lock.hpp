@@ -28,7 +28,8 @@ struct LockConfig {
 
 /** Mutual exclusion on one key, among all processes that use the same store.
  *
- *  It is not re-entrant: an acquisition waits for a lease that the same program holds as for any other.
+ *  It is not re-entrant: an acquisition waits for a lease that the same program holds as for any other. `ReentrantLock`
+ * is.
  *
  *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
  *  assigning and destroying it need that no other thread uses it.

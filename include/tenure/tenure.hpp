@@ -8,6 +8,8 @@
 #include <tenure/connect.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/features.hpp>
+#include <tenure/hold.hpp>
+#include <tenure/holder.hpp>
 #include <tenure/holding.hpp>
 #include <tenure/lease.hpp>
 #include <tenure/lease_set.hpp>
@@ -16,6 +18,7 @@
 #include <tenure/multi_lock.hpp>
 #include <tenure/options.hpp>
 #include <tenure/owner.hpp>
+#include <tenure/reentrant_lock.hpp>
 #include <tenure/segmented_lock.hpp>
 #include <tenure/slot.hpp>
 #include <tenure/slot_pool.hpp>

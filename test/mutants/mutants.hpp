@@ -12,7 +12,7 @@ namespace tenure::mutants
 /** A bug that is planted in the copy of the library that this program is linked with. */
 struct Mutant {
     std::string_view name;
-    /// the file that describes it: engine, redis, redlock
+    /// the file that describes it: engine, redis, redlock, locks
     std::string_view layer;
     /// the rules by which it may be found, separated by spaces: "S1 S7"
     std::string_view rules;

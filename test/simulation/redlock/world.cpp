@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "world.hpp"
+#include "small_world.hpp"
 
 #include "node_link.hpp"
 #include "unit/fake_runtime.hpp"
@@ -71,7 +71,7 @@ class World
 {
 public:
     explicit World(std::uint64_t seed);
-    RedlockOutcome run();
+    SmallOutcome run();
 
     /** The claim may be relied on from now on. */
     void granted(std::string const& key, std::uint64_t token, unsigned holder);
@@ -81,7 +81,7 @@ public:
 
     std::shared_ptr<FakeRuntime> runtime;
     Random random;
-    RedlockOutcome outcome;
+    SmallOutcome outcome;
 
 private:
     struct KeyNews {
@@ -125,7 +125,7 @@ void Holder::answered(ClaimReply const& reply)
         hold(*grant);
         return;
     }
-    ++world_.outcome.refusals;
+    ++world_.outcome.counts["refusals"];
     if (failed_as(reply, Failure::Effect::unknown)) {
         WithdrawRequest request;
         request.range = range_;
@@ -208,7 +208,7 @@ void Holder::renewed(std::uint64_t lease, RenewReply const& reply)
 
 void Holder::end(bool lost)
 {
-    world_.outcome.losses += lost ? 1U : 0U;
+    world_.outcome.counts["losses"] += lost ? 1U : 0U;
     world_.note(lost ? 2 : 1);
     claim_->ended.store(true);
     world_.relies(claim_->key(), number_, world_.runtime->now());
@@ -246,7 +246,7 @@ World::World(std::uint64_t seed)
     }
 }
 
-RedlockOutcome World::run()
+SmallOutcome World::run()
 {
     for (auto const& holder : holders_)
         runtime->call_at(
@@ -272,7 +272,7 @@ void World::next_fault()
  * without its data. */
 void World::strike()
 {
-    ++outcome.faults;
+    ++outcome.counts["faults"];
     auto const now = runtime->now();
     auto const most = (nodes_.size() - 1) / 2;
     auto const kind = random.below(10);
@@ -310,7 +310,7 @@ void World::strike()
 
 void World::granted(std::string const& key, std::uint64_t token, unsigned holder)
 {
-    ++outcome.grants;
+    ++outcome.counts["grants"];
     note(token ^ holder);
     auto& news = keys_[key];
     if (news.until > runtime->now())
@@ -345,9 +345,17 @@ void World::violation(std::string text)
 
 } // namespace
 
-RedlockOutcome run_redlock_world(std::uint64_t seed)
+/** Runs sixty seconds of virtual time: three or five servers whose clocks differ by seconds, a few clients that
+ * contend for a lock and a small pool, and faults of a minority at a time. After each grant it is checked that nobody
+ * else may rely on the key (S1) and that its fencing token is greater than all earlier ones of the key (S10). */
+SmallOutcome run_small_world(std::uint64_t seed)
 {
     return World(seed).run();
+}
+
+std::string_view small_layer() noexcept
+{
+    return "redlock";
 }
 
 } // namespace tenure::simulation

@@ -42,8 +42,8 @@ StoreOptions quiet()
 }
 
 /** A store with a lease on a context of this thread. */
-struct Holder {
-    Holder(std::string const& url, std::chrono::milliseconds ttl)
+struct LeaseOfParent {
+    LeaseOfParent(std::string const& url, std::chrono::milliseconds ttl)
         : store(std::in_place, connect(context.get_executor(), url, quiet()))
     {
         Lock(*store, {.key = "held", .ttl = ttl}).async_acquire([this](error_code error, Lease granted) {
@@ -143,7 +143,7 @@ TEST_CASE("a child that goes on with the context takes nothing of what its paren
                      : kind == "TLS"
                          ? "rediss://127.0.0.1:" + std::to_string(server.tls_port()) + "?tls_ca=" + authority.ca()
                          : "redis+unix://" + server.socket_path();
-    Holder holder(url, 1500ms);
+    LeaseOfParent holder(url, 1500ms);
     holder.context.notify_fork(asio::io_context::fork_prepare);
     Fork child([&] { return go_on(holder.context, 3s); });
     holder.context.notify_fork(asio::io_context::fork_parent);
@@ -170,7 +170,7 @@ TEST_CASE("a child that goes on with the context keeps no lease of a parent that
     std::array<int, 2> ends{};
     REQUIRE(::pipe(ends.data()) == 0);
     Fork parent([&] {
-        Holder holder(server.url(), 1s);
+        LeaseOfParent holder(server.url(), 1s);
         holder.context.notify_fork(asio::io_context::fork_prepare);
         if (auto const grandchild = ::fork(); grandchild == 0) {
             ::alarm(60);

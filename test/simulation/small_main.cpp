@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// simulate_redlock [--seeds N] [--from S] [--mutant NAME] [--twice] | --hunt
-#include "world.hpp"
+// simulate_LAYER [--seeds N] [--from S] [--mutant NAME] [--twice] | --hunt
+#include "small_world.hpp"
 
 #include "mutants/mutants.hpp"
 
@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <span>
 #include <string_view>
 
@@ -53,7 +54,7 @@ bool parse(std::span<char*> arguments, Options& options)
 bool plant(std::string_view name)
 {
     auto const is_ours = [name](mutants::Mutant const& mutant) {
-        return mutant.name == name && mutant.layer == "redlock";
+        return mutant.name == name && mutant.layer == simulation::small_layer();
     };
     return (name == "none" || std::ranges::any_of(mutants::all(), is_ours)) && mutants::activate(name);
 }
@@ -61,13 +62,13 @@ bool plant(std::string_view name)
 /** Runs the seeds until one breaks a rule. @returns that one, or 0 */
 std::uint64_t run(Options const& options, bool tell)
 {
-    simulation::RedlockOutcome sum;
+    std::map<std::string_view, std::uint64_t> sum;
     auto const begin = std::chrono::steady_clock::now();
     std::uint64_t broken = 0;
     std::uint64_t done = 0;
     for (auto seed = options.from; seed < options.from + options.seeds && broken == 0; ++seed, ++done) {
-        auto const outcome = simulation::run_redlock_world(seed);
-        if (options.twice && simulation::run_redlock_world(seed).trace != outcome.trace) {
+        auto const outcome = simulation::run_small_world(seed);
+        if (options.twice && simulation::run_small_world(seed).trace != outcome.trace) {
             std::printf("seed %llu: went another way the second time\n", static_cast<unsigned long long>(seed));
             broken = seed;
         }
@@ -76,17 +77,17 @@ std::uint64_t run(Options const& options, bool tell)
             if (tell)
                 std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), outcome.violation.c_str());
         }
-        sum.grants += outcome.grants;
-        sum.losses += outcome.losses;
-        sum.refusals += outcome.refusals;
-        sum.faults += outcome.faults;
+        for (auto const& [what, count] : outcome.counts)
+            sum[what] += count;
     }
     auto const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    auto const per_seed = [&](std::uint64_t count) { return static_cast<double>(count) / static_cast<double>(done); };
     if (tell) {
-        std::printf(
-            "per seed: %.1f grants, %.1f losses, %.1f refusals, %.1f faults\n", per_seed(sum.grants),
-            per_seed(sum.losses), per_seed(sum.refusals), per_seed(sum.faults));
+        std::printf("per seed:");
+        for (auto const& [what, count] : sum)
+            std::printf(
+                " %.1f %.*s", static_cast<double>(count) / static_cast<double>(done), static_cast<int>(what.size()),
+                what.data());
+        std::printf("\n");
         std::printf(
             "%llu seeds, %d violations, %.1f s\n", static_cast<unsigned long long>(done), broken == 0 ? 0 : 1, seconds);
     }
@@ -98,7 +99,7 @@ int hunt(Options options)
     int missed = 0;
     int hunted = 0;
     for (auto const& mutant : mutants::all()) {
-        if (mutant.layer != "redlock")
+        if (mutant.layer != simulation::small_layer())
             continue;
         ++hunted;
         static_cast<void>(mutants::activate(mutant.name));
@@ -118,7 +119,8 @@ int main(int count, char** arguments)
 {
     Options options;
     if (!parse(std::span(arguments + 1, static_cast<std::size_t>(count - 1)), options)) {
-        std::cerr << "simulate_redlock [--seeds N] [--from S] [--mutant NAME] [--twice] | --hunt\n";
+        std::cerr << "simulate_" << simulation::small_layer()
+                  << " [--seeds N] [--from S] [--mutant NAME] [--twice] | --hunt\n";
         return 2;
     }
     if (options.hunt)

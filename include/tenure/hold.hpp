@@ -1,0 +1,169 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/cancellation_token.hpp>
+#include <tenure/clock.hpp>
+#include <tenure/detail/api.hpp>
+#include <tenure/lease.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace tenure
+{
+
+namespace locks
+{
+class HeldKey;
+struct Entry;
+} // namespace locks
+
+/** One acquisition of a `ReentrantLock`. Move-only.
+ *
+ *  All Holds that one `Holder` has on a key share one lease: its fencing token, its validity and its cancellation
+ *  token. A loss therefore reaches all of them. The key is given back when the last of them ends; the order in which
+ *  they end does not matter. Destroying a Hold counts down as `async_release` does. All queries are local and cost no
+ *  I/O.
+ *
+ *  A Hold does less than a `Lease`, because other frames rely on the same lease: it cannot be detached, which would end
+ *  the lease under them, and `async_renew` takes no ttl, which would change the terms that they know.
+ *
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
+ *  @par Object lifetime  Operations under way share what they need: the Hold may be destroyed before they complete, and
+ *  the holder and the lock before the Hold.
+ */
+class [[nodiscard]] TENURE_API Hold
+{
+public:
+    using executor_type = asio::any_io_executor;
+
+    /** No Hold: `valid()` is false, the token counts as cancelled, and operations end with errc::released at once. */
+    Hold() noexcept;
+    Hold(Hold&& other) noexcept;
+    /** Ends what this object stood for before, in the background. */
+    Hold& operator=(Hold&& other) noexcept;
+    Hold(Hold const&) = delete;
+    Hold& operator=(Hold const&) = delete;
+    ~Hold();
+
+    /** True while the holder may rely on the lease, and this Hold was not released. Reads the clock itself. */
+    [[nodiscard]] bool valid() const noexcept;
+
+    /** True if this object stands for an acquisition, valid or not; false after a move, and where one failed. */
+    [[nodiscard]] explicit operator bool() const noexcept { return entry_ != nullptr; }
+
+    /** That of the lease; `released` once this Hold was released. */
+    [[nodiscard]] LeaseState state() const noexcept;
+
+    /** How many Holds the holder has on the key now, this one included; 0 once this one was released. */
+    [[nodiscard]] std::uint32_t depth() const noexcept;
+
+    /** As those of `Lease`; the same for all Holds that share the lease. @{ */
+    [[nodiscard]] Instant valid_until() const noexcept;
+    [[nodiscard]] Instant stop_at() const noexcept;
+    [[nodiscard]] std::chrono::milliseconds ttl() const noexcept;
+    [[nodiscard]] std::string const& key() const noexcept;
+    [[nodiscard]] std::string const& owner() const noexcept;
+    [[nodiscard]] std::uint64_t fencing_token() const noexcept;
+    /** @} */
+
+    /** The token of the lease: it is cancelled when the lease can no longer be relied on, or when the last Hold ends.
+     * Of a released Hold: a token that counts as cancelled, unless the lease's own was. */
+    [[nodiscard]] CancellationToken token() const noexcept;
+
+    [[nodiscard]] executor_type get_executor() const noexcept;
+
+    /** Ends this Hold, and gives the key back if it is the holder's last one on the key.
+     *
+     *  The Hold is over as soon as the operation has been initiated, whatever the outcome.
+     *
+     *  @par Completion signature  void(error_code, ReleaseOutcome), with `still_held` where others go on
+     *  @par Errors  errc::released: it was released before; asio::error::operation_aborted: cancelled by the caller,
+     * the release goes on in the background; errc::forked
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_release(CompletionToken&& completion = {})
+    {
+        return asio::async_initiate<CompletionToken, void(error_code, ReleaseOutcome)>(
+            InitiateRelease{{entry_}}, completion);
+    }
+
+    /** Renews the lease now, for all Holds that share it, with the ttl that it has. With `Renewal::manual` this is the
+     * only renewal there is.
+     *
+     *  @par Completion signature  void(error_code)
+     *  @par Errors  as `Lease::async_renew`; errc::released: this Hold was released
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_renew(CompletionToken&& completion = {})
+    {
+        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateRenew{{entry_}}, completion);
+    }
+
+    /** Waits until the lease is at risk or lost, or its last Hold has ended.
+     *
+     *  @par Completion signature  void(error_code)
+     *  @par Errors  as `Lease::async_wait_at_risk`; errc::released: this Hold was released before
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_wait_at_risk(CompletionToken&& completion = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWaitAtRisk{{entry_}}, completion);
+    }
+
+private:
+    friend locks::HeldKey;
+    using EntryPtr = std::shared_ptr<locks::Entry>;
+    using ReleaseHandler = asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
+    using WaitHandler = asio::any_completion_handler<void(error_code)>;
+
+    struct Initiate {
+        EntryPtr entry;
+        using executor_type = asio::any_io_executor;
+        [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(entry); }
+    };
+    struct InitiateRelease : Initiate {
+        template <class Handler>
+        void operator()(Handler&& handler) const
+        {
+            start_release(this->entry, std::forward<Handler>(handler));
+        }
+    };
+    struct InitiateRenew : Initiate {
+        template <class Handler>
+        void operator()(Handler&& handler) const
+        {
+            start_renew(this->entry, std::forward<Handler>(handler));
+        }
+    };
+    struct InitiateWaitAtRisk : Initiate {
+        template <class Handler>
+        void operator()(Handler&& handler) const
+        {
+            start_wait_at_risk(this->entry, std::forward<Handler>(handler));
+        }
+    };
+
+    explicit Hold(EntryPtr entry) noexcept;
+
+    [[nodiscard]] static executor_type executor_of(EntryPtr const& entry) noexcept;
+    static void start_release(EntryPtr const& entry, ReleaseHandler handler);
+    static void start_renew(EntryPtr const& entry, WaitHandler handler);
+    static void start_wait_at_risk(EntryPtr const& entry, WaitHandler handler);
+
+    EntryPtr entry_;
+};
+
+} // namespace tenure

@@ -1,0 +1,125 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/detail/api.hpp>
+#include <tenure/lease.hpp>
+#include <tenure/lock.hpp>
+#include <tenure/options.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace tenure
+{
+
+namespace locks
+{
+class HolderState;
+}
+
+/** Whether a holder checks the order in which it acquires keys. */
+enum class Order {
+    /// it does not
+    unchecked,
+    /// within one store, bytewise: a key below one that the holder holds is refused, since two holders that go in
+    /// opposite directions may wait for each other
+    checked
+};
+
+struct HolderOptions {
+    Order order = Order::unchecked;
+};
+
+/** Who holds a `ReentrantLock`: an object, because coroutines have no thread by which to tell one from another. Cheap
+ * to copy; all copies are the same holder. Pass it down the calls that belong together:
+ *
+ *  @code
+ *  asio::awaitable<void> ship(tenure::Holder holder, tenure::ReentrantLock stock)
+ *  {
+ *      auto hold = co_await stock.async_acquire(holder);    // the store is asked
+ *      co_await count(holder, stock);
+ *  }                                                        // gives the key back
+ *  asio::awaitable<void> count(tenure::Holder holder, tenure::ReentrantLock stock)
+ *  {
+ *      auto again = co_await stock.async_acquire(holder);   // at once: the same lease, the same fencing token
+ *      write(again.fencing_token());
+ *  }                                                        // counts down
+ *  ...
+ *  co_await ship(tenure::Holder(), stock);
+ *  @endcode
+ *
+ *  A holder belongs to the process that made it: after a fork, what it asks for ends with errc::forked.
+ *
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
+ *  @par Object lifetime  May be destroyed while its acquisitions are under way and its Holds are alive; both go on.
+ */
+class TENURE_API Holder
+{
+public:
+    /** A new identity. */
+    explicit Holder(HolderOptions options = {});
+    // nothing is moved out of a holder: there is none without an identity
+    Holder(Holder const&) noexcept;
+    Holder& operator=(Holder const&) noexcept;
+    ~Holder();
+
+    /** Whether both are the same holder. */
+    [[nodiscard]] friend bool operator==(Holder const&, Holder const&) noexcept = default;
+
+    /** Acquires a lock that is not re-entrant, as `lock.async_acquire` does, and with `Order::checked` looks first at
+     * what the holder holds: by a `ReentrantLock`, or by a Lock that it acquired here. These are local look-ups.
+     *
+     *  @code
+     *  tenure::Holder const holder({.order = tenure::Order::checked});
+     *  auto b = co_await holder.async_acquire(lock_b);
+     *  auto a = co_await holder.async_acquire(lock_a);    // throws errc::out_of_order: "a" is below "b"
+     *  @endcode
+     *
+     *  @par Completion signature  void(error_code, Lease)
+     *  @par Errors  as `Lock::async_acquire`; with Order::checked also errc::would_deadlock: the holder holds this key,
+     * so the call would wait for itself; errc::out_of_order: the holder holds a key above this one;
+     * errc::lease_lost: the holder has Holds of a lost lease on this key. `Store::diagnostics()` names both keys
+     *  @par Per-operation cancellation  as `Lock::async_acquire`
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_acquire(Lock const& lock, AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code, Lease)>(
+            Initiate{state_, lock}, completion, options);
+    }
+    template <class CompletionToken>
+        requires detail::is_completion_token<CompletionToken>
+    auto async_acquire(Lock const& lock, CompletionToken&& completion) const
+    {
+        return async_acquire(lock, AcquireOptions{}, std::forward<CompletionToken>(completion));
+    }
+
+private:
+    friend class ReentrantLock;
+    using StatePtr = std::shared_ptr<locks::HolderState>;
+
+    struct Initiate {
+        StatePtr state;
+        Lock lock;
+        using executor_type = asio::any_io_executor;
+        [[nodiscard]] executor_type get_executor() const noexcept { return lock.get_executor(); }
+        template <class Handler>
+        void operator()(Handler&& handler, AcquireOptions const& options) const
+        {
+            start(state, lock, options, std::forward<Handler>(handler));
+        }
+    };
+    static void start(
+        StatePtr const& state, Lock const& lock, AcquireOptions const& options,
+        asio::any_completion_handler<void(error_code, Lease)> handler);
+
+    StatePtr state_;
+};
+
+} // namespace tenure

@@ -1,0 +1,192 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/detail/acquire_handler.hpp>
+#include <tenure/detail/api.hpp>
+#include <tenure/detail/run_held.hpp>
+#include <tenure/hold.hpp>
+#include <tenure/holder.hpp>
+#include <tenure/lock.hpp>
+#include <tenure/options.hpp>
+#include <tenure/store.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace tenure
+{
+
+namespace detail
+{
+
+/** What `RunHeld` acquires from: a lock on behalf of one holder. */
+template <class LockType, class HolderType>
+struct OnBehalf {
+    LockType lock;
+    HolderType holder;
+    using lease_type = typename LockType::lease_type;
+    [[nodiscard]] asio::any_io_executor get_executor() const noexcept { return lock.get_executor(); }
+    template <class Handler>
+    void async_acquire(AcquireOptions const& options, Handler&& handler) const
+    {
+        lock.async_acquire(holder, options, std::forward<Handler>(handler));
+    }
+};
+
+} // namespace detail
+
+/** Mutual exclusion on one key among all holders of all processes that use the same store; a `Holder` that has it may
+ * acquire it again.
+ *
+ *  The store sees one claim and one release. The Holds are counted in the process, for each store object, key and
+ *  holder: a further acquisition costs no I/O and gets the same lease, with the same fencing token. See `Holder` for an
+ *  example. Locks of the same key that are distinct objects are the same lock. A plain `Lock` of that key is excluded.
+ *
+ *  - Acquisitions of one holder while a claim is under way share it, and complete together. One whose own wait ends
+ *    sooner than that claim's asks the store beside it.
+ *  - While the last Hold's release is under way, an acquisition waits for its answer, and claims then.
+ *  - After a loss, acquisitions of that holder end with errc::lease_lost until all Holds of the lost lease are gone: a
+ *    nested call must not begin anew under an outer one that believes in the old lease.
+ *
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
+ *  @par Object lifetime  May be destroyed while operations are under way and Holds are alive; both go on.
+ */
+class TENURE_API ReentrantLock
+{
+public:
+    using executor_type = asio::any_io_executor;
+    using lease_type = Hold;
+
+    /** @throws std::invalid_argument naming field, value and rule, before any I/O */
+    ReentrantLock(Store store, LockConfig config);
+
+    [[nodiscard]] executor_type get_executor() const noexcept { return lock_.get_executor(); }
+    [[nodiscard]] std::string const& key() const noexcept { return lock_.key(); }
+    /** The key, for `Store::async_inspect`. */
+    [[nodiscard]] KeyRangePtr range() const noexcept { return lock_.range(); }
+    /** The ttl of leases that do not ask for another. */
+    [[nodiscard]] std::chrono::milliseconds ttl() const noexcept { return lock_.ttl(); }
+
+    /** Acquires the lock for a holder: at once if it has it, else waiting while others hold it.
+     *
+     *  On success the Hold is valid and owned by the caller; on error nothing is owned.
+     *
+     *  @param options  as `Lock::async_acquire`; ttl: of a lease that is claimed, and of a further acquisition only the
+     * same one
+     *  @par Completion signature  void(error_code, Hold)
+     *  @par Errors  as `Lock::async_acquire`; errc::lease_lost: the holder's lease was lost, and Holds of it are alive;
+     * errc::out_of_order: with Order::checked the holder holds a key of this store above this one;
+     * std::errc::invalid_argument also: the lease has, or is claimed with, another ttl than the one asked for. For
+     * these the log and `Store::diagnostics()` have the words
+     *  @par Per-operation cancellation  terminal, partial, total: stops this wait alone. The claim that it shares ends
+     * with the last who waits for it; a grant that arrives later is released in the background
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto
+    async_acquire(Holder const& holder, AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code, Hold)>(
+            Initiate<Hold>{lock_, holder}, completion, options);
+    }
+    template <class CompletionToken>
+        requires detail::is_completion_token<CompletionToken>
+    auto async_acquire(Holder const& holder, CompletionToken&& completion) const
+    {
+        return async_acquire(holder, AcquireOptions{}, std::forward<CompletionToken>(completion));
+    }
+    /** The same with nothing but a time to wait: `co_await lock.async_acquire(holder, 5s)`. */
+    template <class Rep, class Period, class CompletionToken = asio::deferred_t>
+    auto async_acquire(
+        Holder const& holder, std::chrono::duration<Rep, Period> wait, CompletionToken&& completion = {}) const
+    {
+        return async_acquire(
+            holder, AcquireOptions{std::chrono::ceil<std::chrono::milliseconds>(wait)},
+            std::forward<CompletionToken>(completion));
+    }
+
+    /** Tries once, as `async_acquire` with a wait of 0 does, and completes with `std::nullopt` and no error if others
+     * hold the lock.
+     *
+     *  @param options  wait: unset or 0; ttl: as in `async_acquire`
+     *  @par Completion signature  void(error_code, std::optional<Hold>)
+     *  @par Errors  as `async_acquire`, without errc::timed_out
+     *  @par Per-operation cancellation  as `async_acquire`
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto
+    async_try_acquire(Holder const& holder, AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code, std::optional<Hold>)>(
+            Initiate<std::optional<Hold>>{lock_, holder}, completion, options);
+    }
+    template <class CompletionToken>
+        requires detail::is_completion_token<CompletionToken>
+    auto async_try_acquire(Holder const& holder, CompletionToken&& completion) const
+    {
+        return async_try_acquire(holder, AcquireOptions{}, std::forward<CompletionToken>(completion));
+    }
+
+    /** Holds the lock around the work, as `Lock::async_run` does. After a loss it ends with errc::lease_lost if the
+     * holder has other Holds of the lost lease, because it cannot acquire the lock anew under them.
+     *
+     *  @param work  `asio::awaitable<void>(Hold&)`, called once per lease
+     *  @par Completion signature  void(std::exception_ptr)
+     */
+    template <class Work, class CompletionToken = asio::deferred_t>
+    auto async_run(Holder const& holder, Work&& work, AcquireOptions options, CompletionToken&& completion = {}) const
+    {
+        constexpr bool is_work = detail::is_work_without_result<Work, Hold>();
+        static_assert(
+            is_work,
+            "async_run: the work must be callable with the Hold& and return boost::asio::awaitable<void>, as a "
+            "coroutine does");
+        options.wait = options.wait.value_or(forever);
+        if constexpr (is_work)
+            return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(
+                detail::InitiateRunHeld{get_executor()}, completion,
+                detail::OnBehalf<ReentrantLock, Holder>{*this, holder}, options, std::forward<Work>(work));
+        else
+            return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(
+                detail::InitiateNothing{}, completion);
+    }
+    template <class Work, class CompletionToken = asio::deferred_t>
+        requires detail::is_completion_token<CompletionToken>
+    auto async_run(Holder const& holder, Work&& work, CompletionToken&& completion = {}) const
+    {
+        return async_run(holder, std::forward<Work>(work), AcquireOptions{}, std::forward<CompletionToken>(completion));
+    }
+
+private:
+    template <class Result>
+    struct Initiate {
+        Lock lock;
+        Holder holder;
+        using executor_type = asio::any_io_executor;
+        [[nodiscard]] executor_type get_executor() const noexcept { return lock.get_executor(); }
+        template <class Handler>
+        void operator()(Handler&& handler, AcquireOptions const& options) const
+        {
+            constexpr bool is_try = !std::is_same_v<Result, Hold>;
+            start(
+                lock, holder, options, is_try,
+                detail::AcquireHandler<Result, std::decay_t<Handler>>(std::forward<Handler>(handler)));
+        }
+    };
+    static void start(
+        Lock const& lock, Holder const& holder, AcquireOptions const& options, bool is_try,
+        asio::any_completion_handler<void(error_code, Hold)> handler);
+
+    Lock lock_;
+};
+
+} // namespace tenure

@@ -1,0 +1,234 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "held_key.hpp"
+
+#include "recycling_allocator.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <boost/asio/error.hpp>
+#include <boost/system/errc.hpp>
+
+#include <stdexcept>
+
+namespace tenure::locks
+{
+
+namespace
+{
+
+using std::chrono::milliseconds;
+
+std::string text(milliseconds time)
+{
+    return std::to_string(time.count()) + " ms";
+}
+
+/** Options that a lock would refuse, whatever is held. */
+bool can_work(EngineLock const& lock, AcquireOptions const& options, bool is_try)
+{
+    auto const wait = options.wait.value_or(milliseconds{0});
+    if (wait < milliseconds{0} || (is_try && wait > milliseconds{0}))
+        return false;
+    try {
+        if (options.ttl != milliseconds{0})
+            static_cast<void>(lock.contest().terms_for(options.ttl));
+        return true;
+    } catch (std::invalid_argument const&) {
+        return false;
+    }
+}
+
+/** Has the lock refuse the options, in its words. */
+void refuse_options(EngineLock const& lock, AcquireOptions const& options, bool is_try, HeldKey::Handler handler)
+{
+    auto refused = [handler = std::move(handler)](error_code error, auto const&) mutable {
+        std::move(handler).post(error, Hold());
+    };
+    if (is_try)
+        lock.async_try_acquire(options, std::move(refused));
+    else
+        lock.async_acquire(options, std::move(refused));
+}
+
+} // namespace
+
+HeldKey::HeldKey(HolderPtr holder, EngineLock const& lock)
+    : holder_(std::move(holder))
+    , store_(lock.core())
+    , key_(lock.key())
+{
+}
+
+void HeldKey::acquire(
+    HolderPtr const& holder, Lock const& lock, AcquireOptions const& options, bool is_try,
+    asio::any_completion_handler<void(error_code, Hold)> waits)
+{
+    EngineLock const asked(lock);
+    auto const& core = asked.core();
+    Handler handler(std::move(waits), core->runtime().get());
+    if (!core->same_process() || holder->forked()) {
+        std::move(handler).post(make_error_code(errc::forked), Hold());
+        return;
+    }
+    if (!can_work(asked, options, is_try)) {
+        refuse_options(asked, options, is_try, std::move(handler));
+        return;
+    }
+    // what is declared before the guard is destroyed after it
+    std::shared_ptr<HeldKey> key;
+    std::shared_ptr<Grant> grant;
+    Hold hold;
+    std::unique_lock guard(holder->mutex());
+    key = holder->find(core, asked.key());
+    grant = key ? key->grant_.lock() : nullptr;
+    auto refusal = key ? key->refuse(asked, options.ttl) : std::nullopt;
+    if (!refusal && !(key && key->held_))
+        refusal = holder->refuse(core, asked.key(), true);
+    if (refusal) {
+        guard.unlock();
+        core->journal().refuse(refusal->error, std::move(refusal->words));
+        std::move(handler).post(refusal->error, Hold());
+        return;
+    }
+    if (key && key->held_) {
+        hold = reenter(grant);
+        guard.unlock();
+        std::move(handler).post({}, std::move(hold));
+        return;
+    }
+    if (!key) {
+        key = std::make_shared<HeldKey>(holder, asked);
+        holder->add(core, asked.key(), key);
+    }
+    key->wait(asked, options, is_try, std::move(handler));
+}
+
+bool HeldKey::lost() const noexcept
+{
+    return held_ && grant_.lock()->lease.state() == LeaseState::cancelled;
+}
+
+Refusal HeldKey::refuse_after_loss() const
+{
+    return {
+        make_error_code(errc::lease_lost),
+        key_ + " was not acquired: the holder has lost its lease on it, and Holds of that lease are left (" +
+            std::to_string(grant_.lock()->depth) + "); stop the work that they cover, and end them first"};
+}
+
+std::optional<Refusal> HeldKey::refuse(EngineLock const& lock, milliseconds ttl) const
+{
+    if (lost())
+        return refuse_after_loss();
+    bool const any = held_ || !waiters_.empty();
+    if (any && ttl != milliseconds{0} && ttl != ttl_)
+        return Refusal{
+            make_error_code(boost::system::errc::invalid_argument),
+            "AcquireOptions::ttl is " + text(ttl) + ": the holder " + (held_ ? "holds " : "asks for ") + lock.key() +
+                " with " + text(ttl_) + ", and further acquisitions share that lease; leave the ttl out"};
+    return std::nullopt;
+}
+
+Hold HeldKey::reenter(std::shared_ptr<Grant> const& grant)
+{
+    auto entry = make_recycled<Entry>();
+    entry->grant = grant;
+    ++grant->depth;
+    return Hold(std::move(entry));
+}
+
+void HeldKey::grant(Lease lease, std::vector<Ended>& ended)
+{
+    auto const grant = std::make_shared<Grant>();
+    grant->lease = std::move(lease);
+    grant->key = shared_from_this();
+    grant->runtime = waiters_.front().lock.core()->runtime();
+    grant_ = grant;
+    held_ = true;
+    holder_->note(store_, key_, true);
+    for (auto& waiter : waiters_)
+        ended.push_back({std::move(waiter.handler), {}, reenter(grant)});
+    waiters_.clear();
+    cancel_attempts();
+}
+
+void HeldKey::end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHandler> handler)
+{
+    auto const reply = [&](error_code error, ReleaseOutcome outcome) {
+        if (handler)
+            std::move(*handler).post(error, outcome);
+    };
+    auto const& grant = entry->grant;
+    auto const self = grant->key;
+    if (self->holder_->forked())
+        return reply(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
+    if (entry->ended.exchange(true))
+        return reply(make_error_code(errc::released), ReleaseOutcome::was_lost);
+    std::unique_lock guard(self->holder_->mutex());
+    if (--grant->depth > 0) {
+        guard.unlock();
+        return reply({}, ReleaseOutcome::still_held);
+    }
+    self->held_ = false;
+    self->releasing_ = true;
+    self->holder_->note(self->store_, self->key_, false);
+    if (handler) {
+        auto slot = handler->slot();
+        auto const id = ++self->last_id_;
+        self->releaser_.emplace(id, *std::exchange(handler, std::nullopt));
+        if (slot.is_connected())
+            slot.assign([weak = std::weak_ptr(self), id](asio::cancellation_type) {
+                if (auto const alive = weak.lock())
+                    alive->stop_waiting_for_release(id);
+            });
+    }
+    guard.unlock();
+    // the context is going away, and would not take a request any more
+    if (auto const core = self->store_.lock(); !core || core->abandoned())
+        return;
+    // the answer is this object's to wait for, whoever else does
+    grant->lease.async_release(
+        [grant](error_code error, ReleaseOutcome outcome) { grant->key->released(error, outcome); });
+}
+
+void HeldKey::released(error_code error, ReleaseOutcome outcome)
+{
+    if (holder_->forked())
+        return;
+    std::optional<std::pair<Id, ReleaseHandler>> releaser;
+    {
+        std::lock_guard const guard(holder_->mutex());
+        releasing_ = false;
+        grant_.reset();
+        releaser = std::exchange(releaser_, std::nullopt);
+        if (!waiters_.empty()) {
+            cancel_limits(waiters_.front().lock.core()->runtime());
+            ask();
+        }
+        settle();
+    }
+    if (releaser)
+        std::move(releaser->second).post(error, outcome);
+}
+
+void HeldKey::stop_waiting_for_release(Id id)
+{
+    if (holder_->forked())
+        return;
+    std::optional<std::pair<Id, ReleaseHandler>> releaser;
+    {
+        std::lock_guard const guard(holder_->mutex());
+        if (releaser_ && releaser_->first == id)
+            releaser = std::exchange(releaser_, std::nullopt);
+    }
+    if (releaser)
+        std::move(releaser->second).post(asio::error::operation_aborted, ReleaseOutcome::unconfirmed);
+}
+
+void HeldKey::settle()
+{
+    if (waiters_.empty() && attempts_.empty() && !held_ && !releasing_)
+        holder_->remove(store_, key_, *this);
+}
+
+} // namespace tenure::locks

@@ -1,0 +1,140 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "engine_view.hpp"
+#include "holder_state.hpp"
+
+#include "engine/completion.hpp"
+
+#include <tenure/backend/runtime.hpp>
+#include <tenure/clock.hpp>
+#include <tenure/hold.hpp>
+#include <tenure/lease.hpp>
+#include <tenure/options.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure::locks
+{
+
+/** One lease, which all Holds of a holder on a key share. */
+struct Grant {
+    Lease lease;
+    std::shared_ptr<HeldKey> key;
+    std::shared_ptr<Runtime> runtime;
+    /// Holds that have not ended; written with the holder's mutex held
+    std::atomic<std::uint32_t> depth{0};
+};
+
+/** What one Hold stands for. */
+struct Entry {
+    std::shared_ptr<Grant> grant;
+    std::atomic<bool> ended{false};
+};
+
+/** One key of a store that a holder has, asks for or gives back: one claim for all who wait, one lease for all Holds,
+ * and one release.
+ *
+ *  Everything is guarded by the holder's mutex. Alive while an answer of the store is awaited, or a Hold is there: what
+ * waits for either owns it, and the holder does not.
+ */
+class HeldKey : public std::enable_shared_from_this<HeldKey>
+{
+public:
+    using HolderPtr = std::shared_ptr<HolderState>;
+    using Handler = engine::Completion<void(error_code, Hold)>;
+    using ReleaseHandler = engine::Completion<void(error_code, ReleaseOutcome)>;
+
+    HeldKey(HolderPtr holder, EngineLock const& lock);
+
+    /** @param is_try  to find the key held by others is no error */
+    static void acquire(
+        HolderPtr const& holder, Lock const& lock, AcquireOptions const& options, bool is_try,
+        asio::any_completion_handler<void(error_code, Hold)> handler);
+
+    /** A Hold ends. @param handler  unset: nobody waits */
+    static void end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHandler> handler);
+
+    // -- with the holder's mutex held --
+
+    /** Holds are there, and their lease can no longer be relied on. */
+    [[nodiscard]] bool lost() const noexcept;
+    [[nodiscard]] Refusal refuse_after_loss() const;
+
+private:
+    using Id = std::uint64_t;
+
+    /** One call that waits. */
+    struct Waiter {
+        Id id;
+        EngineLock lock;
+        Handler handler;
+        bool is_try;
+        /// when it gives up; the least instant: it tries once
+        Instant deadline;
+    };
+    /** One acquisition of the lock under way. */
+    struct Attempt {
+        Instant deadline;
+        asio::cancellation_signal cancel;
+    };
+    using AttemptPtr = std::shared_ptr<Attempt>;
+    /** A call that is to be completed once the mutex is free. */
+    struct Ended {
+        Handler handler;
+        error_code error;
+        Hold hold;
+    };
+
+    [[nodiscard]] std::optional<Refusal> refuse(EngineLock const& lock, std::chrono::milliseconds ttl) const;
+    [[nodiscard]] static Hold reenter(std::shared_ptr<Grant> const& grant);
+    void wait(EngineLock const& lock, AcquireOptions const& options, bool is_try, Handler handler);
+    /** The last release takes so long that a wait may end before its answer. */
+    void limit(Waiter const& waiter, Clock::duration time);
+    void stop_waiting(Id id, error_code error);
+    /** Starts an acquisition for each who waits and whom none serves. */
+    void ask();
+    void ask(Waiter const& waiter);
+    void answered(AttemptPtr const& attempt, error_code error, Lease lease);
+    void grant(Lease lease, std::vector<Ended>& ended);
+    void give_up(Attempt const& attempt, error_code error, std::vector<Ended>& ended);
+    /** Nobody waits for these any more. */
+    void cancel_attempts();
+    void cancel_limits(std::shared_ptr<Runtime> const& runtime);
+    void released(error_code error, ReleaseOutcome outcome);
+    void stop_waiting_for_release(Id id);
+    /** Lets the holder forget the key if nothing is left to do. */
+    void settle();
+    static void post(std::vector<Ended> ended);
+
+    HolderPtr holder_;
+    std::weak_ptr<engine::Core> store_;
+    std::string key_;
+    Id last_id_ = 0;
+    std::vector<Waiter> waiters_;
+    std::vector<AttemptPtr> attempts_;
+    /// what the first who asked for the present lease, or for the next one, wanted
+    std::chrono::milliseconds ttl_{};
+    /// of the Holds; null while there are none
+    std::weak_ptr<Grant> grant_;
+    bool held_ = false;
+    /// the last Hold has ended, and the store has not answered yet
+    bool releasing_ = false;
+    /// who ended the last Hold and waits for the answer
+    std::optional<std::pair<Id, ReleaseHandler>> releaser_;
+    /// of those who wait for the answer to the release; the strand's
+    std::vector<Runtime::TimerId> limits_;
+};
+
+} // namespace tenure::locks

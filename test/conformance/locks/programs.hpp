@@ -1,0 +1,62 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend/runtime.hpp>
+#include <tenure/conformance/subject.hpp>
+#include <tenure/store.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace tenure::test
+{
+
+/** Programs that use the subject's store through the public classes, each with a store of its own. They share one event
+ * loop, which runs only inside of these functions. */
+class Programs
+{
+public:
+    Programs() = default;
+    Programs(Programs const&) = delete;
+    Programs& operator=(Programs const&) = delete;
+    /** What still goes on in the background has two seconds. */
+    ~Programs() { run_for(std::chrono::seconds{2}); }
+
+    [[nodiscard]] conformance::Subject const& subject() const noexcept { return *subject_; }
+    [[nodiscard]] std::string key(std::string const& name) const { return subject_->prefix() + name; }
+
+    [[nodiscard]] Store open(std::string worker_name)
+    {
+        auto runtime = make_runtime(context_);
+        auto backend = subject_->connect(runtime);
+        return {std::move(runtime), std::move(backend), StoreOptions{.worker_name = std::move(worker_name)}};
+    }
+
+    /** Runs the loop until the condition holds. @throws std::runtime_error if it does not within the limit */
+    void run_until(std::function<bool()> const& condition, std::chrono::milliseconds limit = std::chrono::seconds{20})
+    {
+        auto const end = std::chrono::steady_clock::now() + limit;
+        while (!condition()) {
+            if (std::chrono::steady_clock::now() >= end)
+                throw std::runtime_error("what was waited for did not happen in time");
+            run_for(std::chrono::milliseconds{5});
+        }
+    }
+    void run_for(std::chrono::milliseconds duration)
+    {
+        context_.restart();
+        context_.run_for(duration);
+    }
+
+private:
+    std::unique_ptr<conformance::Subject> subject_ = conformance::make_subject();
+    asio::io_context context_;
+};
+
+} // namespace tenure::test

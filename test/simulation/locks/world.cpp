@@ -1,0 +1,391 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Re-entrant locks against a small model: what each holder has, and so what it must be given.
+#include "random.hpp"
+#include "small_world.hpp"
+
+#include <tenure/errc.hpp>
+#include <tenure/reentrant_lock.hpp>
+#include <tenure/testing.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/system/errc.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <list>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace tenure::simulation
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr milliseconds ttl = 1000ms;
+constexpr int operations = 2000;
+constexpr std::array<char const*, 2> key_names{"a", "b"};
+constexpr unsigned processes = 2;
+constexpr unsigned holders_of_process = 2;
+/// how much later than its time a wait may end: what is left of it is counted in whole milliseconds
+constexpr milliseconds slack = 2ms;
+/// what some ask for instead
+constexpr milliseconds other_ttl = 2 * ttl;
+/// a try on a silent store: for the answer to a release, and then for that to its claim, 2 s or a ttl each
+constexpr milliseconds longest_try = 2 * other_ttl;
+
+/** What the model knows of a holder and a key. */
+struct Place {
+    Holder const* holder;
+    ReentrantLock const* lock;
+    unsigned process;
+    unsigned key;
+
+    /** One call that waits. */
+    struct Asking {
+        Instant ends_at;
+        bool cancelled = false;
+        bool done = false;
+        asio::cancellation_signal cancel;
+    };
+    std::list<std::shared_ptr<Asking>> asking;
+    std::vector<Hold> holds;
+};
+
+class World
+{
+public:
+    explicit World(std::uint64_t seed);
+
+    SmallOutcome run();
+
+private:
+    void operate();
+    void ask(Place& place);
+    void asked(Place& place, Place::Asking& asking, error_code error, Hold hold);
+    void cancel(Place& place);
+    void end(Place& place);
+    void disturb();
+    void pass(milliseconds time);
+    void look();
+    void look_at(Place& place);
+    void finish();
+    Place& any_place() { return places_[random_.below(static_cast<std::uint32_t>(places_.size()))]; }
+    milliseconds any_time(int most) { return milliseconds(random_.between(0, most)); }
+    void note(std::uint64_t what);
+    void expect(bool holds, char const* rule);
+
+    Random random_;
+    testing::VirtualTime time_;
+    testing::SimulatedStore simulated_{time_};
+    std::vector<Store> stores_;
+    std::vector<Holder> holders_;
+    std::vector<ReentrantLock> locks_;
+    std::vector<Place> places_;
+    /// of the leases that were handed out
+    std::array<std::set<std::uint64_t>, key_names.size()> tokens_;
+    bool reachable_ = true;
+    bool loses_answers_ = false;
+    SmallOutcome outcome_;
+};
+
+World::World(std::uint64_t seed)
+    : random_(seed, 77)
+{
+    holders_.reserve(processes * holders_of_process);
+    locks_.reserve(processes * key_names.size());
+    for (unsigned process = 0; process < processes; ++process) {
+        auto const& store = stores_.emplace_back(simulated_.open("process-" + std::to_string(process)));
+        for (auto const* key : key_names)
+            locks_.emplace_back(store, LockConfig{.key = key, .ttl = ttl});
+        for (unsigned number = 0; number < holders_of_process; ++number) {
+            auto const& holder = holders_.emplace_back();
+            for (unsigned key = 0; key < key_names.size(); ++key)
+                places_.push_back({&holder, &locks_[process * key_names.size() + key], process, key, {}, {}});
+        }
+    }
+}
+
+SmallOutcome World::run()
+{
+    for (int step = 0; step < operations && outcome_.violation.empty(); ++step)
+        operate();
+    if (outcome_.violation.empty())
+        finish();
+    return outcome_;
+}
+
+void World::operate()
+{
+    auto const kind = random_.below(100);
+    auto& place = any_place();
+    if (kind < 40)
+        ask(place);
+    else if (kind < 48)
+        cancel(place);
+    else if (kind < 75)
+        end(place);
+    else if (kind < 80)
+        disturb();
+    else
+        pass(any_time(kind < 95 ? 100 : 700));
+    // several things at one instant, too
+    if (random_.below(3) != 0) {
+        time_.run_ready();
+        look();
+    }
+}
+
+void World::ask(Place& place)
+{
+    auto asking = std::make_shared<Place::Asking>();
+    AcquireOptions options;
+    auto const kind = random_.below(10);
+    bool const is_try = kind < 2;
+    options.wait = is_try ? 0ms : kind < 9 ? any_time(3000) : forever;
+    options.ttl = random_.below(10) == 0 ? ttl : 0ms;
+    if (random_.below(20) == 0)
+        options.ttl = other_ttl;
+    asking->ends_at = options.wait == forever ? Instant::max()
+                      : options.wait == 0ms   ? time_.now() + longest_try
+                                              : time_.now() + *options.wait;
+    auto const held = !place.holds.empty();
+    auto const lost = held && place.holds.front().token().cancelled();
+    auto const refused_for_ttl = held && !lost && options.ttl != 0ms && options.ttl != place.holds.front().ttl();
+    place.asking.push_back(asking);
+    note(1);
+    auto handler = [this, &place, asking, held, lost, refused_for_ttl](error_code error, Hold hold) {
+        if (lost)
+            expect(error == errc::lease_lost, "S16: a holder of a lost lease got something else than lease_lost");
+        else if (refused_for_ttl)
+            expect(error == boost::system::errc::invalid_argument, "S16: another ttl was not refused");
+        else if (held)
+            expect(!error && hold, "S16: a holder was not given what it holds");
+        else
+            expect(error != errc::lease_lost, "S16: a holder that held nothing was told of a loss");
+        asked(place, *asking, error, std::move(hold));
+    };
+    auto const slot = asking->cancel.slot();
+    if (is_try && random_.below(2) == 0)
+        place.lock->async_try_acquire(
+            *place.holder, options,
+            asio::bind_cancellation_slot(
+                slot, [handler = std::move(handler)](error_code error, std::optional<Hold> hold) mutable {
+                    auto const busy = !error && !hold;
+                    handler(busy ? make_error_code(errc::timed_out) : error, std::move(hold).value_or(Hold()));
+                }));
+    else
+        place.lock->async_acquire(*place.holder, options, asio::bind_cancellation_slot(slot, std::move(handler)));
+    if (held) {
+        // what is decided here and now is answered here and now
+        time_.run_ready();
+        expect(asking->done, "S16: a holder waits for what it holds");
+    }
+}
+
+void World::asked(Place& place, Place::Asking& asking, error_code error, Hold hold)
+{
+    expect(!asking.done, "S14: the handler of an acquisition was called twice");
+    asking.done = true;
+    std::erase_if(place.asking, [&](auto const& one) { return one.get() == &asking; });
+    note(2 + static_cast<std::uint64_t>(error.value()));
+    expect(time_.now() <= asking.ends_at + slack || asking.ends_at == Instant::max(), "S9: a wait ended too late");
+    expect(error != asio::error::operation_aborted || asking.cancelled, "S9: a wait ended as cancelled, and was not");
+    expect(!error == static_cast<bool>(hold), "S9: an error came with a Hold, or a Hold is missing");
+    if (error) {
+        ++outcome_.counts["refusals"];
+        return;
+    }
+    if (!place.holds.empty()) {
+        ++outcome_.counts["re-entries"];
+        auto const& first = place.holds.front();
+        expect(
+            hold.fencing_token() == first.fencing_token() && hold.owner() == first.owner(),
+            "S16: two Holds of a holder have different leases");
+    } else {
+        ++outcome_.counts["grants"];
+        expect(
+            tokens_.at(place.key).insert(hold.fencing_token()).second,
+            "S16: a holder that held nothing was given a lease that was handed out before");
+    }
+    place.holds.push_back(std::move(hold));
+}
+
+void World::cancel(Place& place)
+{
+    if (place.asking.empty())
+        return;
+    note(100);
+    auto const asking =
+        *std::next(place.asking.begin(), random_.below(static_cast<std::uint32_t>(place.asking.size())));
+    asking->cancelled = true;
+    asking->cancel.emit(random_.below(2) == 0 ? asio::cancellation_type::terminal : asio::cancellation_type::total);
+    time_.run_ready();
+    expect(asking->done, "S9: a cancelled wait goes on");
+    look();
+}
+
+void World::end(Place& place)
+{
+    // what is granted at this instant counts for the library already
+    time_.run_ready();
+    if (place.holds.empty())
+        return;
+    note(101);
+    ++outcome_.counts["ends"];
+    auto const which = random_.below(static_cast<std::uint32_t>(place.holds.size()));
+    auto hold = std::move(place.holds[which]);
+    place.holds.erase(place.holds.begin() + which);
+    bool const last = place.holds.empty();
+    auto const token = hold.token();
+    auto const kind = random_.below(3);
+    if (kind == 0) {
+        hold = Hold();
+    } else {
+        auto const signal = std::make_shared<asio::cancellation_signal>();
+        auto const told = std::make_shared<std::optional<ReleaseOutcome>>();
+        hold.async_release(asio::bind_cancellation_slot(
+            signal->slot(), [this, signal, told, last](error_code error, ReleaseOutcome outcome) {
+                *told = outcome;
+                if (!error)
+                    expect(
+                        (outcome == ReleaseOutcome::still_held) != last,
+                        "S16: a release says wrongly whether others hold the key");
+            }));
+        expect(!hold.valid() && hold.depth() == 0, "S16: a released Hold goes on");
+        if (kind == 1)
+            signal->emit(asio::cancellation_type::terminal);
+        if (!last) {
+            time_.run_ready();
+            expect(told->has_value(), "S16: the end of one of several Holds is not answered at once");
+        }
+    }
+    expect(token.cancelled() || !last, "S6: the token of a released lease is not cancelled");
+}
+
+void World::disturb()
+{
+    note(102);
+    ++outcome_.counts["faults"];
+    auto const* const key = key_names.at(random_.below(key_names.size()));
+    switch (random_.below(6)) {
+    case 0:
+        simulated_.remove(key);
+        break;
+    case 1:
+        simulated_.overwrite(key, any_time(1000) + 1ms);
+        break;
+    case 2:
+        simulated_.reachable(reachable_ = !reachable_ || random_.below(3) != 0);
+        break;
+    case 3:
+        simulated_.lose_answers(loses_answers_ = !loses_answers_ && random_.below(3) == 0);
+        break;
+    default:
+        simulated_.answer_after(random_.below(2) == 0 ? 0ms : any_time(60));
+    }
+}
+
+void World::pass(milliseconds time)
+{
+    note(103);
+    time_.run_for(time);
+}
+
+/** Whatever could be done at this instant has been done. */
+void World::look()
+{
+    for (auto& place : places_)
+        look_at(place);
+}
+
+void World::look_at(Place& place)
+{
+    auto const depth = place.holds.size();
+    for (auto const& hold : place.holds) {
+        expect(hold.depth() == depth, "S16: a Hold counts wrongly");
+        expect(
+            hold.token().cancelled() == place.holds.front().token().cancelled(), "S16: a loss reaches some Holds only");
+        for (auto const& other : places_)
+            if (&other != &place && other.key == place.key)
+                for (auto const& foreign : other.holds)
+                    expect(foreign.fencing_token() != hold.fencing_token(), "S1: two holders have one lease");
+    }
+    if (depth > 0)
+        expect(place.asking.empty(), "S16: a holder waits for what it holds");
+    for (auto const& asking : place.asking)
+        expect(
+            asking->ends_at == Instant::max() || time_.now() <= asking->ends_at + slack, "S9: a wait goes on too long");
+}
+
+/** Without faults every holder gets every key, and nothing is left behind. */
+void World::finish()
+{
+    simulated_.reachable(true);
+    simulated_.lose_answers(false);
+    simulated_.answer_after(1ms);
+    for (auto& place : places_) {
+        for (auto const& asking : std::list(place.asking)) {
+            asking->cancelled = true;
+            asking->cancel.emit(asio::cancellation_type::terminal);
+        }
+        time_.run_ready();
+        place.holds.clear();
+    }
+    time_.run_for(4 * ttl);
+    for (auto const* key : key_names)
+        expect(!simulated_.held(key), "S9: a key stays held although nobody holds it");
+    for (auto& place : places_) {
+        auto const asking = std::make_shared<Place::Asking>();
+        asking->ends_at = Instant::max();
+        place.lock->async_acquire(*place.holder, 5s, [this, &place, asking](error_code error, Hold hold) {
+            expect(!error, "L1: a free key is not granted");
+            asked(place, *asking, error, std::move(hold));
+        });
+        time_.run_for(100ms);
+        expect(place.holds.size() == 1, "L1: a free key is not granted at once");
+        place.holds.clear();
+        time_.run_for(100ms);
+    }
+    stores_.clear();
+    places_.clear();
+    locks_.clear();
+    time_.run_for(5s);
+}
+
+void World::note(std::uint64_t what)
+{
+    auto const when = static_cast<std::uint64_t>(time_.now().time_since_epoch().count());
+    outcome_.trace = (outcome_.trace ^ when ^ (what << 48U)) * 0x100000001b3U;
+}
+
+void World::expect(bool holds, char const* rule)
+{
+    if (!holds && outcome_.violation.empty())
+        outcome_.violation = rule;
+}
+
+} // namespace
+
+/** Two processes with two holders each, who acquire two re-entrant locks, end and cancel at random in virtual time,
+ * while keys are removed and overwritten, and the store is away, slow or loses its answers. */
+SmallOutcome run_small_world(std::uint64_t seed)
+{
+    return World(seed).run();
+}
+
+std::string_view small_layer() noexcept
+{
+    return "locks";
+}
+
+} // namespace tenure::simulation
