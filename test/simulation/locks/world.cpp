@@ -285,10 +285,10 @@ void World::disturb()
         simulated_.overwrite(key, any_time(1000) + 1ms);
         break;
     case 2:
-        simulated_.reachable(reachable_ = !reachable_ || random_.below(3) != 0);
+        simulated_.set_reachable(reachable_ = !reachable_ || random_.below(3) != 0);
         break;
     case 3:
-        simulated_.lose_answers(loses_answers_ = !loses_answers_ && random_.below(3) == 0);
+        simulated_.set_answers_lost(loses_answers_ = !loses_answers_ && random_.below(3) == 0);
         break;
     default:
         simulated_.answer_after(random_.below(2) == 0 ? 0ms : any_time(60));
@@ -330,8 +330,8 @@ void World::look_at(Place& place)
 /** Without faults every holder gets every key, and nothing is left behind. */
 void World::finish()
 {
-    simulated_.reachable(true);
-    simulated_.lose_answers(false);
+    simulated_.set_reachable(true);
+    simulated_.set_answers_lost(false);
     simulated_.answer_after(1ms);
     for (auto& place : places_) {
         for (auto const& asking : std::list(place.asking)) {

@@ -257,7 +257,8 @@ TEST_CASE("an error that no waiting can mend ends all who share the claim")
     Reentrant test;
     auto const& first = test.ask();
     auto const& second = test.ask({.wait = forever});
-    test.backend->answer(test.backend->claims, Refused{make_error_code(errc::permission_denied), "NOPERM", true});
+    test.backend->answer(
+        test.backend->claims, Failure::refused(make_error_code(errc::permission_denied), "NOPERM", true));
     test.runtime->run_ready();
     CHECK(first.error == make_error_code(errc::permission_denied));
     CHECK(second.error == make_error_code(errc::permission_denied));
