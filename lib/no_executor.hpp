@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "immortal.hpp"
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/system_executor.hpp>
 
@@ -11,8 +13,8 @@ namespace tenure
  * where Asio runs those. */
 [[nodiscard]] inline boost::asio::any_io_executor const& no_executor()
 {
-    static boost::asio::any_io_executor const executor{boost::asio::system_executor()};
-    return executor;
+    static Immortal<boost::asio::any_io_executor> const executor{boost::asio::system_executor()};
+    return *executor;
 }
 
 } // namespace tenure

@@ -3,6 +3,8 @@
 
 #include "line_script.hpp"
 
+#include <immortal.hpp>
+
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -228,44 +230,44 @@ std::string with_spublish(std::string text)
 
 Script const& release()
 {
-    static Script const script(text_of({release_one_text, wake_text, release_many_text}));
-    return script;
+    static Immortal<Script> const script(text_of({release_one_text, wake_text, release_many_text}));
+    return *script;
 }
 
 Script const& release_in_shard()
 {
-    static Script const script(with_spublish(text_of({release_one_text, wake_text, release_many_text})));
-    return script;
+    static Immortal<Script> const script(with_spublish(text_of({release_one_text, wake_text, release_many_text})));
+    return *script;
 }
 
 Script const& withdraw()
 {
-    static Script const script(text_of({wake_text, withdraw_text}));
-    return script;
+    static Immortal<Script> const script(text_of({wake_text, withdraw_text}));
+    return *script;
 }
 
 Script const& withdraw_in_shard()
 {
-    static Script const script(with_spublish(text_of({wake_text, withdraw_text})));
-    return script;
+    static Immortal<Script> const script(with_spublish(text_of({wake_text, withdraw_text})));
+    return *script;
 }
 
 Script const& tell_freed()
 {
-    static Script const script(text_of({wake_text, tell_freed_text}));
-    return script;
+    static Immortal<Script> const script(text_of({wake_text, tell_freed_text}));
+    return *script;
 }
 
 Script const& tell_freed_in_shard()
 {
-    static Script const script(with_spublish(text_of({wake_text, tell_freed_text})));
-    return script;
+    static Immortal<Script> const script(with_spublish(text_of({wake_text, tell_freed_text})));
+    return *script;
 }
 
 Script const& line_up()
 {
-    static Script const script(text_of({join_line_text, line_up_text}));
-    return script;
+    static Immortal<Script> const script(text_of({join_line_text, line_up_text}));
+    return *script;
 }
 
 } // namespace tenure::redis::scripts

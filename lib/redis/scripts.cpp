@@ -5,6 +5,8 @@
 #include "line_script.hpp"
 #include "marker_script.hpp"
 
+#include <immortal.hpp>
+
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -256,116 +258,116 @@ std::string join(std::initializer_list<std::string_view> parts)
 // What claiming scripts call, and what they end with.
 std::string_view claim_parts()
 {
-    static std::string const text = join({draw_text, leave_line_text});
-    return text;
+    static Immortal<std::string> const text(join({draw_text, leave_line_text}));
+    return *text;
 }
 std::string_view held_text()
 {
-    static std::string const text = join({join_line_text, begin_held_text, survey_text, end_held_text});
-    return text;
+    static Immortal<std::string> const text(join({join_line_text, begin_held_text, survey_text, end_held_text}));
+    return *text;
 }
 
 } // namespace
 
 Script const& draw()
 {
-    static Script const script(join({draw_text, draw_for_owned_text}));
-    return script;
+    static Immortal<Script> const script(join({draw_text, draw_for_owned_text}));
+    return *script;
 }
 
 Script const& first_free()
 {
-    static Script const script(join({claim_parts(), first_free_text, held_text()}));
-    return script;
+    static Immortal<Script> const script(join({claim_parts(), first_free_text, held_text()}));
+    return *script;
 }
 
 Script const& first_free_each()
 {
-    static Script const script(join({claim_parts(), first_free_each_text, held_text()}));
-    return script;
+    static Immortal<Script> const script(join({claim_parts(), first_free_each_text, held_text()}));
+    return *script;
 }
 
 Script const& first_free_after_failover()
 {
-    static Script const script(join(
+    static Immortal<Script> const script(join(
         {marker_text, closed_after_failover_text, claim_parts(), unless_closed_text, first_free_text, held_text()}));
-    return script;
+    return *script;
 }
 
 Script const& first_free_each_after_failover()
 {
-    static Script const script(join(
+    static Immortal<Script> const script(join(
         {marker_text, closed_after_failover_text, claim_parts(), unless_closed_text, first_free_each_text,
          held_text()}));
-    return script;
+    return *script;
 }
 
 Script const& find_own()
 {
-    static Script const script(join({claim_parts(), find_own_text, "return {-1}\n"}));
-    return script;
+    static Immortal<Script> const script(join({claim_parts(), find_own_text, "return {-1}\n"}));
+    return *script;
 }
 
 Script const& own_or_first_free()
 {
-    static Script const script(join({claim_parts(), find_own_text, first_free_text, held_text()}));
-    return script;
+    static Immortal<Script> const script(join({claim_parts(), find_own_text, first_free_text, held_text()}));
+    return *script;
 }
 
 Script const& own_or_first_free_after_failover()
 {
-    static Script const script(join(
+    static Immortal<Script> const script(join(
         {marker_text, closed_after_failover_text, claim_parts(), find_own_text, unless_closed_text, first_free_text,
          held_text()}));
-    return script;
+    return *script;
 }
 
 Script const& survey()
 {
-    static Script const script(join({survey_text, "return {-1, earliest, foreign}\n"}));
-    return script;
+    static Immortal<Script> const script(join({survey_text, "return {-1, earliest, foreign}\n"}));
+    return *script;
 }
 
 Script const& look()
 {
-    static Script const script(join({look_text}));
-    return script;
+    static Immortal<Script> const script(join({look_text}));
+    return *script;
 }
 
 Script const& renew()
 {
-    static Script const script(join({renew_text}));
-    return script;
+    static Immortal<Script> const script(join({renew_text}));
+    return *script;
 }
 
 Script const& renew_noting_ttl()
 {
-    static Script const script(join({marker_text, note_ttl_text, renew_text}));
-    return script;
+    static Immortal<Script> const script(join({marker_text, note_ttl_text, renew_text}));
+    return *script;
 }
 
 Script const& inspect()
 {
-    static Script const script(join({inspect_text}));
-    return script;
+    static Immortal<Script> const script(join({inspect_text}));
+    return *script;
 }
 
 Script const& evict()
 {
-    static Script const script(join({evict_text}));
-    return script;
+    static Immortal<Script> const script(join({evict_text}));
+    return *script;
 }
 
 Script const& detach()
 {
-    static Script const script(join({detach_text}));
-    return script;
+    static Immortal<Script> const script(join({detach_text}));
+    return *script;
 }
 
 Script const& accept_token()
 {
-    static Script const script(join({accept_token_text}));
-    return script;
+    static Immortal<Script> const script(join({accept_token_text}));
+    return *script;
 }
 
 } // namespace tenure::redis::scripts

@@ -3,6 +3,8 @@
 
 #include "failure.hpp"
 
+#include <immortal.hpp>
+
 #include <tenure/errc.hpp>
 
 #include <zookeeper/zookeeper.h>
@@ -38,8 +40,8 @@ Session::Session(
 
 std::string const& Session::root() const
 {
-    static std::string const top = "/";
-    return config_->chroot.empty() ? top : config_->chroot;
+    static Immortal<std::string> const top("/");
+    return config_->chroot.empty() ? *top : config_->chroot;
 }
 
 std::chrono::milliseconds Session::timeout() const

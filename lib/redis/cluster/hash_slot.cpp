@@ -3,6 +3,8 @@
 
 #include "redis/key_names.hpp"
 
+#include <immortal.hpp>
+
 #include <array>
 #include <limits>
 #include <vector>
@@ -64,8 +66,8 @@ HashSlot hash_slot(std::string_view key) noexcept
 
 std::string slot_number(HashSlot slot)
 {
-    static std::vector<std::uint32_t> const numbers = find_slot_numbers();
-    return std::to_string(numbers.at(slot));
+    static Immortal<std::vector<std::uint32_t>> const numbers(find_slot_numbers());
+    return std::to_string((*numbers).at(slot));
 }
 
 std::optional<HashSlot> shared_slot(KeyRange const& range)

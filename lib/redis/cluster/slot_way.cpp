@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "slot_way.hpp"
 
+#include <immortal.hpp>
+
 #include <tenure/errc.hpp>
 
 #include <algorithm>
@@ -215,9 +217,9 @@ std::string SlotWay::last_error() const
 
 ServerInfo const& SlotWay::server() const noexcept
 {
-    static ServerInfo const unknown;
+    static Immortal<ServerInfo> const unknown;
     auto const* const at = member();
-    return at == nullptr ? unknown : at->route->server();
+    return at == nullptr ? *unknown : at->route->server();
 }
 
 std::uint64_t SlotWay::generation() const noexcept

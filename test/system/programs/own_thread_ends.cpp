@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Ends while a store has a thread of its own, as its second argument says; the first is the store's URL.
+// Ends while a store has a thread of its own, as its second argument says; the first is the store's URL, the third a
+// key.
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -34,9 +35,9 @@ struct Holder {
     std::optional<tenure::Lease> lease;
     std::atomic<int> answers = 0;
 
-    explicit Holder(std::string const& url)
+    Holder(std::string const& url, std::string const& key)
         : store(tenure::connect(context, url, own_thread()))
-        , lock(std::in_place, *store, tenure::LockConfig{"own-thread-ends", 20s, {}})
+        , lock(std::in_place, *store, tenure::LockConfig{key, 20s, {}})
     {
         auto acquired = lock->async_acquire(asio::use_future);
         context.run();
@@ -73,15 +74,16 @@ int main(int, char* argument[])
 {
     std::string const url = argument[1];
     std::string const how = argument[2];
+    std::string const key = argument[3];
     if (how == "let-go") {
         // all is gone in its order before main ends
-        Holder const holder(url);
+        Holder const holder(url, key);
         return holder.lease->valid() ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     if (how == "static-before")
         // made before the first thread of a store was, and so destroyed after what the library does at the end
         global();
-    auto made = std::make_unique<Holder>(url);
+    auto made = std::make_unique<Holder>(url, key);
     made->ask();
     if (how.starts_with("static")) {
         global() = std::move(made);
