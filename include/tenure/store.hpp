@@ -46,10 +46,11 @@ struct StoreOptions {
     LogSink log = {};
     /// the least level that is logged
     LogLevel log_level = LogLevel::warning;
-    /// all I/O and all timers of the store run on a thread that belongs to it: leases are renewed however long handlers
-    /// block the executor. Handlers run where they run without it, never on that thread; what a config has called back
-    /// for credentials runs there. The thread is detached, blocks all signals, and ends when the store is closed. The
-    /// store is no work of the executor then: `io_context::run()` waits for operations under way, not for leases held
+    /// all I/O, timers and renewals of the store run on a thread that belongs to it: handlers that block the executor
+    /// cost no lease. Handlers still run on the executor, never on that thread; only a `CredentialsSource` runs there.
+    /// The thread is detached, blocks all signals and ends when the store is closed. The store is then no work of the
+    /// executor: `io_context::run()` waits for pending operations, not for held leases. Opening the store throws
+    /// std::system_error if no thread can be started
     bool own_thread = false;
     /// what puts the locks of several stores into one order, for `MultiLock`: the same in every process that uses this
     /// store, whatever address each uses, and another one for every other store. Printable, no '/', at most 128 bytes.

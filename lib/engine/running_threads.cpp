@@ -31,8 +31,9 @@ bool is_ending(std::weak_ptr<OwnThread> const& one) noexcept
 
 /** Made before the first thread, and so destroyed before most of what a thread may use. */
 struct AtExit {
-    // OpenSSL cleans up at the end of the program; it is told so first, and then does it later
-    AtExit() { static_cast<void>(::OPENSSL_init_crypto(0, nullptr)); }
+    // OpenSSL registers what it does at the end of the program when it is first used: before this, so that it comes
+    // later. It has to be asked for something.
+    AtExit() { static_cast<void>(::OPENSSL_init_crypto(OPENSSL_INIT_ADD_ALL_DIGESTS, nullptr)); }
     AtExit(AtExit const&) = delete;
     AtExit& operator=(AtExit const&) = delete;
     ~AtExit()
