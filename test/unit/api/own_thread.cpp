@@ -368,9 +368,11 @@ enum class Pending { nothing, waits, ready };
 void play(std::array<int, 5> const& order, bool on_strand, Pending pending, std::string const& name)
 {
     Belongings one;
-    auto const executor = on_strand ? asio::any_io_executor(asio::make_strand(*one.context))
-                                    : asio::any_io_executor(one.context->get_executor());
-    one.store = open_memory(executor, {name}, own_thread());
+    // no executor is kept here: a strand must not outlive its context
+    one.store = open_memory(
+        on_strand ? asio::any_io_executor(asio::make_strand(*one.context))
+                  : asio::any_io_executor(one.context->get_executor()),
+        {name}, own_thread());
     one.lock.emplace(*one.store, LockConfig{.key = "job", .ttl = 20s});
     one.lease = acquire(*one.context, *one.lock);
     one.token = one.lease->token();
