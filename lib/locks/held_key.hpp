@@ -101,7 +101,7 @@ private:
     [[nodiscard]] static Hold reenter(std::shared_ptr<Grant> const& grant);
     void wait(EngineLock const& lock, AcquireOptions const& options, bool is_try, Handler handler);
     /** The last release takes so long that a wait may end before its answer. */
-    void limit(Waiter const& waiter, Clock::duration time);
+    void limit(Waiter const& waiter, std::chrono::milliseconds time);
     void stop_waiting(Id id, error_code error);
     /** Starts an acquisition for each who waits and whom none serves. */
     void ask();

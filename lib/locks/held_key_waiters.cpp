@@ -49,10 +49,10 @@ void HeldKey::wait(EngineLock const& lock, AcquireOptions const& options, bool i
         ask();
 }
 
-void HeldKey::limit(Waiter const& waiter, Clock::duration time)
+void HeldKey::limit(Waiter const& waiter, milliseconds time)
 {
     auto const& runtime = waiter.lock.core()->runtime();
-    auto const when = engine::later(runtime->now(), std::chrono::ceil<milliseconds>(time));
+    auto const when = engine::later(runtime->now(), time);
     if (when == Instant::max())
         return;
     runtime->strand().execute([weak = weak_from_this(), runtime, when, id = waiter.id] {
