@@ -236,6 +236,9 @@ void Core::handle_gone() noexcept
         return;
     try {
         runtime_->post([self = shared_from_this()] {
+            // the user's own close may have come first
+            if (self->closed_)
+                return;
             self->closing_ = true;
             self->until_closed_ = self;
             auto const now = self->runtime_->now();

@@ -5,6 +5,8 @@
 #include "no_executor.hpp"
 #include "running_threads.hpp"
 
+#include <openssl/crypto.h>
+
 #include <utility>
 
 namespace tenure::engine
@@ -78,6 +80,8 @@ void OwnThread::start()
     try {
         start_library_thread("tenure-store", [self = shared_from_this(), &threads, number]() mutable {
             run(std::move(self));
+            // or it would do so as the thread ends, which may be while OpenSSL cleans up for the end of the program
+            ::OPENSSL_thread_stop();
             threads.remove(number);
         }).detach();
     } catch (...) {
