@@ -15,7 +15,7 @@ namespace tenure
 namespace
 {
 
-constexpr std::uint16_t usual_port = 2379;
+constexpr std::uint16_t etcd_port = 2379;
 
 std::uint32_t connections_from(std::string const& text)
 {
@@ -59,7 +59,7 @@ EtcdConfig etcd_config_from(Url const& url)
     if (url.path.size() > 1)
         net::refuse_url("path", url.path, "must not be there: a prefix belongs to the pool or lock");
     for (auto const& host : url.hosts)
-        config.endpoints.push_back({host.name, host.port.value_or(usual_port)});
+        config.endpoints.push_back({host.name, host.port.value_or(etcd_port)});
     for (auto const& [name, value] : url.options)
         read_option(config, name, value);
     etcd::check_config(config);

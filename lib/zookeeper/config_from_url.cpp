@@ -13,7 +13,7 @@ namespace tenure
 namespace
 {
 
-constexpr std::uint16_t usual_port = 2181;
+constexpr std::uint16_t zookeeper_port = 2181;
 
 } // namespace
 
@@ -29,7 +29,7 @@ ZookeeperConfig zookeeper_config_from(Url const& url)
     config.username = url.user.value_or("");
     config.password = url.password.value_or("");
     for (auto const& host : url.hosts)
-        config.servers.push_back({host.name, host.port.value_or(usual_port)});
+        config.servers.push_back({host.name, host.port.value_or(zookeeper_port)});
     config.chroot = url.path == "/" ? std::string() : url.path;
     for (auto const& [name, value] : url.options) {
         std::string const field = "option " + name;
