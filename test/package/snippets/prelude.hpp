@@ -1,0 +1,70 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What the C++ blocks of README.md and docs/ take for granted: the reader's own variables and functions.
+#pragma once
+
+#include "unit/scripted_backend.hpp"
+
+#include <tenure/tenure.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <memory>
+
+namespace reader
+{
+
+namespace asio = boost::asio;
+using namespace asio::experimental::awaitable_operators;
+using namespace std::chrono_literals;
+using tenure::cancel_on;
+using tenure::with_lease;
+
+// NOLINTBEGIN: only declared
+extern asio::any_io_executor executor;
+extern asio::io_context context;
+extern asio::signal_set signals;
+extern asio::ip::tcp::socket socket;
+extern std::array<char, 16> storage;
+inline auto const buffer = asio::buffer(storage);
+extern tenure::StoreOptions options;
+extern tenure::Store store;
+extern tenure::SlotPool pool;
+extern tenure::Slot slot;
+extern tenure::CancellationToken stop;
+extern tenure::Lease lease;
+extern tenure::Lock nightly;
+// NOLINTEND
+
+struct Config {
+};
+inline constexpr Config config;
+void handler(std::exception_ptr);
+void report(std::exception_ptr);
+
+asio::awaitable<void> handle_one_request(std::uint32_t slot, std::uint64_t fencing_token);
+asio::awaitable<void> one_step();
+asio::awaitable<void> transfer(std::uint64_t, std::uint64_t);
+asio::awaitable<void> run_the_job(tenure::Lease const&);
+asio::awaitable<void> work(tenure::Lock const&);
+asio::awaitable<void> make_ids_with(std::uint32_t);
+
+struct Serve {
+    asio::awaitable<void> operator()(std::uint32_t) const;
+    asio::awaitable<void> operator()(tenure::Slot&) const;
+    asio::awaitable<void> operator()(tenure::Slot&, Config) const;
+};
+inline constexpr Serve serve;
+
+using MyBackend = tenure::test::ScriptedBackend;
+
+} // namespace reader
