@@ -20,6 +20,7 @@ set(TENURE_PUBLIC_HEADERS
     detail/execution_context.hpp
     detail/handler_executor.hpp
     detail/run_held.hpp
+    election.hpp
     errc.hpp
     hold.hpp
     holder.hpp
@@ -58,6 +59,7 @@ set(TENURE_PUBLIC_HEADERS
     tenure.hpp
     testing.hpp
     version.hpp
+    view.hpp
     with_lease.hpp
 )
 # Those of the conformance suite, which is installed with them unless TENURE_CONFORMANCE is off.

@@ -35,6 +35,8 @@ namespace locks
 class OrderedLocks;
 }
 
+class View;
+
 namespace detail
 {
 
@@ -202,6 +204,7 @@ protected:
 
 private:
     friend class locks::OrderedLocks;
+    friend View;
 
     template <class Result>
     struct Initiate {

@@ -26,9 +26,11 @@ namespace tenure
 namespace asio = boost::asio;
 
 class Backend;
+class Election;
 class Lock;
 class Runtime;
 class SlotPool;
+class View;
 template <class>
 class Acquirable;
 
@@ -196,8 +198,10 @@ private:
     using HandlePtr = std::shared_ptr<engine::Handle>;
     template <class>
     friend class Acquirable;
+    friend Election;
     friend Lock;
     friend SlotPool;
+    friend View;
 
     explicit Store(HandlePtr handle) noexcept
         : handle_(std::move(handle))

@@ -6,6 +6,7 @@
 #include <tenure/cancellation_token.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/connect.hpp>
+#include <tenure/election.hpp>
 #include <tenure/errc.hpp>
 #include <tenure/features.hpp>
 #include <tenure/hold.hpp>
@@ -32,4 +33,5 @@
 #include <tenure/stores/redlock.hpp>
 #include <tenure/stores/zookeeper.hpp>
 #include <tenure/version.hpp>
+#include <tenure/view.hpp>
 #include <tenure/with_lease.hpp>

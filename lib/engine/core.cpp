@@ -61,6 +61,8 @@ void Core::start()
                 if (auto core = weak.lock(); core && !core->closed_) {
                     core->keeper_->reachable();
                     core->compensation_->reachable();
+                    for (auto const& follower : core->followers_)
+                        follower->reachable();
                 }
             });
     });
@@ -107,6 +109,25 @@ bool Core::add(std::shared_ptr<Readiness> readiness)
 void Core::remove(Readiness const& readiness) noexcept
 {
     std::erase_if(readiness_, [&](auto const& one) { return one.get() == &readiness; });
+}
+
+bool Core::add(std::shared_ptr<Follower> follower)
+{
+    if (closed_ || refuses_claims_)
+        return false;
+    followers_.push_back(std::move(follower));
+    return true;
+}
+
+void Core::remove(Follower const& follower) noexcept
+{
+    std::erase_if(followers_, [&](auto const& one) { return one.get() == &follower; });
+}
+
+void Core::end_followers()
+{
+    for (auto const& follower : std::exchange(followers_, {}))
+        follower->store_closes();
 }
 
 void Core::refuse_readiness()
@@ -279,6 +300,7 @@ void Core::close_by(Instant at, std::shared_ptr<Call<>> call)
         for (auto const& acquisition : waiting)
             acquisition->refuse(make_error_code(errc::closed));
         refuse_readiness();
+        end_followers();
     }
     close_at(at);
     close_if_idle();
@@ -312,6 +334,7 @@ void Core::close()
             LogLevel::warning, "the store was closed while leases were held: stop the work that they cover; their keys "
                                "lapse by their ttl");
     gates_.close();
+    end_followers();
     keeper_->close();
     compensation_->close();
     backend_->shutdown();
@@ -364,6 +387,8 @@ void Core::abandon() noexcept
         close_calls_.clear();
         for (auto const& readiness : std::exchange(readiness_, {}))
             readiness->abandon();
+        for (auto const& follower : std::exchange(followers_, {}))
+            follower->abandon();
     } catch (...) { // NOLINT(bugprone-empty-catch): the context is going away, and nobody is left to tell
     }
 }

@@ -6,6 +6,7 @@
 #include "compensation.hpp"
 #include "context_guard.hpp"
 #include "counters.hpp"
+#include "follower.hpp"
 #include "gates.hpp"
 #include "journal.hpp"
 #include "keeper.hpp"
@@ -96,6 +97,10 @@ public:
     [[nodiscard]] bool add(std::shared_ptr<Readiness> readiness);
     void remove(Readiness const& readiness) noexcept;
 
+    /** Something reads the store until it is removed; false: the store is being closed. It does not keep it open. */
+    [[nodiscard]] bool add(std::shared_ptr<Follower> follower);
+    void remove(Follower const& follower) noexcept;
+
     /** A claim was handed to the store. A store without users stays open for its answer, for a second at most. */
     void claim_begins() noexcept { ++claims_; }
     /** The answer has come. */
@@ -131,6 +136,7 @@ private:
     void tell_closed(error_code error);
     /** Those who wait for the store to become ready learn that it is being closed. */
     void refuse_readiness();
+    void end_followers();
     /** To the acquisitions that have none. */
     void give_timers();
     /** Where the acquisition of a released lease may have left a second key behind. */
@@ -164,6 +170,7 @@ private:
     bool refuses_claims_ = false;
     /// users who wait for the store to become ready
     std::vector<std::shared_ptr<Readiness>> readiness_;
+    std::vector<std::shared_ptr<Follower>> followers_;
     /// users who wait for the store to be closed
     std::vector<std::shared_ptr<Call<>>> close_calls_;
     /// itself, from then until it is closed: nobody else owns it any more

@@ -3,6 +3,7 @@
 target_sources(
   tenure
   PRIVATE
+    locks/election.cpp
     locks/held_key.cpp
     locks/held_key_waiters.cpp
     locks/held_set.cpp
@@ -17,4 +18,7 @@ target_sources(
     locks/reentrant_lock.cpp
     locks/segmented_lock.cpp
     locks/segments.cpp
+    locks/view.cpp
+    locks/view_cache.cpp
+    locks/view_reader.cpp
 )

@@ -1,0 +1,182 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/acquirable.hpp>
+#include <tenure/detail/api.hpp>
+#include <tenure/lease.hpp>
+#include <tenure/options.hpp>
+#include <tenure/store.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace tenure
+{
+
+namespace locks
+{
+class ViewHandle;
+}
+
+/** One office, and how this program stands for it. */
+struct ElectionConfig {
+    /// name of the key in the store, as `LockConfig::key`; the same in all programs
+    std::string name;
+    /// where followers reach this program while it leads, for example `10.0.0.7:8080`. Printable ASCII, at most 128
+    /// bytes; not secret. Empty: none
+    std::string contact = {};
+    /// how long the store keeps a leader that does not renew, as `LockConfig::ttl`
+    std::chrono::milliseconds ttl{10'000};
+    LeaseOptions lease = {};
+    /// how often the store is asked who leads, as `ViewOptions::refresh`
+    std::chrono::milliseconds refresh{1'000};
+};
+
+/** Who leads, as far as a program knows. A plain value: another program may lead by the time it is read. */
+struct Leader {
+    enum class State {
+        /// the store has never answered
+        unknown,
+        /// the store says that no program leads: the key is free, or it was evicted, detached, or is no lease
+        none,
+        /// `name` leads
+        present,
+        /// `name` leads, or no program does if it is empty, for all that is known: the store has not confirmed it for 3
+        /// times `refresh` (at least 3 s), or for 1 s after the leader's time had run out
+        stale
+    };
+    State state = State::unknown;
+    /// `StoreOptions::worker_name` of the leader. Empty also if another program holds the key that does not say its
+    /// name: `state` tells
+    std::string name;
+    /// `ElectionConfig::contact` of the leader. It is what another program wrote: check it before you connect
+    std::string contact;
+    /// of the leader, where the store can tell; unset on Redis
+    std::optional<std::uint64_t> fencing_token;
+    /// how long ago the store said so, counted from before the request was written; unset while unknown
+    std::optional<std::chrono::nanoseconds> age;
+    /// grows with each change of leader or state
+    std::uint64_t version = 0;
+};
+
+/** Leadership among programs: one leads, the others know which and where.
+ *
+ *  ```
+ *  tenure::Election election(store, {.name = "scheduler", .contact = "10.0.0.7:8080"});
+ *  co_await election.async_run(lead);                    // campaigns, leads, campaigns again
+ *  ```
+ *  and, in the same or another program, to find the leader:
+ *  ```
+ *  auto leader = election.leader();
+ *  while (leader.state != tenure::Leader::State::present)
+ *      leader = co_await election.async_next_leader(leader.version);
+ *  ```
+ *  To lead is to hold the lock of the key `name`: the leader's lease has the guarantees of any other, and its fencing
+ *  token makes a paused leader harmless. Who follows has the guarantees of a `View`: what it says is past, changes come
+ *  in order, the newest wins, and the end of a leader is told as `none` even if another one follows at once in the
+ *  store, if a read falls between. A new leader is seen at once on etcd and ZooKeeper, else within `refresh`.
+ *
+ *  - **A program with an Election reads**, also while it leads itself: one inspection of one key for each `refresh`.
+ * Let the object go when it is of no more use, as a `View`.
+ *  - A plain `Lock` of that key campaigns as well.
+ *
+ *  Copies are the same election.
+ *
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
+ */
+class TENURE_API Election : private Acquirable<Lease>
+{
+public:
+    using executor_type = asio::any_io_executor;
+    using lease_type = Lease;
+
+    /** Begins to read who leads. @throws std::invalid_argument naming field, value and rule, before any I/O */
+    Election(Store store, ElectionConfig config);
+
+    using Acquirable<Lease>::get_executor;
+    /** The key, for `Store::async_inspect`. */
+    using Acquirable<Lease>::range;
+    using Acquirable<Lease>::ttl;
+    using Acquirable<Lease>::tolerated_outage;
+    [[nodiscard]] std::string const& name() const noexcept;
+
+    /** Waits until this program leads. To resign is to release the lease.
+     *
+     *  @param options  as `Lock::async_acquire`, but wait: default `forever`
+     *  @par Completion signature  void(error_code, Lease)
+     *  @par Errors  as `Lock::async_acquire`
+     *  @par Per-operation cancellation  as `Lock::async_acquire`
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_campaign(AcquireOptions options = {}, CompletionToken&& completion = {}) const
+    {
+        options.wait = options.wait.value_or(forever);
+        return this->async_acquire(options, std::forward<CompletionToken>(completion));
+    }
+    template <class CompletionToken>
+        requires detail::is_completion_token<CompletionToken>
+    auto async_campaign(CompletionToken&& completion) const
+    {
+        return async_campaign(AcquireOptions{}, std::forward<CompletionToken>(completion));
+    }
+    /** The same with nothing but a time to wait: `co_await election.async_campaign(5s)`. */
+    template <class Rep, class Period, class CompletionToken = asio::deferred_t>
+    auto async_campaign(std::chrono::duration<Rep, Period> wait, CompletionToken&& completion = {}) const
+    {
+        return async_campaign(
+            AcquireOptions{std::chrono::ceil<std::chrono::milliseconds>(wait)},
+            std::forward<CompletionToken>(completion));
+    }
+
+    /** Leads around the work, as `Lock::async_run`: campaigns, calls `work(lease)`, and when the lease is lost, cancels
+     * the work, waits for its end and campaigns again. It resigns only after the work has ended. */
+    using Acquirable<Lease>::async_run;
+
+    /** Who leads, without I/O. After the store was closed, what was known last; in a fork of the process that made the
+     * election, unknown. */
+    [[nodiscard]] Leader leader() const;
+
+    /** Waits for another leader or state than one that was seen.
+     *
+     *  @param seen  `Leader::version`; 0 waits for the first answer
+     *  @par Completion signature  void(error_code, Leader)
+     *  @par Errors  as `View::async_changed`
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_next_leader(std::uint64_t seen, CompletionToken&& completion = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code, Leader)>(
+            Initiate{view_, get_executor()}, completion, seen);
+    }
+
+private:
+    using ViewPtr = std::shared_ptr<locks::ViewHandle>;
+    struct Initiate {
+        ViewPtr view;
+        asio::any_io_executor executor;
+        using executor_type = asio::any_io_executor;
+        [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
+        template <class Handler>
+        void operator()(Handler&& handler, std::uint64_t seen) const
+        {
+            start(view, seen, std::forward<Handler>(handler));
+        }
+    };
+    static void
+    start(ViewPtr const& view, std::uint64_t seen, asio::any_completion_handler<void(error_code, Leader)> handler);
+
+    ViewPtr view_;
+};
+
+} // namespace tenure

@@ -1,0 +1,134 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/acquirable.hpp>
+#include <tenure/detail/api.hpp>
+#include <tenure/inspection.hpp>
+#include <tenure/key_range.hpp>
+#include <tenure/store.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tenure
+{
+
+namespace locks
+{
+class ViewHandle;
+}
+
+struct ViewOptions {
+    /// how often the store is asked, 100 ms to 1 h; news and the end of a key's time are looked at sooner
+    std::chrono::milliseconds refresh{1'000};
+};
+
+/** What a View knows at one time. A plain value: it may be wrong by the time it is read, and proves no ownership. */
+struct ViewSnapshot {
+    /// as `Store::async_inspect` has them, one for each key of the range; empty until the store has answered.
+    /// `remaining` and `held_for` are counted on to the time of the call. A key whose time has run out without news is
+    /// shown as it was last seen, with a `remaining` of 0: it is never taken for free by guess
+    std::vector<KeyState> keys;
+    /// how long ago the store said so, counted from before the request was written; unset: it has not answered yet
+    std::optional<std::chrono::nanoseconds> age;
+    /// the store has not confirmed this for longer than it can be relied on: for 3 times `refresh` (at least 3 s), or
+    /// for 1 s after the time of one of the keys had run out
+    bool stale = false;
+    /// grows when a key changes its kind or owner, and when `stale` changes; 0 until the store has answered
+    std::uint64_t version = 0;
+};
+
+/** Follows who holds which key, from a local cache that is read again in the background.
+ *
+ *  ```
+ *  tenure::View view(pool);
+ *  auto seen = co_await view.async_changed(0);          // the store's first answer
+ *  for (;;)
+ *      seen = co_await view.async_changed(seen.version);
+ *  ```
+ *  The store is asked every `refresh`, at once when it announces a release, and when the time of a held key runs out. A
+ *  key that is acquired is announced by no store but etcd and ZooKeeper: on the others it is seen at the next refresh.
+ *  While the store is unavailable the cache goes on answering, and its age grows.
+ *
+ *  - **It reads, and never grants.** What it says is past, and no reason to touch what a key guards.
+ *  - **Latest wins.** A user who is slower than the changes misses some, and always gets the newest. One request at a
+ *    time is under way, and each is newer than what is shown: an older state never replaces a newer one, unless the
+ *    store itself goes back, as Redis may in a failover.
+ *  - **Cost:** one inspection of the range for each refresh, used or not, and one subscription. At most one inspection
+ *    every 50 ms, and none for as long as the last one took. A snapshot copies the states of all keys.
+ *
+ *  Copies are the same view. The reading ends with the last of them and the last `async_changed`, and with the store.
+ *  Until then it is work of the store's executor, so that `io_context::run()` does not return, unless the store has a
+ *  thread of its own.
+ *
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
+ *  assigning and destroying it need that no other thread uses it.
+ */
+class TENURE_API View
+{
+public:
+    using executor_type = asio::any_io_executor;
+
+    /** Begins to read.
+     *  @throws std::invalid_argument naming field, value and rule, before any I/O */
+    View(Store store, KeyRangePtr range, ViewOptions options = {});
+
+    /** The keys of a lock or a pool. It need not outlive this. @throws std::invalid_argument */
+    template <class LeaseType>
+    explicit View(Acquirable<LeaseType> const& keys, ViewOptions options = {})
+        : View(keys.store(), keys.range(), options)
+    {
+    }
+
+    [[nodiscard]] executor_type get_executor() const noexcept;
+    [[nodiscard]] KeyRangePtr range() const noexcept;
+
+    /** What is known now, without I/O. After the store was closed, what was known last; in a fork of the process that
+     * made the view, nothing. */
+    [[nodiscard]] ViewSnapshot snapshot() const;
+
+    /** Waits until there is another version than one that was seen.
+     *
+     *  @param seen  `ViewSnapshot::version`; 0 waits for the first answer
+     *  @par Completion signature  void(error_code, ViewSnapshot)
+     *  @par Errors  errc::closed: the store is being closed; errc::forked; asio::error::operation_aborted: cancelled by
+     * the caller. None for a store that is unavailable: it is no news, but for `stale`
+     *  @par Per-operation cancellation  terminal, partial, total: stops waiting
+     */
+    template <class CompletionToken = asio::deferred_t>
+    auto async_changed(std::uint64_t seen, CompletionToken&& completion = {}) const
+    {
+        return asio::async_initiate<CompletionToken, void(error_code, ViewSnapshot)>(
+            Initiate{handle_, get_executor()}, completion, seen);
+    }
+
+private:
+    using HandlePtr = std::shared_ptr<locks::ViewHandle>;
+    struct Initiate {
+        HandlePtr handle;
+        asio::any_io_executor executor;
+        using executor_type = asio::any_io_executor;
+        [[nodiscard]] executor_type get_executor() const noexcept { return executor; }
+        template <class Handler>
+        void operator()(Handler&& handler, std::uint64_t seen) const
+        {
+            start(handle, seen, std::forward<Handler>(handler));
+        }
+    };
+    static void start(
+        HandlePtr const& handle, std::uint64_t seen,
+        asio::any_completion_handler<void(error_code, ViewSnapshot)> handler);
+
+    HandlePtr handle_;
+};
+
+} // namespace tenure

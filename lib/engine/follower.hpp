@@ -1,0 +1,27 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+namespace tenure::engine
+{
+
+/** What reads the store for as long as it is open. `Core` shares its ownership from `Core::add` to `Core::remove`. On
+ * the strand. */
+class Follower
+{
+public:
+    Follower() = default;
+    Follower(Follower const&) = delete;
+    Follower& operator=(Follower const&) = delete;
+
+    /** The store became reachable (again). */
+    virtual void reachable() = 0;
+    /** The store is being closed, and has forgotten it. */
+    virtual void store_closes() = 0;
+    /** The context is being destroyed: nobody is called any more. */
+    virtual void abandon() noexcept = 0;
+
+protected:
+    ~Follower() = default;
+};
+
+} // namespace tenure::engine

@@ -1,0 +1,68 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include <tenure/view.hpp>
+
+#include "view_reader.hpp"
+
+#include "engine/completion.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace tenure
+{
+
+namespace
+{
+
+bool looks_the_same(KeyState const& left, KeyState const& right)
+{
+    return left.kind == right.kind && left.owner == right.owner;
+}
+
+KeyRangePtr checked(KeyRangePtr range)
+{
+    if (range == nullptr)
+        throw std::invalid_argument("View: the range is null: it must name at least one key");
+    check_key("View: the range's prefix", range->prefix);
+    if (range->count == 0)
+        throw std::invalid_argument("View: the range has 0 keys: it must name at least one key");
+    return range;
+}
+
+} // namespace
+
+View::View(Store store, KeyRangePtr range, ViewOptions options)
+    : handle_(std::make_shared<locks::ViewHandle>(
+          store.handle_, checked(std::move(range)), "ViewOptions", options.refresh, &looks_the_same))
+{
+}
+
+View::executor_type View::get_executor() const noexcept
+{
+    return handle_->runtime().user_executor();
+}
+
+KeyRangePtr View::range() const noexcept
+{
+    return handle_->reader().range();
+}
+
+ViewSnapshot View::snapshot() const
+{
+    return handle_->reader().snapshot();
+}
+
+void View::start(
+    HandlePtr const& handle, std::uint64_t seen, asio::any_completion_handler<void(error_code, ViewSnapshot)> handler)
+{
+    engine::Completion<void(error_code, ViewSnapshot)> completion(std::move(handler), &handle->runtime());
+    auto const slot = completion.slot();
+    handle->reader().wait(
+        seen, slot,
+        [completion = std::move(completion)](error_code error, ViewSnapshot&& snapshot) mutable {
+            std::move(completion).post(error, std::move(snapshot));
+        },
+        handle);
+}
+
+} // namespace tenure

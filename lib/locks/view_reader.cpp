@@ -1,0 +1,334 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "view_reader.hpp"
+
+#include "engine/fork_guard.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace tenure::locks
+{
+
+namespace
+{
+
+using std::chrono::milliseconds;
+
+/// from one read to the next, whatever happens
+constexpr milliseconds shortest_pause{50};
+/// as for `Store::async_inspect`: a read that no lease depends on is given up after this time
+constexpr std::chrono::seconds answer_limit{5};
+constexpr milliseconds shortest_refresh{100};
+constexpr milliseconds longest_refresh{std::chrono::hours{1}};
+
+} // namespace
+
+ViewReader::ViewReader(std::shared_ptr<Runtime> runtime, KeyRangePtr range, milliseconds refresh, ViewCache::Same same)
+    : runtime_(std::move(runtime))
+    , range_(std::move(range))
+    , refresh_(refresh)
+    , fork_generation_(engine::fork_generation())
+    , cache_(refresh, same)
+{
+}
+
+bool ViewReader::forked() const noexcept
+{
+    return fork_generation_ != engine::fork_generation();
+}
+
+// -- any thread --
+
+ViewSnapshot ViewReader::snapshot()
+{
+    // a thread that is not here may have the mutex for ever
+    if (forked())
+        return {};
+    auto const now = runtime_->now();
+    std::unique_lock lock(mutex_);
+    bool const late = cache_.pass(now); // the timer has not run yet
+    auto result = cache_.snapshot(now);
+    if (late)
+        tell_all(lock, now);
+    return result;
+}
+
+void ViewReader::wait(std::uint64_t seen, asio::cancellation_slot slot, Tell tell, std::shared_ptr<ViewHandle> view)
+{
+    if (forked()) {
+        tell(make_error_code(errc::forked), {});
+        return;
+    }
+    auto const now = runtime_->now();
+    std::unique_lock lock(mutex_);
+    if (cache_.pass(now)) {
+        tell_all(lock, now);
+        lock.lock();
+    }
+    if (ended_) {
+        auto const error = *ended_;
+        lock.unlock();
+        tell(error, {});
+        return;
+    }
+    if (cache_.version() != seen) {
+        auto snapshot = cache_.snapshot(now);
+        lock.unlock();
+        tell({}, std::move(snapshot));
+        return;
+    }
+    auto const id = ++last_id_;
+    waiting_.push_back({id, std::move(tell), std::move(view)});
+    // with the mutex held: once it is free the handler may run, and its slot may be used for something else
+    if (slot.is_connected())
+        slot.assign([weak = weak_from_this(), id](asio::cancellation_type) {
+            if (auto const self = weak.lock())
+                self->cancel(id);
+        });
+}
+
+void ViewReader::cancel(Id id)
+{
+    if (forked())
+        return;
+    std::optional<Waiter> waiter;
+    {
+        std::lock_guard const lock(mutex_);
+        auto const found = std::ranges::find(waiting_, id, &Waiter::id);
+        if (found == waiting_.end())
+            return;
+        waiter.emplace(std::move(*found));
+        waiting_.erase(found);
+    }
+    waiter->tell(asio::error::operation_aborted, {});
+}
+
+void ViewReader::tell_all(std::unique_lock<std::mutex>& lock, Instant now)
+{
+    auto waiting = std::exchange(waiting_, {});
+    std::vector<ViewSnapshot> snapshots;
+    snapshots.reserve(waiting.size());
+    for (std::size_t count = waiting.size(); count > 0; --count)
+        snapshots.push_back(cache_.snapshot(now));
+    lock.unlock();
+    for (auto& waiter : waiting) {
+        waiter.tell({}, std::move(snapshots.back()));
+        snapshots.pop_back();
+    }
+}
+
+// -- on the strand --
+
+void ViewReader::begin(std::shared_ptr<engine::Core> core)
+{
+    if (over())
+        return;
+    if (!core->add(shared_from_this())) {
+        end(make_error_code(errc::closed));
+        return;
+    }
+    core_ = std::move(core);
+    watch_ = core_->backend().watch(range_, WatchAs::observer, [weak = weak_from_this()](WatchEvent event) {
+        if (auto const self = weak.lock())
+            self->on_event(event);
+    });
+    read();
+    arm();
+}
+
+void ViewReader::on_event(WatchEvent event)
+{
+    switch (event) {
+    case WatchEvent::in_force: // what happened before was announced to nobody
+    case WatchEvent::hint:
+    case WatchEvent::our_turn:
+    case WatchEvent::others_turn:
+        read_soon();
+        break;
+    case WatchEvent::interrupted:
+    case WatchEvent::unavailable:
+        break;
+    }
+}
+
+void ViewReader::reachable()
+{
+    // one that is under way may be what made it reachable
+    if (!reading_)
+        read_soon();
+}
+
+void ViewReader::read_soon()
+{
+    if (core_ == nullptr || std::exchange(news_, true))
+        return;
+    arm();
+}
+
+void ViewReader::read()
+{
+    reading_ = true;
+    news_ = false;
+    asked_ = runtime_->now();
+    auto const not_after =
+        Deadline(asked_ + answer_limit, Deadline::Abandoned(shared_from_this(), &over_)).with_one_attempt();
+    core_->backend().inspect(range_, not_after, [weak = weak_from_this(), asked = asked_](InspectReply&& reply) {
+        if (auto const self = weak.lock(); self && self->core_)
+            self->answered(std::move(reply), asked);
+    });
+}
+
+void ViewReader::answered(InspectReply reply, Instant asked)
+{
+    reading_ = false;
+    auto const now = runtime_->now();
+    if (auto* const keys = std::get_if<std::vector<KeyState>>(&reply)) {
+        logged_ = false;
+        // a long range leaves the store as much time as it took
+        rests_until_ = now + (now - asked);
+        std::unique_lock lock(mutex_);
+        if (cache_.answered(std::move(*keys), asked, now))
+            tell_all(lock, now);
+    } else {
+        rests_until_ = now;
+        failed(std::get<Failure>(reply));
+    }
+    arm();
+}
+
+void ViewReader::failed(Failure const& failure)
+{
+    auto& journal = core_->journal();
+    journal.trouble(failure);
+    // an unavailable store is told of by others; this may concern nothing else
+    if (failure.effect == Failure::Effect::refused && !std::exchange(logged_, true))
+        journal.log(LogLevel::warning, "a View cannot read " + range_->describe() + ": " + failure.detail);
+}
+
+Instant ViewReader::next_read(Instant expiry) const noexcept
+{
+    Instant due = asked_ + refresh_;
+    // one read for each end of a key's time: its answer tells of the next one
+    if (expiry > asked_)
+        due = std::min(due, expiry);
+    if (news_)
+        due = asked_;
+    return std::max<Instant>({due, asked_ + shortest_pause, rests_until_});
+}
+
+void ViewReader::arm()
+{
+    runtime_->cancel(std::exchange(timer_, 0));
+    if (core_ == nullptr)
+        return;
+    std::unique_lock lock(mutex_);
+    auto when = cache_.stale_at();
+    auto const expiry = cache_.expiry();
+    lock.unlock();
+    if (!reading_)
+        when = std::min(when, next_read(expiry));
+    if (when == Instant::max())
+        return;
+    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            self->wake();
+    });
+}
+
+void ViewReader::wake()
+{
+    timer_ = 0;
+    if (core_ == nullptr)
+        return;
+    auto const now = runtime_->now();
+    std::unique_lock lock(mutex_);
+    auto const expiry = cache_.expiry();
+    if (cache_.pass(now))
+        tell_all(lock, now);
+    else
+        lock.unlock();
+    // the last one who waited may have been the last user of the view
+    if (core_ == nullptr)
+        return;
+    if (!reading_ && now >= next_read(expiry))
+        read();
+    arm();
+}
+
+void ViewReader::stop_reading() noexcept
+{
+    over_.store(true, std::memory_order_release);
+    watch_.reset();
+    runtime_->cancel(std::exchange(timer_, 0));
+}
+
+void ViewReader::end(error_code error)
+{
+    stop_reading();
+    if (auto const core = std::exchange(core_, nullptr)) {
+        core->remove(*this);
+        if (reading_)
+            core->drop_abandoned();
+    }
+    std::unique_lock lock(mutex_);
+    ended_ = ended_.value_or(error);
+    auto waiting = std::exchange(waiting_, {});
+    lock.unlock();
+    for (auto& waiter : waiting)
+        waiter.tell(error, {});
+}
+
+void ViewReader::store_closes()
+{
+    end(make_error_code(errc::closed));
+}
+
+void ViewReader::abandon() noexcept
+{
+    stop_reading();
+    core_.reset();
+    std::unique_lock lock(mutex_);
+    ended_ = make_error_code(errc::closed);
+    // their handlers end here, uncalled, and with them whatever they own
+    auto const waiting = std::exchange(waiting_, {});
+    lock.unlock();
+}
+
+// -- the handle --
+
+ViewHandle::ViewHandle(
+    std::shared_ptr<engine::Handle> store, KeyRangePtr range, char const* where, milliseconds refresh,
+    ViewCache::Same same)
+    : store_(std::move(store))
+{
+    if (refresh < shortest_refresh || refresh > longest_refresh)
+        throw std::invalid_argument(
+            std::string(where) + "::refresh is " + std::to_string(refresh.count()) + " ms: must be from " +
+            std::to_string(shortest_refresh.count()) + " ms to " + std::to_string(longest_refresh.count()) + " ms");
+    auto const& core = store_->core();
+    reader_ = std::make_shared<ViewReader>(core->runtime(), std::move(range), refresh, same);
+    if (core->same_process())
+        core->runtime()->strand().execute([reader = reader_, core] { reader->begin(core); });
+    else
+        reader_->end(make_error_code(errc::forked));
+}
+
+ViewHandle::~ViewHandle()
+{
+    auto const& core = *store_->core();
+    if (reader_->forked() || reader_->over() || core.abandoned())
+        return;
+    try {
+        core.runtime()->strand().execute([reader = reader_] { reader->end(asio::error::operation_aborted); });
+    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: it reads on until the store closes
+    }
+}
+
+} // namespace tenure::locks

@@ -1,0 +1,140 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "view_cache.hpp"
+
+#include "engine/core.hpp"
+#include "engine/follower.hpp"
+
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/one_shot.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/view.hpp>
+
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace tenure::locks
+{
+
+class ViewHandle;
+
+/** Keeps what one view knows up to date: reads the keys time and again, and tells those who wait of changes. */
+class ViewReader final : public engine::Follower, public std::enable_shared_from_this<ViewReader>
+{
+public:
+    /** Takes what a wait ends with; never a user's handler, which it posts. */
+    using Tell = OneShot<void(error_code, ViewSnapshot&&)>;
+
+    ViewReader(
+        std::shared_ptr<Runtime> runtime, KeyRangePtr range, std::chrono::milliseconds refresh, ViewCache::Same same);
+
+    // -- any thread --
+
+    [[nodiscard]] KeyRangePtr const& range() const noexcept { return range_; }
+    [[nodiscard]] bool forked() const noexcept;
+    /** It reads no more. */
+    [[nodiscard]] bool over() const noexcept { return over_.load(std::memory_order_acquire); }
+
+    [[nodiscard]] ViewSnapshot snapshot();
+    /** Tells of a version other than `seen`, now or later.
+     *  @param slot  cancels the wait
+     *  @param view  goes on as long */
+    void wait(std::uint64_t seen, asio::cancellation_slot slot, Tell tell, std::shared_ptr<ViewHandle> view);
+
+    // -- on the strand --
+
+    void begin(std::shared_ptr<engine::Core> core);
+    /** No more reading. Those who wait are told of the error. */
+    void end(error_code error);
+
+    void reachable() override;
+    void store_closes() override;
+    void abandon() noexcept override;
+
+private:
+    using Id = std::uint64_t;
+    struct Waiter {
+        Id id;
+        Tell tell;
+        std::shared_ptr<ViewHandle> view;
+    };
+
+    void on_event(WatchEvent event);
+    /** The next read comes as soon as it may. */
+    void read_soon();
+    void read();
+    void answered(InspectReply reply, Instant asked);
+    void failed(Failure const& failure);
+    /** When the next read is due. */
+    [[nodiscard]] Instant next_read(Instant expiry) const noexcept;
+    /** Sets the timer. */
+    void arm();
+    void wake();
+    void stop_reading() noexcept;
+    /** There is a new version. Unlocks. */
+    void tell_all(std::unique_lock<std::mutex>& lock, Instant now);
+    void cancel(Id id);
+
+    std::shared_ptr<Runtime> const runtime_;
+    KeyRangePtr const range_;
+    Clock::duration const refresh_;
+    std::uint64_t const fork_generation_;
+    /// set on the strand; looked at by a request that is not written yet
+    std::atomic<bool> over_{false};
+
+    // -- on the strand --
+    /// null before the beginning and after the end
+    std::shared_ptr<engine::Core> core_;
+    std::unique_ptr<Watch> watch_;
+    /// the next read, or the moment at which what is known becomes stale
+    Runtime::TimerId timer_ = 0;
+    /// a read is under way
+    bool reading_ = false;
+    /// there may be something new since the last read began
+    bool news_ = false;
+    /// the trouble that lasts is in the log
+    bool logged_ = false;
+    /// when the last read began
+    Instant asked_{};
+    /// no read before
+    Instant rests_until_{};
+
+    std::mutex mutex_;
+    // -- under the mutex --
+    ViewCache cache_;
+    /// all have seen the version of the cache
+    std::vector<Waiter> waiting_;
+    Id last_id_ = 0;
+    /// set: all waits end with it
+    std::optional<error_code> ended_;
+};
+
+/** What the copies of a view share: when the last of them goes, the reading ends. It keeps the store open. */
+class ViewHandle
+{
+public:
+    /** Begins to read. @throws std::invalid_argument naming the field `where` and the rule for `refresh` */
+    ViewHandle(
+        std::shared_ptr<engine::Handle> store, KeyRangePtr range, char const* where, std::chrono::milliseconds refresh,
+        ViewCache::Same same);
+    ViewHandle(ViewHandle const&) = delete;
+    ViewHandle& operator=(ViewHandle const&) = delete;
+    ~ViewHandle();
+
+    [[nodiscard]] ViewReader& reader() const noexcept { return *reader_; }
+    [[nodiscard]] Runtime const& runtime() const noexcept { return *store_->core()->runtime(); }
+
+private:
+    std::shared_ptr<engine::Handle> store_;
+    std::shared_ptr<ViewReader> reader_;
+};
+
+} // namespace tenure::locks
