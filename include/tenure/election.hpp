@@ -27,7 +27,7 @@ namespace locks
 class ViewHandle;
 }
 
-/** One office, and how this program stands for it. */
+/** What there is to lead, and how this program stands for it. */
 struct ElectionConfig {
     /// name of the key in the store, as `LockConfig::key`; the same in all programs
     std::string name;
@@ -37,28 +37,28 @@ struct ElectionConfig {
     /// how long the store keeps a leader that does not renew, as `LockConfig::ttl`
     std::chrono::milliseconds ttl{10'000};
     LeaseOptions lease = {};
-    /// how often the store is asked who leads, as `ViewOptions::refresh`
+    /// time from one look at the leader to the next, as `ViewOptions::refresh`
     std::chrono::milliseconds refresh{1'000};
 };
 
-/** Who leads, as far as a program knows. A plain value: another program may lead by the time it is read. */
+/** The leader, as far as a program knows: a plain value. Another program may lead by the time it is read. */
 struct Leader {
     enum class State {
         /// the store has never answered
         unknown,
-        /// the store says that no program leads: the key is free, or it was evicted, detached, or is no lease
+        /// the store says that no program leads: the key is free, was evicted or detached, or is no lease
         none,
         /// `name` leads
         present,
-        /// `name` leads, or no program does if it is empty, for all that is known: the store has not confirmed it for 3
-        /// times `refresh` (at least 3 s), or for 1 s after the leader's time had run out
+        /// `name` is the last known leader, or empty if there was none. The store has not confirmed it for 3 times
+        /// `refresh` (at least 3 s), or for 1 s after the leader's time ran out
         stale
     };
     State state = State::unknown;
-    /// `StoreOptions::worker_name` of the leader. Empty also if another program holds the key that does not say its
-    /// name: `state` tells
+    /// `StoreOptions::worker_name` of the leader. Also empty if a client holds the key that does not write its name:
+    /// `state` is `present` then
     std::string name;
-    /// `ElectionConfig::contact` of the leader. It is what another program wrote: check it before you connect
+    /// `ElectionConfig::contact` of the leader, as another program wrote it: check it before you connect
     std::string contact;
     /// of the leader, where the store can tell; unset on Redis
     std::optional<std::uint64_t> fencing_token;
@@ -80,14 +80,14 @@ struct Leader {
  *  while (leader.state != tenure::Leader::State::present)
  *      leader = co_await election.async_next_leader(leader.version);
  *  ```
- *  To lead is to hold the lock of the key `name`: the leader's lease has the guarantees of any other, and its fencing
- *  token makes a paused leader harmless. Who follows has the guarantees of a `View`: what it says is past, changes come
- *  in order, the newest wins, and the end of a leader is told as `none` even if another one follows at once in the
- *  store, if a read falls between. A new leader is seen at once on etcd and ZooKeeper, else within `refresh`.
+ *  The leader holds the lock of the key `name`. Its lease has the guarantees of any other lease, and its fencing token
+ *  makes a paused leader harmless. Followers have the guarantees of a `View`: they see the past, changes in order, and
+ * the newest one. When a leader ends they see `none`, unless its successor is faster than the read. They see a new
+ * leader within `refresh`.
  *
- *  - **A program with an Election reads**, also while it leads itself: one inspection of one key for each `refresh`.
- * Let the object go when it is of no more use, as a `View`.
- *  - A plain `Lock` of that key campaigns as well.
+ *  - **Cost:** each program with an Election inspects one key every `refresh`, also while it leads. The reading ends as
+ *    that of a `View`.
+ *  - A plain `Lock` of the same key campaigns as well. Its `LockConfig::note` is the contact.
  *
  *  Copies are the same election.
  *
@@ -110,7 +110,7 @@ public:
     using Acquirable<Lease>::tolerated_outage;
     [[nodiscard]] std::string const& name() const noexcept;
 
-    /** Waits until this program leads. To resign is to release the lease.
+    /** Waits until this program leads. Release the lease to resign.
      *
      *  @param options  as `Lock::async_acquire`, but wait: default `forever`
      *  @par Completion signature  void(error_code, Lease)
@@ -142,8 +142,8 @@ public:
      * the work, waits for its end and campaigns again. It resigns only after the work has ended. */
     using Acquirable<Lease>::async_run;
 
-    /** Who leads, without I/O. After the store was closed, what was known last; in a fork of the process that made the
-     * election, unknown. */
+    /** The leader that is known now, without I/O. After the store was closed it is the last one, and in a fork of the
+     * process that made the election `unknown`. */
     [[nodiscard]] Leader leader() const;
 
     /** Waits for another leader or state than one that was seen.

@@ -28,11 +28,11 @@ class ViewHandle;
 }
 
 struct ViewOptions {
-    /// how often the store is asked, 100 ms to 1 h; news and the end of a key's time are looked at sooner
+    /// time from one read of the keys to the next, 100 ms to 1 h. News, and the end of a key's time, make it shorter
     std::chrono::milliseconds refresh{1'000};
 };
 
-/** What a View knows at one time. A plain value: it may be wrong by the time it is read, and proves no ownership. */
+/** What a View knows at one time: a plain value. It may be wrong by the time it is read, and proves no ownership. */
 struct ViewSnapshot {
     /// as `Store::async_inspect` has them, one for each key of the range; empty until the store has answered.
     /// `remaining` and `held_for` are counted on to the time of the call. A key whose time has run out without news is
@@ -55,20 +55,19 @@ struct ViewSnapshot {
  *  for (;;)
  *      seen = co_await view.async_changed(seen.version);
  *  ```
- *  The store is asked every `refresh`, at once when it announces a release, and when the time of a held key runs out. A
- *  key that is acquired is announced by no store but etcd and ZooKeeper: on the others it is seen at the next refresh.
- *  While the store is unavailable the cache goes on answering, and its age grows.
+ *  The view reads the keys every `refresh`, at once when the store announces a release, and when the time of a key runs
+ *  out. No store announces an acquisition: the next refresh sees it. While the store is unavailable the cache goes on
+ *  answering, and its age grows.
  *
- *  - **It reads, and never grants.** What it says is past, and no reason to touch what a key guards.
- *  - **Latest wins.** A user who is slower than the changes misses some, and always gets the newest. One request at a
- *    time is under way, and each is newer than what is shown: an older state never replaces a newer one, unless the
- *    store itself goes back, as Redis may in a failover.
- *  - **Cost:** one inspection of the range for each refresh, used or not, and one subscription. At most one inspection
- *    every 50 ms, and none for as long as the last one took. A snapshot copies the states of all keys.
+ *  - **It reads, and never grants.** A snapshot is past. It proves no ownership.
+ *  - **The newest wins.** A user who is slower than the changes misses some of them. One request at a time is under
+ * way, so an older state never replaces a newer one, unless the store itself goes back, as Redis may in a failover.
+ *  - **Cost:** one inspection of the range for each refresh, used or not, and one subscription. Inspections have 50 ms
+ *    between them, and at least as long as the last one took. A snapshot copies the states of all keys.
  *
- *  Copies are the same view. The reading ends with the last of them and the last `async_changed`, and with the store.
- *  Until then it is work of the store's executor, so that `io_context::run()` does not return, unless the store has a
- *  thread of its own.
+ *  Copies are the same view. It stops reading when the last copy and the last `async_changed` have gone, and when the
+ *  store is closed. Until then it is work of the store's executor: `io_context::run()` does not return, unless the
+ * store has its own thread.
  *
  *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
  *  assigning and destroying it need that no other thread uses it.
@@ -92,8 +91,8 @@ public:
     [[nodiscard]] executor_type get_executor() const noexcept;
     [[nodiscard]] KeyRangePtr range() const noexcept;
 
-    /** What is known now, without I/O. After the store was closed, what was known last; in a fork of the process that
-     * made the view, nothing. */
+    /** The present state of the cache, without I/O. After the store was closed it is the last state, and in a fork of
+     * the process that made the view an empty one. */
     [[nodiscard]] ViewSnapshot snapshot() const;
 
     /** Waits until there is another version than one that was seen.
@@ -101,7 +100,7 @@ public:
      *  @param seen  `ViewSnapshot::version`; 0 waits for the first answer
      *  @par Completion signature  void(error_code, ViewSnapshot)
      *  @par Errors  errc::closed: the store is being closed; errc::forked; asio::error::operation_aborted: cancelled by
-     * the caller. None for a store that is unavailable: it is no news, but for `stale`
+     * the caller. An unavailable store is no error here: the snapshot becomes stale
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>

@@ -51,7 +51,7 @@ public:
     {
         withdrawals.push_back({std::move(request), std::move(handler)});
     }
-    std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs, std::function<void(WatchEvent)> handler) override
+    std::unique_ptr<Watch> watch(KeyRangePtr, WatchAs as, std::function<void(WatchEvent)> handler) override
     {
         struct Subscription : Watch {
             explicit Subscription(ScriptedBackend& backend)
@@ -62,6 +62,7 @@ public:
             ScriptedBackend& owner;
         };
         ++watching;
+        watched_as = as;
         watch_handler = std::move(handler);
         return std::make_unique<Subscription>(*this);
     }
@@ -72,8 +73,12 @@ public:
     {
         readies.push_back({std::move(not_after), std::move(handler)});
     }
-    void inspect(KeyRangePtr, Deadline, ReplyHandler<InspectReply> handler) override
+    void inspect(KeyRangePtr range, Deadline, ReplyHandler<InspectReply> handler) override
     {
+        if (answers_inspections) {
+            inspections.push_back({std::move(range), std::move(handler)});
+            return;
+        }
         runtime_->post([handler = std::move(handler)]() mutable {
             std::move(handler)(Failure::not_sent(
                 error_code(boost::system::errc::make_error_code(boost::system::errc::not_supported)), "scripted"));
@@ -103,6 +108,7 @@ public:
         releases.clear();
         withdrawals.clear();
         readies.clear();
+        inspections.clear();
     }
 
     /** Answers the oldest of these requests. */
@@ -122,10 +128,14 @@ public:
     std::deque<Asked<ReleaseRequest, ReleaseReply>> releases;
     std::deque<Asked<WithdrawRequest, WithdrawReply>> withdrawals;
     std::deque<Asked<Deadline, ReadyReply>> readies;
+    std::deque<Asked<KeyRangePtr, InspectReply>> inspections;
     std::function<void(WatchEvent)> watch_handler;
+    WatchAs watched_as = WatchAs::waiter;
     std::function<void()> reachable;
     std::vector<std::chrono::milliseconds> told_ttls;
     bool owners_are_spent = false;
+    /// false: an inspection is refused at once
+    bool answers_inspections = false;
     /// both are asked for when a gate is made or an acquisition begins
     bool line = false;
     bool silent_releases = false;
