@@ -66,12 +66,7 @@ void ViewReader::wait(std::uint64_t seen, asio::cancellation_slot slot, Tell tel
         tell(make_error_code(errc::forked), {});
         return;
     }
-    auto const now = runtime_->now();
     std::unique_lock lock(mutex_);
-    if (cache_.pass(now)) {
-        tell_all(lock, now);
-        lock.lock();
-    }
     if (ended_) {
         auto const error = *ended_;
         lock.unlock();
@@ -79,7 +74,7 @@ void ViewReader::wait(std::uint64_t seen, asio::cancellation_slot slot, Tell tel
         return;
     }
     if (cache_.version() != seen) {
-        auto snapshot = cache_.snapshot(now);
+        auto snapshot = cache_.snapshot(runtime_->now());
         lock.unlock();
         tell({}, std::move(snapshot));
         return;

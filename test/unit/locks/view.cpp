@@ -98,14 +98,15 @@ TEST_CASE("an announced release is looked at once, however often it is announced
     test.answer(held_key("a"));
     test.runtime->run_for(100ms);
     CHECK(test.reads() == 0);
+    auto const& change = test.wait(1);
     for (int count = 0; count < 100; ++count)
-        test.hint();
+        test.backend->watch_handler(WatchEvent::hint);
     test.runtime->run_for(0ms);
     CHECK(test.reads() == 1);
-    test.runtime->run_for(3s);
     test.answer(KeyState{});
-    CHECK(test.view->snapshot().keys.front().kind == KeyState::Kind::free);
-    test.runtime->run_for(6s);
+    REQUIRE(change.error == error_code());
+    CHECK(change.view.keys.front().kind == KeyState::Kind::free);
+    test.runtime->run_for(9s);
     CHECK(test.reads() == 0);
 }
 
@@ -208,7 +209,7 @@ TEST_CASE("a key whose time runs out is looked at then, without any event")
 TEST_CASE("the end of a key's time is looked at once, whatever the answer")
 {
     Viewing test({.refresh = 10s});
-    test.answer(held_key("a", 700ms));
+    test.answer(held_key("a", 705ms));
     auto const reply = GENERATE(
         InspectReply(unavailable()), InspectReply(Keys{held_key("a", 0ms)}), InspectReply(Keys{held_key("a", {})}));
     CHECK(test.pass(9s, reply) == 1);
@@ -304,7 +305,7 @@ TEST_CASE("after a pause of the process a View is stale at the first look")
     CHECK(now.stale);
     CHECK(now.version == 2);
     CHECK(now.age == 1h);
-    // those who wait are told the same, by that look and not a second time by the timer
+    // waiters learn of it by that look, and not a second time by the timer
     test.runtime->run_ready();
     REQUIRE(change.error == error_code());
     CHECK(change.view.version == 2);
