@@ -6,6 +6,7 @@
 
 #include <tenure/tenure.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -56,6 +57,8 @@ asio::awaitable<void> one_step();
 asio::awaitable<void> transfer(std::uint64_t, std::uint64_t);
 asio::awaitable<void> run_the_job(tenure::Lease const&);
 asio::awaitable<void> work(tenure::Lock const&);
+asio::awaitable<void> work_without_lock();
+asio::awaitable<void> lead(tenure::Lease&);
 asio::awaitable<void> make_ids_with(std::uint32_t);
 
 struct Serve {
