@@ -20,5 +20,6 @@ target_sources(
     locks/segments.cpp
     locks/view.cpp
     locks/view_cache.cpp
+    locks/view_handle.cpp
     locks/view_reader.cpp
 )
