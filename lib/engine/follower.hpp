@@ -17,7 +17,7 @@ public:
     virtual void reachable() = 0;
     /** The store is being closed, and has forgotten it. */
     virtual void store_closes() = 0;
-    /** The context is being destroyed: nobody is called any more. */
+    /** The context is being destroyed: no handler is called after this. */
     virtual void abandon() noexcept = 0;
 
 protected:

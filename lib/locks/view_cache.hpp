@@ -16,13 +16,13 @@ namespace tenure::locks
 class ViewCache
 {
 public:
-    /** Whether a key looks the same to those who wait for changes. */
+    /** Whether two states of a key are no change of it. */
     using Same = bool (*)(KeyState const&, KeyState const&);
 
     ViewCache(Clock::duration refresh, Same same) noexcept;
 
     /** The store has answered. True: there is a new version.
-     *  @param asked  before the request was written: what is told counts from then
+     *  @param asked  before the request was written: the age counts from then
      *  @param now  the answer came */
     [[nodiscard]] bool answered(std::vector<KeyState> keys, Instant asked, Instant now);
 

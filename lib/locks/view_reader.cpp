@@ -47,8 +47,8 @@ ViewSnapshot ViewReader::snapshot()
     // a thread that is not here may have the mutex for ever
     if (forked())
         return {};
-    auto const now = runtime_->now();
     std::unique_lock lock(mutex_);
+    auto const now = runtime_->now();
     bool const late = cache_.pass(now); // the timer has not run yet
     auto result = cache_.snapshot(now);
     if (late)
@@ -132,7 +132,7 @@ void ViewReader::begin(std::shared_ptr<engine::Core> core)
 void ViewReader::on_event(WatchEvent event)
 {
     switch (event) {
-    case WatchEvent::in_force: // what happened before was announced to nobody
+    case WatchEvent::in_force: // earlier news did not come here
     case WatchEvent::hint:
     case WatchEvent::our_turn:
     case WatchEvent::others_turn:
@@ -193,7 +193,7 @@ void ViewReader::failed(Failure const& failure)
 {
     auto& journal = core_->journal();
     journal.trouble(failure);
-    // an unavailable store is told of by others; this may concern nothing else
+    // the connection logs an unavailable store; a refusal may concern views alone
     if (failure.effect == Failure::Effect::refused && !std::exchange(logged_, true))
         journal.log(LogLevel::warning, "a View cannot read " + range_->describe() + ": " + failure.detail);
 }
@@ -240,7 +240,7 @@ void ViewReader::wake()
         tell_all(lock, now);
     else
         lock.unlock();
-    // the last one who waited may have been the last user of the view
+    // a wait that ended may have been the last user of the view
     if (core_ == nullptr)
         return;
     if (!reading_ && now >= next_read(expiry))

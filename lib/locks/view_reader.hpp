@@ -26,7 +26,7 @@ namespace tenure::locks
 
 class ViewHandle;
 
-/** Keeps what one view knows up to date: reads the keys time and again, and tells those who wait of changes. */
+/** Keeps the cache of one view up to date: reads the keys time and again, and ends waits for a change. */
 class ViewReader final : public engine::Follower, public std::enable_shared_from_this<ViewReader>
 {
 public:
@@ -40,7 +40,7 @@ public:
 
     [[nodiscard]] KeyRangePtr const& range() const noexcept { return range_; }
     [[nodiscard]] bool forked() const noexcept;
-    /** It reads no more. */
+    /** The reading has ended. */
     [[nodiscard]] bool over() const noexcept { return over_.load(std::memory_order_acquire); }
 
     [[nodiscard]] ViewSnapshot snapshot();
@@ -52,7 +52,7 @@ public:
     // -- on the strand --
 
     void begin(std::shared_ptr<engine::Core> core);
-    /** No more reading. Those who wait are told of the error. */
+    /** Ends the reading, and all waits with the error. */
     void end(error_code error);
 
     void reachable() override;

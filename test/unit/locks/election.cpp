@@ -146,7 +146,7 @@ TEST_CASE("followers learn who leads and where, that the leader resigned, and wh
     test.a.campaign();
     test.time.run_for(1s);
     REQUIRE(test.b.told.size() == 2);
-    auto const& first = test.b.told.back();
+    auto const first = test.b.told.back();
     CHECK(first.state == State::present);
     CHECK(first.name == "a");
     CHECK(first.contact == "a.example:80");
@@ -173,14 +173,14 @@ TEST_CASE("followers learn who leads and where, that the leader resigned, and wh
     CHECK(*test.a.told.back().fencing_token > first.fencing_token);
 }
 
-TEST_CASE("a leader that dies is led no more when its time has run out, without any event")
+TEST_CASE("followers see none when a leader's time has run out, without any event")
 {
     Programs test;
     test.a.campaign();
     test.time.run_for(1100ms);
     REQUIRE(test.b.told.back().name == "a");
     auto const before = test.b.told.size();
-    // somebody else's value expires as silently as a leader that died
+    // another client's value expires as silently as the key of a dead leader
     test.simulated.overwrite("office", 2s);
     test.time.run_for(2100ms);
     CHECK(test.b.told.back().state == State::none);
@@ -212,7 +212,7 @@ TEST_CASE("while the store is unavailable the leader that was seen last is shown
     CHECK(test.b.told.back().state == State::none);
 }
 
-TEST_CASE("an absence that the store has not confirmed is stale too, and has no name")
+TEST_CASE("an absence that the store has not confirmed is stale, and has no name")
 {
     Programs test;
     test.time.run_for(1s);
@@ -233,7 +233,7 @@ TEST_CASE("a key that no program holds is led by none")
     CHECK(test.answer(evicted).state == State::none);
     CHECK(test.answer(evicted).name.empty());
     CHECK_FALSE(test.answer(evicted).fencing_token);
-    // a person who is called like the random part of an owner
+    // a name like the random part of an owner
     CHECK(test.answer(held_key("evicted/" + token)).state == State::none);
     using Kind = KeyState::Kind;
     for (auto const kind : {Kind::resting, Kind::kept, Kind::foreign}) {
@@ -291,7 +291,7 @@ TEST_CASE("a wait for the next leader ends with its cancellation and with the st
     CHECK(errors.back() == make_error_code(errc::closed));
 }
 
-TEST_CASE("a campaign waits without end unless it is told otherwise")
+TEST_CASE("a campaign waits without end unless it has a limit")
 {
     Programs test;
     test.a.campaign();

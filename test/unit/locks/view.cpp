@@ -85,7 +85,7 @@ TEST_CASE("how long a key has been held is counted on")
     CHECK(test.view->snapshot().keys.front().held_for == 500ms);
 }
 
-TEST_CASE("the store is asked once in each refresh")
+TEST_CASE("a View reads once in each refresh")
 {
     Viewing test({.refresh = 500ms});
     CHECK(test.pass(4990ms, Keys{held_key("a")}) == 10);
@@ -181,7 +181,7 @@ TEST_CASE("a subscription that comes into force is followed by a read")
     CHECK(test.reads() == 1);
 }
 
-TEST_CASE("a store that becomes reachable is asked at once")
+TEST_CASE("a View reads as soon as the store becomes reachable")
 {
     Viewing test({.refresh = 10s});
     test.answer_unavailable();
@@ -215,7 +215,7 @@ TEST_CASE("the end of a key's time is looked at once, whatever the answer")
     CHECK(test.pass(9s, reply) == 1);
 }
 
-TEST_CASE("another owner, kind or an end of a key is a change, and a renewal is none")
+TEST_CASE("another owner or kind of a key is a change, and a renewal is not")
 {
     Viewing test;
     test.answer(held_key("a", 1s));
@@ -231,7 +231,7 @@ TEST_CASE("another owner, kind or an end of a key is a change, and a renewal is 
     CHECK(versions == std::vector<std::uint64_t>{1, 1, 2, 3, 4, 4, 5, 5});
 }
 
-TEST_CASE("all who wait learn of each change, and a slow one of the newest")
+TEST_CASE("each waiter gets each change, and a slow user the newest")
 {
     Viewing test;
     auto const& first = test.wait(0);
@@ -327,7 +327,7 @@ TEST_CASE("a cancelled wait ends alone")
     CHECK(second.error == error_code());
 }
 
-TEST_CASE("a cancellation after the change comes too late")
+TEST_CASE("a cancellation after the change has no effect")
 {
     Viewing test;
     auto& change = test.wait(0);

@@ -138,7 +138,7 @@ TEST_CASE("a View of a closed store knows nothing, and says that it is closed")
     CHECK_FALSE(test.view->snapshot().age);
 }
 
-TEST_CASE("the end of the context drops those who wait, also one that owns the View")
+TEST_CASE("the end of the context drops the waits, also one that owns the View")
 {
     Viewing test;
     test.answer(KeyState{});
