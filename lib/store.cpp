@@ -152,6 +152,13 @@ std::string const& Store::worker_name() const noexcept
     return handle_->core()->worker_name();
 }
 
+void Store::check_detach(std::chrono::milliseconds remaining) const
+{
+    auto const& core = *handle_->core();
+    if (auto const refusal = engine::refuse_detachment(core.no_detach(), core.ttl_limits(), remaining))
+        throw std::invalid_argument(refusal->words);
+}
+
 void Store::start_ready(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler)
 {
     using engine::Readiness;

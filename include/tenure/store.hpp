@@ -105,6 +105,13 @@ public:
     [[nodiscard]] Diagnostics diagnostics() const;
     [[nodiscard]] std::string const& worker_name() const noexcept;
 
+    /** Refuses at once what `Lease::async_detach(remaining)` would refuse, so that work which is to end so need not
+     * begin. Without I/O.
+     *
+     *  @throws std::invalid_argument with the reason: this store allows no such time, or cannot keep a key taken at all
+     */
+    void check_detach(std::chrono::milliseconds remaining) const;
+
     /** Who holds which key of the range: a snapshot for people, it proves nothing.
      *
      *  @par Completion signature  void(error_code, std::vector<KeyState>)

@@ -72,6 +72,7 @@ TEST_CASE(
     auto lease = RunningStore::acquire(running.lock("nightly", refused_ttl));
     CHECK(std::get<0>(soon(lease.async_detach(1min, as_future))) == std::errc::operation_not_supported);
     CHECK(documented(running.store().diagnostics().last_detail));
+    CHECK_THROWS_AS(running.store().check_detach(1min), std::invalid_argument);
     CHECK(lease.valid());
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
 }

@@ -8,9 +8,11 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/error.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 
 #include <chrono>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -364,6 +366,25 @@ TEST_CASE("times that the store does not allow are refused in words, and the lea
     CHECK(test.backend->releases.empty());
 }
 
+TEST_CASE("a store tells before the work whether it can keep a key for so long")
+{
+    ScriptedStore const test;
+    auto const refusal = [&](std::chrono::milliseconds remaining) {
+        try {
+            test.store->check_detach(remaining);
+        } catch (std::invalid_argument const& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    CHECK(refusal(100ms).empty());
+    CHECK(refusal(24h).empty());
+    CHECK(refusal(99ms) == "remaining is 99 ms: this store allows 100 ms to 86400000 ms");
+    CHECK(refusal(24h + 1ms) == "remaining is 86400001 ms: this store allows 100 ms to 86400000 ms");
+    CHECK(documented(refusal(99ms)));
+    CHECK(test.backend->claims.empty());
+}
+
 TEST_CASE("a store that cannot keep keys refuses to detach in its own words, and the lease goes on")
 {
     ScriptedStore test;
@@ -386,6 +407,9 @@ TEST_CASE("a store that cannot keep keys refuses to detach in its own words, and
         test.runtime->logged("k is not detached and stays held: the store cannot keep a key taken without a holder: "
                              "it forgets at once; use another store, or release the lease") == 1);
     CHECK(attempt.holding.valid());
+    CHECK_THROWS_WITH(
+        store.check_detach(1min), "the store cannot keep a key taken without a holder: it forgets at once; use another "
+                                  "store, or release the lease");
     attempt.holding = {};
     test.runtime->run_ready();
     backend->shutdown();
