@@ -77,7 +77,7 @@ std::string zsh_specification(OptionHelp const& option)
     }
     // help and version stand alone
     bool const alone = option.names.back() == "--help" || option.names.back() == "--version";
-    auto const excluded = "'(" + (alone ? std::string("- *") : names) + ")'";
+    auto const excluded = option.repeats ? "'*'" : "'(" + (alone ? std::string("- *") : names) + ")'";
     return excluded + (option.names.size() == 1 ? names : "{" + alternatives + "}") + "'" + zsh_value(option) + "'";
 }
 

@@ -23,6 +23,8 @@ enum ExitCode : int {
     none_free = 75,
     /// run: the lease was lost, and the command was ended for it
     lease_lost = 79,
+    /// run --window: another process runs the command in this window, or has run it
+    window_taken = 80,
     /// run: the command was found and could not be started
     not_executable = 126,
     /// run: there is no such command

@@ -3,6 +3,7 @@
 
 #include "duration.hpp"
 #include "holder.hpp"
+#include "name_list.hpp"
 #include "table.hpp"
 
 #include <algorithm>
@@ -13,9 +14,6 @@ namespace tenure::tool
 
 namespace
 {
-
-/// more names than that are no short answer
-constexpr std::size_t most_named = 3;
 
 std::string holding(KeyState const& state)
 {
@@ -61,14 +59,27 @@ std::string describe_holders(KeyRange const& range, std::vector<KeyState> const&
     std::ranges::stable_sort(held, std::ranges::greater{}, [](KeyState const* state) {
         return state->held_for.value_or(std::chrono::milliseconds{0});
     });
-    auto text = std::to_string(held.size()) + " of " + std::to_string(states.size()) + " held";
-    auto const named = std::min(held.size(), most_named);
-    for (std::size_t i = 0; i < named; ++i)
-        text +=
-            (i == 0 ? ": slot " : ", slot ") + std::to_string(range.first + held[i]->index) + " " + holding(*held[i]);
-    if (held.size() > named)
-        text += ", ... " + std::to_string(held.size() - named) + " more";
-    return text;
+    std::vector<std::string> slots;
+    for (auto const* const state : held)
+        slots.push_back("slot " + std::to_string(range.first + state->index) + " " + holding(*state));
+    return std::to_string(held.size()) + " of " + std::to_string(states.size()) + " held" +
+           (held.empty() ? "" : ": " + listed(slots));
+}
+
+std::string
+describe_holders(std::vector<KeyRangePtr> const& locks, std::vector<KeyState> const& states, std::string_view own_name)
+{
+    std::vector<std::string> held;
+    for (std::size_t index = 0; index < states.size(); ++index) {
+        auto const holder = holder_of(states[index]);
+        bool const own = holder.kind == Holder::Kind::worker && !own_name.empty() && holder.name == own_name;
+        if (holder.kind != Holder::Kind::nobody && !own)
+            held.push_back(printable(locks.at(index)->key(0), 256) + " " + describe_lock(states[index]));
+    }
+    if (held.empty())
+        // processes that share a name cannot tell whose a lock is
+        return own_name.empty() ? "all free by now" : describe_holders(locks, states, {});
+    return listed(held);
 }
 
 std::string describe_loss(std::string const& key, KeyState const& state)

@@ -5,6 +5,7 @@
 #include <tenure/key_range.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tenure::tool
@@ -14,6 +15,13 @@ namespace tenure::tool
  * 16 held: slot 3 by w1 for 2 min 10 s, slot 0 by w2 for 4.2 s, slot 1 by w3 for 20 ms, ... 13 more`, the longest-held
  * slots first. */
 [[nodiscard]] std::string describe_holders(KeyRange const& range, std::vector<KeyState> const& states);
+
+/** The same of several locks: `b held by w1 for 4.2 s, c kept, frees in 3.0 s`, without the locks that are free, and
+ * without those that the worker of this name holds, which is the caller.
+ *  @param locks  one key each
+ *  @param states  as many */
+[[nodiscard]] std::string
+describe_holders(std::vector<KeyRangePtr> const& locks, std::vector<KeyState> const& states, std::string_view own_name);
 
 /** What has become of a key that its holder lost, as the store shows it afterwards: `job:0 was evicted by admin`. */
 [[nodiscard]] std::string describe_loss(std::string const& key, KeyState const& state);

@@ -12,15 +12,28 @@
 namespace tenure::tool
 {
 
-asio::awaitable<KeyLook> look_at_keys(Store store, KeyRangePtr range, std::chrono::milliseconds limit)
+asio::awaitable<KeyLook> look_at_keys(Store store, std::vector<KeyRangePtr> ranges, std::chrono::milliseconds limit)
 {
     TimeLimit const time_limit(store.get_executor(), limit);
-    auto result = co_await store.async_inspect(
-        std::move(range), asio::bind_cancellation_slot(time_limit.slot(), asio::as_tuple(asio::use_awaitable)));
     KeyLook look;
-    look.error = std::get<0>(result);
-    look.states = std::move(std::get<1>(result));
+    for (auto const& range : ranges) {
+        auto result = co_await store.async_inspect(
+            range, asio::bind_cancellation_slot(time_limit.slot(), asio::as_tuple(asio::use_awaitable)));
+        look.error = std::get<0>(result);
+        if (look.error) {
+            look.states.clear();
+            break;
+        }
+        auto const& states = std::get<1>(result);
+        look.states.insert(look.states.end(), states.begin(), states.end());
+    }
     co_return look;
+}
+
+asio::awaitable<KeyLook> look_at_lock(Store store, std::string key, std::chrono::milliseconds limit)
+{
+    std::vector<KeyRangePtr> ranges(1, named_key(std::move(key)));
+    co_return co_await look_at_keys(std::move(store), std::move(ranges), limit);
 }
 
 } // namespace tenure::tool

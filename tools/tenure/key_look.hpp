@@ -6,19 +6,23 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 namespace tenure::tool
 {
 
-/** What a store answered about the keys of a range. */
+/** What a store answered about keys. */
 struct KeyLook {
     error_code error;
-    /// one for each key; empty if there was an error
+    /// one for each key, in the order of the ranges; empty if there was an error
     std::vector<KeyState> states;
 };
 
 /** Asks who holds the keys, and gives up after the limit, with asio::error::operation_aborted. */
-[[nodiscard]] asio::awaitable<KeyLook> look_at_keys(Store store, KeyRangePtr range, std::chrono::milliseconds limit);
+[[nodiscard]] asio::awaitable<KeyLook>
+look_at_keys(Store store, std::vector<KeyRangePtr> ranges, std::chrono::milliseconds limit);
+/** The same for one lock. */
+[[nodiscard]] asio::awaitable<KeyLook> look_at_lock(Store store, std::string key, std::chrono::milliseconds limit);
 
 } // namespace tenure::tool

@@ -1,23 +1,21 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "leased_command.hpp"
 
-#include "child_process.hpp"
 #include "command_environment.hpp"
 #include "duration.hpp"
 #include "exit_code.hpp"
 #include "guard.hpp"
-#include "holders_text.hpp"
-#include "inheritance.hpp"
+#include "guarded_command.hpp"
+#include "held_keys.hpp"
 #include "key_look.hpp"
 #include "loop.hpp"
 #include "signal_relay.hpp"
 #include "store_error.hpp"
-#include "supervision.hpp"
-#include "terminal.hpp"
-#include "time_limit.hpp"
+#include "table.hpp"
 #include "waiting.hpp"
 
 #include <tenure/lock.hpp>
+#include <tenure/multi_lock.hpp>
 #include <tenure/slot_pool.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -29,15 +27,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <memory>
-#include <optional>
 #include <stdexcept>
-#include <system_error>
+#include <string>
 #include <utility>
-#include <vector>
+#include <variant>
 
 namespace tenure::tool
 {
@@ -49,25 +44,25 @@ using std::chrono::milliseconds;
 
 /// a store that does not answer must not keep the program from ending: the claim lapses by itself
 constexpr milliseconds release_limit{2'000};
-/// who has taken a lost key is told if the store answers within this time
-constexpr milliseconds cause_limit{1'000};
+/// how often a run that waits for an occurrence looks whether it has been run meanwhile
+constexpr milliseconds between_looks{1'000};
 
-/** Ends the guard before the child of the same scope is reaped, however the scope is left: from then on the group's
- * number may be a stranger's. */
-class GuardDismissal
+using Source = std::variant<Lock, MultiLock, SlotPool>;
+
+/** What the settings ask for. @throws std::invalid_argument */
+Source source_of(RunSettings const& settings, Store const& store)
 {
-public:
-    explicit GuardDismissal(Guard& guard) noexcept
-        : guard_(guard)
-    {
-    }
-    GuardDismissal(GuardDismissal const&) = delete;
-    GuardDismissal& operator=(GuardDismissal const&) = delete;
-    ~GuardDismissal() { guard_.dismiss(); }
-
-private:
-    Guard& guard_;
-};
+    LeaseOptions options;
+    options.notice = settings.notice;
+    auto const& target = settings.target;
+    if (!target.is_lock())
+        return SlotPool(store, {target.pool, target.size, settings.ttl, options, settings.reuse_after, settings.note});
+    if (settings.reuse_after != milliseconds{0})
+        throw std::invalid_argument("--reuse-after is for the numbers of a pool: a lock has none");
+    if (target.locks.size() > 1)
+        return MultiLock(store, {target.locks, settings.ttl, options, settings.note});
+    return Lock(store, {settings.ranges().front()->key(0), settings.ttl, options, settings.note});
+}
 
 /** Everything that one `tenure run` does, on a loop of one thread. */
 class LeasedCommand
@@ -75,23 +70,15 @@ class LeasedCommand
 public:
     LeasedCommand(RunSettings const& settings, Invocation const& invocation, Guard& guard)
         : settings_(settings)
-        , invocation_(invocation)
         , report_(settings.store.report())
-        , guard_(guard)
         , signals_(loop_.get_executor(), invocation.inheritance)
         , store_(settings.store.open(loop_.get_executor()))
+        , source_(source_of(settings, store_))
+        , wait_(store_, settings.ranges(), settings.wait_limit())
+        , command_(store_, invocation, guard, report_)
     {
-        LeaseOptions options;
-        options.notice = settings.notice;
-        auto const& target = settings.target;
-        if (target.is_lock() && settings.reuse_after != std::chrono::milliseconds{0})
-            throw std::invalid_argument("--reuse-after is for the numbers of a pool: a lock has none");
-        if (target.is_lock())
-            lock_.emplace(store_, LockConfig{target.lock, settings.ttl, options, settings.note});
-        else
-            pool_.emplace(
-                store_,
-                SlotPoolConfig{target.pool, target.size, settings.ttl, options, settings.reuse_after, settings.note});
+        if (settings.window)
+            settings.window->check(store_);
     }
 
     int run()
@@ -104,129 +91,148 @@ private:
     asio::awaitable<int> operate()
     {
         auto const over = std::make_shared<bool>(false);
-        asio::co_spawn(loop_, announce(wait(), report_, over), asio::detached);
+        asio::co_spawn(loop_, announce(wait_, report_, over), asio::detached);
+        if (settings_.window && settings_.window->names_occurrence())
+            asio::co_spawn(loop_, stop_when_run(over), asio::detached);
         auto const error = co_await acquire();
+        auto const granted = Clock::now();
         *over = true;
-        if (asked_to_end_ != 0) {
+        if (asked_to_end_ != 0 || has_been_run_) {
             co_await release();
-            co_return by_signal + asked_to_end_;
+            co_return asked_to_end_ != 0 ? by_signal + asked_to_end_ : window_taken;
         }
-        if (error) {
-            auto reason = explain(store_, error);
-            if (error == errc::timed_out)
-                reason = co_await explain_end(wait());
-            report_.error("no lease on " + settings_.target.range()->describe() + ": " + reason);
-            co_return exit_code_for(error);
-        }
-        report_.info("holding " + lease_.key() + ", token " + std::to_string(lease_.fencing_token()));
-        auto const code = co_await run_command();
-        co_await release();
-        co_return code;
+        if (error)
+            co_return co_await tell_end(error);
+        report_.info("holding " + held_.describe() + ", token " + std::to_string(held_[0].fencing_token()));
+        auto const result = co_await command_.run(held_, environment_for(held_));
+        if (settings_.window && result.code == success)
+            co_await keep(granted);
+        else
+            co_await release();
+        co_return result.code;
     }
-
-    [[nodiscard]] Wait wait() const { return Wait(store_, settings_.target.range(), settings_.wait); }
 
     asio::awaitable<error_code> acquire()
     {
-        auto const options = AcquireOptions{settings_.wait, milliseconds{0}};
+        auto const options = AcquireOptions{settings_.wait_limit(), milliseconds{0}};
         auto token = asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable));
-        if (lock_) {
-            auto result = co_await lock_->async_acquire(options, token);
-            lease_ = std::move(std::get<1>(result));
+        if (auto const* const lock = std::get_if<Lock>(&source_)) {
+            auto result = co_await lock->async_acquire(options, token);
+            held_ = HeldKeys(std::move(std::get<1>(result)));
             co_return std::get<0>(result);
         }
-        auto result = co_await pool_->async_acquire(options, token);
-        if (!std::get<0>(result))
-            slot_ = std::get<1>(result).id();
-        lease_ = std::move(std::get<1>(result)).as_lease();
+        if (auto const* const locks = std::get_if<MultiLock>(&source_)) {
+            auto result = co_await locks->async_acquire(options, token);
+            held_ = HeldKeys(std::move(std::get<1>(result)));
+            co_return std::get<0>(result);
+        }
+        auto result = co_await std::get<SlotPool>(source_).async_acquire(options, token);
+        if (!std::get<0>(result)) {
+            auto const slot = std::get<1>(result).id();
+            held_ = HeldKeys(std::move(std::get<1>(result)).as_lease(), slot);
+        }
         co_return std::get<0>(result);
     }
 
-    asio::awaitable<int> run_command()
+    /** A process that waits to take over an occurrence stops waiting when the other one has run it. */
+    asio::awaitable<void> stop_when_run(std::shared_ptr<bool const> over)
     {
-        Terminal terminal;
-        ChildProcess child(invocation_.after_dashes, environment_for(lease_, slot_), invocation_.inheritance);
-        GuardDismissal const dismissal(guard_);
-        if (!guard_.watch(child.id(), deadlines(lease_))) {
-            report_.error("no guard process can be started: the command is not run");
-            co_return system_failed;
+        for (; !*over; co_await pause_for(between_looks)) {
+            auto const look = co_await look_at_keys(store_, wait_.ranges(), between_looks);
+            if (*over || look.error || look.states.front().kind != KeyState::Kind::kept)
+                continue;
+            has_been_run_ = true;
+            tell_refusal(look.states.front());
+            cancel_.emit(asio::cancellation_type::terminal);
+            co_return;
         }
-        terminal.lend(child.id());
-        // a process that was stopped until here must not start anything under a lease that has ended meanwhile; from
-        // here on the guard would end it
-        if (lease_.token().cancelled()) {
-            report_.error("the lease on " + lease_.key() + " was lost before the command could start");
-            co_return lease_lost;
-        }
-        child.open_gate();
-        Supervision supervision(loop_.get_executor(), lease_, guard_, child, terminal, report_);
-        supervision_ = &supervision;
-        watch_token();
-        auto const result = co_await supervision.run();
-        supervision_ = nullptr;
-        while (looks_for_cause_)
-            co_await pause_for(milliseconds{5});
-        co_return code_for(result);
     }
 
-    /** The end of the token makes the supervision look at once. */
-    void watch_token()
+    /** No lease was granted. @return the exit code */
+    asio::awaitable<int> tell_end(error_code error)
     {
-        lease_.token().async_wait([this](error_code error) {
-            if (error || supervision_ == nullptr)
-                return;
-            supervision_->wake();
-            if (lease_.token().reason() == CancelReason::not_owner) {
-                looks_for_cause_ = true;
-                asio::co_spawn(loop_, tell_cause(), asio::detached);
-            }
-        });
+        if (error != errc::timed_out) {
+            report_.error("no lease on " + wait_.names() + ": " + explain(store_, error));
+            co_return exit_code_for(error);
+        }
+        if (!settings_.window) {
+            auto const reason = co_await explain_end(wait_);
+            report_.error("no lease on " + wait_.names() + ": " + reason);
+            co_return none_free;
+        }
+        auto const look = co_await look_at_keys(store_, wait_.ranges(), between_looks);
+        if (look.error)
+            report_.say("not run: another process runs it in this window, or has run it");
+        else
+            tell_refusal(look.states.front());
+        co_return window_taken;
     }
 
-    /** The holder of a lost key learns who evicted it, or who holds it now. */
-    asio::awaitable<void> tell_cause()
+    void tell_refusal(KeyState const& state) const
     {
-        auto const look = co_await look_at_keys(store_, named_key(lease_.key()), cause_limit);
-        if (!look.error)
-            report_.error(describe_loss(lease_.key(), look.states.front()));
-        looks_for_cause_ = false;
+        report_.say(
+            "not run: " + settings_.window->describe_refusal(settings_.target.locks.front(), state) + " (" +
+            store_.describe() + ")");
     }
 
-    int code_for(Supervision::Result const& result) const
+    /** The command has succeeded: its lock stays taken for the rest of the window. */
+    asio::awaitable<void> keep(Instant granted)
     {
-        if (result.start_error != 0) {
-            report_.error(
-                "cannot run '" + invocation_.after_dashes.front() + "': " + std::strerror(result.start_error));
-            return result.start_error == ENOENT ? not_found : not_executable;
+        auto const now = Clock::now();
+        auto const rest = settings_.window->rest(granted, now);
+        if (rest <= milliseconds{0}) {
+            report_.warning(settings_.window->describe_overrun(std::chrono::floor<milliseconds>(now - granted)));
+            co_await release();
+            co_return;
         }
-        if (result.lost) {
-            if (guard_.has_acted())
-                report_.error("the guard ended the command: this process had been stopped, or was stuck");
-            return lease_lost;
+        if (!can_keep_for(rest)) {
+            co_await pause_for(rest);
+            co_await release();
+            co_return;
         }
-        return result.status.code();
+        auto lease = held_.take();
+        auto result = co_await lease.async_detach(rest, asio::as_tuple(asio::use_awaitable));
+        auto error = std::get<0>(result);
+        if (error == errc::store_unavailable) {
+            // the store is asked again in the background, for as long as the key lives without an answer
+            co_await store_.async_close(
+                settings_.ttl, asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable)));
+            if (store_.statistics().detached > 0)
+                error = {};
+        }
+        if (error == errc::lease_lost)
+            report_.warning(
+                "the lease on " + lease.key() +
+                " was lost when the command had ended: another process may run it in this window");
+        else if (error)
+            report_.warning(
+                "the store has not confirmed that it keeps " + lease.key() +
+                ": another process may run the command in this window");
+    }
+
+    /** The last moments of a window may be shorter than what a store can keep a key for. */
+    [[nodiscard]] bool can_keep_for(milliseconds rest) const
+    try {
+        store_.check_detach(rest);
+        return true;
+    } catch (std::invalid_argument const&) {
+        return false;
     }
 
     asio::awaitable<void> release()
     {
-        if (!lease_)
+        if (!held_)
             co_return;
-        TimeLimit const limit(loop_.get_executor(), release_limit);
-        auto const result = co_await lease_.async_release(
-            asio::bind_cancellation_slot(limit.slot(), asio::as_tuple(asio::use_awaitable)));
-        auto const outcome = std::get<1>(result);
-        if (std::get<0>(result) || outcome == ReleaseOutcome::unconfirmed)
+        bool const confirmed = co_await held_.release(release_limit);
+        if (!confirmed)
             report_.warning(
                 "the store has not confirmed the release: the claim lapses within " + describe(settings_.ttl));
     }
 
     void on_signal(int signal)
     {
-        if (supervision_ != nullptr) {
-            if (signal == SIGCHLD)
-                supervision_->wake();
-            else
-                supervision_->forward(signal);
+        if (command_.running()) {
+            command_.on_signal(signal);
         } else if (asks_to_end(signal)) {
             if (asked_to_end_ == 0)
                 asked_to_end_ = signal;
@@ -238,30 +244,34 @@ private:
     }
 
     RunSettings const& settings_;
-    Invocation const& invocation_;
     Report report_;
-    Guard& guard_;
     asio::io_context loop_{1};
     SignalRelay signals_;
     Store store_;
-    std::optional<SlotPool> pool_;
-    std::optional<Lock> lock_;
+    Source source_;
+    Wait wait_;
+    GuardedCommand command_;
     asio::cancellation_signal cancel_;
-    Lease lease_;
-    std::optional<std::uint32_t> slot_;
-    /// while the command runs
-    Supervision* supervision_ = nullptr;
-    /// the store is being asked what has become of a lost key
-    bool looks_for_cause_ = false;
+    HeldKeys held_;
+    /// the occurrence was run while this process waited for its lock
+    bool has_been_run_ = false;
     /// the first signal that asked to end before the command ran
     int asked_to_end_ = 0;
 };
 
 } // namespace
 
+std::vector<KeyRangePtr> RunSettings::ranges() const
+{
+    auto result = target.ranges();
+    if (window)
+        result.front() = named_key(window->key_for(target.locks.front()));
+    return result;
+}
+
 int run_leased(RunSettings const& settings, Invocation const& invocation)
 {
-    static_cast<void>(settings.target.range());
+    static_cast<void>(settings.target.ranges());
     if (settings.store.url.starts_with("memory:"))
         settings.store.report().warning(
             "memory:// is a store inside this very process: nobody else can see this lease");

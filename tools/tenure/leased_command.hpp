@@ -3,9 +3,12 @@
 
 #include "command.hpp"
 #include "settings.hpp"
+#include "window.hpp"
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace tenure::tool
 {
@@ -14,15 +17,25 @@ struct RunSettings {
     StoreSettings store;
     TargetSettings target;
     std::chrono::milliseconds ttl{5'000};
-    std::chrono::milliseconds wait{30'000};
+    /// unset: 30 s, and no time for a window, which another process may have already
+    std::optional<std::chrono::milliseconds> wait;
     /// 0: the library's default for the ttl
     std::chrono::milliseconds notice{0};
     /// of a pool
     std::chrono::milliseconds reuse_after{0};
     std::string note;
+    /// the command runs once in it
+    std::optional<Window> window;
+
+    [[nodiscard]] std::chrono::milliseconds wait_limit() const noexcept
+    {
+        return wait.value_or(std::chrono::seconds{window ? 0 : 30});
+    }
+    /** The keys that are acquired. @throws std::invalid_argument */
+    [[nodiscard]] std::vector<KeyRangePtr> ranges() const;
 };
 
-/** Acquires, runs the command under the lease, releases. @return the exit code */
+/** Acquires, runs the command under what is held, releases. @return the exit code */
 [[nodiscard]] int run_leased(RunSettings const& settings, Invocation const& invocation);
 
 } // namespace tenure::tool

@@ -36,6 +36,7 @@ OptionHelp help_for(CLI::Option const& option)
     if (!option.get_envname().empty())
         result.text += " (default: the variable " + option.get_envname() + ")";
     result.group = option.get_group();
+    result.repeats = option.get_expected_max() > 1;
     return result;
 }
 

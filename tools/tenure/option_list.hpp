@@ -25,6 +25,8 @@ struct OptionHelp {
     std::string text;
     /// the heading that it stands under
     std::string group;
+    /// it may be given several times
+    bool repeats = false;
 
     /** `-s, --store URL` */
     [[nodiscard]] std::string syntax() const;

@@ -18,7 +18,7 @@ struct Term {
 
 /// fields that are called otherwise than their option
 constexpr std::array renamed = {
-    Term{"StoreOptions::worker_name", "--worker"}, Term{"LockConfig::key", "--lock"},
+    Term{"StoreOptions::worker_name", "--worker"}, Term{"LockConfig::key", "--lock"}, Term{"MultiLock", "--lock"},
     Term{"SlotPoolConfig::prefix", "--pool"}, Term{"SlotPoolConfig::reuse_after", "--reuse-after"}};
 
 /// what the other fields begin with

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <stdexcept>
 #include <utility>
 
@@ -74,40 +75,85 @@ void add_optional_store_options(CLI::App& command, StoreSettings& settings)
     static_cast<void>(add_common_options(command, settings));
 }
 
-KeyRangePtr TargetSettings::range() const
+std::vector<KeyRangePtr> TargetSettings::ranges() const
 {
-    check_key(is_lock() ? "--lock" : "--pool", is_lock() ? lock : pool);
+    std::vector<KeyRangePtr> result;
+    for (auto const& lock : locks) {
+        check_key("--lock", lock);
+        result.push_back(named_key(lock));
+    }
     if (is_lock())
-        return named_key(lock);
+        return result;
+    check_key("--pool", pool);
     if (size == 0)
         throw std::invalid_argument(
             "which keys? Name a pool by --size N (and --pool PREFIX), or a lock by --lock NAME");
-    return numbered_keys(pool, size);
+    result.push_back(numbered_keys(pool, size));
+    return result;
 }
 
-void add_target_options(CLI::App& command, TargetSettings& settings)
+KeyRangePtr TargetSettings::range() const
+{
+    if (locks.size() > 1)
+        throw std::invalid_argument("--lock: this command takes one lock: call it once for each");
+    return ranges().front();
+}
+
+namespace
+{
+
+void add_target(CLI::App& command, TargetSettings& settings, std::string const& text_of_lock)
 {
     auto* const pool =
         command.add_option("--pool", settings.pool, "the pool's prefix: slot I is the key PREFIX followed by I");
     pool->type_name("PREFIX")->capture_default_str();
     auto* const size = command.add_option("--size", settings.size, "how many slots the pool has, 1 to 1048576");
     size->type_name("N")->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 20));
-    command.add_option("--lock", settings.lock, "one lock instead of a pool: the key NAME")
+    // one name to each --lock: further words are the command's
+    command.add_option("--lock", settings.locks, text_of_lock)
         ->type_name("NAME")
+        ->allow_extra_args(false)
         ->excludes(pool)
         ->excludes(size);
 }
 
-void add_duration(CLI::App& command, std::string const& name, std::chrono::milliseconds& value, std::string const& text)
+/** @param set  gets the duration that is given */
+void add_duration_option(
+    CLI::App& command, std::string const& name, std::string const& text,
+    std::function<void(std::chrono::milliseconds)> set)
 {
-    auto const parse = [name, &value](std::string const& given) {
+    auto const parse = [name, set = std::move(set)](std::string const& given) {
         auto const duration = parse_duration(given);
         if (!duration)
             throw CLI::ValidationError(
                 name, "'" + given + "' is no duration: give a whole number and a unit, like 500ms, 5s, 2m or 1h");
-        value = *duration;
+        set(*duration);
     };
     command.add_option_function<std::string>(name, parse, text)->type_name("DURATION");
+}
+
+} // namespace
+
+void add_target_options(CLI::App& command, TargetSettings& settings)
+{
+    add_target(command, settings, "one lock instead of a pool: the key NAME");
+}
+
+void add_target_options_for_several(CLI::App& command, TargetSettings& settings, std::string const& meaning)
+{
+    add_target(command, settings, "a lock instead of a pool: the key NAME; " + meaning);
+}
+
+void add_duration(CLI::App& command, std::string const& name, std::chrono::milliseconds& value, std::string const& text)
+{
+    add_duration_option(command, name, text, [&value](std::chrono::milliseconds given) { value = given; });
+}
+
+void add_duration(
+    CLI::App& command, std::string const& name, std::optional<std::chrono::milliseconds>& value,
+    std::string const& text)
+{
+    add_duration_option(command, name, text, [&value](std::chrono::milliseconds given) { value = given; });
 }
 
 } // namespace tenure::tool

@@ -5,6 +5,7 @@
 #include "holder.hpp"
 #include "table.hpp"
 #include "text_layout.hpp"
+#include "utc_time.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -39,15 +40,6 @@ std::string local_time(SystemTime instant, bool with_date)
     auto const size = with_date ? std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts)
                                 : std::strftime(text, sizeof text, "%H:%M:%S", &parts);
     return {text, size};
-}
-
-std::string utc_time(SystemTime instant)
-{
-    auto const seconds = std::chrono::system_clock::to_time_t(instant);
-    std::tm parts = {};
-    ::gmtime_r(&seconds, &parts);
-    char text[64];
-    return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 /** How long it has been held: what the store knows, else what the holder wrote, whose clock may be wrong. */
@@ -94,18 +86,35 @@ std::ptrdiff_t count_of(SlotListing const& listing, KeyState::Kind kind)
     return std::ranges::count(listing.states, kind, &KeyState::kind);
 }
 
-std::string name_of(SlotListing const& listing, KeyState const& state)
+bool is_pool(SlotListing const& listing)
 {
-    return listing.range->numbered ? std::to_string(listing.range->first + state.index) : listing.range->key(0);
+    return listing.ranges.front()->numbered;
 }
 
-boost::json::object json_of(SlotListing const& listing, KeyState const& state)
+/** The number of a slot, or the key of a lock. @param position  among the states */
+std::string name_of(SlotListing const& listing, std::size_t position)
 {
+    return is_pool(listing) ? std::to_string(listing.ranges.front()->first + listing.states[position].index)
+                            : listing.ranges[position]->key(0);
+}
+
+std::string describe_ranges(SlotListing const& listing)
+{
+    std::string text;
+    for (auto const& range : listing.ranges)
+        text += (text.empty() ? "" : ", ") + printable(range->describe(), 2048);
+    return text;
+}
+
+boost::json::object json_of(SlotListing const& listing, std::size_t position)
+{
+    auto const& state = listing.states[position];
     auto const holder = holder_of(state);
     boost::json::object object;
-    if (listing.range->numbered)
-        object["slot"] = listing.range->first + state.index;
-    object["key"] = printable(listing.range->key(state.index), 2048);
+    if (is_pool(listing))
+        object["slot"] = listing.ranges.front()->first + state.index;
+    object["key"] =
+        printable(is_pool(listing) ? listing.ranges.front()->key(state.index) : name_of(listing, position), 2048);
     object["state"] = state_name(holder);
     if (holder.kind == Holder::Kind::worker)
         object["worker"] = holder.name;
@@ -139,20 +148,21 @@ std::vector<std::string> table_lines(SlotListing const& listing, bool color)
     auto const kept = count_of(listing, KeyState::Kind::kept);
     auto const show_free = free <= most_free_shown;
     std::vector<std::string> headings{
-        listing.range->numbered ? "SLOT" : "LOCK", "HOLDER", "SINCE", "FOR", "TTL LEFT", "TOKEN"};
+        is_pool(listing) ? "SLOT" : "LOCK", "HOLDER", "SINCE", "FOR", "TTL LEFT", "TOKEN"};
     bool const has_notes =
         std::ranges::any_of(listing.states, [](KeyState const& state) { return !holder_of(state).note.empty(); });
     if (has_notes)
         headings.emplace_back("NOTE");
     Table table(headings, color);
-    for (auto const& state : listing.states) {
+    for (std::size_t position = 0; position < listing.states.size(); ++position) {
+        auto const& state = listing.states[position];
         if (state.kind == KeyState::Kind::free && !show_free)
             continue;
         auto const held = state.kind != KeyState::Kind::free;
         auto const holder = holder_of(state);
         auto const duration = held_for(listing, state, holder);
         std::vector<Table::Cell> row{
-            printable(name_of(listing, state)),
+            printable(name_of(listing, position)),
             {holder_text(listing, state), style_of(holder)},
             since(listing, duration),
             or_dash(duration),
@@ -165,7 +175,7 @@ std::vector<std::string> table_lines(SlotListing const& listing, bool color)
     auto const total = std::ssize(listing.states);
     auto lines = table.lines();
     lines.insert(
-        lines.begin(), printable(listing.range->describe(), 2048) + " on " + listing.store + ": " +
+        lines.begin(), describe_ranges(listing) + " on " + listing.store + ": " +
                            std::to_string(total - free - resting - kept) + " of " + std::to_string(total) + " held" +
                            (resting > 0 ? ", " + std::to_string(resting) + " resting" : "") +
                            (kept > 0 ? ", " + std::to_string(kept) + " kept" : ""));
@@ -185,13 +195,13 @@ std::string time_text(std::chrono::system_clock::time_point instant)
 std::string as_json(SlotListing const& listing)
 {
     boost::json::array keys;
-    for (auto const& state : listing.states)
-        keys.push_back(json_of(listing, state));
+    for (std::size_t position = 0; position < listing.states.size(); ++position)
+        keys.push_back(json_of(listing, position));
     auto const resting = count_of(listing, KeyState::Kind::resting);
     auto const kept = count_of(listing, KeyState::Kind::kept);
     boost::json::object object;
     object["store"] = listing.store;
-    object["range"] = printable(listing.range->describe(), 2048);
+    object["range"] = describe_ranges(listing);
     object["taken_at"] = utc_time(listing.taken_at);
     object["count"] = listing.states.size();
     object["held"] = std::ssize(listing.states) - count_of(listing, KeyState::Kind::free) - resting - kept;

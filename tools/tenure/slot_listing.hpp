@@ -14,7 +14,9 @@ namespace tenure::tool
 /** What `tenure status` shows of a store, as it was at one moment. */
 struct SlotListing {
     std::string store;
-    KeyRangePtr range;
+    /// one pool, or one or several locks
+    std::vector<KeyRangePtr> ranges;
+    /// of all slots of the pool, or of each lock
     std::vector<KeyState> states;
     std::chrono::system_clock::time_point taken_at;
 };

@@ -26,6 +26,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tenure::tool
 {
@@ -36,7 +37,7 @@ namespace
 CommandHelp status_help()
 {
     return {
-        .usage = "tenure status (--size N [--pool PREFIX] | --lock NAME) [OPTIONS]",
+        .usage = "tenure status (--size N [--pool PREFIX] | --lock NAME...) [OPTIONS]",
         .text =
             "Shows who holds which slot or lock, since when and for how long, and how long the claim still lives in "
             "the store if nobody renews it. A snapshot: it proves nothing about the next moment. The owner's secret "
@@ -44,6 +45,7 @@ CommandHelp status_help()
         .examples =
             {{"tenure status --size 16", "the pool thread_id_lock:0..15"},
              {"tenure status --lock nightly --json", "a lock, for programs"},
+             {"tenure status --lock stock --lock orders", "two locks"},
              {"tenure status --pool shard: --size 4 --watch", "again each second, until ^C"}},
         .exit_codes = {
             {"0", "shown"}, {"64", "the command line is wrong"}, {"69", "the store cannot be reached or refuses"}}};
@@ -70,7 +72,7 @@ public:
     explicit StatusLoop(StatusSettings const& settings)
         : settings_(settings)
         , color_(uses_color(STDOUT_FILENO, settings.store.color))
-        , range_(settings.target.range())
+        , ranges_(settings.target.ranges())
         , store_(settings.store.open(loop_.get_executor(), log()))
     {
     }
@@ -133,18 +135,32 @@ private:
         pause_.cancel();
     }
 
+    asio::awaitable<error_code> look(std::vector<KeyState>& states)
+    {
+        for (auto const& range : ranges_) {
+            auto const result = co_await store_.async_inspect(
+                range, asio::bind_cancellation_slot(stop_asking_.slot(), asio::as_tuple(asio::use_awaitable)));
+            if (std::get<0>(result))
+                co_return std::get<0>(result);
+            if (stopped_)
+                break;
+            auto const& found = std::get<1>(result);
+            states.insert(states.end(), found.begin(), found.end());
+        }
+        co_return error_code();
+    }
+
     asio::awaitable<int> show()
     {
         for (;;) {
-            auto result = co_await store_.async_inspect(
-                range_, asio::bind_cancellation_slot(stop_asking_.slot(), asio::as_tuple(asio::use_awaitable)));
+            std::vector<KeyState> states;
+            auto const error = co_await look(states);
             if (stopped_)
                 co_return success;
-            auto const error = std::get<0>(result);
             if (error)
                 tell(error);
             else
-                print({store_.describe(), range_, std::move(std::get<1>(result)), std::chrono::system_clock::now()});
+                print({store_.describe(), ranges_, std::move(states), std::chrono::system_clock::now()});
             // a store that is away may come back while it is watched; whoever reads the output does not
             if (!settings_.watch || !std::cout)
                 co_return error ? exit_code_for(error) : success;
@@ -161,7 +177,7 @@ private:
     /// while it watches on a terminal
     std::optional<StatusScreen> screen_;
     std::optional<LogRelay> relay_;
-    KeyRangePtr range_;
+    std::vector<KeyRangePtr> ranges_;
     Store store_;
     asio::signal_set signals_{loop_};
     asio::steady_timer pause_{loop_};
@@ -177,7 +193,7 @@ Command add_status_command(CLI::App& program)
     auto* const options = program.add_subcommand("status", "show who holds which slot or lock");
     describe_command(*options, status_help());
     add_store_options(*options, settings->store);
-    add_target_options(*options, settings->target);
+    add_target_options_for_several(*options, settings->target, "several --lock show these locks");
     options->add_flag("--watch,-w", settings->watch, "show it again each second, until ^C");
     options->add_flag("--json", settings->json, "one JSON object to a line, for programs");
     return {options, [settings](Invocation const&) { return StatusLoop(*settings).run(); }};

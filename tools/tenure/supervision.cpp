@@ -3,6 +3,7 @@
 
 #include "duration.hpp"
 #include "process_group.hpp"
+#include "table.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -49,25 +50,26 @@ std::string rounded(nanoseconds duration)
 } // namespace
 
 Supervision::Supervision(
-    asio::any_io_executor const& executor, Lease const& lease, Guard& guard, ChildProcess& child, Terminal& terminal,
+    asio::any_io_executor const& executor, HeldKeys const& held, Guard& guard, ChildProcess& child, Terminal& terminal,
     Report const& report)
-    : lease_(lease)
+    : held_(held)
     , guard_(guard)
     , child_(child)
     , terminal_(terminal)
     , report_(report)
     , next_look_(executor)
-    , notice_(lease.valid_until() - lease.stop_at())
-    , kill_at_(lease.valid_until() - kill_margin(notice_))
+    , notice_(held.valid_until() - held.stop_at())
+    , kill_at_(held.valid_until() - kill_margin(notice_))
 {
 }
 
-GuardDeadlines deadlines(Lease const& lease)
+GuardDeadlines deadlines(HeldKeys const& held)
 {
-    auto const valid_until = lease.valid_until();
-    auto const notice = valid_until - lease.stop_at();
+    auto const valid_until = held.valid_until();
+    auto const stop_at = held.stop_at();
+    auto const notice = valid_until - stop_at;
     // the keeper asks first, as long as it runs; one that is stopped gets a little time to come back
-    return {(lease.stop_at() + notice / 8).time_since_epoch(), (valid_until - kill_margin(notice)).time_since_epoch()};
+    return {(stop_at + notice / 8).time_since_epoch(), (valid_until - kill_margin(notice)).time_since_epoch()};
 }
 
 asio::awaitable<Supervision::Result> Supervision::run()
@@ -101,31 +103,32 @@ void Supervision::forward(int signal)
 
 void Supervision::look()
 {
-    follow_lease();
+    follow_leases();
     follow_child();
     if (!over_ && end_by_ && Clock::now() >= *end_by_)
         child_.signal_group(SIGKILL);
 }
 
-void Supervision::follow_lease()
+void Supervision::follow_leases()
 {
     if (lost_)
         return;
-    auto const token = lease_.token();
+    auto const token = held_.token();
     if (token.cancelled()) {
         lost_ = true;
         // a proven loss may come long before the validity ends, and somebody else may hold the key already
         auto const end_by = std::min(kill_at_, Clock::now() + notice_);
         report_.error(
-            "the lease on " + lease_.key() + " is lost (" + std::string(to_string(token.reason())) +
-            "): ending the command, which is killed in " + rounded(std::max(nanoseconds{0}, end_by - Clock::now())));
+            "the lease on " + printable(held_.lost().key(), 256) + " is lost (" +
+            std::string(to_string(token.reason())) + "): ending the command, which is killed in " +
+            rounded(std::max(nanoseconds{0}, end_by - Clock::now())));
         end_group(end_by);
         guard_.move({end_by.time_since_epoch(), end_by.time_since_epoch()});
         return;
     }
-    notice_ = lease_.valid_until() - lease_.stop_at();
-    kill_at_ = lease_.valid_until() - kill_margin(notice_);
-    guard_.move(deadlines(lease_));
+    notice_ = held_.valid_until() - held_.stop_at();
+    kill_at_ = held_.valid_until() - kill_margin(notice_);
+    guard_.move(deadlines(held_));
     if (!end_by_ && !guard_.check()) {
         report_.error("the guard process has ended and no new one can be started: ending the command");
         end_group(std::min(kill_at_, Clock::now() + notice_));
@@ -203,7 +206,7 @@ nanoseconds Supervision::until_next_look() const
 {
     if (status_)
         return between_looks_at_remains;
-    auto const usual = std::clamp(nanoseconds{lease_.ttl()} / 50, least_between_looks, most_between_looks);
+    auto const usual = std::clamp(nanoseconds{held_.ttl()} / 50, least_between_looks, most_between_looks);
     if (!end_by_)
         return usual;
     return std::clamp(*end_by_ - Clock::now(), nanoseconds{std::chrono::milliseconds{1}}, usual);

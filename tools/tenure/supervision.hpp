@@ -3,10 +3,9 @@
 
 #include "child_process.hpp"
 #include "guard.hpp"
+#include "held_keys.hpp"
 #include "report.hpp"
 #include "terminal.hpp"
-
-#include <tenure/lease.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -18,11 +17,11 @@
 namespace tenure::tool
 {
 
-/** When a guard has to end a command that runs under this lease, should the keeper not do it. */
-[[nodiscard]] GuardDeadlines deadlines(Lease const& lease);
+/** When a guard has to end a command that runs under these keys, should the keeper not do it. */
+[[nodiscard]] GuardDeadlines deadlines(HeldKeys const& held);
 
-/** One command under one lease: keeps the guard's deadlines where the lease's are, ends the command when the lease is
- * no longer to be relied on, and is over when nothing of the command's group runs any more.
+/** One command under the keys that are held for it: keeps the guard's deadlines where the leases' are, ends the command
+ * when the first lease is no longer to be relied on, and is over when nothing of the command's group runs any more.
  *
  *  It looks at everything a few times per ttl and whenever something happened, and does what is then to be done: no
  * event can be missed, only be seen at the next look.
@@ -32,7 +31,7 @@ class Supervision
 public:
     struct Result {
         ExitStatus status;
-        /// the command was ended because the lease was lost, or because the guard had to assume so
+        /// the command was ended because a lease was lost, or because the guard had to assume so
         bool lost = false;
         /// why the command could not be started (an errno); 0 if it was
         int start_error = 0;
@@ -40,7 +39,7 @@ public:
 
     /** Everything named here outlives this object; the guard watches the child, whose gate is open. */
     Supervision(
-        asio::any_io_executor const& executor, Lease const& lease, Guard& guard, ChildProcess& child,
+        asio::any_io_executor const& executor, HeldKeys const& held, Guard& guard, ChildProcess& child,
         Terminal& terminal, Report const& report);
 
     /** Completes when the command and all it left in its group have ended; the child is reaped and the guard dismissed.
@@ -55,7 +54,7 @@ public:
 
 private:
     void look();
-    void follow_lease();
+    void follow_leases();
     void follow_child();
     /** The command was stopped by this signal. */
     void suspend(int signal);
@@ -64,13 +63,13 @@ private:
     void end_group(Instant kill_at);
     [[nodiscard]] std::chrono::nanoseconds until_next_look() const;
 
-    Lease const& lease_;
+    HeldKeys const& held_;
     Guard& guard_;
     ChildProcess& child_;
     Terminal& terminal_;
     Report const& report_;
     asio::steady_timer next_look_;
-    /// from the lease as it was last seen while it held
+    /// from the leases as they were last seen while they held
     std::chrono::nanoseconds notice_{};
     Instant kill_at_{};
     /// set once the group was asked to end: when it is killed

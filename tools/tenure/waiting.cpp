@@ -5,6 +5,7 @@
 #include "holders_text.hpp"
 #include "key_look.hpp"
 #include "loop.hpp"
+#include "name_list.hpp"
 #include "store_error.hpp"
 #include "table.hpp"
 
@@ -33,16 +34,32 @@ std::string remaining(milliseconds limit)
 
 } // namespace
 
-Wait::Wait(Store store, KeyRangePtr range, milliseconds limit)
+Wait::Wait(Store store, std::vector<KeyRangePtr> ranges, milliseconds limit)
     : store_(std::move(store))
-    , range_(std::move(range))
+    , ranges_(std::move(ranges))
     , limit_(limit)
 {
 }
 
+std::string Wait::names() const
+{
+    std::vector<std::string> names;
+    for (auto const& range : ranges_)
+        names.push_back(printable(range->describe(), 256));
+    return listed(names);
+}
+
 std::string Wait::describe() const
 {
-    return (range_->numbered ? "a slot of " : "the lock ") + printable(range_->describe(), 256);
+    if (is_for_slot())
+        return "a slot of " + names();
+    return (ranges_.size() == 1 ? "the lock " : "the locks ") + names();
+}
+
+std::string Wait::describe_holders(std::vector<KeyState> const& states) const
+{
+    return ranges_.size() == 1 ? tool::describe_holders(*ranges_.front(), states)
+                               : tool::describe_holders(ranges_, states, store_.worker_name());
 }
 
 asio::awaitable<void> announce(Wait wait, Report report, std::shared_ptr<bool const> over)
@@ -50,23 +67,23 @@ asio::awaitable<void> announce(Wait wait, Report report, std::shared_ptr<bool co
     co_await pause_for(patience);
     if (*over)
         co_return;
-    auto const look = co_await look_at_keys(wait.store(), wait.range(), look_limit);
+    auto const look = co_await look_at_keys(wait.store(), wait.ranges(), look_limit);
     if (*over)
         co_return;
     auto const found = look.error ? explain(wait.store(), errc::store_unavailable)
-                                  : wait.store().describe() + ": " + describe_holders(*wait.range(), look.states);
+                                  : wait.store().describe() + ": " + wait.describe_holders(look.states);
     report.say("waiting for " + wait.describe() + " on " + found + remaining(wait.limit()));
 }
 
 asio::awaitable<std::string> explain_end(Wait wait)
 {
-    auto const look = co_await look_at_keys(wait.store(), wait.range(), look_limit);
+    auto const look = co_await look_at_keys(wait.store(), wait.ranges(), look_limit);
     auto text = wait.store().describe() + ": " +
-                (look.error ? std::string("held by others") : describe_holders(*wait.range(), look.states));
+                (look.error ? std::string("held by others") : wait.describe_holders(look.states));
     text += wait.limit() == milliseconds{0}
                 ? "; wait for it with --wait"
                 : "; not released within " + tool::describe(wait.limit()) + ": wait longer with --wait";
-    if (wait.range()->numbered)
+    if (wait.is_for_slot())
         text += ", or give the pool more slots with --size, in every program that uses it";
     co_return text;
 }

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tenure::tool
 {
@@ -18,18 +19,24 @@ namespace tenure::tool
 class Wait
 {
 public:
-    /** @param limit  milliseconds::max(): for ever */
-    Wait(Store store, KeyRangePtr range, std::chrono::milliseconds limit);
+    /** @param ranges  one pool, or one or several locks
+     *  @param limit  milliseconds::max(): for ever */
+    Wait(Store store, std::vector<KeyRangePtr> ranges, std::chrono::milliseconds limit);
 
     [[nodiscard]] Store const& store() const noexcept { return store_; }
-    [[nodiscard]] KeyRangePtr const& range() const noexcept { return range_; }
+    [[nodiscard]] std::vector<KeyRangePtr> const& ranges() const noexcept { return ranges_; }
+    [[nodiscard]] bool is_for_slot() const noexcept { return ranges_.front()->numbered; }
     [[nodiscard]] std::chrono::milliseconds limit() const noexcept { return limit_; }
-    /** `the lock nightly` or `a slot of job:0..3`. */
+    /** `nightly`, `a, b` or `job:0..3`. */
+    [[nodiscard]] std::string names() const;
+    /** `the lock nightly`, `the locks a, b` or `a slot of job:0..3`. */
     [[nodiscard]] std::string describe() const;
+    /** Who holds them, as the store showed it. */
+    [[nodiscard]] std::string describe_holders(std::vector<KeyState> const& states) const;
 
 private:
     Store store_;
-    KeyRangePtr range_;
+    std::vector<KeyRangePtr> ranges_;
     std::chrono::milliseconds limit_;
 };
 

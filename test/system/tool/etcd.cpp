@@ -56,3 +56,19 @@ TEST_CASE("the demo runs with processes on etcd and ends well", "[etcd][tool][de
                            ContainsSubstring("after its eviction from slot") &&
                            ContainsSubstring("No slot was ever held by two workers"));
 }
+
+TEST_CASE("a command runs once in a window on etcd, and two locks are held together", "[etcd][tool]")
+{
+    require_etcd();
+    EtcdServer const server;
+    ToolProcess first({"run", "--window", "1h", "--lock", "nightly", "--", "sh", "-c", "echo ran"}, server.url());
+    CHECK(first.exit_code() == 0);
+    ToolProcess second({"run", "--window", "1h", "--lock", "nightly", "--", "sh", "-c", "echo ran"}, server.url());
+    CHECK(second.exit_code() == 80);
+    CHECK_THAT(second.output(), ContainsSubstring("has been run in this window") && !ContainsSubstring("ran\n"));
+    ToolProcess both(
+        {"run", "--lock", "b", "--lock", "a", "--", "sh", "-c", "echo $TENURE_KEYS $TENURE_FENCING_TOKEN_2"},
+        server.url());
+    CHECK(both.exit_code() == 0);
+    CHECK(both.number_after("b a ") > 0);
+}

@@ -206,6 +206,7 @@ TEST_CASE("a command needs no dashes in front of it, and keeps its own options a
     RedisServer server;
     for (auto const& words : std::vector<Words>{
              {"run", "--size", "2", "sh", "-c", "echo got $0 $*", "a", "--help", "-v"},
+             {"run", "--lock", "x", "sh", "-c", "echo got $0 $*", "a", "--help", "-v"},
              {"run", "--size", "2", "sh", "-c", "echo got $0 $*", "a", "--", "--help", "-v"},
              {"run", "--size", "2", "--", "sh", "-c", "echo got $0 $*", "a", "--", "--help", "-v"}}) {
         ToolProcess tool(words, server.url());

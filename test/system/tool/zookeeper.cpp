@@ -55,3 +55,14 @@ TEST_CASE("the demo runs with processes on ZooKeeper and ends well", "[zookeeper
                            ContainsSubstring("after its eviction from slot") &&
                            ContainsSubstring("No slot was ever held by two workers"));
 }
+
+TEST_CASE("a window is refused before the command runs, because ZooKeeper cannot keep its lock", "[zookeeper][tool]")
+{
+    ToolProcess tool(
+        {"run", "--window", "1h", "--lock", "nightly", "--", "sh", "-c", "echo ran"}, "zookeeper://127.0.0.1:1");
+    CHECK(tool.exit_code() == 64);
+    CHECK_THAT(
+        tool.output(), ContainsSubstring("--window: the store cannot keep a key taken without a holder: a node lasts "
+                                         "as long as the session of its process"));
+    CHECK_THAT(tool.output(), !ContainsSubstring("ran\n"));
+}

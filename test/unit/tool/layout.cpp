@@ -126,7 +126,7 @@ TEST_CASE("a watched listing says when it was taken, and what keeps it from bein
 {
     SlotListing listing;
     listing.store = "redis://host:6379/0";
-    listing.range = tenure::numbered_keys("job:", 2);
+    listing.ranges = {tenure::numbered_keys("job:", 2)};
     listing.states.resize(2);
     listing.states[1].index = 1;
     auto const well = status_picture(listing, {}, false);

@@ -37,7 +37,9 @@ SlotListing listing_of(std::vector<KeyState> states)
 {
     auto const count = static_cast<std::uint32_t>(states.size());
     return {
-        "redis://host:6379/0", tenure::numbered_keys("job:", count), std::move(states),
+        "redis://host:6379/0",
+        {tenure::numbered_keys("job:", count)},
+        std::move(states),
         std::chrono::system_clock::time_point{}};
 }
 
@@ -115,6 +117,21 @@ TEST_CASE(
     CHECK(key.at("state").as_string() == "kept");
     CHECK(key.at("last_worker").as_string() == "host:12");
     CHECK(key.at("until").as_string() == "1970-01-01T00:00:30Z");
+}
+
+TEST_CASE("several locks are listed in one table and one object, in the order named", "[tool]")
+{
+    auto listing = listing_of({held(0, "host:12/" + secret), KeyState{}});
+    listing.ranges = {tenure::named_key("orders"), tenure::named_key("goods")};
+    CHECK_THAT(
+        as_table(listing), ContainsSubstring("orders, goods on redis://host:6379/0: 1 of 2 held\nLOCK ") &&
+                               ContainsSubstring("\norders  host:12") && ContainsSubstring("\ngoods   free"));
+    auto const object = boost::json::parse(as_json(listing)).as_object();
+    CHECK(object.at("range").as_string() == "orders, goods");
+    CHECK(object.at("keys").at(0).at("key").as_string() == "orders");
+    CHECK(object.at("keys").at(1).at("key").as_string() == "goods");
+    CHECK(object.at("keys").at(1).at("state").as_string() == "free");
+    CHECK_FALSE(object.at("keys").at(0).as_object().contains("slot"));
 }
 
 TEST_CASE("nothing is shown of a value that other software wrote", "[tool]")

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "command_environment.hpp"
 #include "holders_text.hpp"
 #include "option_terms.hpp"
 
@@ -65,6 +66,40 @@ TEST_CASE("of a full pool the slots that are held the longest are named, and the
     states[4] = KeyState{};
     states.resize(2);
     CHECK(describe_holders(*pool, states) == "2 of 2 held: slot 1 by w1 for 2.0 s, slot 0 by w0 for 1.0 s");
+}
+
+TEST_CASE("of several locks those are named that others hold, and the first three of them", "[tool]")
+{
+    std::vector<tenure::KeyRangePtr> locks;
+    std::vector<KeyState> states;
+    for (auto const* const key : {"a", "b", "c", "d", "e", "f"}) {
+        locks.push_back(tenure::named_key(key));
+        states.push_back(key_of(0, owner_named("w1"), 4200ms));
+    }
+    states[0] = KeyState{};
+    states[1] = key_of(0, owner_named("me"), 4200ms);
+    CHECK(
+        describe_holders(locks, states, "me") ==
+        "c held by w1 for 4.2 s, d held by w1 for 4.2 s, e held by w1 for 4.2 s, ... 1 more");
+    states.resize(2);
+    // a name that several processes share says nothing
+    CHECK(describe_holders(locks, states, "me") == "b held by me for 4.2 s");
+    states[1] = KeyState{};
+    CHECK(describe_holders(locks, states, "me") == "all free by now");
+}
+
+TEST_CASE("what an outer run holds is not told to the command of an inner one", "[tool]")
+{
+    for (auto const* const line :
+         {"TENURE_KEY=a", "TENURE_KEYS=a\nb", "TENURE_SLOT=1", "TENURE_FENCING_TOKEN=1", "TENURE_FENCING_TOKEN_12=1"}) {
+        INFO(line);
+        CHECK(tells_what_is_held(line));
+    }
+    for (auto const* const line :
+         {"TENURE_STORE=redis://h", "TENURE_KEYSTORE=a", "TENURE_FENCING_TOKENS=1", "PATH=/bin"}) {
+        INFO(line);
+        CHECK_FALSE(tells_what_is_held(line));
+    }
 }
 
 TEST_CASE("a holder that lost its key learns what became of it", "[tool]")
