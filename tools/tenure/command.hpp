@@ -31,6 +31,8 @@ struct Command {
 };
 
 [[nodiscard]] Command add_run_command(CLI::App& program);
+[[nodiscard]] Command add_elect_command(CLI::App& program);
+[[nodiscard]] Command add_leader_command(CLI::App& program);
 [[nodiscard]] Command add_status_command(CLI::App& program);
 [[nodiscard]] Command add_doctor_command(CLI::App& program);
 [[nodiscard]] Command add_evict_command(CLI::App& program);

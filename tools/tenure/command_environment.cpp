@@ -25,8 +25,8 @@ void add_token(std::vector<std::string>& environment, std::string const& name, L
 bool tells_what_is_held(std::string_view line)
 {
     static constexpr std::array names = {
-        std::string_view("TENURE_KEY"), std::string_view("TENURE_KEYS"), std::string_view("TENURE_SLOT"),
-        fencing_token};
+        std::string_view("TENURE_ELECTION"), std::string_view("TENURE_KEY"), std::string_view("TENURE_KEYS"),
+        std::string_view("TENURE_SLOT"), fencing_token};
     auto const name = line.substr(0, line.find('='));
     auto const numbered = name.starts_with(fencing_token) ? name.substr(fencing_token.size()) : std::string_view();
     return std::ranges::find(names, name) != names.end() || numbered.starts_with('_');

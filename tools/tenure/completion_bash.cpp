@@ -28,16 +28,16 @@ _tenure() {
 )";
 
 constexpr auto bash_tail = R"(    if [[ -n $runs ]]; then
-        # i becomes the number of the first word of the command that is run
+        # i becomes the number of the first word of the command that is run, behind as many other words as `runs` says
         for ((i = 2; i < last; ++i)); do
             case ${words[i]} in
             --) ((++i)); break ;;
             --*=*) ;;
             -*) [[ " $valued " == *" ${words[i]} "* ]] && ((++i)) ;;
-            *) break ;;
+            *) ((runs-- > 0)) || break ;;
             esac
         done
-        if ((i < last)) || { ((i == last)) && [[ $cur != -* ]]; }; then
+        if ((i < last)) || { ((i == last && runs <= 0)) && [[ $cur != -* ]]; }; then
             if declare -F _command_offset > /dev/null; then
                 COMP_WORDS=("${words[@]}") COMP_CWORD=$last
                 _command_offset "$i"
@@ -88,7 +88,9 @@ std::string case_of(CLI::App const& command)
         if (!option.value.empty())
             valued.insert(valued.end(), option.names.begin(), option.names.end());
     return "    " + command.get_name() + ")\n        options='" + joined(words_of(command)) + "'\n        valued='" +
-           joined(valued) + "'\n" + (command.get_prefix_command() ? "        runs=yes\n" : "") + "        ;;\n";
+           joined(valued) + "'\n" +
+           (command.get_prefix_command() ? "        runs=" + std::to_string(count_arguments(command)) + "\n" : "") +
+           "        ;;\n";
 }
 
 /** The values of the options that have only a few. */

@@ -58,7 +58,8 @@ std::string fish_subcommand(std::string const& condition, CLI::App const& comman
     for (auto const& option : options_of(command))
         for (auto const& name : option.names)
             valued += option.value.empty() ? "" : " " + name;
-    return "complete -c tenure -n " + fish_quoted(condition) + " -x -a '(__fish_complete_subcommand --fcs-skip=2 " +
+    return "complete -c tenure -n " + fish_quoted(condition) +
+           " -x -a '(__fish_complete_subcommand --fcs-skip=" + std::to_string(2 + count_arguments(command)) + " " +
            valued + ")'\n";
 }
 

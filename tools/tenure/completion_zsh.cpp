@@ -93,7 +93,8 @@ std::string zsh_case(CLI::App const& command)
 {
     auto const indent = std::string(16, ' ');
     auto const rest = command.get_prefix_command()
-                          ? indent + "'(-)1:command:_command_names -e' \\\n" + indent + "'*::arguments:_normal'\n"
+                          ? indent + "'(-)" + std::to_string(count_arguments(command) + 1) +
+                                ":command:_command_names -e' \\\n" + indent + "'*::arguments:_normal'\n"
                           : indent + "&& return\n";
     return "        " + command.get_name() + ")\n            _arguments -S \\\n" + zsh_options(command, indent) + rest +
            "            ;;\n";

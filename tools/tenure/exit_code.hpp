@@ -9,9 +9,10 @@ namespace tenure::tool
  * command as well. */
 enum ExitCode : int {
     success = 0,
-    /// doctor: at least one warning; evict: there was nothing to evict; demo: something did not go as it must
+    /// doctor: at least one warning; evict: there was nothing to evict; leader: no program leads; demo: something did
+    /// not go as it must
     attention = 1,
-    /// doctor: at least one error
+    /// doctor: at least one error; leader: stale
     broken = 2,
     /// the command line or an option's value is wrong
     usage = 64,

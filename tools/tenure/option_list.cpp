@@ -71,6 +71,13 @@ std::string OptionHelp::brief() const
     return text.substr(0, end);
 }
 
+std::size_t count_arguments(CLI::App const& command)
+{
+    auto const options = options_of(command);
+    return static_cast<std::size_t>(
+        std::ranges::count_if(options, [](OptionHelp const& option) { return option.names.empty(); }));
+}
+
 std::vector<OptionHelp> options_of(CLI::App const& command)
 {
     std::vector<OptionHelp> result;

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct OptionHelp {
     /** The first part of the text, for one short line. */
     [[nodiscard]] std::string brief() const;
 };
+
+/** How many words of its own a command has in front of the command that it runs. */
+[[nodiscard]] std::size_t count_arguments(CLI::App const& command);
 
 /** The options of a command that are for people, in the order of their definition. */
 [[nodiscard]] std::vector<OptionHelp> options_of(CLI::App const& command);

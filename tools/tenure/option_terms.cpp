@@ -18,13 +18,18 @@ struct Term {
 
 /// fields that are called otherwise than their option
 constexpr std::array renamed = {
-    Term{"StoreOptions::worker_name", "--worker"}, Term{"LockConfig::key", "--lock"}, Term{"MultiLock", "--lock"},
-    Term{"SlotPoolConfig::prefix", "--pool"}, Term{"SlotPoolConfig::reuse_after", "--reuse-after"}};
+    Term{"StoreOptions::worker_name", "--worker"},
+    Term{"LockConfig::key", "--lock"},
+    Term{"MultiLock", "--lock"},
+    Term{"ElectionConfig::name", "NAME"},
+    Term{"SlotPoolConfig::prefix", "--pool"},
+    Term{"SlotPoolConfig::reuse_after", "--reuse-after"}};
 
 /// what the other fields begin with
-constexpr std::array prefixes = {Term{"LockConfig::lease.", "--"}, Term{"SlotPoolConfig::lease.", "--"},
-                                 Term{"LockConfig::", "--"},       Term{"SlotPoolConfig::", "--"},
-                                 Term{"AcquireOptions::", "--"},   Term{"StoreOptions::", "--"}};
+constexpr std::array prefixes = {Term{"LockConfig::lease.", "--"},     Term{"SlotPoolConfig::lease.", "--"},
+                                 Term{"LockConfig::", "--"},           Term{"SlotPoolConfig::", "--"},
+                                 Term{"AcquireOptions::", "--"},       Term{"StoreOptions::", "--"},
+                                 Term{"ElectionConfig::lease.", "--"}, Term{"ElectionConfig::", "--"}};
 
 } // namespace
 

@@ -57,8 +57,8 @@ Program::Program()
     app_.set_version_flag("--version", std::string(tenure::version()), "show the version");
     app_.require_subcommand(1);
     for (auto const add :
-         {add_run_command, add_status_command, add_doctor_command, add_evict_command, add_demo_command,
-          add_completion_command, add_man_page_command, add_demo_worker_command})
+         {add_run_command, add_elect_command, add_leader_command, add_status_command, add_doctor_command,
+          add_evict_command, add_demo_command, add_completion_command, add_man_page_command, add_demo_worker_command})
         commands_.push_back(add(app_));
 }
 

@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "command.hpp"
+#include "command_words.hpp"
 #include "duration.hpp"
 #include "help.hpp"
 #include "leased_command.hpp"
-#include "unknown_word.hpp"
 #include "utc_time.hpp"
 #include "window.hpp"
 
@@ -98,21 +98,6 @@ struct WindowOptions {
         return Window(*length, instant);
     }
 };
-
-/** The words of the command, which may begin without `--` in front of it. */
-Invocation with_command(Invocation const& invocation, CLI::App const& options)
-{
-    auto words = options.remaining();
-    if (!words.empty() && words.front().starts_with('-'))
-        refuse_first_of(words, options);
-    // one that comes later is the command's own
-    if (!words.empty() && invocation.has_dashes)
-        words.emplace_back("--");
-    words.insert(words.end(), invocation.after_dashes.begin(), invocation.after_dashes.end());
-    if (words.empty())
-        throw std::invalid_argument("no command to run: give it after the options, like: tenure run --size 4 ./worker");
-    return {invocation.inheritance, std::move(words), true};
-}
 
 } // namespace
 

@@ -53,6 +53,10 @@ TEST_CASE("bash completes commands, options, their values, and the command that 
     CHECK_THAT(offered_by_bash("tenure run --size 2 slee"), ContainsSubstring("sleep"));
     CHECK_THAT(offered_by_bash("tenure run --lock x -- slee"), ContainsSubstring("sleep"));
     CHECK(offered_by_bash("tenure run --size=2 ls /et") == "/etc\n");
+    CHECK(offered_by_bash("tenure elect sche") == "\n");
+    CHECK(offered_by_bash("tenure elect scheduler --cont") == "--contact\n");
+    CHECK_THAT(offered_by_bash("tenure elect --ttl 5s scheduler slee"), ContainsSubstring("sleep"));
+    CHECK(offered_by_bash("tenure leader scheduler --wa") == "--watch\n");
 }
 
 TEST_CASE("fish completes commands, options and the command that is run", "[integration][tool]")
@@ -65,6 +69,7 @@ TEST_CASE("fish completes commands, options and the command that is run", "[inte
     CHECK_THAT(offered("tenure status --wa"), ContainsSubstring("--watch\t"));
     CHECK_THAT(offered("tenure completion "), ContainsSubstring("zsh\t"));
     CHECK_THAT(offered("tenure run --size 2 slee"), ContainsSubstring("sleep\t"));
+    CHECK_THAT(offered("tenure elect scheduler slee"), ContainsSubstring("sleep\t"));
 }
 
 TEST_CASE("zsh takes its completion without a complaint", "[integration][tool]")

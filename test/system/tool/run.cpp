@@ -258,7 +258,7 @@ TEST_CASE("a mistake on the command line is told before anything is connected", 
 
 TEST_CASE("help and version are printed without a store", "[integration][tool]")
 {
-    for (auto const* command : {"run", "status", "doctor", "evict", "demo"}) {
+    for (auto const* command : {"run", "elect", "leader", "status", "doctor", "evict", "demo"}) {
         ToolProcess help({command, "--help"});
         CHECK(help.exit_code() == 0);
         CHECK_THAT(help.output(), ContainsSubstring("Exit codes"));

@@ -40,6 +40,10 @@ TEST_CASE("a wrong value is named by its option, not by a field of the C++ inter
     CHECK(in_terms_of_options("SlotPoolConfig::lease.notice is 2 ms") == "--notice is 2 ms");
     CHECK(in_terms_of_options("LockConfig::key is empty") == "--lock is empty");
     CHECK(in_terms_of_options("SlotPoolConfig::prefix is empty") == "--pool is empty");
+    CHECK(in_terms_of_options("ElectionConfig::ttl is 1 ms") == "--ttl is 1 ms");
+    CHECK(in_terms_of_options("ElectionConfig::lease.notice is 2 ms") == "--notice is 2 ms");
+    CHECK(in_terms_of_options("ElectionConfig::contact has 129 bytes") == "--contact has 129 bytes");
+    CHECK(in_terms_of_options("MultiLock of 1025 locks: at most 1024") == "--lock of 1025 locks: at most 1024");
     CHECK(in_terms_of_options("StoreOptions::worker_name must be") == "--worker must be");
     CHECK(in_terms_of_options("RedisConfig::connect_timeout = '1ms'") == "--store: connect_timeout = '1ms'");
     CHECK(in_terms_of_options("store URL: host '::1': must be") == "store URL: host '::1': must be");
@@ -88,10 +92,11 @@ TEST_CASE("of several locks those are named that others hold, and the first thre
     CHECK(describe_holders(locks, states, "me") == "all free by now");
 }
 
-TEST_CASE("what an outer run holds is not told to the command of an inner one", "[tool]")
+TEST_CASE("the command of an inner run does not see what an outer one holds", "[tool]")
 {
     for (auto const* const line :
-         {"TENURE_KEY=a", "TENURE_KEYS=a\nb", "TENURE_SLOT=1", "TENURE_FENCING_TOKEN=1", "TENURE_FENCING_TOKEN_12=1"}) {
+         {"TENURE_ELECTION=a", "TENURE_KEY=a", "TENURE_KEYS=a\nb", "TENURE_SLOT=1", "TENURE_FENCING_TOKEN=1",
+          "TENURE_FENCING_TOKEN_12=1"}) {
         INFO(line);
         CHECK(tells_what_is_held(line));
     }
