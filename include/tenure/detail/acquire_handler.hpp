@@ -35,9 +35,10 @@ private:
     [[nodiscard]] static Result result_of(Acquired&& acquired) noexcept
     {
         if constexpr (std::is_constructible_v<Result, std::nullopt_t>)
-            return acquired ? Result(typename Result::value_type(std::move(acquired))) : Result(std::nullopt);
+            return acquired ? Result(typename Result::value_type(std::forward<Acquired>(acquired)))
+                            : Result(std::nullopt);
         else
-            return Result(std::move(acquired));
+            return Result(std::forward<Acquired>(acquired));
     }
 };
 

@@ -35,8 +35,12 @@ public:
     {
         auto runtime = make_runtime(context_);
         auto backend = subject_->connect(runtime);
+        no_detach_ = backend->no_detach();
         return {std::move(runtime), std::move(backend), StoreOptions{.worker_name = std::move(worker_name)}};
     }
+
+    /** As `Backend::no_detach`, of the store that was opened last. */
+    [[nodiscard]] char const* no_detach() const noexcept { return no_detach_; }
 
     /** Runs the loop until the condition holds. @throws std::runtime_error if it does not within the limit */
     void run_until(std::function<bool()> const& condition, std::chrono::milliseconds limit = std::chrono::seconds{20})
@@ -57,6 +61,7 @@ public:
 private:
     std::unique_ptr<conformance::Subject> subject_ = conformance::make_subject();
     asio::io_context context_;
+    char const* no_detach_ = nullptr;
 };
 
 } // namespace tenure::test

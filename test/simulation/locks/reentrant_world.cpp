@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Re-entrant locks against a small model: what each holder has, and so what it must be given.
 #include "random.hpp"
-#include "small_world.hpp"
+#include "worlds.hpp"
 
 #include <tenure/errc.hpp>
 #include <tenure/reentrant_lock.hpp>
@@ -61,10 +61,10 @@ struct Place {
     std::vector<Hold> holds;
 };
 
-class World
+class ReentrantWorld
 {
 public:
-    explicit World(std::uint64_t seed);
+    explicit ReentrantWorld(std::uint64_t seed);
 
     SmallOutcome run();
 
@@ -98,7 +98,7 @@ private:
     SmallOutcome outcome_;
 };
 
-World::World(std::uint64_t seed)
+ReentrantWorld::ReentrantWorld(std::uint64_t seed)
     : random_(seed, 77)
 {
     holders_.reserve(processes * holders_of_process);
@@ -115,7 +115,7 @@ World::World(std::uint64_t seed)
     }
 }
 
-SmallOutcome World::run()
+SmallOutcome ReentrantWorld::run()
 {
     for (int step = 0; step < operations && outcome_.violation.empty(); ++step)
         operate();
@@ -124,7 +124,7 @@ SmallOutcome World::run()
     return outcome_;
 }
 
-void World::operate()
+void ReentrantWorld::operate()
 {
     auto const kind = random_.below(100);
     auto& place = any_place();
@@ -145,7 +145,7 @@ void World::operate()
     }
 }
 
-void World::ask(Place& place)
+void ReentrantWorld::ask(Place& place)
 {
     auto asking = std::make_shared<Place::Asking>();
     AcquireOptions options;
@@ -192,7 +192,7 @@ void World::ask(Place& place)
     }
 }
 
-void World::asked(Place& place, Place::Asking& asking, error_code error, Hold hold)
+void ReentrantWorld::asked(Place& place, Place::Asking& asking, error_code error, Hold hold)
 {
     expect(!asking.done, "S14: the handler of an acquisition was called twice");
     asking.done = true;
@@ -220,7 +220,7 @@ void World::asked(Place& place, Place::Asking& asking, error_code error, Hold ho
     place.holds.push_back(std::move(hold));
 }
 
-void World::cancel(Place& place)
+void ReentrantWorld::cancel(Place& place)
 {
     if (place.asking.empty())
         return;
@@ -234,7 +234,7 @@ void World::cancel(Place& place)
     look();
 }
 
-void World::end(Place& place)
+void ReentrantWorld::end(Place& place)
 {
     // what is granted at this instant counts for the library already
     time_.run_ready();
@@ -272,7 +272,7 @@ void World::end(Place& place)
     expect(token.cancelled() || !last, "S6: the token of a released lease is not cancelled");
 }
 
-void World::disturb()
+void ReentrantWorld::disturb()
 {
     note(102);
     ++outcome_.counts["faults"];
@@ -295,20 +295,20 @@ void World::disturb()
     }
 }
 
-void World::pass(milliseconds time)
+void ReentrantWorld::pass(milliseconds time)
 {
     note(103);
     time_.run_for(time);
 }
 
 /** Whatever could be done at this instant has been done. */
-void World::look()
+void ReentrantWorld::look()
 {
     for (auto& place : places_)
         look_at(place);
 }
 
-void World::look_at(Place& place)
+void ReentrantWorld::look_at(Place& place)
 {
     auto const depth = place.holds.size();
     for (auto const& hold : place.holds) {
@@ -328,7 +328,7 @@ void World::look_at(Place& place)
 }
 
 /** Without faults every holder gets every key, and nothing is left behind. */
-void World::finish()
+void ReentrantWorld::finish()
 {
     simulated_.set_reachable(true);
     simulated_.set_answers_lost(false);
@@ -362,13 +362,13 @@ void World::finish()
     time_.run_for(5s);
 }
 
-void World::note(std::uint64_t what)
+void ReentrantWorld::note(std::uint64_t what)
 {
     auto const when = static_cast<std::uint64_t>(time_.now().time_since_epoch().count());
     outcome_.trace = (outcome_.trace ^ when ^ (what << 48U)) * 0x100000001b3U;
 }
 
-void World::expect(bool holds, char const* rule)
+void ReentrantWorld::expect(bool holds, char const* rule)
 {
     if (!holds && outcome_.violation.empty())
         outcome_.violation = rule;
@@ -376,16 +376,9 @@ void World::expect(bool holds, char const* rule)
 
 } // namespace
 
-/** Two processes with two holders each, who acquire two re-entrant locks, end and cancel at random in virtual time,
- * while keys are removed and overwritten, and the store is away, slow or loses its answers. */
-SmallOutcome run_small_world(std::uint64_t seed)
+SmallOutcome run_reentrant_world(std::uint64_t seed)
 {
-    return World(seed).run();
-}
-
-std::string_view small_layer() noexcept
-{
-    return "locks";
+    return ReentrantWorld(seed).run();
 }
 
 } // namespace tenure::simulation
