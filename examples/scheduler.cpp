@@ -168,7 +168,8 @@ try {
         context.run();
         return 0;
     } catch (boost::system::system_error const& error) {
-        std::cerr << error.what() << ": " << store.diagnostics().last_detail << '\n';
+        auto const detail = store.diagnostics().last_detail;
+        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
         return 1;
     }
 } catch (std::exception const& error) {

@@ -241,7 +241,8 @@ int run_worker(char const* url, char const* service, std::uint16_t port, std::ch
         context.run();
         return 0;
     } catch (boost::system::system_error const& error) {
-        std::cerr << error.what() << ": " << store.diagnostics().last_detail << '\n';
+        auto const detail = store.diagnostics().last_detail;
+        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
         return 1;
     }
 }

@@ -85,3 +85,15 @@ TEST_CASE("services end on a signal while they wait for a store that is unavaila
             CHECK(service.end(signal, 5s) == ExitStatus{0, 0});
         }
 }
+
+TEST_CASE("a service ends with the reason when its work fails", "[redis][services]")
+{
+    require_redis();
+    RedisServer const server;
+    ScratchDirectory const directory;
+    // a value that never expires, which no lease may take
+    server.client().call("SET", "jobs:nightly", "not a lease");
+    ServiceProcess service({TENURE_EXAMPLES "/simple_service", server.url()}, directory.file("log"));
+    CHECK(service.wait_for(10s) == ExitStatus{1, 0});
+    CHECK(prints(service, "the keys hold values without expiry"));
+}
