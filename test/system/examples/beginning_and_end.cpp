@@ -28,6 +28,7 @@ namespace
 std::vector<std::vector<std::string>> service_commands(std::string const& url, ScratchDirectory const& directory)
 {
     std::vector<std::vector<std::string>> commands{
+        {TENURE_EXAMPLES "/leader", url, "anna", "10.0.0.7:80"},
         {TENURE_EXAMPLES "/scheduler", url, "1000"},
         {TENURE_EXAMPLES "/shared_resources", url, "orders", std::to_string(free_port())},
         {TENURE_EXAMPLES "/stock", url, directory.file("stock.db")}};
