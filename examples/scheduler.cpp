@@ -115,7 +115,7 @@ void report(std::exception_ptr failure)
         std::rethrow_exception(failure);
 }
 
-asio::awaitable<void> keep_to(Schedule schedule, tenure::Store store)
+asio::awaitable<void> keep_to(tenure::Store store, Schedule schedule)
 {
     // a wrong login fails here, at the start
     co_await store.async_ready(10s);
@@ -133,14 +133,14 @@ asio::awaitable<void> keep_to(Schedule schedule, tenure::Store store)
     }
 }
 
-/** Works until the work fails, or SIGINT or SIGTERM ends it; then nothing is held. */
-asio::awaitable<void> serve(tenure::Store store, asio::awaitable<void> work)
+/** Keeps to the schedule until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */
+asio::awaitable<void> serve(tenure::Store store, Schedule schedule)
 {
     auto const executor = co_await asio::this_coro::executor;
     asio::signal_set signals(executor, SIGINT, SIGTERM);
     auto const ended =
         co_await asio::experimental::make_parallel_group(
-            asio::co_spawn(executor, std::move(work), asio::deferred), signals.async_wait(asio::deferred))
+            asio::co_spawn(executor, keep_to(store, schedule), asio::deferred), signals.async_wait(asio::deferred))
             .async_wait(asio::experimental::wait_for_one(), asio::deferred);
     auto const& [order, failure, signal_error, signal] = ended;
     // gives the jobs a second to end; what is not done then is cancelled, and another process takes it over
@@ -164,7 +164,7 @@ try {
     asio::io_context context(1);
     auto const store = tenure::connect(context, argv[1]);
     try {
-        asio::co_spawn(context, serve(store, keep_to(schedule, store)), report);
+        asio::co_spawn(context, serve(store, schedule), report);
         context.run();
         return 0;
     } catch (boost::system::system_error const& error) {

@@ -52,14 +52,17 @@ void report(std::exception_ptr failure)
 class Resources
 {
 public:
-    asio::awaitable<void> accept(std::uint16_t port)
+    Resources(asio::io_context& context, std::uint16_t port)
+        : acceptor_(context, tcp::endpoint(asio::ip::address_v4::loopback(), port))
     {
-        auto const executor = co_await asio::this_coro::executor;
-        tcp::acceptor acceptor(executor, tcp::endpoint(asio::ip::address_v4::loopback(), port));
+    }
+
+    asio::awaitable<void> accept()
+    {
         std::cout << "ready" << std::endl;
         for (;;) {
-            auto const connection = std::make_shared<tcp::socket>(co_await acceptor.async_accept(asio::deferred));
-            asio::co_spawn(executor, serve(connection), report);
+            auto socket = co_await acceptor_.async_accept(asio::deferred);
+            asio::co_spawn(acceptor_.get_executor(), serve(std::move(socket)), report);
         }
     }
 
@@ -71,8 +74,9 @@ private:
         Connection connection;
     };
 
-    asio::awaitable<void> serve(Connection connection)
+    asio::awaitable<void> serve(tcp::socket socket)
     {
+        auto const connection = std::make_shared<tcp::socket>(std::move(socket));
         std::string received;
         (void)co_await asio::async_read_until(
             *connection, asio::dynamic_buffer(received, 1000), '\n', asio::as_tuple(asio::deferred));
@@ -112,6 +116,7 @@ private:
         std::cout << ", the last one by " << service << std::endl;
     }
 
+    tcp::acceptor acceptor_;
     std::map<std::string, Use> uses_;
 };
 
@@ -197,15 +202,14 @@ private:
     tenure::MultiLock books_;
 };
 
-/** Works until the work fails, or SIGINT or SIGTERM ends it; then nothing is held. */
-asio::awaitable<void> serve(tenure::Store store, asio::awaitable<void> work)
+/** Works until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */
+asio::awaitable<void> serve(tenure::Store store, Worker& worker)
 {
     auto const executor = co_await asio::this_coro::executor;
     asio::signal_set signals(executor, SIGINT, SIGTERM);
-    auto const ended =
-        co_await asio::experimental::make_parallel_group(
-            asio::co_spawn(executor, std::move(work), asio::deferred), signals.async_wait(asio::deferred))
-            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
+    auto const ended = co_await asio::experimental::make_parallel_group(
+                           asio::co_spawn(executor, worker.run(), asio::deferred), signals.async_wait(asio::deferred))
+                           .async_wait(asio::experimental::wait_for_one(), asio::deferred);
     auto const& [order, failure, signal_error, signal] = ended;
     // waits for the releases; what a store cannot confirm within a second lapses after the ttl
     co_await store.async_close(1s, asio::as_tuple(asio::deferred));
@@ -221,11 +225,11 @@ std::uint16_t port_number(char const* text)
 
 int run_resources(std::uint16_t port)
 {
-    Resources resources;
     asio::io_context context(1);
+    Resources resources(context, port);
     asio::signal_set signals(context, SIGINT, SIGTERM);
     signals.async_wait([&](boost::system::error_code, int) { context.stop(); });
-    asio::co_spawn(context, resources.accept(port), report);
+    asio::co_spawn(context, resources.accept(), report);
     context.run();
     return 0;
 }
@@ -237,7 +241,7 @@ int run_worker(char const* url, char const* service, std::uint16_t port, std::ch
     auto const store = tenure::connect(context, url, {.worker_name = service});
     try {
         Worker worker(store, service, port, ttl);
-        asio::co_spawn(context, serve(store, worker.run()), report);
+        asio::co_spawn(context, serve(store, worker), report);
         context.run();
         return 0;
     } catch (boost::system::system_error const& error) {

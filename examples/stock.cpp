@@ -28,7 +28,6 @@
 #include <random>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace asio = boost::asio;
@@ -227,15 +226,15 @@ asio::awaitable<void> take_orders(tenure::Store store, Database& database, std::
     }
 }
 
-/** Works until the work fails, or SIGINT or SIGTERM ends it; then nothing is held. */
-asio::awaitable<void> serve(tenure::Store store, asio::awaitable<void> work)
+/** Takes orders until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */
+asio::awaitable<void> serve(tenure::Store store, Database& database, std::chrono::milliseconds ttl)
 {
     auto const executor = co_await asio::this_coro::executor;
     asio::signal_set signals(executor, SIGINT, SIGTERM);
-    auto const ended =
-        co_await asio::experimental::make_parallel_group(
-            asio::co_spawn(executor, std::move(work), asio::deferred), signals.async_wait(asio::deferred))
-            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
+    auto const ended = co_await asio::experimental::make_parallel_group(
+                           asio::co_spawn(executor, take_orders(store, database, ttl), asio::deferred),
+                           signals.async_wait(asio::deferred))
+                           .async_wait(asio::experimental::wait_for_one(), asio::deferred);
     auto const& [order, failure, signal_error, signal] = ended;
     // waits for the releases; what a store cannot confirm within a second lapses after the ttl
     co_await store.async_close(1s, asio::as_tuple(asio::deferred));
@@ -264,7 +263,7 @@ try {
     // SQLite blocks the loop while it waits for another process; the store renews on its own thread meanwhile
     auto const store = tenure::connect(context, argv[1], {.own_thread = true});
     try {
-        asio::co_spawn(context, serve(store, take_orders(store, database, ttl)), report);
+        asio::co_spawn(context, serve(store, database, ttl), report);
         context.run();
         return 0;
     } catch (boost::system::system_error const& error) {
