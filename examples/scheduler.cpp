@@ -3,8 +3,9 @@
 // the key, which stays taken when the job is done. If a process dies in a job, another one runs it after the ttl.
 //   scheduler STORE_URL [EVERY_MS [TTL_MS]]     runs until SIGINT or SIGTERM; default: every 10 s, 5 s
 //
-// Each scheduled time is completed once. A process that dies between the last write of a job and async_detach leaves a
-// job that is run again: make jobs idempotent, or pass the fencing token to what they write.
+// A time at which no process runs is left out. Every other one is completed once. A process that dies between the last
+// write of a job and async_detach leaves a job that is run again: make jobs idempotent, or pass the fencing token to
+// what they write.
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -90,13 +91,17 @@ asio::awaitable<void> run_once(tenure::Store store, Schedule schedule, Run run)
         auto acquired = co_await lock.async_acquire(schedule.ttl, asio::as_tuple(asio::deferred));
         auto& [error, lease] = acquired;
         if (!error) {
+            auto const token = lease.token();
             try {
                 co_await tenure::with_lease(std::move(lease), work);
+                co_return;
             } catch (std::exception const& failure) {
-                // The lease is lost or released: another process, which waits, runs the job.
                 run.print("not done", failure.what());
             }
-            co_return;
+            // A job that fails frees its key for another process. After a loss this process waits with the others.
+            if (!is_loss(token.reason()))
+                co_return;
+            continue;
         }
         if (error == tenure::errc::closed)
             co_return;

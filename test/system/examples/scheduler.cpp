@@ -18,6 +18,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -31,7 +32,7 @@ namespace
 {
 
 constexpr auto scheduler_every = 800ms;
-constexpr auto scheduler_ttl = 600ms;
+constexpr auto scheduler_ttl = 1000ms;
 
 /** A time in milliseconds, and a job. */
 using ScheduledRun = std::pair<std::int64_t, std::string>;
@@ -50,6 +51,11 @@ public:
     }
 
     [[nodiscard]] std::vector<std::unique_ptr<ServiceProcess>> const& all() const noexcept { return processes_; }
+
+    [[nodiscard]] static std::string key(ScheduledRun const& run)
+    {
+        return "job:" + run.second + ':' + std::to_string(run.first);
+    }
 
     /** The runs that a process reports with a word, and how often. */
     [[nodiscard]] static std::map<ScheduledRun, int> reported(ServiceProcess const& process, std::string const& word)
@@ -80,8 +86,8 @@ public:
         return std::ranges::all_of(runs, [&](ScheduledRun const& run) { return counts.contains(run); });
     }
 
-    /** Waits for a process that is in the middle of runs. */
-    [[nodiscard]] std::pair<ServiceProcess*, std::vector<ScheduledRun>> in_the_middle() const
+    /** Waits for a process that is in the middle of runs, of those from the first time on. */
+    [[nodiscard]] std::pair<ServiceProcess*, std::vector<ScheduledRun>> in_the_middle(std::int64_t first) const
     {
         std::pair<ServiceProcess*, std::vector<ScheduledRun>> found;
         REQUIRE(eventually(
@@ -91,7 +97,7 @@ public:
                     auto const counts = done();
                     found = {process.get(), {}};
                     for (auto const& [run, count] : begun)
-                        if (!counts.contains(run))
+                        if (run.first >= first && !counts.contains(run))
                             found.second.push_back(run);
                     if (!found.second.empty())
                         return true;
@@ -126,14 +132,23 @@ TEST_CASE("each job is done once at each time, although processes die or are sto
     auto const every = scheduler_every.count();
     auto const first = (scheduler_clock() / every + 2) * every;
 
+    auto redis = server.client();
     std::size_t left = 0;
+    std::set<ScheduledRun> may_be_repeated;
     for (int fault = 0; fault < 4; ++fault) {
-        auto const [victim, runs] = schedulers.in_the_middle();
+        auto const [victim, runs] = schedulers.in_the_middle(first);
+        auto const starts = victim->count("ready");
         fault == 1 ? victim->pause() : victim->kill();
         left += runs.size();
+        // what it has done, and could not mark as done: the gap that examples/scheduler.cpp names
+        for (auto const& [run, count] : Schedulers::reported(*victim, "done"))
+            if (!redis.get(Schedulers::key(run)).value_or("").starts_with("kept/"))
+                may_be_repeated.insert(run);
         // the others wait for the keys of the dead process, and for no longer than the ttl
         CHECK(eventually([&] { return schedulers.done(runs); }, scheduler_ttl + 5s));
         fault == 1 ? victim->resume() : victim->start();
+        // the next fault finds three processes
+        REQUIRE(eventually([&] { return victim->count("ready") >= starts + (fault == 1 ? 0 : 1); }, 20s));
     }
     auto const last = (scheduler_clock() / every + 1) * every;
     std::vector<ScheduledRun> expected;
@@ -145,12 +160,13 @@ TEST_CASE("each job is done once at each time, although processes die or are sto
         CHECK(process->end(SIGTERM, 10s) == ExitStatus{0, 0});
 
     auto const counts = schedulers.done();
-    std::cout << expected.size() << " runs, of which " << left << " were left by a killed or stopped process\n";
+    std::cout << expected.size() << " runs, of which " << left << " were left by a killed or stopped process; "
+              << may_be_repeated.size() << " more were done when it could not mark them\n";
     for (auto const& run : expected) {
         INFO(run.second << " at " << run.first);
-        CHECK(counts.at(run) == 1);
+        CHECK(counts.at(run) >= 1);
+        CHECK(counts.at(run) <= (may_be_repeated.contains(run) ? 2 : 1));
     }
-    auto redis = server.client();
     for (auto const& key : redis.keys("job:*"))
         CHECK(redis.get(key).value_or("").starts_with("kept/"));
 }
