@@ -40,7 +40,7 @@ constexpr int articles = 40;
 
 struct Line {
     std::string sku;
-    /// how many pieces are sold; fewer than none come back
+    /// how many pieces are sold; a negative number is returned goods
     std::int64_t pieces;
     /// the fencing token of the lock on the article
     std::int64_t fence = 0;

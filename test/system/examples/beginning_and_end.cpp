@@ -28,10 +28,10 @@ namespace
 std::vector<std::vector<std::string>> service_commands(std::string const& url, ScratchDirectory const& directory)
 {
     std::vector<std::vector<std::string>> commands{
-        {TENURE_EXAMPLES "/leader", url, "anna", "10.0.0.7:80"},
-        {TENURE_EXAMPLES "/scheduler", url, "1000"},
-        {TENURE_EXAMPLES "/shared_resources", url, "orders", std::to_string(free_port())},
-        {TENURE_EXAMPLES "/stock", url, directory.file("stock.db")}};
+        {std::string(TENURE_EXAMPLES) + "/leader", url, "anna", "10.0.0.7:80"},
+        {std::string(TENURE_EXAMPLES) + "/scheduler", url, "1000"},
+        {std::string(TENURE_EXAMPLES) + "/shared_resources", url, "orders", std::to_string(free_port())},
+        {std::string(TENURE_EXAMPLES) + "/stock", url, directory.file("stock.db")}};
     std::erase_if(commands, [](auto const& command) { return !std::filesystem::exists(command.front()); });
     return commands;
 }
@@ -94,7 +94,7 @@ TEST_CASE("a service ends with the reason when its work fails", "[redis][service
     ScratchDirectory const directory;
     // a value that never expires, which no lease may take
     server.client().call("SET", "jobs:nightly", "not a lease");
-    ServiceProcess service({TENURE_EXAMPLES "/simple_service", server.url()}, directory.file("log"));
+    ServiceProcess service({std::string(TENURE_EXAMPLES) + "/simple_service", server.url()}, directory.file("log"));
     CHECK(service.wait_for(10s) == ExitStatus{1, 0});
     CHECK(prints(service, "the keys hold values without expiry"));
 }

@@ -35,7 +35,8 @@ public:
     Candidate(std::string const& url, std::string name, ScratchDirectory const& directory)
         : name_(std::move(name))
         , process_(
-              {TENURE_EXAMPLES "/leader", url, name_, "host-of-" + name_ + ":80", std::to_string(leader_ttl.count())},
+              {std::string(TENURE_EXAMPLES) + "/leader", url, name_, "host-of-" + name_ + ":80",
+               std::to_string(leader_ttl.count())},
               directory.file(name_ + ".log"))
     {
     }

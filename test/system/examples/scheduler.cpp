@@ -45,7 +45,7 @@ public:
         for (int i = 0; i < 3; ++i)
             processes_.push_back(std::make_unique<ServiceProcess>(
                 std::vector<std::string>{
-                    TENURE_EXAMPLES "/scheduler", url, std::to_string(scheduler_every.count()),
+                    std::string(TENURE_EXAMPLES) + "/scheduler", url, std::to_string(scheduler_every.count()),
                     std::to_string(scheduler_ttl.count())},
                 directory.file(std::to_string(i) + ".log")));
     }
@@ -136,19 +136,21 @@ TEST_CASE("each job is done once at each time, although processes die or are sto
     std::size_t left = 0;
     std::set<ScheduledRun> may_be_repeated;
     for (int fault = 0; fault < 4; ++fault) {
-        auto const [victim, runs] = schedulers.in_the_middle(first);
-        auto const starts = victim->count("ready");
-        fault == 1 ? victim->pause() : victim->kill();
+        auto const found = schedulers.in_the_middle(first);
+        auto& victim = *found.first;
+        auto const& runs = found.second;
+        auto const starts = victim.count("ready");
+        fault == 1 ? victim.pause() : victim.kill();
         left += runs.size();
         // what it has done, and could not mark as done: the gap that examples/scheduler.cpp names
-        for (auto const& [run, count] : Schedulers::reported(*victim, "done"))
+        for (auto const& [run, count] : Schedulers::reported(victim, "done"))
             if (!redis.get(Schedulers::key(run)).value_or("").starts_with("kept/"))
                 may_be_repeated.insert(run);
         // the others wait for the keys of the dead process, and for no longer than the ttl
         CHECK(eventually([&] { return schedulers.done(runs); }, scheduler_ttl + 5s));
-        fault == 1 ? victim->resume() : victim->start();
+        fault == 1 ? victim.resume() : victim.start();
         // the next fault finds three processes
-        REQUIRE(eventually([&] { return victim->count("ready") >= starts + (fault == 1 ? 0 : 1); }, 20s));
+        REQUIRE(eventually([&] { return victim.count("ready") >= starts + (fault == 1 ? 0 : 1); }, 20s));
     }
     auto const last = (scheduler_clock() / every + 1) * every;
     std::vector<ScheduledRun> expected;

@@ -39,7 +39,8 @@ public:
         for (auto const* service : {"orders", "orders", "orders", "reports", "reports"})
             workers_.push_back(std::make_unique<ServiceProcess>(
                 std::vector<std::string>{
-                    TENURE_EXAMPLES "/shared_resources", url, service, port, std::to_string(resources_ttl.count())},
+                    std::string(TENURE_EXAMPLES) + "/shared_resources", url, service, port,
+                    std::to_string(resources_ttl.count())},
                 directory.file(std::to_string(workers_.size()) + ".log")));
     }
 
@@ -97,7 +98,8 @@ TEST_CASE("services share resources within their limits, and get back what a kil
     RedisServer const server;
     ScratchDirectory const directory;
     auto const port = std::to_string(free_port());
-    ServiceProcess resources({TENURE_EXAMPLES "/shared_resources", port}, directory.file("resources.log"));
+    ServiceProcess resources(
+        {std::string(TENURE_EXAMPLES) + "/shared_resources", port}, directory.file("resources.log"));
     REQUIRE(eventually([&] { return resources.count("ready") > 0; }, 20s));
     ResourceUsers const users(server.url(), port, directory);
 

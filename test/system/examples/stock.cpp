@@ -104,7 +104,7 @@ TEST_CASE(
     for (std::size_t i = 0; i < 4; ++i)
         processes.push_back(std::make_unique<ServiceProcess>(
             std::vector<std::string>{
-                TENURE_EXAMPLES "/stock", server.url(), database, std::to_string(stock_ttl.count())},
+                std::string(TENURE_EXAMPLES) + "/stock", server.url(), database, std::to_string(stock_ttl.count())},
             directory.file(std::to_string(i) + ".log")));
     for (auto const& process : processes)
         REQUIRE(eventually([&] { return process->count("booked") > 0; }, 20s));
