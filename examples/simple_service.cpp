@@ -8,12 +8,11 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -21,7 +20,6 @@
 #include <iostream>
 
 namespace asio = boost::asio;
-using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 
 namespace
@@ -46,12 +44,19 @@ asio::awaitable<void> service(tenure::Store store)
     co_await store.async_ready(10s);
     std::cout << "ready\n";
 
-    asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM);
+    auto const executor = co_await asio::this_coro::executor;
+    asio::signal_set signals(executor, SIGINT, SIGTERM);
     tenure::Lock const lock(store, {.key = "jobs:nightly", .ttl = 5s});
-    co_await (work(lock) || signals.async_wait(asio::use_awaitable));
+    // ends with the first one, and cancels the other; the operator || would wait for a signal after the work has failed
+    auto const ended = co_await asio::experimental::make_parallel_group(
+                           asio::co_spawn(executor, work(lock), asio::deferred), signals.async_wait(asio::deferred))
+                           .async_wait(asio::experimental::wait_for_one(), asio::deferred);
 
     // waits until what `work` held has been released
     co_await store.async_close(10s);
+    auto const& [order, failure, signal_error, signal] = ended;
+    if (order.front() == 0 && failure)
+        std::rethrow_exception(failure);
     std::cout << "closed\n";
 }
 
@@ -73,7 +78,8 @@ try {
         context.run();
         return 0;
     } catch (std::exception const& error) {
-        std::cerr << error.what() << ": " << store.diagnostics().last_detail << '\n';
+        auto const detail = store.diagnostics().last_detail;
+        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
         return 1;
     }
 } catch (std::exception const& error) {

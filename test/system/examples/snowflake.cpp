@@ -52,8 +52,8 @@ public:
         , output_(file + ".log")
         , port_(free_port())
         , arguments_{
-              TENURE_SNOWFLAKE_SERVICE, std::move(url), std::to_string(port_), std::to_string(reuse_after.count()),
-              std::to_string(snowflake_ttl.count())}
+              std::string(TENURE_EXAMPLES) + "/snowflake_service", std::move(url), std::to_string(port_),
+              std::to_string(reuse_after.count()), std::to_string(snowflake_ttl.count())}
     {
         start();
     }

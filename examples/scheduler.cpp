@@ -1,0 +1,183 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Jobs that run once per scheduled time, on whichever of several processes gets to it first. The scheduled time is in
+// the key, which stays taken when the job is done. If a process dies in a job, another one runs it after the ttl.
+//   scheduler STORE_URL [EVERY_MS [TTL_MS]]     runs until SIGINT or SIGTERM; default: every 10 s, 5 s
+//
+// A time at which no process runs is left out. Every other one is completed once. A process that dies between the last
+// write of a job and async_detach leaves a job that is run again: make jobs idempotent, or pass the fencing token to
+// what they write.
+#include <tenure/tenure.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/system_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <utility>
+
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+using namespace std::chrono_literals;
+
+namespace
+{
+
+using Time = std::chrono::sys_time<milliseconds>;
+
+/// how late a job may begin
+constexpr milliseconds latest = 1min;
+/// how long the key stays taken: longer than a process may be late, with a clock that is behind
+constexpr milliseconds kept = 2 * latest;
+
+struct Schedule {
+    milliseconds every;
+    milliseconds ttl;
+};
+
+/** The run of a job at its time: which key, and how people call it. */
+struct Run {
+    std::string job;
+    Time time;
+
+    [[nodiscard]] std::string key(Schedule const& schedule) const
+    {
+        return "job:" + job + ':' + tenure::Segments::windows(schedule.every).suffix_of(time);
+    }
+    void print(char const* what, char const* why = "") const
+    {
+        std::cout << what << ' ' << time.time_since_epoch().count() << ' ' << job << ' ' << why << std::endl;
+    }
+};
+
+/** The job itself. A lost lease cancels it where it waits. */
+asio::awaitable<void> perform(Run const& run, tenure::Lease& lease)
+{
+    run.print("begins");
+    asio::steady_timer work(co_await asio::this_coro::executor, 200ms);
+    co_await work.async_wait(asio::deferred);
+    // a process that was stopped meanwhile goes on here before the loss reaches it: look before each write
+    if (!lease.valid())
+        co_return;
+    run.print("done");
+    co_await lease.async_detach(kept);
+}
+
+/** Whether the job is done: its key is taken, and no process holds it. */
+asio::awaitable<bool> is_done(tenure::Lock const& lock)
+{
+    auto const seen = co_await lock.async_inspect(asio::as_tuple(asio::deferred));
+    auto const& [error, states] = seen;
+    co_return !error && states.front().kind == tenure::KeyState::Kind::kept;
+}
+
+/** Performs the job unless another process does. */
+asio::awaitable<void> run_once(tenure::Store store, Schedule schedule, Run run)
+{
+    tenure::Lock const lock(store, {.key = run.key(schedule), .ttl = schedule.ttl});
+    auto const work = [&](tenure::Lease& lease) { return perform(run, lease); };
+    while (std::chrono::system_clock::now() < run.time + latest) {
+        auto acquired = co_await lock.async_acquire(schedule.ttl, asio::as_tuple(asio::deferred));
+        auto& [error, lease] = acquired;
+        if (!error) {
+            auto const token = lease.token();
+            try {
+                co_await tenure::with_lease(std::move(lease), work);
+                co_return;
+            } catch (std::exception const& failure) {
+                run.print("not done", failure.what());
+            }
+            // A job that fails frees its key for another process. After a loss this process waits with the others.
+            if (!is_loss(token.reason()))
+                co_return;
+            continue;
+        }
+        if (error == tenure::errc::closed)
+            co_return;
+        if (error == tenure::condition::misconfigured)
+            throw boost::system::system_error(error);
+        // waits on while another process has the job, because that process may die
+        if (error == tenure::errc::timed_out && co_await is_done(lock))
+            co_return;
+    }
+    run.print("given up");
+}
+
+void report(std::exception_ptr failure)
+{
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
+asio::awaitable<void> keep_to(tenure::Store store, Schedule schedule)
+{
+    // a wrong login fails here, at the start
+    co_await store.async_ready(10s);
+    std::cout << "ready" << std::endl;
+    auto const executor = co_await asio::this_coro::executor;
+    auto const now = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+    asio::system_timer next(executor);
+    for (auto time = now - now.time_since_epoch() % schedule.every + schedule.every;; time += schedule.every) {
+        next.expires_at(time);
+        co_await next.async_wait(asio::deferred);
+        for (auto const* job : {"backup", "invoices", "statistics"}) {
+            Run run{job, time};
+            asio::co_spawn(executor, run_once(store, schedule, std::move(run)), report);
+        }
+    }
+}
+
+/** Keeps to the schedule until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */
+asio::awaitable<void> serve(tenure::Store store, Schedule schedule)
+{
+    auto const executor = co_await asio::this_coro::executor;
+    asio::signal_set signals(executor, SIGINT, SIGTERM);
+    auto const ended =
+        co_await asio::experimental::make_parallel_group(
+            asio::co_spawn(executor, keep_to(store, schedule), asio::deferred), signals.async_wait(asio::deferred))
+            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
+    auto const& [order, failure, signal_error, signal] = ended;
+    // gives the jobs a second to end; what is not done then is cancelled, and another process takes it over
+    co_await store.async_close(1s, asio::as_tuple(asio::deferred));
+    if (order.front() == 0)
+        std::rethrow_exception(failure);
+    std::cout << "stopped" << std::endl;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+try {
+    if (argc < 2) {
+        std::cerr << "usage: scheduler STORE_URL [EVERY_MS [TTL_MS]]\n";
+        return 1;
+    }
+    Schedule const schedule{
+        .every = milliseconds(argc > 2 ? std::atol(argv[2]) : 10'000),
+        .ttl = milliseconds(argc > 3 ? std::atol(argv[3]) : 5'000)};
+    asio::io_context context(1);
+    auto const store = tenure::connect(context, argv[1]);
+    try {
+        asio::co_spawn(context, serve(store, schedule), report);
+        context.run();
+        return 0;
+    } catch (boost::system::system_error const& error) {
+        auto const detail = store.diagnostics().last_detail;
+        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
+        return 1;
+    }
+} catch (std::exception const& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+}

@@ -1,0 +1,277 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Orders of several articles, from several processes on one SQLite database. A customer pays between the look at the
+// shelf and the booking, so an order locks its articles meanwhile; each row has the fencing token of its last user.
+//   stock STORE_URL DATABASE [TTL_MS]     takes random orders until SIGINT or SIGTERM
+//
+// A counter that changes in one step, such as DECRBY in a Redis script, needs no lock and is faster without one.
+#include <tenure/tenure.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <sqlite3.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace
+{
+
+constexpr int articles = 40;
+
+struct Line {
+    std::string sku;
+    /// how many pieces are sold; a negative number is returned goods
+    std::int64_t pieces;
+    /// the fencing token of the lock on the article
+    std::int64_t fence = 0;
+};
+using Order = std::vector<Line>;
+
+class Database
+{
+public:
+    explicit Database(char const* file)
+    {
+        sqlite3* opened = nullptr;
+        auto const result = sqlite3_open(file, &opened);
+        connection_.reset(opened);
+        check(result);
+        // a process that is killed in a transaction holds nothing; one that is stopped does, until it goes on
+        check(sqlite3_busy_timeout(opened, 30'000));
+        run("CREATE TABLE IF NOT EXISTS stock (sku TEXT PRIMARY KEY, pieces INTEGER, fence INTEGER)");
+        run("CREATE TABLE IF NOT EXISTS sale (id INTEGER PRIMARY KEY, sku TEXT, pieces INTEGER, fence INTEGER)");
+        run("WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ?1) "
+            "INSERT OR IGNORE INTO stock SELECT printf('sku-%02d', i), 5, 0 FROM n",
+            std::int64_t{articles});
+    }
+
+    /** Runs a statement; the first value of its first row, if there is one. */
+    template <class... Values>
+    std::optional<std::int64_t> run(char const* text, Values const&... values)
+    {
+        sqlite3_stmt* prepared = nullptr;
+        check(sqlite3_prepare_v2(connection_.get(), text, -1, &prepared, nullptr));
+        std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> const statement(prepared, sqlite3_finalize);
+        int position = 0;
+        (bind(prepared, ++position, values), ...);
+        std::optional<std::int64_t> first;
+        int result = SQLITE_OK;
+        while ((result = sqlite3_step(prepared)) == SQLITE_ROW)
+            first = first.value_or(sqlite3_column_int64(prepared, 0));
+        if (result != SQLITE_DONE)
+            check(result);
+        return first;
+    }
+
+    void roll_back() noexcept { sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr); }
+
+private:
+    void check(int result)
+    {
+        if (result != SQLITE_OK)
+            throw std::runtime_error(std::string("database: ") + sqlite3_errmsg(connection_.get()));
+    }
+    void bind(sqlite3_stmt* statement, int position, std::int64_t value)
+    {
+        check(sqlite3_bind_int64(statement, position, value));
+    }
+    void bind(sqlite3_stmt* statement, int position, std::string const& value)
+    {
+        check(sqlite3_bind_text(statement, position, value.c_str(), -1, SQLITE_TRANSIENT));
+    }
+
+    std::unique_ptr<sqlite3, int (*)(sqlite3*)> connection_{nullptr, sqlite3_close};
+};
+
+/** Everything that is run meanwhile takes effect at the commit, or not at all. */
+class Transaction
+{
+public:
+    explicit Transaction(Database& database)
+        : database_(database)
+    {
+        database_.run("BEGIN IMMEDIATE");
+    }
+    Transaction(Transaction const&) = delete;
+    Transaction& operator=(Transaction const&) = delete;
+    ~Transaction()
+    {
+        if (open_)
+            database_.roll_back();
+    }
+    void commit()
+    {
+        database_.run("COMMIT");
+        open_ = false;
+    }
+
+private:
+    Database& database_;
+    bool open_ = true;
+};
+
+enum class Shelf { enough, sold_out, too_late };
+
+/** Marks the rows with the order's tokens, so that no earlier order can write them from now on, and reads them. */
+Shelf look(Database& database, Order const& order)
+{
+    Transaction transaction(database);
+    for (auto const& line : order) {
+        auto const pieces = database.run(
+            "UPDATE stock SET fence = ?1 WHERE sku = ?2 AND fence <= ?1 RETURNING pieces", line.fence, line.sku);
+        if (!pieces)
+            return Shelf::too_late;
+        if (*pieces < line.pieces)
+            return Shelf::sold_out;
+    }
+    transaction.commit();
+    return Shelf::enough;
+}
+
+/** Books all lines; none, if a later order has marked a row. */
+bool book(Database& database, Order const& order)
+{
+    Transaction transaction(database);
+    for (auto const& line : order) {
+        auto const pieces = database.run(
+            "UPDATE stock SET pieces = pieces - ?3, fence = ?1 WHERE sku = ?2 AND fence <= ?1 RETURNING pieces",
+            line.fence, line.sku, line.pieces);
+        if (!pieces)
+            return false;
+        database.run("INSERT INTO sale (sku, pieces, fence) VALUES (?2, ?3, ?1)", line.fence, line.sku, line.pieces);
+    }
+    transaction.commit();
+    return true;
+}
+
+void print(char const* what, Order const& order)
+{
+    std::cout << what;
+    for (auto const& line : order)
+        std::cout << ' ' << line.sku << ' ' << std::showpos << -line.pieces;
+    std::cout << std::endl;
+}
+
+/** One order, from its locks to its booking. */
+asio::awaitable<void> sell(Database& database, tenure::SegmentedLock const& stock, Order order)
+{
+    std::vector<tenure::SegmentItem> items;
+    for (auto const& line : order)
+        items.emplace_back(line.sku);
+    // all segments or none: orders with the same articles never wait for each other in a circle
+    auto held = co_await stock.for_items(items).async_acquire(10s);
+    // of the article's own segment; articles of one segment share its key and its token
+    for (auto& line : order)
+        line.fence = static_cast<std::int64_t>(held.fencing_token(stock.key_of(line.sku)));
+
+    auto const shelf = look(database, order);
+    if (shelf == Shelf::enough) {
+        print("pays", order);
+        asio::steady_timer payment(co_await asio::this_coro::executor, 20ms);
+        co_await payment.async_wait(asio::deferred);
+    }
+    // This process may have been stopped since, even after a check of held.token() here: the rows decide.
+    bool const booked = shelf == Shelf::enough && book(database, order);
+    co_await held.async_release();
+    print(booked ? "booked" : shelf == Shelf::sold_out ? "sold out" : "too late, nothing booked", order);
+}
+
+/** Two or three articles, of which a half comes back. */
+Order random_order(std::mt19937& random)
+{
+    Order order;
+    auto const count = 2 + random() % 2;
+    for (auto number = random() % articles; order.size() < count; number += 1 + random() % (articles / 3)) {
+        auto const digits = std::to_string(100 + number % articles + 1).substr(1);
+        order.push_back({.sku = "sku-" + digits, .pieces = random() % 2 == 0 ? 1 : -1});
+    }
+    return order;
+}
+
+asio::awaitable<void> take_orders(tenure::Store store, Database& database, std::chrono::milliseconds ttl)
+{
+    // a wrong login fails here, at the start
+    co_await store.async_ready(10s);
+    tenure::SegmentedLock const stock(
+        store, {.prefix = "stock:", .segments = tenure::Segments::hashed(32), .ttl = ttl});
+    std::mt19937 random{std::random_device{}()};
+    for (;;) {
+        try {
+            co_await sell(database, stock, random_order(random));
+        } catch (boost::system::system_error const& error) {
+            if (error.code() != tenure::condition::try_later)
+                throw;
+            std::cout << "not now: " << error.what() << std::endl;
+        }
+    }
+}
+
+/** Takes orders until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */
+asio::awaitable<void> serve(tenure::Store store, Database& database, std::chrono::milliseconds ttl)
+{
+    auto const executor = co_await asio::this_coro::executor;
+    asio::signal_set signals(executor, SIGINT, SIGTERM);
+    auto const ended = co_await asio::experimental::make_parallel_group(
+                           asio::co_spawn(executor, take_orders(store, database, ttl), asio::deferred),
+                           signals.async_wait(asio::deferred))
+                           .async_wait(asio::experimental::wait_for_one(), asio::deferred);
+    auto const& [order, failure, signal_error, signal] = ended;
+    // waits for the releases; what a store cannot confirm within a second lapses after the ttl
+    co_await store.async_close(1s, asio::as_tuple(asio::deferred));
+    if (order.front() == 0)
+        std::rethrow_exception(failure);
+    std::cout << "stopped" << std::endl;
+}
+
+void report(std::exception_ptr failure)
+{
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+try {
+    if (argc < 3) {
+        std::cerr << "usage: stock STORE_URL DATABASE [TTL_MS]\n";
+        return 1;
+    }
+    std::chrono::milliseconds const ttl(argc > 3 ? std::atol(argv[3]) : 5000);
+    Database database(argv[2]);
+    asio::io_context context(1);
+    // SQLite blocks the loop while it waits for another process; the store renews on its own thread meanwhile
+    auto const store = tenure::connect(context, argv[1], {.own_thread = true});
+    try {
+        asio::co_spawn(context, serve(store, database, ttl), report);
+        context.run();
+        return 0;
+    } catch (boost::system::system_error const& error) {
+        auto const detail = store.diagnostics().last_detail;
+        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
+        return 1;
+    }
+} catch (std::exception const& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+}
