@@ -2,6 +2,7 @@
 #include "config_rules.hpp"
 
 #include <net/config_rules.hpp>
+#include <net/endpoint.hpp>
 
 #include <cstddef>
 #include <string>
@@ -29,14 +30,7 @@ void check_config(EtcdConfig const& config)
 
 std::string describe(EtcdConfig const& config)
 {
-    std::string text = config.tls.enabled ? "etcds://" : "etcd://";
-    for (std::size_t i = 0; i < config.endpoints.size(); ++i) {
-        auto const& [host, port] = config.endpoints[i];
-        text += i == 0 ? "" : ",";
-        text += host.find(':') == std::string::npos ? host : "[" + host + "]";
-        text += ":" + std::to_string(port);
-    }
-    return text;
+    return (config.tls.enabled ? "etcds://" : "etcd://") + net::endpoints_text(config.endpoints);
 }
 
 } // namespace tenure::etcd

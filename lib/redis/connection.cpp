@@ -4,6 +4,7 @@
 #include "connection_machine.hpp"
 
 #include <handler_batch.hpp>
+#include <net/endpoint.hpp>
 
 #include <tenure/errc.hpp>
 
@@ -367,18 +368,11 @@ void StreamConnection::cancel_timer() noexcept
 
 std::string describe(RedisConfig const& config)
 {
-    std::string where;
+    auto const database = std::to_string(config.database);
     if (!config.socket_path.empty())
-        where = "redis+unix://" + config.socket_path;
-    else {
-        bool const is_ipv6 = config.host.find(':') != std::string::npos;
-        where = config.tls.enabled ? "rediss://" : "redis://";
-        where += is_ipv6 ? "[" + config.host + "]" : config.host;
-        where += ":" + std::to_string(config.port);
-    }
-    if (!config.socket_path.empty())
-        return config.database == 0 ? where : where + "?db=" + std::to_string(config.database);
-    return where + "/" + std::to_string(config.database);
+        return "redis+unix://" + config.socket_path + (config.database == 0 ? "" : "?db=" + database);
+    return (config.tls.enabled ? "rediss://" : "redis://") + net::endpoint_text(config.host, config.port) + "/" +
+           database;
 }
 
 std::shared_ptr<Connection>

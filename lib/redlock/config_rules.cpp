@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config_rules.hpp"
 
+#include <net/endpoint.hpp>
 #include <redis/config_rules.hpp>
-#include <redis/connection_factory.hpp>
 
 #include <set>
 #include <stdexcept>
@@ -32,7 +32,7 @@ void check_config(RedlockConfig const& config)
                 no_delay_after_failover);
         // by address: two databases of one server fail together
         auto const where =
-            server.socket_path.empty() ? server.host + ":" + std::to_string(server.port) : server.socket_path;
+            server.socket_path.empty() ? net::endpoint_text(server.host, server.port) : server.socket_path;
         if (!seen.insert(where).second)
             throw std::invalid_argument(
                 "RedlockConfig::servers = '" + where +

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config_rules.hpp"
 
+#include <net/endpoint.hpp>
+
 #include <stdexcept>
 #include <string_view>
 
@@ -100,13 +102,7 @@ void check_config(ZookeeperConfig const& config)
 
 std::string describe(ZookeeperConfig const& config)
 {
-    std::string text = "zookeeper://";
-    for (std::size_t i = 0; i < config.servers.size(); ++i) {
-        auto const& [host, port] = config.servers[i];
-        bool const ipv6 = host.find(':') != std::string::npos;
-        text += (i == 0 ? "" : ",") + (ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-    }
-    return text + config.chroot;
+    return "zookeeper://" + net::endpoints_text(config.servers) + config.chroot;
 }
 
 } // namespace tenure::zookeeper

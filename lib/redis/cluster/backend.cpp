@@ -21,6 +21,8 @@
 #include "redis/ready.hpp"
 #include "redis/withdraw.hpp"
 
+#include <net/endpoint.hpp>
+
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -258,10 +260,7 @@ RedisConfig node_config(RedisClusterConfig const& cluster, ServerAddress const& 
 
 std::string describe(RedisClusterConfig const& config)
 {
-    std::string name = config.tls.enabled ? "rediss+cluster://" : "redis+cluster://";
-    for (auto const& seed : config.seeds)
-        name += (name.back() == '/' ? "" : ",") + to_string(ServerAddress{seed.host, seed.port});
-    return name;
+    return (config.tls.enabled ? "rediss+cluster://" : "redis+cluster://") + net::endpoints_text(config.seeds);
 }
 
 std::shared_ptr<Backend>

@@ -6,6 +6,8 @@
 #include "redis/sentinel/master_directory.hpp"
 #include "redis/sentinel/master_stream.hpp"
 
+#include <net/endpoint.hpp>
+
 #include <utility>
 
 namespace tenure::redis
@@ -44,11 +46,8 @@ RedisConfig of_servers(RedisSentinelConfig const& config)
 
 std::string describe(RedisSentinelConfig const& config)
 {
-    std::string where = config.tls.enabled ? "rediss+sentinel://" : "redis+sentinel://";
-    for (auto const& sentinel : config.sentinels)
-        where += (&sentinel == &config.sentinels.front() ? "" : ",") +
-                 to_string(ServerAddress{sentinel.host, sentinel.port});
-    return where + "/" + config.master_name + "/" + std::to_string(config.database);
+    return (config.tls.enabled ? "rediss+sentinel://" : "redis+sentinel://") + net::endpoints_text(config.sentinels) +
+           "/" + config.master_name + "/" + std::to_string(config.database);
 }
 
 std::shared_ptr<Backend>
