@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Opens a store of each kind, from its config and from a URL.
 #include <tenure/connect.hpp>
 #include <tenure/stores/etcd.hpp>
 #include <tenure/stores/memory.hpp>
@@ -8,13 +9,108 @@
 #include <tenure/stores/redlock.hpp>
 #include <tenure/stores/zookeeper.hpp>
 
+#include "etcd/config_rules.hpp"
+#include "memory/backend.hpp"
+#include "open_runtime.hpp"
+#include "redis/backend.hpp"
+#include "redis/cluster/backend.hpp"
+#include "redis/sentinel/sentinel_backend.hpp"
+#include "redis/stream.hpp"
+#include "redlock/backend.hpp"
+#include "redlock/config_rules.hpp"
 #include "url.hpp"
+#include "zookeeper/config_rules.hpp"
+
+#if TENURE_HAS_ETCD
+#include "etcd/backend.hpp"
+#endif
+#if TENURE_HAS_ZOOKEEPER
+#include "zookeeper/backend.hpp"
+#endif
 
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace tenure
 {
+
+Store open_memory(asio::any_io_executor executor, MemoryConfig config, StoreOptions options)
+{
+    auto runtime = open_runtime(std::move(executor), options);
+    auto backend = memory::make_backend(runtime, config.name);
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+
+Store open_redis(asio::any_io_executor executor, RedisConfig config, StoreOptions options)
+{
+    auto runtime = open_runtime(std::move(executor), options);
+    auto backend = redis::make_backend(runtime, config, redis::socket_streams());
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+
+Store open_redis_sentinel(asio::any_io_executor executor, RedisSentinelConfig config, StoreOptions options)
+{
+    auto runtime = open_runtime(std::move(executor), options);
+    auto backend = redis::make_sentinel_backend(runtime, config, redis::socket_streams());
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+
+Store open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config, StoreOptions options)
+{
+    auto runtime = open_runtime(std::move(executor), options);
+    auto backend = redis::make_cluster_backend(runtime, config, redis::socket_streams());
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+
+Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOptions options)
+{
+    redlock::check_config(config);
+    auto runtime = open_runtime(std::move(executor), options);
+    std::vector<redlock::Quorum::Node> nodes;
+    nodes.reserve(config.servers.size());
+    for (auto const& server : config.servers)
+        nodes.push_back(redis::make_node_backend(runtime, server, redis::socket_streams()));
+    auto backend = redlock::make_backend(runtime, std::move(nodes));
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+
+#if TENURE_HAS_ETCD
+Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions options)
+{
+    auto runtime = open_runtime(std::move(executor), options);
+    auto backend = etcd::make_backend(runtime, std::move(config), etcd::socket_streams());
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+#else
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature of the other one
+Store open_etcd(asio::any_io_executor, EtcdConfig config, StoreOptions)
+{
+    etcd::check_config(config);
+    throw std::invalid_argument(
+        etcd::describe(config) +
+        ": this build of tenure is without etcd; build tenure with -DTENURE_ETCD=ON (Conan: -o tenure/*:etcd=True)");
+}
+#endif
+
+#if TENURE_HAS_ZOOKEEPER
+Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options)
+{
+    auto runtime = open_runtime(std::move(executor), options);
+    auto backend = zookeeper::make_backend(runtime, config);
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+#else
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature of the other one
+Store open_zookeeper(asio::any_io_executor, ZookeeperConfig config, StoreOptions)
+{
+    zookeeper::check_config(config);
+    throw std::invalid_argument(
+        zookeeper::describe(config) +
+        ": this build of tenure is without ZooKeeper; install its C client (libzookeeper-st-dev on Debian and Ubuntu) "
+        "and build tenure with -DTENURE_ZOOKEEPER=ON (Conan: -o tenure/*:zookeeper=True)");
+}
+#endif
 
 namespace
 {

@@ -5,7 +5,6 @@ target_sources(
   PRIVATE
     etcd/config_from_url.cpp
     etcd/config_rules.cpp
-    etcd_store.cpp
 )
 
 if(TENURE_ETCD)

@@ -5,7 +5,6 @@ target_sources(
   PRIVATE
     zookeeper/config_from_url.cpp
     zookeeper/config_rules.cpp
-    zookeeper_store.cpp
 )
 
 if(TENURE_ZOOKEEPER)
