@@ -9,17 +9,18 @@
 #include <tenure/stores/redlock.hpp>
 #include <tenure/stores/zookeeper.hpp>
 
-#include "etcd/config_rules.hpp"
+#include "config/url.hpp"
+#include "etcd/config.hpp"
 #include "memory/backend.hpp"
 #include "open_runtime.hpp"
 #include "redis/backend.hpp"
 #include "redis/cluster/backend.hpp"
+#include "redis/config.hpp"
 #include "redis/sentinel/sentinel_backend.hpp"
 #include "redis/stream.hpp"
 #include "redlock/backend.hpp"
-#include "redlock/config_rules.hpp"
-#include "url.hpp"
-#include "zookeeper/config_rules.hpp"
+#include "redlock/config.hpp"
+#include "zookeeper/config.hpp"
 
 #if TENURE_HAS_ETCD
 #include "etcd/backend.hpp"

@@ -21,6 +21,5 @@ target_sources(
     slot_pool.cpp
     store.cpp
     strand.cpp
-    url.cpp
     version.cpp
 )

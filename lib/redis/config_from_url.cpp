@@ -1,6 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "config_rules.hpp"
-#include "url.hpp"
+#include "config.hpp"
 #include "url_options.hpp"
 
 #include <stdexcept>
@@ -11,8 +10,6 @@ namespace tenure
 
 namespace
 {
-
-using redis::refuse_url;
 
 void read_address(RedisConfig& config, Url const& url)
 {
@@ -41,15 +38,15 @@ bool read_shared_option(
     if (redis::read_precaution(config, name, value))
         return true;
     if (name == "connect_timeout")
-        config.connect_timeout = redis::duration_from(field, value);
+        config.connect_timeout = duration_from(field, value);
     else if (name == "reconnect_backoff")
-        config.reconnect_backoff = redis::duration_from(field, value);
+        config.reconnect_backoff = duration_from(field, value);
     else if (!name.starts_with("tls_"))
         return false;
     else if (!config.tls.enabled)
         refuse_url(field, value, "needs " + tls_scheme + "://");
     else
-        redis::read_tls_option(config.tls, name, value);
+        read_tls_option(config.tls, name, value);
     return true;
 }
 
@@ -71,7 +68,7 @@ void read_option(RedisConfig& config, Url const& url, std::string const& name, s
 template <class Config>
 void read_login(Config& config, Url const& url)
 {
-    redis::check_url_login(url);
+    check_url_login(url);
     config.username = url.user.value_or("");
     config.password = url.password.value_or("");
 }

@@ -1,10 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Moves bytes, time and handlers between a stream, the runtime and the state machine of a connection.
+#include "config.hpp"
 #include "connection_factory.hpp"
 #include "connection_machine.hpp"
 
 #include <handler_batch.hpp>
-#include <net/endpoint.hpp>
 
 #include <tenure/errc.hpp>
 
@@ -365,15 +365,6 @@ void StreamConnection::cancel_timer() noexcept
 }
 
 } // namespace
-
-std::string describe(RedisConfig const& config)
-{
-    auto const database = std::to_string(config.database);
-    if (!config.socket_path.empty())
-        return "redis+unix://" + config.socket_path + (config.database == 0 ? "" : "?db=" + database);
-    return (config.tls.enabled ? "rediss://" : "redis://") + net::endpoint_text(config.host, config.port) + "/" +
-           database;
-}
 
 std::shared_ptr<Connection>
 make_connection(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options)

@@ -33,8 +33,8 @@ target_sources(
     redis/cluster/spread_look.cpp
     redis/cluster/spread_withdraw.cpp
     redis/cluster/topology.cpp
+    redis/config.cpp
     redis/config_from_url.cpp
-    redis/config_rules.cpp
     redis/connection.cpp
     redis/connection_handshake.cpp
     redis/connection_machine.cpp
@@ -67,7 +67,6 @@ target_sources(
     redis/script.cpp
     redis/scripts.cpp
     redis/sentinel/config_from_url.cpp
-    redis/sentinel/config_rules.cpp
     redis/sentinel/inquiry.cpp
     redis/sentinel/master_directory.cpp
     redis/sentinel/master_search.cpp

@@ -2,9 +2,7 @@
 // Options that the URLs of all Redis stores have.
 #pragma once
 
-#include "url.hpp"
-
-#include <net/url_options.hpp>
+#include <config/url_options.hpp>
 
 #include <tenure/stores/redis_config.hpp>
 
@@ -14,12 +12,6 @@
 
 namespace tenure::redis
 {
-
-using net::boolean_from;
-using net::check_url_login;
-using net::duration_from;
-using net::read_tls_option;
-using net::refuse_url;
 
 [[nodiscard]] std::uint32_t database_from(std::string const& field, std::string const& text);
 

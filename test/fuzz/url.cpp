@@ -1,5 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "url.hpp"
+#include "config/url.hpp"
+#include "etcd/config.hpp"
+#include "redis/config.hpp"
+#include "zookeeper/config.hpp"
 
 #include <cstddef>
 #include <cstdint>

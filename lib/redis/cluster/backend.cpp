@@ -11,7 +11,7 @@
 #include "spread_inspect.hpp"
 #include "spread_withdraw.hpp"
 
-#include "redis/config_rules.hpp"
+#include "redis/config.hpp"
 #include "redis/connection_factory.hpp"
 #include "redis/detach.hpp"
 #include "redis/inspect.hpp"
@@ -20,8 +20,6 @@
 #include "redis/observer.hpp"
 #include "redis/ready.hpp"
 #include "redis/withdraw.hpp"
-
-#include <net/endpoint.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -257,11 +255,6 @@ RedisConfig node_config(RedisClusterConfig const& cluster, ServerAddress const& 
 }
 
 } // namespace
-
-std::string describe(RedisClusterConfig const& config)
-{
-    return (config.tls.enabled ? "rediss+cluster://" : "redis+cluster://") + net::endpoints_text(config.seeds);
-}
 
 std::shared_ptr<Backend>
 make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const& config, StreamFactory streams)

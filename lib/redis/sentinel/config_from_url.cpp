@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "redis/config.hpp"
 #include "redis/url_options.hpp"
-#include "sentinel_backend.hpp"
-#include "url.hpp"
 
 #include <stdexcept>
 #include <string>
@@ -12,8 +11,6 @@ namespace tenure
 
 namespace
 {
-
-using redis::refuse_url;
 
 constexpr std::string_view sentinel_prefix = "sentinel_";
 constexpr std::uint16_t usual_port = 26379;
@@ -49,7 +46,7 @@ void read_sentinel_option(RedisSentinelConfig& config, std::string const& name, 
     else if (name.starts_with("tls_") && !config.sentinel_tls.enabled)
         refuse_url(field, value, "needs rediss+sentinel://, or sentinel_tls=true");
     else
-        redis::read_tls_option(config.sentinel_tls, name, value, std::string(sentinel_prefix));
+        read_tls_option(config.sentinel_tls, name, value, std::string(sentinel_prefix));
 }
 
 void read_option(RedisSentinelConfig& config, std::string const& name, std::string const& value)
@@ -60,13 +57,13 @@ void read_option(RedisSentinelConfig& config, std::string const& name, std::stri
         return;
     std::string const field = "option " + name;
     if (name == "connect_timeout")
-        config.connect_timeout = redis::duration_from(field, value);
+        config.connect_timeout = duration_from(field, value);
     else if (name == "reconnect_backoff")
-        config.reconnect_backoff = redis::duration_from(field, value);
+        config.reconnect_backoff = duration_from(field, value);
     else if (name.starts_with("tls_") && !config.tls.enabled)
         refuse_url(field, value, "needs rediss+sentinel://");
     else
-        redis::read_tls_option(config.tls, name, value);
+        read_tls_option(config.tls, name, value);
 }
 
 bool is_known(std::string_view name)
@@ -99,7 +96,7 @@ RedisSentinelConfig redis_sentinel_config_from(Url const& url)
 {
     if (url.scheme != "redis+sentinel" && url.scheme != "rediss+sentinel")
         refuse_url("scheme", url.scheme, "must be redis+sentinel:// or rediss+sentinel://");
-    redis::check_url_login(url);
+    check_url_login(url);
     RedisSentinelConfig config;
     config.username = url.user.value_or("");
     config.password = url.password.value_or("");
@@ -114,7 +111,7 @@ RedisSentinelConfig redis_sentinel_config_from(Url const& url)
 
     // the sentinels' TLS is that of the servers where nothing else is said
     if (auto const tls = url.options.find("sentinel_tls"); tls != url.options.end())
-        config.sentinel_tls.enabled = redis::boolean_from("option sentinel_tls", tls->second);
+        config.sentinel_tls.enabled = boolean_from("option sentinel_tls", tls->second);
     else
         config.sentinel_tls.enabled = config.tls.enabled;
     if (config.sentinel_tls.enabled && config.tls.enabled)

@@ -2,11 +2,10 @@
 #include "sentinel_backend.hpp"
 
 #include "redis/backend.hpp"
+#include "redis/config.hpp"
 #include "redis/connection_factory.hpp"
 #include "redis/sentinel/master_directory.hpp"
 #include "redis/sentinel/master_stream.hpp"
-
-#include <net/endpoint.hpp>
 
 #include <utility>
 
@@ -43,12 +42,6 @@ RedisConfig of_servers(RedisSentinelConfig const& config)
 }
 
 } // namespace
-
-std::string describe(RedisSentinelConfig const& config)
-{
-    return (config.tls.enabled ? "rediss+sentinel://" : "redis+sentinel://") + net::endpoints_text(config.sentinels) +
-           "/" + config.master_name + "/" + std::to_string(config.database);
-}
 
 std::shared_ptr<Backend>
 make_sentinel_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig const& config, StreamFactory streams)

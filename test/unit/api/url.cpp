@@ -1,5 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "url.hpp"
+#include "config/url.hpp"
+#include "etcd/config.hpp"
+#include "redis/config.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

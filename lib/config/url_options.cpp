@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace tenure::net
+namespace tenure
 {
 
 void refuse_url(std::string const& field, std::string const& value, std::string const& rule)
@@ -52,4 +52,4 @@ void read_tls_option(TlsConfig& tls, std::string const& name, std::string const&
                 "tls_server_name or " + prefix + "tls_verify");
 }
 
-} // namespace tenure::net
+} // namespace tenure

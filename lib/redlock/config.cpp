@@ -1,14 +1,41 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "config_rules.hpp"
+#include "config.hpp"
 
 #include <net/endpoint.hpp>
-#include <redis/config_rules.hpp>
+#include <redis/config.hpp>
+#include <redis/url_options.hpp>
 
 #include <set>
 #include <stdexcept>
 #include <string>
 
-namespace tenure::redlock
+namespace tenure
+{
+
+RedlockConfig redlock_config_from(Url const& url)
+{
+    if (url.scheme != "redlock" && url.scheme != "redlocks")
+        throw std::invalid_argument("store URL: scheme '" + url.scheme + "': must be redlock:// or redlocks://");
+    redis::refuse_replica_options(url, "a majority of the servers stands in for replicas");
+    if (auto const found = url.options.find("delay_after_failover"); found != url.options.end())
+        refuse_url(
+            "option " + found->first, found->second,
+            std::string("must not be there: ") + redlock::no_delay_after_failover);
+    RedlockConfig config;
+    for (auto const& host : url.hosts) {
+        auto single = url;
+        single.scheme = url.scheme == "redlocks" ? "rediss" : "redis";
+        single.hosts = {host};
+        config.servers.push_back(redis_config_from(single));
+        // one that is back has to be used again within a fraction of a ttl, before the next one goes
+        if (!url.options.contains("reconnect_backoff"))
+            config.servers.back().reconnect_backoff = std::chrono::milliseconds(300);
+    }
+    redlock::check_config(config);
+    return config;
+}
+
+namespace redlock
 {
 
 void check_config(RedlockConfig const& config)
@@ -40,4 +67,6 @@ void check_config(RedlockConfig const& config)
     }
 }
 
-} // namespace tenure::redlock
+} // namespace redlock
+
+} // namespace tenure

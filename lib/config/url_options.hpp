@@ -2,14 +2,14 @@
 // Options that the URLs of all stores behind a connection have.
 #pragma once
 
-#include <url.hpp>
+#include "url.hpp"
 
 #include <tenure/stores/tls_config.hpp>
 
 #include <chrono>
 #include <string>
 
-namespace tenure::net
+namespace tenure
 {
 
 /** @throws std::invalid_argument always: field, value and rule */
@@ -27,4 +27,4 @@ void check_url_login(Url const& url);
  *  @throws std::invalid_argument also for another name that begins with "tls_" */
 void read_tls_option(TlsConfig& tls, std::string const& name, std::string const& value, std::string const& prefix = {});
 
-} // namespace tenure::net
+} // namespace tenure

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tenure::net
+namespace tenure
 {
 
 void check_address(std::string const& prefix, std::string const& host, std::uint16_t port);
@@ -24,4 +24,4 @@ void check_limits(
 /** @throws std::invalid_argument always; `field` with its prefix */
 [[noreturn]] void refuse_config(std::string const& field, std::string const& value, std::string const& rule);
 
-} // namespace tenure::net
+} // namespace tenure

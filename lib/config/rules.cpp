@@ -1,11 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "config_rules.hpp"
+#include "rules.hpp"
 
 #include <tenure/features.hpp>
 
 #include <stdexcept>
 
-namespace tenure::net
+namespace tenure
 {
 
 namespace
@@ -69,4 +69,4 @@ void check_limits(
     check_duration(prefix + "reconnect_backoff", reconnect_backoff, 10ms);
 }
 
-} // namespace tenure::net
+} // namespace tenure
