@@ -9,6 +9,7 @@
 #include <tenure/stores/redlock.hpp>
 #include <tenure/stores/zookeeper.hpp>
 
+#include "config/schemes.hpp"
 #include "config/url.hpp"
 #include "etcd/config.hpp"
 #include "memory/backend.hpp"
@@ -124,25 +125,48 @@ MemoryConfig memory_config_from(Url const& url)
     return MemoryConfig{url.hosts.empty() ? std::string() : url.hosts.front().name};
 }
 
+/** What URLs of a kind of store begin with, and what opens one. */
+struct StoreKind {
+    UrlScheme scheme;
+    Store (*open)(asio::any_io_executor executor, Url const& url, StoreOptions options);
+};
+
+template <class Config, Config (*config_from)(Url const&), Store (*open)(asio::any_io_executor, Config, StoreOptions)>
+Store open_url(asio::any_io_executor executor, Url const& url, StoreOptions options)
+{
+    return open(std::move(executor), config_from(url), std::move(options));
+}
+
+constexpr StoreKind store_kinds[]{
+    {schemes::memory, open_url<MemoryConfig, memory_config_from, open_memory>},
+    {schemes::redis, open_url<RedisConfig, redis_config_from, open_redis>},
+    {schemes::redis_socket, open_url<RedisConfig, redis_config_from, open_redis>},
+    {schemes::redis_sentinel, open_url<RedisSentinelConfig, redis_sentinel_config_from, open_redis_sentinel>},
+    {schemes::redis_cluster, open_url<RedisClusterConfig, redis_cluster_config_from, open_redis_cluster>},
+    {schemes::redlock, open_url<RedlockConfig, redlock_config_from, open_redlock>},
+    {schemes::etcd, open_url<EtcdConfig, etcd_config_from, open_etcd>},
+    {schemes::zookeeper, open_url<ZookeeperConfig, zookeeper_config_from, open_zookeeper>},
+};
+
+StoreKind const& kind_of(Url const& url)
+{
+    std::string known;
+    for (auto const& kind : store_kinds)
+        for (auto const scheme : {kind.scheme.plain, kind.scheme.over_tls}) {
+            if (scheme == url.scheme)
+                return kind;
+            if (!scheme.empty())
+                known.append(known.empty() ? "" : ", ").append(scheme).append("://");
+        }
+    refuse_url("scheme", url.scheme, "must be one of " + known);
+}
+
 } // namespace
 
 Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options)
 {
     auto const parsed = parse_url(url);
-    check_scheme(parsed);
-    if (parsed.scheme == "memory")
-        return open_memory(std::move(executor), memory_config_from(parsed), std::move(options));
-    if (parsed.scheme == "redlock" || parsed.scheme == "redlocks")
-        return open_redlock(std::move(executor), redlock_config_from(parsed), std::move(options));
-    if (parsed.scheme == "etcd" || parsed.scheme == "etcds")
-        return open_etcd(std::move(executor), etcd_config_from(parsed), std::move(options));
-    if (parsed.scheme == "zookeeper")
-        return open_zookeeper(std::move(executor), zookeeper_config_from(parsed), std::move(options));
-    if (parsed.scheme.ends_with("+sentinel"))
-        return open_redis_sentinel(std::move(executor), redis_sentinel_config_from(parsed), std::move(options));
-    if (parsed.scheme.ends_with("+cluster"))
-        return open_redis_cluster(std::move(executor), redis_cluster_config_from(parsed), std::move(options));
-    return open_redis(std::move(executor), redis_config_from(parsed), std::move(options));
+    return kind_of(parsed).open(std::move(executor), parsed, std::move(options));
 }
 
 } // namespace tenure

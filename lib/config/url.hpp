@@ -41,11 +41,12 @@ struct Url {
  *  @throws std::invalid_argument naming field, value and rule; never anything that could be part of a password */
 [[nodiscard]] Url parse_url(std::string_view text);
 
-/** Checks that stores of this scheme exist here.
- *  @throws std::invalid_argument that lists the schemes there are */
-void check_scheme(Url const& url);
-
 /** A duration as people write it: `500ms`, `5s`, `2m`, `1h`; unset for anything else. */
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
+
+/** @throws std::invalid_argument always, naming a part of the URL and the rule that it breaks */
+[[noreturn]] void refuse_url(std::string const& part, std::string const& rule);
+/** The same with the value of the part, which must hold no secret. */
+[[noreturn]] void refuse_url(std::string const& part, std::string_view value, std::string const& rule);
 
 } // namespace tenure

@@ -1,21 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "url_options.hpp"
 
-#include <stdexcept>
-
 namespace tenure
 {
-
-void refuse_url(std::string const& field, std::string const& value, std::string const& rule)
-{
-    throw std::invalid_argument("store URL: " + field + " '" + value.substr(0, 200) + "': " + rule);
-}
 
 void check_url_login(Url const& url)
 {
     if (url.user && !url.password)
-        throw std::invalid_argument(
-            "store URL: password: must follow the user (user:password@host; without user :password@host)");
+        refuse_url("password", "must follow the user (user:password@host; without user :password@host)");
 }
 
 bool boolean_from(std::string const& field, std::string const& text)

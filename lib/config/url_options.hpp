@@ -12,9 +12,6 @@
 namespace tenure
 {
 
-/** @throws std::invalid_argument always: field, value and rule */
-[[noreturn]] void refuse_url(std::string const& field, std::string const& value, std::string const& rule);
-
 /** @throws std::invalid_argument if there is a user without a password */
 void check_url_login(Url const& url);
 

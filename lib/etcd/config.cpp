@@ -2,12 +2,12 @@
 #include "config.hpp"
 
 #include <config/rules.hpp>
+#include <config/schemes.hpp>
 #include <config/url_options.hpp>
 #include <net/endpoint.hpp>
 
 #include <charconv>
 #include <cstddef>
-#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -49,15 +49,13 @@ void read_option(EtcdConfig& config, std::string const& name, std::string const&
 
 EtcdConfig etcd_config_from(Url const& url)
 {
-    if (url.scheme != "etcd" && url.scheme != "etcds")
-        refuse_url("scheme", url.scheme, "must be etcd:// or etcds://");
     check_url_login(url);
     EtcdConfig config;
     config.username = url.user.value_or("");
     config.password = url.password.value_or("");
-    config.tls.enabled = url.scheme == "etcds";
+    config.tls.enabled = url.scheme == schemes::etcd.over_tls;
     if (url.hosts.empty())
-        throw std::invalid_argument("store URL: hosts: must be at least one for " + url.scheme + "://");
+        refuse_url("hosts", "must be at least one for " + url.scheme + "://");
     if (url.path.size() > 1)
         refuse_url("path", url.path, "must not be there: a prefix belongs to the pool or lock");
     for (auto const& host : url.hosts)
@@ -91,7 +89,7 @@ void check_config(EtcdConfig const& config)
 
 std::string describe(EtcdConfig const& config)
 {
-    return (config.tls.enabled ? "etcds://" : "etcd://") + net::endpoints_text(config.endpoints);
+    return schemes::etcd.prefix(config.tls.enabled) + net::endpoints_text(config.endpoints);
 }
 
 } // namespace etcd

@@ -2,6 +2,7 @@
 #include "config.hpp"
 
 #include <config/rules.hpp>
+#include <config/schemes.hpp>
 #include <net/endpoint.hpp>
 
 #include <algorithm>
@@ -93,20 +94,19 @@ std::string describe(RedisConfig const& config)
 {
     auto const database = std::to_string(config.database);
     if (!config.socket_path.empty())
-        return "redis+unix://" + config.socket_path + (config.database == 0 ? "" : "?db=" + database);
-    return (config.tls.enabled ? "rediss://" : "redis://") + net::endpoint_text(config.host, config.port) + "/" +
-           database;
+        return schemes::redis_socket.prefix() + config.socket_path + (config.database == 0 ? "" : "?db=" + database);
+    return schemes::redis.prefix(config.tls.enabled) + net::endpoint_text(config.host, config.port) + "/" + database;
 }
 
 std::string describe(RedisSentinelConfig const& config)
 {
-    return (config.tls.enabled ? "rediss+sentinel://" : "redis+sentinel://") + net::endpoints_text(config.sentinels) +
-           "/" + config.master_name + "/" + std::to_string(config.database);
+    return schemes::redis_sentinel.prefix(config.tls.enabled) + net::endpoints_text(config.sentinels) + "/" +
+           config.master_name + "/" + std::to_string(config.database);
 }
 
 std::string describe(RedisClusterConfig const& config)
 {
-    return (config.tls.enabled ? "rediss+cluster://" : "redis+cluster://") + net::endpoints_text(config.seeds);
+    return schemes::redis_cluster.prefix(config.tls.enabled) + net::endpoints_text(config.seeds);
 }
 
 } // namespace tenure::redis

@@ -2,7 +2,8 @@
 #include "config.hpp"
 #include "url_options.hpp"
 
-#include <stdexcept>
+#include <config/schemes.hpp>
+
 #include <string>
 
 namespace tenure
@@ -13,7 +14,7 @@ namespace
 
 void read_address(RedisConfig& config, Url const& url)
 {
-    if (url.scheme == "redis+unix") {
+    if (url.scheme == schemes::redis_socket.plain) {
         if (!url.hosts.empty())
             refuse_url("host", url.hosts.front().name, "must not be there: write redis+unix:///path/to/socket");
         if (url.path.size() < 2)
@@ -22,7 +23,7 @@ void read_address(RedisConfig& config, Url const& url)
         return;
     }
     if (url.hosts.size() != 1)
-        throw std::invalid_argument("store URL: hosts: must be exactly one for " + url.scheme + "://");
+        refuse_url("hosts", "must be exactly one for " + url.scheme + "://");
     config.host = url.hosts.front().name;
     config.port = url.hosts.front().port.value_or(config.port);
     if (url.path.size() > 1)
@@ -60,7 +61,7 @@ void read_option(RedisConfig& config, Url const& url, std::string const& name, s
             "option", name,
             "must be one of connect_timeout, reconnect_backoff, delay_after_failover, replicas, "
             "replicas_within, db, tls_...");
-    if (url.scheme != "redis+unix")
+    if (url.scheme != schemes::redis_socket.plain)
         refuse_url(field, value, "belongs to redis+unix://; write the database as path: " + url.scheme + "://host/1");
     config.database = redis::database_from(field, value);
 }
@@ -77,11 +78,9 @@ void read_login(Config& config, Url const& url)
 
 RedisConfig redis_config_from(Url const& url)
 {
-    if (url.scheme != "redis" && url.scheme != "rediss" && url.scheme != "redis+unix")
-        refuse_url("scheme", url.scheme, "must be redis://, rediss:// or redis+unix://");
     RedisConfig config;
     read_login(config, url);
-    config.tls.enabled = url.scheme == "rediss";
+    config.tls.enabled = url.scheme == schemes::redis.over_tls;
     read_address(config, url);
     for (auto const& [name, value] : url.options)
         read_option(config, url, name, value);
@@ -92,13 +91,11 @@ RedisConfig redis_config_from(Url const& url)
 
 RedisClusterConfig redis_cluster_config_from(Url const& url)
 {
-    if (url.scheme != "redis+cluster" && url.scheme != "rediss+cluster")
-        refuse_url("scheme", url.scheme, "must be redis+cluster:// or rediss+cluster://");
     RedisClusterConfig config;
     read_login(config, url);
-    config.tls.enabled = url.scheme == "rediss+cluster";
+    config.tls.enabled = url.scheme == schemes::redis_cluster.over_tls;
     if (url.hosts.empty())
-        throw std::invalid_argument("store URL: hosts: must be at least one for " + url.scheme + "://");
+        refuse_url("hosts", "must be at least one for " + url.scheme + "://");
     if (url.path.size() > 1)
         refuse_url("path", url.path.substr(1), "must not be there: a cluster has only database 0");
     for (auto const& host : url.hosts)

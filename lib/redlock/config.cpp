@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config.hpp"
 
+#include <config/schemes.hpp>
 #include <net/endpoint.hpp>
 #include <redis/config.hpp>
 #include <redis/url_options.hpp>
@@ -14,8 +15,6 @@ namespace tenure
 
 RedlockConfig redlock_config_from(Url const& url)
 {
-    if (url.scheme != "redlock" && url.scheme != "redlocks")
-        throw std::invalid_argument("store URL: scheme '" + url.scheme + "': must be redlock:// or redlocks://");
     redis::refuse_replica_options(url, "a majority of the servers stands in for replicas");
     if (auto const found = url.options.find("delay_after_failover"); found != url.options.end())
         refuse_url(
@@ -24,7 +23,7 @@ RedlockConfig redlock_config_from(Url const& url)
     RedlockConfig config;
     for (auto const& host : url.hosts) {
         auto single = url;
-        single.scheme = url.scheme == "redlocks" ? "rediss" : "redis";
+        single.scheme = url.scheme == schemes::redlock.over_tls ? schemes::redis.over_tls : schemes::redis.plain;
         single.hosts = {host};
         config.servers.push_back(redis_config_from(single));
         // one that is back has to be used again within a fraction of a ttl, before the next one goes

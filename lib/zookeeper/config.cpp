@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config.hpp"
 
+#include <config/schemes.hpp>
 #include <config/url_options.hpp>
 #include <net/endpoint.hpp>
 
@@ -21,10 +22,8 @@ constexpr std::uint16_t zookeeper_port = 2181;
 
 ZookeeperConfig zookeeper_config_from(Url const& url)
 {
-    if (url.scheme != "zookeeper")
-        refuse_url("scheme", url.scheme, "must be zookeeper://");
     if (url.hosts.empty())
-        throw std::invalid_argument("store URL: hosts: must be at least one for zookeeper://");
+        refuse_url("hosts", "must be at least one for " + url.scheme + "://");
     check_url_login(url);
     ZookeeperConfig config;
     config.username = url.user.value_or("");
@@ -146,7 +145,7 @@ void check_config(ZookeeperConfig const& config)
 
 std::string describe(ZookeeperConfig const& config)
 {
-    return "zookeeper://" + net::endpoints_text(config.servers) + config.chroot;
+    return schemes::zookeeper.prefix() + net::endpoints_text(config.servers) + config.chroot;
 }
 
 } // namespace zookeeper

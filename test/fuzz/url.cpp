@@ -27,7 +27,6 @@ void try_url(std::string const& text, std::string_view secret)
         for (auto const& host : url.hosts)
             if (host.name.empty() || (host.port && *host.port == 0))
                 std::abort();
-        tenure::check_scheme(url);
         if (url.scheme.ends_with("+sentinel"))
             static_cast<void>(tenure::redis_sentinel_config_from(url));
         else if (url.scheme.ends_with("+cluster"))

@@ -2,7 +2,8 @@
 #include "redis/config.hpp"
 #include "redis/url_options.hpp"
 
-#include <stdexcept>
+#include <config/schemes.hpp>
+
 #include <string>
 #include <string_view>
 
@@ -18,8 +19,7 @@ constexpr std::uint16_t usual_port = 26379;
 void read_address(RedisSentinelConfig& config, Url const& url)
 {
     if (url.hosts.empty())
-        throw std::invalid_argument(
-            "store URL: hosts: must be one or more sentinels: " + url.scheme + "://host:26379,host:26379/master-name");
+        refuse_url("hosts", "must be one or more sentinels: " + url.scheme + "://host:26379,host:26379/master-name");
     for (auto const& host : url.hosts)
         config.sentinels.push_back({host.name, host.port.value_or(usual_port)});
     // /name, /name/database
@@ -94,13 +94,11 @@ void check_names(Url const& url)
 
 RedisSentinelConfig redis_sentinel_config_from(Url const& url)
 {
-    if (url.scheme != "redis+sentinel" && url.scheme != "rediss+sentinel")
-        refuse_url("scheme", url.scheme, "must be redis+sentinel:// or rediss+sentinel://");
     check_url_login(url);
     RedisSentinelConfig config;
     config.username = url.user.value_or("");
     config.password = url.password.value_or("");
-    config.tls.enabled = url.scheme == "rediss+sentinel";
+    config.tls.enabled = url.scheme == schemes::redis_sentinel.over_tls;
     read_address(config, url);
     check_names(url);
     for (auto const& [name, value] : url.options)

@@ -1,13 +1,22 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config/url.hpp"
 #include "etcd/config.hpp"
+#include "harness/paths.hpp"
 #include "redis/config.hpp"
+
+#include <tenure/connect.hpp>
+
+#include <boost/asio/io_context.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -20,13 +29,9 @@ namespace
 
 std::string error_of(std::string const& text)
 {
+    boost::asio::io_context context;
     try {
-        auto const url = tenure::parse_url(text);
-        tenure::check_scheme(url);
-        if (url.scheme.ends_with("+sentinel"))
-            static_cast<void>(tenure::redis_sentinel_config_from(url));
-        else
-            static_cast<void>(tenure::redis_config_from(url));
+        static_cast<void>(tenure::connect(context, text));
     } catch (std::invalid_argument const& error) {
         return error.what();
     }
@@ -127,10 +132,21 @@ TEST_CASE("no error shows any part of a password", "[url]")
     CHECK(message.find("hush") == std::string::npos);
 }
 
-TEST_CASE("a scheme that nobody knows is refused with those that there are", "[url]")
+TEST_CASE("an unknown scheme is refused with a list of those that exist, and each page names them all", "[url]")
 {
-    CHECK_THAT(error_of("http://host"), ContainsSubstring("must be memory://"));
-    CHECK_NOTHROW(tenure::check_scheme(tenure::parse_url("memory://")));
+    auto const message = error_of("http://host");
+    CHECK_THAT(message, ContainsSubstring("scheme 'http': must be one of memory://, redis://, rediss://, "));
+    std::regex const scheme(R"([a-z+]+://)");
+    std::set<std::string> const schemes{std::sregex_token_iterator(message.begin(), message.end(), scheme), {}};
+    CHECK(schemes.size() == 13);
+    for (auto const* const page : {"include/tenure/connect.hpp", "docs/stores.md", "docs/tool.md"}) {
+        std::ostringstream text;
+        text << std::ifstream(tenure::test::source_path(page)).rdbuf();
+        for (auto const& name : schemes) {
+            CAPTURE(page, name);
+            CHECK_THAT(text.str(), ContainsSubstring("`" + name));
+        }
+    }
 }
 
 TEST_CASE("etcd URLs become a configuration with every member they name", "[url]")
@@ -167,10 +183,9 @@ TEST_CASE("cluster URLs become a configuration with every node they name", "[url
     CHECK(config.connect_timeout == 300ms);
 
     CHECK_FALSE(tenure::redis_cluster_config_from(tenure::parse_url("redis+cluster://host")).tls.enabled);
-    CHECK_NOTHROW(tenure::check_scheme(tenure::parse_url("redis+cluster://host")));
     for (std::string const url :
          {"redis+cluster://", "redis+cluster://host/1", "redis+cluster://host?db=1", "redis+cluster://host?tls_ca=/ca",
-          "redis+cluster://user@host", "redis+cluster://host?connect_timeout=1ms", "redis://host"})
+          "redis+cluster://user@host", "redis+cluster://host?connect_timeout=1ms"})
         CHECK_THROWS_AS(tenure::redis_cluster_config_from(tenure::parse_url(url)), std::invalid_argument);
 }
 
