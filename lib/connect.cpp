@@ -140,7 +140,7 @@ Store open_url(asio::any_io_executor executor, Url const& url, StoreOptions opti
 constexpr StoreKind store_kinds[]{
     {schemes::memory, open_url<MemoryConfig, memory_config_from, open_memory>},
     {schemes::redis, open_url<RedisConfig, redis_config_from, open_redis>},
-    {schemes::redis_socket, open_url<RedisConfig, redis_config_from, open_redis>},
+    {schemes::redis_socket, open_url<RedisConfig, redis_socket_config_from, open_redis>},
     {schemes::redis_sentinel, open_url<RedisSentinelConfig, redis_sentinel_config_from, open_redis_sentinel>},
     {schemes::redis_cluster, open_url<RedisClusterConfig, redis_cluster_config_from, open_redis_cluster>},
     {schemes::redlock, open_url<RedlockConfig, redlock_config_from, open_redlock>},

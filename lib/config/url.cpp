@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "url.hpp"
 
+#include <number_from.hpp>
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 namespace tenure
@@ -60,16 +60,6 @@ std::string decode(std::string const& field, std::string_view text)
         i += 2;
     }
     return out;
-}
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text)
-{
-    Number number{};
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
-    return number;
 }
 
 std::string parse_scheme(std::string_view text)
@@ -130,7 +120,7 @@ Url::Host parse_host(std::string_view text)
         refuse_url("host", "must not be empty");
     if (rest.empty())
         return host;
-    auto const port = rest.front() == ':' ? parse_number<std::uint16_t>(rest.substr(1)) : std::nullopt;
+    auto const port = rest.front() == ':' ? number_from<std::uint16_t>(rest.substr(1)) : std::nullopt;
     if (!port || *port == 0)
         refuse_url("port", rest.front() == ':' ? rest.substr(1) : rest, "must be a number from 1 to 65535");
     host.port = port;
@@ -238,7 +228,7 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)
     constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> units{
         {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}}};
     auto const digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    auto const number = parse_number<std::int64_t>(text.substr(0, digits));
+    auto const number = number_from<std::int64_t>(text.substr(0, digits));
     for (auto const& [unit, factor] : units) {
         if (!number || text.substr(digits) != unit)
             continue;

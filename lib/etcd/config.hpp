@@ -10,9 +10,8 @@
 namespace tenure
 {
 
-/** The members that `etcd://` and `etcds://` (over TLS) name. Options: connect_timeout, reconnect_backoff, connections,
- * and with `etcds` tls_... as above.
- *  @throws std::invalid_argument naming field, value and rule; never the password */
+/** The config that an `etcd://` or `etcds://` URL stands for, not checked yet.
+ *  @throws std::invalid_argument naming part, value and rule; never the password */
 [[nodiscard]] EtcdConfig etcd_config_from(Url const& url);
 
 namespace etcd

@@ -2,7 +2,7 @@
 #include "config.hpp"
 
 #include <config/rules.hpp>
-#include <config/schemes.hpp>
+#include <config/url_options.hpp>
 #include <net/endpoint.hpp>
 
 #include <algorithm>
@@ -11,7 +11,123 @@
 #include <cstdint>
 #include <string>
 
-namespace tenure::redis
+namespace tenure
+{
+
+namespace
+{
+
+constexpr char const* database_rule = "must be the number of a database, 0 and up";
+
+template <class Config>
+UrlOptions failover_options(Config& config, Url const& url)
+{
+    auto& [acknowledged_by, acknowledged_within] = config.replicas;
+    return {
+        {"delay_after_failover", &config.delay_after_failover},
+        {"replicas", UrlNumber{&acknowledged_by, "must be the number of replicas to wait for, 0 to 64"}},
+        {"replicas_within", &acknowledged_within, url.options.contains("replicas") ? "" : "needs the option replicas"},
+    };
+}
+
+} // namespace
+
+namespace redis
+{
+
+std::uint32_t database_from(std::string const& path)
+{
+    return path.size() < 2 ? 0 : number_in_url("path", path.substr(1), database_rule);
+}
+
+UrlOptions no_database_option(Url const& url)
+{
+    auto const needs = "belongs to " + schemes::redis_socket.prefix() + "; write the database as path: ";
+    return {{"db", {}, needs + url.scheme + "://host/1"}};
+}
+
+} // namespace redis
+
+RedisConfig redis_config_from(Url const& url)
+{
+    if (url.hosts.size() != 1)
+        refuse_url("hosts", "must be exactly one for " + url.scheme + "://");
+    RedisConfig config;
+    config.host = url.hosts.front().name;
+    config.port = url.hosts.front().port.value_or(config.port);
+    config.database = redis::database_from(url.path);
+    read_connection(
+        config, url, schemes::redis, joined({failover_options(config, url), redis::no_database_option(url)}));
+    return config;
+}
+
+RedisConfig redis_socket_config_from(Url const& url)
+{
+    auto const form = schemes::redis_socket.prefix() + "/path/to/socket";
+    if (!url.hosts.empty())
+        refuse_url("host", url.hosts.front().name, "must not be there: write " + form);
+    if (url.path.size() < 2)
+        refuse_url("path", url.path, "must be the path of the server's socket: " + form);
+    RedisConfig config;
+    config.socket_path = url.path;
+    UrlOptions const database{{"db", UrlNumber{&config.database, database_rule}}};
+    read_connection(config, url, schemes::redis_socket, joined({failover_options(config, url), database}));
+    return config;
+}
+
+RedisClusterConfig redis_cluster_config_from(Url const& url)
+{
+    if (url.path.size() > 1)
+        refuse_url("path", url.path.substr(1), "must not be there: a cluster has only database 0");
+    RedisClusterConfig config;
+    config.seeds = endpoints_from(url, RedisConfig{}.port);
+    std::string const no_replicas = "must not be there: a cluster does not offer it";
+    read_connection(
+        config, url, schemes::redis_cluster,
+        {
+            {"delay_after_failover", &config.delay_after_failover},
+            {"replicas", {}, no_replicas},
+            {"replicas_within", {}, no_replicas},
+        });
+    return config;
+}
+
+RedisSentinelConfig redis_sentinel_config_from(Url const& url)
+{
+    if (url.hosts.empty())
+        refuse_url("hosts", "must be one or more sentinels: " + url.scheme + "://host:26379,host:26379/master-name");
+    RedisSentinelConfig config;
+    config.sentinels = endpoints_from(url, 26379);
+    // /name, /name/database
+    auto const path = url.path.substr(url.path.empty() ? 0 : 1);
+    auto const slash = std::min(path.find('/'), path.size());
+    config.master_name = path.substr(0, slash);
+    if (config.master_name.empty())
+        refuse_url(
+            "path", url.path,
+            "must begin with the name that the sentinels have for the master: " + url.scheme + "://host/master-name");
+    config.database = redis::database_from(path.substr(slash));
+
+    auto const& scheme = schemes::redis_sentinel;
+    auto& tls = config.sentinel_tls;
+    tls.enabled = url.scheme == scheme.over_tls;
+    UrlOptions const own{
+        {"sentinel_user", &config.sentinel_username},
+        {"sentinel_password", &config.sentinel_password},
+        {"sentinel_tls", &tls.enabled},
+    };
+    set_options(url, own); // other options depend on the last one
+    auto const own_tls = tls_options(tls, scheme.prefix(true) + ", or sentinel_tls=true", "sentinel_");
+    read_connection(config, url, scheme, joined({failover_options(config, url), own, own_tls}));
+    if (tls.enabled && config.tls.enabled) {
+        // where the URL says nothing else, TLS is that of the servers
+        tls = config.tls;
+        set_options(url, own_tls);
+    }
+    return config;
+}
+
+namespace redis
 {
 
 using namespace std::chrono_literals;
@@ -109,4 +225,6 @@ std::string describe(RedisClusterConfig const& config)
     return schemes::redis_cluster.prefix(config.tls.enabled) + net::endpoints_text(config.seeds);
 }
 
-} // namespace tenure::redis
+} // namespace redis
+
+} // namespace tenure

@@ -1,11 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config.hpp"
 
-#include <config/schemes.hpp>
+#include <config/rules.hpp>
+#include <config/url_options.hpp>
 #include <net/endpoint.hpp>
 #include <redis/config.hpp>
-#include <redis/url_options.hpp>
 
+#include <chrono>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -13,24 +14,34 @@
 namespace tenure
 {
 
+namespace
+{
+
+constexpr char const* instead_of_replicas = "a majority of the servers stands in for replicas";
+constexpr char const* instead_of_delay =
+    "redlock does not offer it; a server that lost its data stays stopped for the longest ttl in use instead";
+
+} // namespace
+
 RedlockConfig redlock_config_from(Url const& url)
 {
-    redis::refuse_replica_options(url, "a majority of the servers stands in for replicas");
-    if (auto const found = url.options.find("delay_after_failover"); found != url.options.end())
-        refuse_url(
-            "option " + found->first, found->second,
-            std::string("must not be there: ") + redlock::no_delay_after_failover);
+    RedisConfig server;
+    server.database = redis::database_from(url.path);
+    // one that is back has to be used again within a fraction of a ttl, before the next one goes
+    server.reconnect_backoff = std::chrono::milliseconds(300);
+    std::string const not_there = "must not be there: ";
+    UrlOptions const refused{
+        {"replicas", {}, not_there + instead_of_replicas},
+        {"replicas_within", {}, not_there + instead_of_replicas},
+        {"delay_after_failover", {}, not_there + instead_of_delay},
+    };
+    read_connection(server, url, schemes::redlock, joined({refused, redis::no_database_option(url)}));
     RedlockConfig config;
     for (auto const& host : url.hosts) {
-        auto single = url;
-        single.scheme = url.scheme == schemes::redlock.over_tls ? schemes::redis.over_tls : schemes::redis.plain;
-        single.hosts = {host};
-        config.servers.push_back(redis_config_from(single));
-        // one that is back has to be used again within a fraction of a ttl, before the next one goes
-        if (!url.options.contains("reconnect_backoff"))
-            config.servers.back().reconnect_backoff = std::chrono::milliseconds(300);
+        server.host = host.name;
+        server.port = host.port.value_or(RedisConfig{}.port);
+        config.servers.push_back(server);
     }
-    redlock::check_config(config);
     return config;
 }
 
@@ -50,12 +61,11 @@ void check_config(RedlockConfig const& config)
         if (server.replicas.acknowledged_by != 0)
             throw std::invalid_argument(
                 "RedlockConfig::servers: replicas.acknowledged_by = '" +
-                std::to_string(server.replicas.acknowledged_by) +
-                "': must be 0: a majority of the servers stands in for replicas");
+                std::to_string(server.replicas.acknowledged_by) + "': must be 0: " + instead_of_replicas);
         if (server.delay_after_failover)
             throw std::invalid_argument(
                 std::string("RedlockConfig::servers: delay_after_failover = 'true': must be false: ") +
-                no_delay_after_failover);
+                instead_of_delay);
         // by address: two databases of one server fail together
         auto const where =
             server.socket_path.empty() ? net::endpoint_text(server.host, server.port) : server.socket_path;

@@ -1,51 +1,29 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config.hpp"
 
-#include <config/schemes.hpp>
+#include <config/rules.hpp>
 #include <config/url_options.hpp>
 #include <net/endpoint.hpp>
 
-#include <cstdint>
-#include <stdexcept>
-#include <string>
+#include <algorithm>
 #include <string_view>
 
 namespace tenure
 {
 
-namespace
-{
-
-constexpr std::uint16_t zookeeper_port = 2181;
-
-} // namespace
-
 ZookeeperConfig zookeeper_config_from(Url const& url)
 {
-    if (url.hosts.empty())
-        refuse_url("hosts", "must be at least one for " + url.scheme + "://");
-    check_url_login(url);
     ZookeeperConfig config;
-    config.username = url.user.value_or("");
-    config.password = url.password.value_or("");
-    for (auto const& host : url.hosts)
-        config.servers.push_back({host.name, host.port.value_or(zookeeper_port)});
+    config.servers = endpoints_from(url, 2181);
     config.chroot = url.path == "/" ? std::string() : url.path;
-    for (auto const& [name, value] : url.options) {
-        std::string const field = "option " + name;
-        auto const duration = [&] { return duration_from(field, value); };
-        if (name == "tick")
-            config.tick = duration();
-        else if (name == "shortest_ttl")
-            config.shortest_ttl = duration();
-        else if (name == "longest_ttl")
-            config.longest_ttl = duration();
-        else if (name == "connect_timeout")
-            config.connect_timeout = duration();
-        else
-            refuse_url("option", name, "must be one of connect_timeout, tick, shortest_ttl, longest_ttl");
-    }
-    zookeeper::check_config(config);
+    read_login(config, url);
+    read_options(
+        url, {
+                 {"connect_timeout", &config.connect_timeout},
+                 {"tick", &config.tick},
+                 {"shortest_ttl", &config.shortest_ttl},
+                 {"longest_ttl", &config.longest_ttl},
+             });
     return config;
 }
 

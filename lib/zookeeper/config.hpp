@@ -11,9 +11,8 @@
 namespace tenure
 {
 
-/** The ensemble that `zookeeper://` names; the path is the chroot. Options: connect_timeout, tick, shortest_ttl,
- * longest_ttl.
- *  @throws std::invalid_argument naming field, value and rule; never the password */
+/** The config that a `zookeeper://` URL stands for, not checked yet.
+ *  @throws std::invalid_argument naming part, value and rule; never the password */
 [[nodiscard]] ZookeeperConfig zookeeper_config_from(Url const& url);
 
 namespace zookeeper

@@ -3,6 +3,7 @@
 #include "etcd/config.hpp"
 #include "harness/paths.hpp"
 #include "redis/config.hpp"
+#include "redlock/config.hpp"
 
 #include <tenure/connect.hpp>
 
@@ -186,7 +187,30 @@ TEST_CASE("cluster URLs become a configuration with every node they name", "[url
     for (std::string const url :
          {"redis+cluster://", "redis+cluster://host/1", "redis+cluster://host?db=1", "redis+cluster://host?tls_ca=/ca",
           "redis+cluster://user@host", "redis+cluster://host?connect_timeout=1ms"})
-        CHECK_THROWS_AS(tenure::redis_cluster_config_from(tenure::parse_url(url)), std::invalid_argument);
+        CHECK_FALSE(error_of(url).empty());
+}
+
+TEST_CASE("redlock URLs become a configuration of servers that differ by address only", "[url]")
+{
+    auto const config = tenure::redlock_config_from(
+        tenure::parse_url("redlocks://user:secret@a,b:1234,[::1]:5/7?tls_ca=/ca.pem&connect_timeout=1s"));
+    REQUIRE(config.servers.size() == 3);
+    CHECK(config.servers[0].host == "a");
+    CHECK(config.servers[0].port == 6379);
+    CHECK(config.servers[1].port == 1234);
+    CHECK(config.servers[2].host == "::1");
+    for (auto const& server : config.servers) {
+        CHECK(server.username == "user");
+        CHECK(server.password == "secret");
+        CHECK(server.database == 7);
+        CHECK(server.tls.enabled);
+        CHECK(server.tls.ca_file == "/ca.pem");
+        CHECK(server.connect_timeout == 1s);
+        CHECK(server.reconnect_backoff == 300ms);
+    }
+    auto const patient = tenure::redlock_config_from(tenure::parse_url("redlock://a,b,c?reconnect_backoff=5s"));
+    CHECK(patient.servers.at(2).reconnect_backoff == 5s);
+    CHECK_FALSE(patient.servers[2].tls.enabled);
 }
 
 TEST_CASE("redis URLs become a configuration", "[url]")
@@ -215,7 +239,8 @@ TEST_CASE("redis URLs become a configuration", "[url]")
     CHECK_FALSE(plain.tls.enabled);
     CHECK(plain.tls.verify);
 
-    auto const local = tenure::redis_config_from(tenure::parse_url("redis+unix://:pw@/run/my%20redis.sock?db=3"));
+    auto const local =
+        tenure::redis_socket_config_from(tenure::parse_url("redis+unix://:pw@/run/my%20redis.sock?db=3"));
     CHECK(local.socket_path == "/run/my redis.sock");
     CHECK(local.database == 3);
     CHECK(local.password == "pw");
@@ -243,6 +268,11 @@ TEST_CASE("a redis URL with a wrong part is refused with that part and the rule"
         {"redis+unix://host/run/redis.sock", "host 'host'"},
         {"redis+unix:///", "path"},
         {"redis+unix:///" + std::string(200, 'x'), "socket_path"},
+        {"redis+unix:///socket?tls_ca=x", "option 'tls_ca': must be one of"},
+        {"redis+unix:///socket?db=one", "option db 'one'"},
+        {"redlock://a,b,c?tls_ca=x", "option tls_ca 'x': needs redlocks://"},
+        {"redlock://a,b,c?db=1", "write the database as path: redlock://host/1"},
+        {"redlock://a,b,a", "'a:6379' twice"},
     }));
     CAPTURE(text);
     CHECK_THAT(error_of(text), ContainsSubstring(words));
@@ -280,13 +310,15 @@ TEST_CASE("sentinel URLs become a configuration", "[url]")
 TEST_CASE("delay after a failover is off unless a URL asks for it", "[url]")
 {
     CHECK_FALSE(tenure::redis_config_from(tenure::parse_url("redis://host")).delay_after_failover);
-    for (auto const* const url : {"redis://host", "rediss://host", "redis+unix:///socket"}) {
+    for (auto const* const url : {"redis://host", "rediss://host"}) {
         CAPTURE(url);
         auto const text = std::string(url);
         CHECK(tenure::redis_config_from(tenure::parse_url(text + "?delay_after_failover=true")).delay_after_failover);
         CHECK_FALSE(
             tenure::redis_config_from(tenure::parse_url(text + "?delay_after_failover=false")).delay_after_failover);
     }
+    CHECK(tenure::redis_socket_config_from(tenure::parse_url("redis+unix:///socket?delay_after_failover=true"))
+              .delay_after_failover);
     CHECK(tenure::redis_sentinel_config_from(tenure::parse_url("redis+sentinel://host/name?delay_after_failover=true"))
               .delay_after_failover);
     CHECK(tenure::redis_cluster_config_from(tenure::parse_url("redis+cluster://host?delay_after_failover=true"))
@@ -332,6 +364,7 @@ TEST_CASE("a sentinel URL with a wrong part is refused with that part and the ru
         {"rediss+sentinel://host/name?sentinel_tls_colour=x", "option 'sentinel_tls_colour'"},
         {"redis+sentinel://host/name?sentinel_user=x", "sentinel_password"},
         {"redis+sentinel://host/name?connect_timeout=1ms", "connect_timeout = '1ms'"},
+        {"rediss+sentinel://host/name?sentinel_tls=false&sentinel_tls_ca=x", "option sentinel_tls_ca 'x': needs"},
     }));
     CAPTURE(text);
     CHECK_THAT(error_of(text), ContainsSubstring(words));

@@ -260,7 +260,7 @@ TEST_CASE("zookeeper URLs that say too much or too little are refused, without t
     }));
     CAPTURE(text);
     CHECK_THROWS_MATCHES(
-        zookeeper_config_from(parse_url(text)), std::invalid_argument,
+        check_config(zookeeper_config_from(parse_url(text))), std::invalid_argument,
         MessageMatches(ContainsSubstring(part) && !ContainsSubstring("hush")));
 }
 
