@@ -18,6 +18,10 @@ namespace
 constexpr std::size_t max_url_bytes = 8192;
 constexpr std::size_t max_hosts = 64;
 
+/// in milliseconds
+constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> duration_units{
+    {{"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
+
 bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -225,11 +229,9 @@ void refuse_url(std::string const& part, std::string_view value, std::string con
 
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)
 {
-    constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> units{
-        {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}}};
     auto const digits = std::min(text.find_first_not_of("0123456789"), text.size());
     auto const number = number_from<std::int64_t>(text.substr(0, digits));
-    for (auto const& [unit, factor] : units) {
+    for (auto const& [unit, factor] : duration_units) {
         if (!number || text.substr(digits) != unit)
             continue;
         if (*number > std::numeric_limits<std::int64_t>::max() / 1'000'000 / factor)
@@ -237,6 +239,15 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)
         return std::chrono::milliseconds(*number * factor);
     }
     return std::nullopt;
+}
+
+std::string duration_text(std::chrono::milliseconds duration)
+{
+    auto const count = duration.count();
+    for (auto const& [unit, factor] : duration_units)
+        if (count != 0 && count % factor == 0)
+            return std::to_string(count / factor) + std::string(unit);
+    return "0ms";
 }
 
 } // namespace tenure

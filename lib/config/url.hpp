@@ -43,6 +43,8 @@ struct Url {
 
 /** A duration as people write it: `500ms`, `5s`, `2m`, `1h`; unset for anything else. */
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
+/** The same back to text, in the largest unit that gives a whole number. */
+[[nodiscard]] std::string duration_text(std::chrono::milliseconds duration);
 
 /** @throws std::invalid_argument always, naming a part of the URL and the rule that it breaks */
 [[noreturn]] void refuse_url(std::string const& part, std::string const& rule);

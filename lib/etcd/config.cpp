@@ -26,19 +26,12 @@ namespace etcd
 void check_config(EtcdConfig const& config)
 {
     std::string const prefix = "EtcdConfig::";
-    if (config.endpoints.empty() || config.endpoints.size() > 64)
-        refuse_config(
-            prefix + "endpoints", std::to_string(config.endpoints.size()) + " endpoints", "must be from 1 to 64");
-    for (std::size_t i = 0; i < config.endpoints.size(); ++i)
-        check_address(
-            prefix + "endpoints[" + std::to_string(i) + "].", config.endpoints[i].host, config.endpoints[i].port);
-    check_login(prefix, config.username, config.password, config.credentials);
+    check_endpoints(prefix, "endpoints", config.endpoints);
+    check_connection(prefix, config);
     if (config.username.empty() && !config.password.empty())
         refuse_config(prefix + "username", "", "must be given where there is a password");
-    check_tls(prefix, config.tls);
     if (config.connections == 0 || config.connections > 256)
         refuse_config(prefix + "connections", std::to_string(config.connections), "must be from 1 to 256");
-    check_limits(prefix, config.connect_timeout, config.reconnect_backoff);
 }
 
 std::string describe(EtcdConfig const& config)

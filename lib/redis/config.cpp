@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -141,10 +140,7 @@ void check_replicas(std::string const& prefix, ReplicaAcknowledgement const& rep
         refuse_config(
             prefix + "replicas.acknowledged_by", std::to_string(replicas.acknowledged_by),
             "must be the number of replicas to wait for, at most 64, or 0 for none");
-    if (replicas.acknowledged_within < 1ms || replicas.acknowledged_within > 10s)
-        refuse_config(
-            prefix + "replicas.acknowledged_within", std::to_string(replicas.acknowledged_within.count()) + "ms",
-            "must be from 1ms to 10s");
+    check_duration(prefix + "replicas.acknowledged_within", replicas.acknowledged_within, 1ms, 10s);
 }
 
 } // namespace
@@ -161,22 +157,14 @@ void check_config(RedisConfig const& config)
         if (config.tls.enabled)
             refuse_config(prefix + "tls.enabled", "true", "must be false for a Unix socket");
     }
-    check_login(prefix, config.username, config.password, config.credentials);
-    check_tls(prefix, config.tls);
-    check_limits(prefix, config.connect_timeout, config.reconnect_backoff);
+    check_connection(prefix, config);
     check_replicas(prefix, config.replicas);
 }
 
 void check_config(RedisSentinelConfig const& config)
 {
     std::string const prefix = "RedisSentinelConfig::";
-    constexpr std::size_t most_sentinels = 64;
-    auto const count = config.sentinels.size();
-    if (count == 0 || count > most_sentinels)
-        refuse_config(prefix + "sentinels", std::to_string(count) + " sentinels", "must be 1 to 64");
-    for (std::size_t i = 0; i < count; ++i)
-        check_address(
-            prefix + "sentinels[" + std::to_string(i) + "].", config.sentinels[i].host, config.sentinels[i].port);
+    check_endpoints(prefix, "sentinels", config.sentinels);
 
     auto const is_printable = [](unsigned char c) { return c > 0x20 && c < 0x7f; };
     auto const& name = config.master_name;
@@ -186,24 +174,17 @@ void check_config(RedisSentinelConfig const& config)
         refuse_config(prefix + "master_name", shown, "must be 1 to 255 printable characters without blanks");
     }
 
-    check_login(prefix, config.username, config.password, config.credentials);
-    check_tls(prefix, config.tls);
+    check_connection(prefix, config);
     check_login(prefix + "sentinel_", config.sentinel_username, config.sentinel_password);
     check_tls(prefix + "sentinel_", config.sentinel_tls);
-    check_limits(prefix, config.connect_timeout, config.reconnect_backoff);
     check_replicas(prefix, config.replicas);
 }
 
 void check_config(RedisClusterConfig const& config)
 {
     std::string const prefix = "RedisClusterConfig::";
-    if (config.seeds.empty() || config.seeds.size() > 64)
-        refuse_config(prefix + "seeds", std::to_string(config.seeds.size()) + " nodes", "must be from 1 to 64");
-    for (std::size_t i = 0; i < config.seeds.size(); ++i)
-        check_address(prefix + "seeds[" + std::to_string(i) + "].", config.seeds[i].host, config.seeds[i].port);
-    check_login(prefix, config.username, config.password, config.credentials);
-    check_tls(prefix, config.tls);
-    check_limits(prefix, config.connect_timeout, config.reconnect_backoff);
+    check_endpoints(prefix, "seeds", config.seeds);
+    check_connection(prefix, config);
 }
 
 std::string describe(RedisConfig const& config)

@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <set>
-#include <stdexcept>
 #include <string>
 
 namespace tenure
@@ -50,29 +49,27 @@ namespace redlock
 
 void check_config(RedlockConfig const& config)
 {
+    std::string const servers = "RedlockConfig::servers";
     auto const count = config.servers.size();
     if (count < 3 || count % 2 == 0)
-        throw std::invalid_argument(
-            "RedlockConfig::servers = " + std::to_string(count) +
-            " servers: must be an odd number, 3 and up (an even one tolerates no more failures than one less)");
+        refuse_config(
+            servers, std::to_string(count) + " servers",
+            "must be an odd number, 3 and up (an even one tolerates no more failures than one less)");
     std::set<std::string> seen;
     for (auto const& server : config.servers) {
         redis::check_config(server);
         if (server.replicas.acknowledged_by != 0)
-            throw std::invalid_argument(
-                "RedlockConfig::servers: replicas.acknowledged_by = '" +
-                std::to_string(server.replicas.acknowledged_by) + "': must be 0: " + instead_of_replicas);
+            refuse_config(
+                servers + ": replicas.acknowledged_by", std::to_string(server.replicas.acknowledged_by),
+                std::string("must be 0: ") + instead_of_replicas);
         if (server.delay_after_failover)
-            throw std::invalid_argument(
-                std::string("RedlockConfig::servers: delay_after_failover = 'true': must be false: ") +
-                instead_of_delay);
+            refuse_config(
+                servers + ": delay_after_failover", "true", std::string("must be false: ") + instead_of_delay);
         // by address: two databases of one server fail together
         auto const where =
             server.socket_path.empty() ? net::endpoint_text(server.host, server.port) : server.socket_path;
         if (!seen.insert(where).second)
-            throw std::invalid_argument(
-                "RedlockConfig::servers = '" + where +
-                "' twice: must be different servers, or one of them votes twice");
+            refuse_config(servers, where, "must be different servers, or this one votes twice");
     }
 }
 

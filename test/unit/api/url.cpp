@@ -263,7 +263,7 @@ TEST_CASE("a redis URL with a wrong part is refused with that part and the rule"
         {"redis://host?connect_timeout=5", "option connect_timeout '5'"},
         {"redis://host?connect_timeout=99999999999999999999s", "option connect_timeout"},
         {"redis://host?connect_timeout=50ms", "connect_timeout = '50ms'"},
-        {"redis://host?reconnect_backoff=2h", "reconnect_backoff = '7200000ms'"},
+        {"redis://host?reconnect_backoff=2h", "reconnect_backoff = '2h': must be from 10ms to 1h"},
         {"redis://user@host", "password: must follow the user"},
         {"redis+unix://host/run/redis.sock", "host 'host'"},
         {"redis+unix:///", "path"},
@@ -272,7 +272,7 @@ TEST_CASE("a redis URL with a wrong part is refused with that part and the rule"
         {"redis+unix:///socket?db=one", "option db 'one'"},
         {"redlock://a,b,c?tls_ca=x", "option tls_ca 'x': needs redlocks://"},
         {"redlock://a,b,c?db=1", "write the database as path: redlock://host/1"},
-        {"redlock://a,b,a", "'a:6379' twice"},
+        {"redlock://a,b,a", "servers = 'a:6379': must be different servers"},
     }));
     CAPTURE(text);
     CHECK_THAT(error_of(text), ContainsSubstring(words));
@@ -370,12 +370,16 @@ TEST_CASE("a sentinel URL with a wrong part is refused with that part and the ru
     CHECK_THAT(error_of(text), ContainsSubstring(words));
 }
 
-TEST_CASE("durations need a unit", "[url]")
+TEST_CASE("durations need a unit, and are written with the largest that fits", "[url]")
 {
     CHECK(tenure::parse_duration("500ms") == 500ms);
     CHECK(tenure::parse_duration("5s") == 5s);
     CHECK(tenure::parse_duration("2m") == 2min);
     CHECK(tenure::parse_duration("24h") == 24h);
+    CHECK(tenure::duration_text(0ms) == "0ms");
+    CHECK(tenure::duration_text(-1s) == "-1s");
+    for (auto const* text : {"1500ms", "5s", "90s", "2m", "24h"})
+        CHECK(tenure::duration_text(tenure::parse_duration(text).value()) == text);
     for (auto const* text :
          {"", "5", "s", "-5s", "5 s", "5sec", "1.5s", "9223372036854775807h", "99999999999999999999ms"})
         CHECK_FALSE(tenure::parse_duration(text));
