@@ -14,18 +14,12 @@ target_sources(
     lock.cpp
     log.cpp
     log_queue.cpp
-    memory_store.cpp
     owner_text.cpp
     recycling_allocator.cpp
-    redis_cluster_store.cpp
-    redis_sentinel_store.cpp
-    redis_store.cpp
-    redlock_store.cpp
     runtime.cpp
     slot.cpp
     slot_pool.cpp
     store.cpp
     strand.cpp
-    url.cpp
     version.cpp
 )

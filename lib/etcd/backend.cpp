@@ -3,7 +3,7 @@
 
 #include "claim.hpp"
 #include "client.hpp"
-#include "config_rules.hpp"
+#include "config.hpp"
 #include "examine.hpp"
 #include "inspect.hpp"
 #include "node.hpp"

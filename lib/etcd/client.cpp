@@ -4,6 +4,8 @@
 #include "gateway_error.hpp"
 #include "messages.hpp"
 
+#include <net/endpoint.hpp>
+
 #include <tenure/errc.hpp>
 
 #include <algorithm>
@@ -66,7 +68,7 @@ std::string Client::where() const
 std::string Client::name_of(std::size_t endpoint) const
 {
     auto const& [host, port] = config_.endpoints[endpoint];
-    return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
+    return net::endpoint_text(host, port);
 }
 
 Outcome Client::not_sent() const

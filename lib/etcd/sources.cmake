@@ -3,9 +3,7 @@
 target_sources(
   tenure
   PRIVATE
-    etcd/config_from_url.cpp
-    etcd/config_rules.cpp
-    etcd_store.cpp
+    etcd/config.cpp
 )
 
 if(TENURE_ETCD)

@@ -3,6 +3,8 @@
 
 #include "domain.hpp"
 
+#include <config/schemes.hpp>
+
 #include <utility>
 #include <vector>
 
@@ -54,7 +56,7 @@ public:
         : runtime_(std::move(runtime))
         , domain_(Domain::named(name))
         , name_(domain_->new_store())
-        , description_("memory://" + name)
+        , description_(schemes::memory.prefix() + name)
     {
     }
 

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "config_rules.hpp"
 #include "stream_kinds.hpp"
+#include <config/rules.hpp>
 
 #include <tenure/features.hpp>
 

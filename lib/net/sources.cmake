@@ -3,14 +3,12 @@
 target_sources(
   tenure
   PRIVATE
-    net/config_rules.cpp
     net/fork_watch.cpp
     net/name_lookup.cpp
     net/network_stream.cpp
     net/stream_dial.cpp
     net/tcp_stream.cpp
     net/unix_stream.cpp
-    net/url_options.cpp
 )
 
 if(TENURE_TLS)

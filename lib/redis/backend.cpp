@@ -5,7 +5,7 @@
 #include "acknowledged_way.hpp"
 #include "claim_together.hpp"
 #include "claims.hpp"
-#include "config_rules.hpp"
+#include "config.hpp"
 #include "connection_factory.hpp"
 #include "detach.hpp"
 #include "examine.hpp"

@@ -1,8 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "clock_reading.hpp"
 
-#include "number_from.hpp"
 #include "server_error.hpp"
+
+#include <number_from.hpp>
 
 #include <cstdint>
 #include <utility>

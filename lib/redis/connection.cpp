@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Moves bytes, time and handlers between a stream, the runtime and the state machine of a connection.
+#include "config.hpp"
 #include "connection_factory.hpp"
 #include "connection_machine.hpp"
 
@@ -364,22 +365,6 @@ void StreamConnection::cancel_timer() noexcept
 }
 
 } // namespace
-
-std::string describe(RedisConfig const& config)
-{
-    std::string where;
-    if (!config.socket_path.empty())
-        where = "redis+unix://" + config.socket_path;
-    else {
-        bool const is_ipv6 = config.host.find(':') != std::string::npos;
-        where = config.tls.enabled ? "rediss://" : "redis://";
-        where += is_ipv6 ? "[" + config.host + "]" : config.host;
-        where += ":" + std::to_string(config.port);
-    }
-    if (!config.socket_path.empty())
-        return config.database == 0 ? where : where + "?db=" + std::to_string(config.database);
-    return where + "/" + std::to_string(config.database);
-}
 
 std::shared_ptr<Connection>
 make_connection(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options)

@@ -28,9 +28,6 @@ struct ConnectionOptions {
     bool learns_run_id = false;
 };
 
-/** Where the config points, for logs and errors, without secrets: `redis://host:6379/0`. */
-[[nodiscard]] std::string describe(RedisConfig const& config);
-
 /** A connection that has not been opened yet. `close` it on the strand before the last reference goes; a connection
  *  that is dropped without that closes itself. */
 [[nodiscard]] std::shared_ptr<Connection> make_connection(

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "replica_clocks.hpp"
 
-#include "number_from.hpp"
+#include <number_from.hpp>
 
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <net/endpoint.hpp>
+
 #include <algorithm>
 #include <compare>
 #include <cstdint>
@@ -27,11 +29,9 @@ struct ServerAddress {
            std::ranges::all_of(host, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 
-/** "host:port", IPv6 in brackets. */
 [[nodiscard]] inline std::string to_string(ServerAddress const& address)
 {
-    bool const is_ipv6 = address.host.find(':') != std::string::npos;
-    return (is_ipv6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+    return net::endpoint_text(address.host, address.port);
 }
 
 } // namespace tenure::redis

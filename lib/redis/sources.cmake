@@ -33,8 +33,7 @@ target_sources(
     redis/cluster/spread_look.cpp
     redis/cluster/spread_withdraw.cpp
     redis/cluster/topology.cpp
-    redis/config_from_url.cpp
-    redis/config_rules.cpp
+    redis/config.cpp
     redis/connection.cpp
     redis/connection_handshake.cpp
     redis/connection_machine.cpp
@@ -66,8 +65,6 @@ target_sources(
     redis/route.cpp
     redis/script.cpp
     redis/scripts.cpp
-    redis/sentinel/config_from_url.cpp
-    redis/sentinel/config_rules.cpp
     redis/sentinel/inquiry.cpp
     redis/sentinel/master_directory.cpp
     redis/sentinel/master_search.cpp
@@ -81,7 +78,6 @@ target_sources(
     redis/stream.cpp
     redis/subscriber.cpp
     redis/transaction_replies.cpp
-    redis/url_options.cpp
     redis/waiter_name.cpp
     redis/withdraw.cpp
 )

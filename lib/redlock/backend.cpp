@@ -7,6 +7,8 @@
 #include "ready.hpp"
 #include "watch.hpp"
 
+#include <config/schemes.hpp>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,7 +102,7 @@ public:
     [[nodiscard]] std::string describe() const override
     {
         // host and port of each: what follows is the same for all of them
-        std::string name = "redlock://";
+        auto name = schemes::redlock.prefix();
         for (auto const& node : quorum_->nodes()) {
             auto where = node->describe();
             where.erase(0, where.find("://") + 3);

@@ -8,8 +8,7 @@ target_sources(
     redlock/candidacy_votes.cpp
     redlock/claim_outcome.cpp
     redlock/claims.cpp
-    redlock/config_from_url.cpp
-    redlock/config_rules.cpp
+    redlock/config.cpp
     redlock/give_back.cpp
     redlock/hold.cpp
     redlock/look.cpp

@@ -2,7 +2,7 @@
 #include "backend.hpp"
 
 #include "claim.hpp"
-#include "config_rules.hpp"
+#include "config.hpp"
 #include "ensemble.hpp"
 #include "examine.hpp"
 #include "hold.hpp"

@@ -3,9 +3,7 @@
 target_sources(
   tenure
   PRIVATE
-    zookeeper/config_from_url.cpp
-    zookeeper/config_rules.cpp
-    zookeeper_store.cpp
+    zookeeper/config.cpp
 )
 
 if(TENURE_ZOOKEEPER)

@@ -1,5 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "url.hpp"
+#include "config/url.hpp"
+#include "etcd/config.hpp"
+#include "redis/config.hpp"
+#include "redlock/config.hpp"
+#include "zookeeper/config.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,17 +28,20 @@ void try_url(std::string const& text, std::string_view secret)
         for (auto const& host : url.hosts)
             if (host.name.empty() || (host.port && *host.port == 0))
                 std::abort();
-        tenure::check_scheme(url);
         if (url.scheme.ends_with("+sentinel"))
-            static_cast<void>(tenure::redis_sentinel_config_from(url));
+            tenure::redis::check_config(tenure::redis_sentinel_config_from(url));
         else if (url.scheme.ends_with("+cluster"))
-            static_cast<void>(tenure::redis_cluster_config_from(url));
+            tenure::redis::check_config(tenure::redis_cluster_config_from(url));
+        else if (url.scheme.ends_with("+unix"))
+            tenure::redis::check_config(tenure::redis_socket_config_from(url));
+        else if (url.scheme.starts_with("redlock"))
+            tenure::redlock::check_config(tenure::redlock_config_from(url));
         else if (url.scheme.starts_with("etcd"))
-            static_cast<void>(tenure::etcd_config_from(url));
+            tenure::etcd::check_config(tenure::etcd_config_from(url));
         else if (url.scheme == "zookeeper")
-            static_cast<void>(tenure::zookeeper_config_from(url));
+            tenure::zookeeper::check_config(tenure::zookeeper_config_from(url));
         else if (url.scheme != "memory")
-            static_cast<void>(tenure::redis_config_from(url));
+            tenure::redis::check_config(tenure::redis_config_from(url));
     } catch (std::invalid_argument const& error) {
         must_not_be_in(secret, error.what());
     }

@@ -11,7 +11,7 @@
 #include "spread_inspect.hpp"
 #include "spread_withdraw.hpp"
 
-#include "redis/config_rules.hpp"
+#include "redis/config.hpp"
 #include "redis/connection_factory.hpp"
 #include "redis/detach.hpp"
 #include "redis/inspect.hpp"
@@ -255,14 +255,6 @@ RedisConfig node_config(RedisClusterConfig const& cluster, ServerAddress const& 
 }
 
 } // namespace
-
-std::string describe(RedisClusterConfig const& config)
-{
-    std::string name = config.tls.enabled ? "rediss+cluster://" : "redis+cluster://";
-    for (auto const& seed : config.seeds)
-        name += (name.back() == '/' ? "" : ",") + to_string(ServerAddress{seed.host, seed.port});
-    return name;
-}
 
 std::shared_ptr<Backend>
 make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const& config, StreamFactory streams)

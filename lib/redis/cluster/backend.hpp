@@ -17,9 +17,6 @@
 namespace tenure::redis
 {
 
-/** Where the config points, for logs and errors, without secrets: `redis+cluster://host:6379,host:6380`. */
-[[nodiscard]] std::string describe(RedisClusterConfig const& config);
-
 /** Leases in a Redis Cluster. Nothing is connected before the first request.
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] std::shared_ptr<Backend>

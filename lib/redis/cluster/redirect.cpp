@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "redirect.hpp"
 
-#include "redis/number_from.hpp"
+#include <number_from.hpp>
 
 #include <algorithm>
 #include <string_view>

@@ -3,6 +3,8 @@
 
 #include "redis/server_error.hpp"
 
+#include <config/schemes.hpp>
+
 #include <tenure/errc.hpp>
 
 #include <algorithm>
@@ -132,11 +134,11 @@ void Topology::answered(
     if (outcome.reply.is_error()) {
         auto const text = std::string(outcome.reply.as_string());
         if (text.find("cluster support disabled") != std::string::npos) {
-            auto const scheme = std::string(tls_ ? "rediss" : "redis");
             failed(
-                address,
-                {errc::wrong_server,
-                 "the server is no node of a cluster (" + classify(text).words + "): use " + scheme + "://", true});
+                address, {errc::wrong_server,
+                          "the server is no node of a cluster (" + classify(text).words + "): use " +
+                              schemes::redis.prefix(tls_),
+                          true});
         } else if (by_slots) {
             auto const error = classify(refused);
             failed(address, {error.error, redis::refused(error, "CLUSTER SHARDS", "").detail, error.fatal});

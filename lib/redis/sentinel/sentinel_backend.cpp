@@ -2,6 +2,7 @@
 #include "sentinel_backend.hpp"
 
 #include "redis/backend.hpp"
+#include "redis/config.hpp"
 #include "redis/connection_factory.hpp"
 #include "redis/sentinel/master_directory.hpp"
 #include "redis/sentinel/master_stream.hpp"
@@ -41,15 +42,6 @@ RedisConfig of_servers(RedisSentinelConfig const& config)
 }
 
 } // namespace
-
-std::string describe(RedisSentinelConfig const& config)
-{
-    std::string where = config.tls.enabled ? "rediss+sentinel://" : "redis+sentinel://";
-    for (auto const& sentinel : config.sentinels)
-        where += (&sentinel == &config.sentinels.front() ? "" : ",") +
-                 to_string(ServerAddress{sentinel.host, sentinel.port});
-    return where + "/" + config.master_name + "/" + std::to_string(config.database);
-}
 
 std::shared_ptr<Backend>
 make_sentinel_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig const& config, StreamFactory streams)

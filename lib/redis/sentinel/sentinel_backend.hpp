@@ -8,7 +8,6 @@
 #include <tenure/stores/redis_sentinel_config.hpp>
 
 #include <memory>
-#include <string>
 
 namespace tenure::redis
 {
@@ -17,12 +16,5 @@ namespace tenure::redis
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] std::shared_ptr<Backend>
 make_sentinel_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig const& config, StreamFactory streams);
-
-/** Checks what can be checked without a server.
- *  @throws std::invalid_argument naming field, value and rule; never a password */
-void check_config(RedisSentinelConfig const& config);
-
-/** Where the config points, for logs and errors, without secrets: `redis+sentinel://host:26379,host:26379/name/0`. */
-[[nodiscard]] std::string describe(RedisSentinelConfig const& config);
 
 } // namespace tenure::redis

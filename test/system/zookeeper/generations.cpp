@@ -8,8 +8,8 @@
 #include "system/support/live_backend.hpp"
 #include "system/support/running_store.hpp"
 
-#include "url.hpp"
 #include "zookeeper/backend.hpp"
+#include "zookeeper/config.hpp"
 #include "zookeeper/node_names.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,11 +1,23 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "url.hpp"
+#include "config/url.hpp"
+#include "etcd/config.hpp"
+#include "harness/paths.hpp"
+#include "redis/config.hpp"
+#include "redlock/config.hpp"
+
+#include <tenure/connect.hpp>
+
+#include <boost/asio/io_context.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -18,13 +30,9 @@ namespace
 
 std::string error_of(std::string const& text)
 {
+    boost::asio::io_context context;
     try {
-        auto const url = tenure::parse_url(text);
-        tenure::check_scheme(url);
-        if (url.scheme.ends_with("+sentinel"))
-            static_cast<void>(tenure::redis_sentinel_config_from(url));
-        else
-            static_cast<void>(tenure::redis_config_from(url));
+        static_cast<void>(tenure::connect(context, text));
     } catch (std::invalid_argument const& error) {
         return error.what();
     }
@@ -125,10 +133,21 @@ TEST_CASE("no error shows any part of a password", "[url]")
     CHECK(message.find("hush") == std::string::npos);
 }
 
-TEST_CASE("a scheme that nobody knows is refused with those that there are", "[url]")
+TEST_CASE("an unknown scheme is refused with a list of those that exist, and each page names them all", "[url]")
 {
-    CHECK_THAT(error_of("http://host"), ContainsSubstring("must be memory://"));
-    CHECK_NOTHROW(tenure::check_scheme(tenure::parse_url("memory://")));
+    auto const message = error_of("http://host");
+    CHECK_THAT(message, ContainsSubstring("scheme 'http': must be one of memory://, redis://, rediss://, "));
+    std::regex const scheme(R"([a-z+]+://)");
+    std::set<std::string> const schemes{std::sregex_token_iterator(message.begin(), message.end(), scheme), {}};
+    CHECK(schemes.size() == 13);
+    for (auto const* const page : {"include/tenure/connect.hpp", "docs/stores.md", "docs/tool.md"}) {
+        std::ostringstream text;
+        text << std::ifstream(tenure::test::source_path(page)).rdbuf();
+        for (auto const& name : schemes) {
+            CAPTURE(page, name);
+            CHECK_THAT(text.str(), ContainsSubstring("`" + name));
+        }
+    }
 }
 
 TEST_CASE("etcd URLs become a configuration with every member they name", "[url]")
@@ -165,11 +184,33 @@ TEST_CASE("cluster URLs become a configuration with every node they name", "[url
     CHECK(config.connect_timeout == 300ms);
 
     CHECK_FALSE(tenure::redis_cluster_config_from(tenure::parse_url("redis+cluster://host")).tls.enabled);
-    CHECK_NOTHROW(tenure::check_scheme(tenure::parse_url("redis+cluster://host")));
     for (std::string const url :
          {"redis+cluster://", "redis+cluster://host/1", "redis+cluster://host?db=1", "redis+cluster://host?tls_ca=/ca",
-          "redis+cluster://user@host", "redis+cluster://host?connect_timeout=1ms", "redis://host"})
-        CHECK_THROWS_AS(tenure::redis_cluster_config_from(tenure::parse_url(url)), std::invalid_argument);
+          "redis+cluster://user@host", "redis+cluster://host?connect_timeout=1ms"})
+        CHECK_FALSE(error_of(url).empty());
+}
+
+TEST_CASE("redlock URLs become a configuration of servers that differ by address only", "[url]")
+{
+    auto const config = tenure::redlock_config_from(
+        tenure::parse_url("redlocks://user:secret@a,b:1234,[::1]:5/7?tls_ca=/ca.pem&connect_timeout=1s"));
+    REQUIRE(config.servers.size() == 3);
+    CHECK(config.servers[0].host == "a");
+    CHECK(config.servers[0].port == 6379);
+    CHECK(config.servers[1].port == 1234);
+    CHECK(config.servers[2].host == "::1");
+    for (auto const& server : config.servers) {
+        CHECK(server.username == "user");
+        CHECK(server.password == "secret");
+        CHECK(server.database == 7);
+        CHECK(server.tls.enabled);
+        CHECK(server.tls.ca_file == "/ca.pem");
+        CHECK(server.connect_timeout == 1s);
+        CHECK(server.reconnect_backoff == 300ms);
+    }
+    auto const patient = tenure::redlock_config_from(tenure::parse_url("redlock://a,b,c?reconnect_backoff=5s"));
+    CHECK(patient.servers.at(2).reconnect_backoff == 5s);
+    CHECK_FALSE(patient.servers[2].tls.enabled);
 }
 
 TEST_CASE("redis URLs become a configuration", "[url]")
@@ -198,7 +239,8 @@ TEST_CASE("redis URLs become a configuration", "[url]")
     CHECK_FALSE(plain.tls.enabled);
     CHECK(plain.tls.verify);
 
-    auto const local = tenure::redis_config_from(tenure::parse_url("redis+unix://:pw@/run/my%20redis.sock?db=3"));
+    auto const local =
+        tenure::redis_socket_config_from(tenure::parse_url("redis+unix://:pw@/run/my%20redis.sock?db=3"));
     CHECK(local.socket_path == "/run/my redis.sock");
     CHECK(local.database == 3);
     CHECK(local.password == "pw");
@@ -221,11 +263,16 @@ TEST_CASE("a redis URL with a wrong part is refused with that part and the rule"
         {"redis://host?connect_timeout=5", "option connect_timeout '5'"},
         {"redis://host?connect_timeout=99999999999999999999s", "option connect_timeout"},
         {"redis://host?connect_timeout=50ms", "connect_timeout = '50ms'"},
-        {"redis://host?reconnect_backoff=2h", "reconnect_backoff = '7200000ms'"},
+        {"redis://host?reconnect_backoff=2h", "reconnect_backoff = '2h': must be from 10ms to 1h"},
         {"redis://user@host", "password: must follow the user"},
         {"redis+unix://host/run/redis.sock", "host 'host'"},
         {"redis+unix:///", "path"},
         {"redis+unix:///" + std::string(200, 'x'), "socket_path"},
+        {"redis+unix:///socket?tls_ca=x", "option 'tls_ca': must be one of"},
+        {"redis+unix:///socket?db=one", "option db 'one'"},
+        {"redlock://a,b,c?tls_ca=x", "option tls_ca 'x': needs redlocks://"},
+        {"redlock://a,b,c?db=1", "write the database as path: redlock://host/1"},
+        {"redlock://a,b,a", "servers = 'a:6379': must be different servers"},
     }));
     CAPTURE(text);
     CHECK_THAT(error_of(text), ContainsSubstring(words));
@@ -263,13 +310,15 @@ TEST_CASE("sentinel URLs become a configuration", "[url]")
 TEST_CASE("delay after a failover is off unless a URL asks for it", "[url]")
 {
     CHECK_FALSE(tenure::redis_config_from(tenure::parse_url("redis://host")).delay_after_failover);
-    for (auto const* const url : {"redis://host", "rediss://host", "redis+unix:///socket"}) {
+    for (auto const* const url : {"redis://host", "rediss://host"}) {
         CAPTURE(url);
         auto const text = std::string(url);
         CHECK(tenure::redis_config_from(tenure::parse_url(text + "?delay_after_failover=true")).delay_after_failover);
         CHECK_FALSE(
             tenure::redis_config_from(tenure::parse_url(text + "?delay_after_failover=false")).delay_after_failover);
     }
+    CHECK(tenure::redis_socket_config_from(tenure::parse_url("redis+unix:///socket?delay_after_failover=true"))
+              .delay_after_failover);
     CHECK(tenure::redis_sentinel_config_from(tenure::parse_url("redis+sentinel://host/name?delay_after_failover=true"))
               .delay_after_failover);
     CHECK(tenure::redis_cluster_config_from(tenure::parse_url("redis+cluster://host?delay_after_failover=true"))
@@ -315,17 +364,22 @@ TEST_CASE("a sentinel URL with a wrong part is refused with that part and the ru
         {"rediss+sentinel://host/name?sentinel_tls_colour=x", "option 'sentinel_tls_colour'"},
         {"redis+sentinel://host/name?sentinel_user=x", "sentinel_password"},
         {"redis+sentinel://host/name?connect_timeout=1ms", "connect_timeout = '1ms'"},
+        {"rediss+sentinel://host/name?sentinel_tls=false&sentinel_tls_ca=x", "option sentinel_tls_ca 'x': needs"},
     }));
     CAPTURE(text);
     CHECK_THAT(error_of(text), ContainsSubstring(words));
 }
 
-TEST_CASE("durations need a unit", "[url]")
+TEST_CASE("durations need a unit, and are written with the largest that fits", "[url]")
 {
     CHECK(tenure::parse_duration("500ms") == 500ms);
     CHECK(tenure::parse_duration("5s") == 5s);
     CHECK(tenure::parse_duration("2m") == 2min);
     CHECK(tenure::parse_duration("24h") == 24h);
+    CHECK(tenure::duration_text(0ms) == "0ms");
+    CHECK(tenure::duration_text(-1s) == "-1s");
+    for (auto const* text : {"1500ms", "5s", "90s", "2m", "24h"})
+        CHECK(tenure::duration_text(tenure::parse_duration(text).value()) == text);
     for (auto const* text :
          {"", "5", "s", "-5s", "5 s", "5sec", "1.5s", "9223372036854775807h", "99999999999999999999ms"})
         CHECK_FALSE(tenure::parse_duration(text));

@@ -1,13 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // What the ZooKeeper store decides without a server: when a session is proven, how keys become nodes, what nodes hold,
 // what a config may be, and what a doctor makes of what was seen.
-#include "zookeeper/config_rules.hpp"
+#include "zookeeper/config.hpp"
 #include "zookeeper/failure.hpp"
 #include "zookeeper/node_names.hpp"
 #include "zookeeper/node_value.hpp"
 #include "zookeeper/session_life.hpp"
 
-#include "url.hpp"
+#include "config/url.hpp"
 
 #include <zookeeper/zookeeper.h>
 
@@ -260,7 +260,7 @@ TEST_CASE("zookeeper URLs that say too much or too little are refused, without t
     }));
     CAPTURE(text);
     CHECK_THROWS_MATCHES(
-        zookeeper_config_from(parse_url(text)), std::invalid_argument,
+        check_config(zookeeper_config_from(parse_url(text))), std::invalid_argument,
         MessageMatches(ContainsSubstring(part) && !ContainsSubstring("hush")));
 }
 

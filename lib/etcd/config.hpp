@@ -1,11 +1,20 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <config/url.hpp>
+
 #include <tenure/stores/etcd_config.hpp>
 
 #include <string>
 
-namespace tenure::etcd
+namespace tenure
+{
+
+/** The config that an `etcd://` or `etcds://` URL stands for, not checked yet.
+ *  @throws std::invalid_argument naming part, value and rule; never the password */
+[[nodiscard]] EtcdConfig etcd_config_from(Url const& url);
+
+namespace etcd
 {
 
 /** Checks what can be checked without a server.
@@ -15,4 +24,6 @@ void check_config(EtcdConfig const& config);
 /** `etcd://host:2379,host:2379`, without user and password. */
 [[nodiscard]] std::string describe(EtcdConfig const& config);
 
-} // namespace tenure::etcd
+} // namespace etcd
+
+} // namespace tenure

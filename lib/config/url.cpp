@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "url.hpp"
 
+#include <number_from.hpp>
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 namespace tenure
@@ -18,15 +18,9 @@ namespace
 constexpr std::size_t max_url_bytes = 8192;
 constexpr std::size_t max_hosts = 64;
 
-[[noreturn]] void fail(std::string const& field, std::string const& rule)
-{
-    throw std::invalid_argument("store URL: " + field + ": " + rule);
-}
-
-[[noreturn]] void fail(std::string const& field, std::string_view value, std::string const& rule)
-{
-    fail(field + " '" + std::string(value.substr(0, 200)) + "'", rule);
-}
+/// in milliseconds
+constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> duration_units{
+    {{"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
 
 bool is_digit(char c)
 {
@@ -62,24 +56,14 @@ std::string decode(std::string const& field, std::string_view text)
         int const high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
         int const low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
         if (high < 0 || low < 0)
-            fail(field, "'%' must be followed by two hexadecimal digits (write %25 for a '%')");
+            refuse_url(field, "'%' must be followed by two hexadecimal digits (write %25 for a '%')");
         auto const decoded = static_cast<char>(static_cast<unsigned char>(high * 16 + low));
         if (decoded == '\0')
-            fail(field, "must not hold a NUL (%00)");
+            refuse_url(field, "must not hold a NUL (%00)");
         out.push_back(decoded);
         i += 2;
     }
     return out;
-}
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text)
-{
-    Number number{};
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
-    return number;
 }
 
 std::string parse_scheme(std::string_view text)
@@ -87,22 +71,24 @@ std::string parse_scheme(std::string_view text)
     std::string scheme(text);
     for (char& c : scheme) {
         if (!is_letter(c) && !is_digit(c) && c != '+' && c != '-' && c != '.')
-            fail("scheme", "must be letters, digits, '+', '-' and '.' in front of \"://\", as in redis://host:6379");
+            refuse_url(
+                "scheme", "must be letters, digits, '+', '-' and '.' in front of \"://\", as in redis://host:6379");
         if (c >= 'A' && c <= 'Z')
             c = static_cast<char>(c - 'A' + 'a');
     }
     if (scheme.empty() || !is_letter(scheme.front()))
-        fail("scheme", "must begin with a letter, as in redis://host:6379");
+        refuse_url("scheme", "must begin with a letter, as in redis://host:6379");
     return scheme;
 }
 
 void check_host_name(std::string_view name)
 {
     if (name.size() > 253)
-        fail("host", "must be no longer than 253 bytes");
+        refuse_url("host", "must be no longer than 253 bytes");
     for (char const c : name)
         if (!is_letter(c) && !is_digit(c) && c != '-' && c != '.' && c != '_')
-            fail("host", name, "must be a name of letters, digits, '-', '.' and '_', or an IPv6 address in brackets");
+            refuse_url(
+                "host", name, "must be a name of letters, digits, '-', '.' and '_', or an IPv6 address in brackets");
 }
 
 void check_ipv6_address(std::string_view address)
@@ -110,11 +96,11 @@ void check_ipv6_address(std::string_view address)
     auto const zone = address.find('%');
     for (char const c : address.substr(0, zone))
         if (hex_digit(c) < 0 && c != ':' && c != '.')
-            fail("host", address, "must be an IPv6 address between '[' and ']'");
+            refuse_url("host", address, "must be an IPv6 address between '[' and ']'");
     if (zone != std::string_view::npos)
         check_host_name(address.substr(zone + 1));
     if (std::count(address.begin(), address.end(), ':') < 2 || address.size() > 100)
-        fail("host", address, "must be an IPv6 address between '[' and ']'");
+        refuse_url("host", address, "must be an IPv6 address between '[' and ']'");
 }
 
 Url::Host parse_host(std::string_view text)
@@ -124,7 +110,7 @@ Url::Host parse_host(std::string_view text)
     if (!text.empty() && text.front() == '[') {
         auto const end = text.find(']');
         if (end == std::string_view::npos)
-            fail("host", text, "'[' must be closed by ']'");
+            refuse_url("host", text, "'[' must be closed by ']'");
         host.name = text.substr(1, end - 1);
         check_ipv6_address(host.name);
         rest = text.substr(end + 1);
@@ -135,12 +121,12 @@ Url::Host parse_host(std::string_view text)
         rest = colon == std::string_view::npos ? std::string_view() : text.substr(colon);
     }
     if (host.name.empty())
-        fail("host", "must not be empty");
+        refuse_url("host", "must not be empty");
     if (rest.empty())
         return host;
-    auto const port = rest.front() == ':' ? parse_number<std::uint16_t>(rest.substr(1)) : std::nullopt;
+    auto const port = rest.front() == ':' ? number_from<std::uint16_t>(rest.substr(1)) : std::nullopt;
     if (!port || *port == 0)
-        fail("port", rest.front() == ':' ? rest.substr(1) : rest, "must be a number from 1 to 65535");
+        refuse_url("port", rest.front() == ':' ? rest.substr(1) : rest, "must be a number from 1 to 65535");
     host.port = port;
     return host;
 }
@@ -158,14 +144,14 @@ void parse_hosts(Url& url, std::string_view text)
 {
     while (!text.empty()) {
         if (url.hosts.size() == max_hosts)
-            fail("hosts", "must be at most 64");
+            refuse_url("hosts", "must be at most 64");
         auto const comma = text.find(',');
         url.hosts.push_back(parse_host(text.substr(0, comma)));
         if (comma == std::string_view::npos)
             return;
         text.remove_prefix(comma + 1);
         if (text.empty())
-            fail("host", "must not be empty after a ','");
+            refuse_url("host", "must not be empty after a ','");
     }
 }
 
@@ -179,10 +165,10 @@ void parse_options(Url& url, std::string_view text)
         auto const equals = option.find('=');
         auto name = decode("option", option.substr(0, equals));
         if (name.empty() || equals == std::string_view::npos)
-            fail("option", may_show ? option : "...", "must be written name=value");
+            refuse_url("option", may_show ? option : "...", "must be written name=value");
         auto value = decode("option " + name, option.substr(equals + 1));
         if (url.options.contains(name))
-            fail("option", may_show ? name : "...", "must be given once");
+            refuse_url("option", may_show ? name : "...", "must be given once");
         url.options.emplace(std::move(name), std::move(value));
         if (end == std::string_view::npos)
             return;
@@ -195,14 +181,14 @@ void parse_options(Url& url, std::string_view text)
 Url parse_url(std::string_view text)
 {
     if (text.size() > max_url_bytes)
-        fail("length", "must be at most 8192 bytes");
+        refuse_url("length", "must be at most 8192 bytes");
     for (char const c : text)
         if (static_cast<unsigned char>(c) <= 0x20 || static_cast<unsigned char>(c) == 0x7f)
-            fail("characters", "must not hold spaces or control characters (write them as %20 and so on)");
+            refuse_url("characters", "must not hold spaces or control characters (write them as %20 and so on)");
 
     auto const colon = text.find("://");
     if (colon == std::string_view::npos)
-        fail("scheme", "must be followed by \"://\", as in redis://host:6379");
+        refuse_url("scheme", "must be followed by \"://\", as in redis://host:6379");
     Url url;
     url.scheme = parse_scheme(text.substr(0, colon));
     text.remove_prefix(colon + 3);
@@ -212,11 +198,11 @@ Url parse_url(std::string_view text)
     // A raw '/', '?', '#' or '@' in a password would make the rest of it look like a host, a port or a path, which
     // errors show. So this comes before anything is looked at.
     if (std::count(authority.begin(), authority.end(), '@') > 1 || rest.find('@') != std::string_view::npos)
-        fail(
+        refuse_url(
             "user and password",
             "must end at the only '@' of the URL; write '@' as %40, '/' as %2F, '?' as %3F, '#' as %23");
     if (rest.find('#') != std::string_view::npos)
-        fail("fragment", "must not be there: write a '#' as %23");
+        refuse_url("fragment", "must not be there: write a '#' as %23");
 
     if (auto const at = authority.find('@'); at != std::string_view::npos) {
         parse_user(url, authority.substr(0, at));
@@ -231,26 +217,21 @@ Url parse_url(std::string_view text)
     return url;
 }
 
-void check_scheme(Url const& url)
+void refuse_url(std::string const& part, std::string const& rule)
 {
-    constexpr std::array known{
-        "memory",         "redis",   "rediss",   "redis+unix", "redis+sentinel", "rediss+sentinel", "redis+cluster",
-        "rediss+cluster", "redlock", "redlocks", "etcd",       "etcds",          "zookeeper"};
-    if (std::find(known.begin(), known.end(), url.scheme) != known.end())
-        return;
-    fail(
-        "scheme", url.scheme,
-        "must be memory://, redis://, rediss://, redis+unix://, redis+sentinel://, rediss+sentinel://, "
-        "redis+cluster://, rediss+cluster://, redlock://, redlocks://, etcd://, etcds:// or zookeeper://");
+    throw std::invalid_argument("store URL: " + part + ": " + rule);
+}
+
+void refuse_url(std::string const& part, std::string_view value, std::string const& rule)
+{
+    refuse_url(part + " '" + std::string(value.substr(0, 200)) + "'", rule);
 }
 
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)
 {
-    constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> units{
-        {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}}};
     auto const digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    auto const number = parse_number<std::int64_t>(text.substr(0, digits));
-    for (auto const& [unit, factor] : units) {
+    auto const number = number_from<std::int64_t>(text.substr(0, digits));
+    for (auto const& [unit, factor] : duration_units) {
         if (!number || text.substr(digits) != unit)
             continue;
         if (*number > std::numeric_limits<std::int64_t>::max() / 1'000'000 / factor)
@@ -258,6 +239,15 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)
         return std::chrono::milliseconds(*number * factor);
     }
     return std::nullopt;
+}
+
+std::string duration_text(std::chrono::milliseconds duration)
+{
+    auto const count = duration.count();
+    for (auto const& [unit, factor] : duration_units)
+        if (count != 0 && count % factor == 0)
+            return std::to_string(count / factor) + std::string(unit);
+    return "0ms";
 }
 
 } // namespace tenure

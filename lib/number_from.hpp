@@ -6,7 +6,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace tenure::redis
+namespace tenure
 {
 
 /** The number that the whole text is; unset for anything else. */
@@ -20,4 +20,4 @@ template <class Number>
     return number;
 }
 
-} // namespace tenure::redis
+} // namespace tenure

@@ -1,25 +1,22 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "config_rules.hpp"
+#include "rules.hpp"
+
+#include "url.hpp"
 
 #include <tenure/features.hpp>
 
+#include <cstddef>
 #include <stdexcept>
+#include <string_view>
 
-namespace tenure::net
+namespace tenure
 {
 
 namespace
 {
 
-using namespace std::chrono_literals;
-
-void check_duration(std::string const& field, std::chrono::milliseconds value, std::chrono::milliseconds shortest)
-{
-    if (value < shortest || value > 1h)
-        refuse_config(
-            field, std::to_string(value.count()) + "ms",
-            "must be from " + std::to_string(shortest.count()) + "ms to one hour");
-}
+/// lists of addresses have commas, and may have a path behind them
+constexpr std::string_view not_in_host{"\0,/ ", 4};
 
 } // namespace
 
@@ -28,12 +25,29 @@ void refuse_config(std::string const& field, std::string const& value, std::stri
     throw std::invalid_argument(field + " = '" + value + "': " + rule);
 }
 
+void check_duration(
+    std::string const& field, std::chrono::milliseconds value, std::chrono::milliseconds shortest,
+    std::chrono::milliseconds longest)
+{
+    if (value < shortest || value > longest)
+        refuse_config(
+            field, duration_text(value), "must be from " + duration_text(shortest) + " to " + duration_text(longest));
+}
+
 void check_address(std::string const& prefix, std::string const& host, std::uint16_t port)
 {
-    if (host.empty() || host.find('\0') != std::string::npos)
+    if (host.empty() || host.find_first_of(not_in_host) != std::string::npos)
         refuse_config(prefix + "host", host, "must be a host name or an address");
     if (port == 0)
         refuse_config(prefix + "port", "0", "must be from 1 to 65535");
+}
+
+void check_endpoints(std::string const& prefix, std::string const& field, std::vector<Endpoint> const& endpoints)
+{
+    if (endpoints.empty() || endpoints.size() > 64)
+        refuse_config(prefix + field, std::to_string(endpoints.size()) + " " + field, "must be from 1 to 64");
+    for (std::size_t i = 0; i < endpoints.size(); ++i)
+        check_address(prefix + field + "[" + std::to_string(i) + "].", endpoints[i].host, endpoints[i].port);
 }
 
 void check_login(
@@ -62,11 +76,4 @@ void check_tls(std::string const& prefix, TlsConfig const& tls)
             "must be true where certificates or a server name are given: nothing would be encrypted");
 }
 
-void check_limits(
-    std::string const& prefix, std::chrono::milliseconds connect_timeout, std::chrono::milliseconds reconnect_backoff)
-{
-    check_duration(prefix + "connect_timeout", connect_timeout, 100ms);
-    check_duration(prefix + "reconnect_backoff", reconnect_backoff, 10ms);
-}
-
-} // namespace tenure::net
+} // namespace tenure

@@ -1,12 +1,21 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <config/url.hpp>
+
 #include <tenure/backend/backend.hpp>
 #include <tenure/stores/zookeeper.hpp>
 
 #include <string>
 
-namespace tenure::zookeeper
+namespace tenure
+{
+
+/** The config that a `zookeeper://` URL stands for, not checked yet.
+ *  @throws std::invalid_argument naming part, value and rule; never the password */
+[[nodiscard]] ZookeeperConfig zookeeper_config_from(Url const& url);
+
+namespace zookeeper
 {
 
 /** Checks what can be checked without a server.
@@ -18,4 +27,6 @@ void check_config(ZookeeperConfig const& config);
 /** `zookeeper://host:2181,host:2181/chroot`, without user and password. */
 [[nodiscard]] std::string describe(ZookeeperConfig const& config);
 
-} // namespace tenure::zookeeper
+} // namespace zookeeper
+
+} // namespace tenure

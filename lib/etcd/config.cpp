@@ -1,0 +1,44 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "config.hpp"
+
+#include <config/rules.hpp>
+#include <config/url_options.hpp>
+#include <net/endpoint.hpp>
+
+namespace tenure
+{
+
+EtcdConfig etcd_config_from(Url const& url)
+{
+    if (url.path.size() > 1)
+        refuse_url("path", url.path, "must not be there: a prefix belongs to the pool or lock");
+    EtcdConfig config;
+    config.endpoints = endpoints_from(url, 2379);
+    read_connection(
+        config, url, schemes::etcd,
+        {{"connections", UrlNumber{&config.connections, "must be a number from 1 to 256"}}});
+    return config;
+}
+
+namespace etcd
+{
+
+void check_config(EtcdConfig const& config)
+{
+    std::string const prefix = "EtcdConfig::";
+    check_endpoints(prefix, "endpoints", config.endpoints);
+    check_connection(prefix, config);
+    if (config.username.empty() && !config.password.empty())
+        refuse_config(prefix + "username", "", "must be given where there is a password");
+    if (config.connections == 0 || config.connections > 256)
+        refuse_config(prefix + "connections", std::to_string(config.connections), "must be from 1 to 256");
+}
+
+std::string describe(EtcdConfig const& config)
+{
+    return schemes::etcd.prefix(config.tls.enabled) + net::endpoints_text(config.endpoints);
+}
+
+} // namespace etcd
+
+} // namespace tenure
