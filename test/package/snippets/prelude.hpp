@@ -54,14 +54,15 @@ inline constexpr Config config;
 void handler(std::exception_ptr);
 void report(std::exception_ptr);
 
-asio::awaitable<void> handle_one_request(std::uint32_t slot, std::uint64_t fencing_token);
 asio::awaitable<void> one_step();
 asio::awaitable<void> transfer(std::uint64_t, std::uint64_t);
 asio::awaitable<void> run_the_job(tenure::Lease const&);
 asio::awaitable<void> work(tenure::Lock const&);
 asio::awaitable<void> work_without_lock();
 asio::awaitable<void> lead(tenure::Lease&);
+asio::awaitable<void> make_ids(tenure::Slot&);
 asio::awaitable<void> make_ids_with(std::uint32_t);
+asio::awaitable<void> render(tenure::Slot&);
 
 struct Serve {
     asio::awaitable<void> operator()(std::uint32_t) const;
