@@ -37,6 +37,8 @@ struct MultiLockConfig {
     std::vector<std::string> keys;
     /// how long the store keeps a claim that nobody renews; 100 ms (some stores: more) to 24 h
     std::chrono::milliseconds ttl{10'000};
+    /// of each key's lease. `max_hold` counts from that key's own grant, and so does the ttl with `Renewal::manual`: it
+    /// comes before the grant of the set when other keys have to be waited for
     LeaseOptions lease = {};
     /// a word for people, as `LockConfig::note`
     std::string note = {};
