@@ -11,6 +11,7 @@
 #include <boost/system/errc.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -35,6 +36,18 @@ void check_wait(milliseconds wait, bool is_try)
         refuse("a try does not wait; leave it out, or call async_acquire");
 }
 
+/** @throws std::invalid_argument naming the option and the rule */
+void check_prefer(KeyRange const& range, std::uint32_t prefer)
+{
+    auto const refuse = [&](std::string const& rule) {
+        throw std::invalid_argument("AcquireOptions::prefer is " + std::to_string(prefer) + ": " + rule);
+    };
+    if (!range.numbered)
+        refuse(range.describe() + " is a lock, and only the slots of a SlotPool have numbers; leave it out");
+    if (prefer >= range.count)
+        refuse("the pool " + range.describe() + " has " + std::to_string(range.count) + " slots, counted from 0");
+}
+
 /** Checks the options of one acquisition and starts it. */
 void start_acquisition(
     std::shared_ptr<engine::Contest> const& contest, AcquireOptions const& options, bool is_try,
@@ -49,6 +62,8 @@ void start_acquisition(
     auto const wait = options.wait.value_or(is_try ? milliseconds{0} : engine::default_wait);
     try {
         check_wait(wait, is_try);
+        if (options.prefer)
+            check_prefer(*contest->range(), *options.prefer);
         if (options.ttl != milliseconds{0})
             terms = contest->terms_for(options.ttl);
     } catch (std::invalid_argument const& error) {
@@ -59,7 +74,8 @@ void start_acquisition(
         std::move(handler).post(make_error_code(boost::system::errc::invalid_argument), Lease());
         return;
     }
-    engine::Acquisition::start(make_recycled<engine::Acquisition>(contest, terms, wait, is_try, std::move(handler)));
+    engine::Acquisition::start(
+        make_recycled<engine::Acquisition>(contest, terms, wait, is_try, options.prefer, std::move(handler)));
 }
 
 } // namespace

@@ -84,8 +84,8 @@ public:
      *  On success the lease is valid and owned by the caller; on error nothing is owned.
      *
      *  @param options  wait: time from this call until it gives up, default 30 s, 0 tries once, `forever` never gives
-     * up; ttl: of this lease, 0 for that of the lock or pool. A try that the store does not answer ends after the ttl,
-     * and after 2 s at the latest
+     * up; ttl: of this lease, 0 for that of the lock or pool; prefer: the slot to try first, of a pool only. A try that
+     * the store does not answer ends after the ttl, and after 2 s at the latest
      *  @par Completion signature  void(error_code, Lease) or void(error_code, Slot)
      *  @par Errors  errc::timed_out: held by others until the wait ended; errc::store_unavailable, errc::store_refused,
      *               errc::authentication_failed, errc::permission_denied, errc::wrong_database, errc::wrong_server,
@@ -121,7 +121,7 @@ public:
     /** Tries once, as `async_acquire` with a wait of 0 does, and completes with `std::nullopt` and no error if others
      * hold what is asked for.
      *
-     *  @param options  wait: unset or 0; ttl: as in `async_acquire`
+     *  @param options  wait: unset or 0; ttl and prefer: as in `async_acquire`
      *  @par Completion signature  void(error_code, std::optional<Lease>) or void(error_code, std::optional<Slot>)
      *  @par Errors  as `async_acquire`, without errc::timed_out
      *  @par Per-operation cancellation  as `async_acquire`
@@ -145,7 +145,7 @@ public:
      *
      *  @param work  `asio::awaitable<void>(Lease&)` or `(Slot&)`, called once per lease; see `with_lease` about lambdas
      * and g++ 12
-     *  @param options  wait: for each acquisition, default `forever`; ttl: as in `async_acquire`
+     *  @param options  as in `async_acquire`, for each acquisition; the default of wait is `forever`
      *  @par Completion signature  void(std::exception_ptr)
      *  @par Errors  boost::system::system_error with what `async_acquire` fails with; the work's own exceptions
      *  @par Per-operation cancellation  passed on to the work, whose release is still waited for, or stops waiting for

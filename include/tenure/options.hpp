@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 
 namespace tenure
@@ -62,6 +63,10 @@ struct AcquireOptions {
     std::optional<std::chrono::milliseconds> wait = std::nullopt;
     /// ttl of this lease; 0: that of the pool or lock
     std::chrono::milliseconds ttl{0};
+    /// of a pool: the number to try first, below the pool's size. The number is not waited for. If it is held, or rests
+    /// (`SlotPoolConfig::reuse_after`), the acquisition asks for any number at once, which costs one claim more. An
+    /// acquisition that has to wait for others of its store takes any number. Locks refuse it. Unset: any number
+    std::optional<std::uint32_t> prefer = std::nullopt;
 };
 
 } // namespace tenure

@@ -37,7 +37,8 @@ struct SlotPoolConfig {
 /** A pool of numbered slots, shared by all processes that use the same store: each live slot has a number that no other
  * has.
  *
- *  An acquisition gets the lowest number that is free (on etcd, if others are faster, one of the first 16 that are).
+ *  An acquisition gets the number that it prefers (`AcquireOptions::prefer`) if that is free, else the lowest that is
+ * (on etcd, if others are faster, one of the first 16 that are).
  * Pools of different size over one prefix work together: a number is one key. How long it rests after its use, its last
  * holder's pool decides (`SlotPoolConfig::reuse_after`).
  *

@@ -171,6 +171,22 @@ AcquireMachine::Step AcquireMachine::busy(Busy const& reply, Clock::duration too
     return wait_until(now + pause, now);
 }
 
+AcquireMachine::Step AcquireMachine::preferred_held(bool is_first, Instant now, std::uint64_t random)
+{
+    answered();
+    if (phase_ == Phase::ended)
+        return {};
+    if (!is_first) {
+        // the last answer that was awaited: those before it have failed
+        if (phase_ == Phase::asking && asked_ == 0)
+            return wait_until(now + next_backoff(random, std::min(longest_backoff, limits_.longest_pause)), now);
+        return {};
+    }
+    if (now >= limits_.deadline)
+        return finish(make_error_code(errc::timed_out));
+    return ask(now);
+}
+
 AcquireMachine::Step AcquireMachine::failed(error_code error, bool fatal, Instant now, std::uint64_t random)
 {
     answered();

@@ -67,6 +67,9 @@ public:
     /** All keys are held; the first of them expires in `earliest_expiry`.
      *  @param took  how long the claim took from question to answer */
     [[nodiscard]] Step busy(Busy const& reply, Clock::duration took, Instant now, std::uint64_t random);
+    /** The one key that a claim asked for is held: all keys are asked for at once.
+     *  @param is_first  false: they were asked for before, because another claim for that key had this answer */
+    [[nodiscard]] Step preferred_held(bool is_first, Instant now, std::uint64_t random);
     /** The claim failed: refused, not sent or unknown. */
     [[nodiscard]] Step failed(error_code error, bool fatal, Instant now, std::uint64_t random);
     /** A grant was of no use (it came too late, or the store did not confirm it) and was given back. Its owner is

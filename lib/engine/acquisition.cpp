@@ -24,16 +24,32 @@ constexpr Clock::duration time_for_words = milliseconds{10};
 constexpr Clock::duration shortest_patience = milliseconds{100};
 constexpr Clock::duration longest_patience = milliseconds{1000};
 
+KeyRangePtr one_of(KeyRange const& range, std::uint32_t index)
+{
+    return std::make_shared<KeyRange const>(KeyRange{range.prefix, range.first + index, 1, range.numbered});
+}
+
+/** Turns the answer to a claim of one key into that of the range, in which the key has this index. */
+void set_index(ClaimReply& reply, std::uint32_t index)
+{
+    if (auto* const grant = std::get_if<Granted>(&reply))
+        grant->index = index;
+    else if (auto* const unconfirmed = std::get_if<Unconfirmed>(&reply))
+        unconfirmed->grant.index = index;
+}
+
 } // namespace
 
 Acquisition::Acquisition(
-    std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, bool is_try, Handler handler)
+    std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, bool is_try,
+    std::optional<std::uint32_t> prefers, Handler handler)
     : contest_(std::move(contest))
     , core_(contest_->handle()->core())
     , range_(contest_->range())
     , terms_(terms)
     , wait_(wait)
     , is_try_(is_try)
+    , prefers_(prefers)
     , handler_(std::move(handler))
 {
 }
@@ -192,22 +208,26 @@ void Acquisition::ask(Instant now)
         claim_->owner = make_owner();
         claim_->reuse_after = terms_.reuse_after;
     }
+    // at the gate all keys are known to be held: there it takes the first one that frees
+    auto const only = gate_ ? std::nullopt : prefers_;
     ClaimRequest request;
-    request.range = range_;
+    request.range = only ? one_of(*range_, *only) : range_;
     request.owner = std::shared_ptr<std::string const>(claim_, &claim_->owner);
     request.ttl = terms_.ttl;
     request.not_after = {write_by_, Deadline::Abandoned(claim_, &claim_->ended)};
     request.fencing = terms_.fencing;
     request.earliest_attempt = earliest_attempt_;
     request.reuse_after = terms_.reuse_after;
-    request.waits = place();
+    request.waits = only ? Waits::no : place();
     // until the answer is there, this attempt's outcome is not known either
     if (!earliest_attempt_)
         earliest_attempt_ = now;
     core_->claim_begins();
-    Asked asked{claim_, now, request.waits};
+    Asked asked{claim_, now, request.waits, only};
     core_->backend().claim(
-        std::move(request), [self = shared_from_this(), asked = std::move(asked)](ClaimReply const& reply) {
+        std::move(request), [self = shared_from_this(), asked = std::move(asked)](ClaimReply&& reply) {
+            if (asked.only)
+                set_index(reply, *asked.only);
             self->answered(asked, reply);
             // what the answer leaves to be done has begun
             self->core_->claim_ends();
@@ -252,7 +272,10 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
         of_no_use(*claim, unconfirmed->grant, unconfirmed->error, unconfirmed->fatal, now);
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
         core_->gates().claim_took(now - asked.when);
-        busy(*held, now - asked.when, now);
+        if (asked.only)
+            preferred_held(now);
+        else
+            busy(*held, now - asked.when, now);
     } else if (auto const* const failure = std::get_if<Failure>(&reply)) {
         core_->journal().trouble(*failure);
         // one that came too late to be sent leaves what was known before
@@ -365,6 +388,15 @@ void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
     } else {
         carry_out(step.ask ? step : machine_->queue_up(now), now);
     }
+}
+
+void Acquisition::preferred_held(Instant now)
+{
+    // the outcome is known: the claim of the whole range is a first attempt
+    if (!unknown_ && !machine_->asking_more())
+        earliest_attempt_.reset();
+    bool const is_first = std::exchange(prefers_, std::nullopt).has_value();
+    carry_out(machine_->preferred_held(is_first, now, core_->runtime()->random()), now);
 }
 
 void Acquisition::cancel()

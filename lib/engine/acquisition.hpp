@@ -12,6 +12,7 @@
 #include <tenure/backend/runtime.hpp>
 #include <tenure/lease.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,9 +34,11 @@ class Acquisition : public std::enable_shared_from_this<Acquisition>
 public:
     using Handler = Completion<void(error_code, Lease)>;
 
-    /** @param is_try  keys that others hold are no error: it completes with no lease */
+    /** @param is_try  keys that others hold are no error: it completes with no lease
+     *  @param prefers  as `AcquireOptions::prefer`, below the count of the range */
     Acquisition(
-        std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, bool is_try, Handler handler);
+        std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, bool is_try,
+        std::optional<std::uint32_t> prefers, Handler handler);
 
     /** On the thread of the initiating call. */
     static void start(std::shared_ptr<Acquisition> self);
@@ -71,6 +74,8 @@ private:
         std::shared_ptr<Claim> claim;
         Instant when;
         Waits place;
+        /// the one key of the range that it asked for; unset: any
+        std::optional<std::uint32_t> only;
     };
     void answered(Asked const& asked, ClaimReply const& reply);
     [[gnu::cold]] void answered_too_late(Asked const& asked, ClaimReply const& reply);
@@ -86,6 +91,7 @@ private:
     /** What gives its claims back is under way: the next claim is another owner's. */
     [[gnu::cold]] void spend_owner();
     void busy(Busy const& reply, Clock::duration took, Instant now);
+    void preferred_held(Instant now);
     void finish(error_code error);
     void end();
     /** Claims under the present owner that were not written yet never will be. */
@@ -104,6 +110,8 @@ private:
     /// zero: tries once
     milliseconds wait_;
     bool is_try_;
+    /// the key that is asked for alone until it waits at the gate; unset once the store has said that it is held
+    std::optional<std::uint32_t> prefers_;
     std::optional<Handler> handler_;
     std::optional<AcquireMachine> machine_;
     /// of the present owner, and that of the lease once it is granted; a new one after anything was given back, so that

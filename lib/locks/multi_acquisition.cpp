@@ -74,8 +74,8 @@ void MultiAcquisition::begin()
     if (!handler_)
         return;
     auto const wait = *options_.wait;
-    if (wait < milliseconds{0} || (is_try_ && wait != milliseconds{0})) {
-        refuse_wait();
+    if (wait < milliseconds{0} || (is_try_ && wait != milliseconds{0}) || options_.prefer) {
+        refuse_options();
         return;
     }
     if (wait > milliseconds{0}) {
@@ -91,7 +91,7 @@ void MultiAcquisition::begin()
     claim();
 }
 
-void MultiAcquisition::refuse_wait()
+void MultiAcquisition::refuse_options()
 {
     // a single lock refuses the same, and finds the words
     auto const refused = [self = shared_from_this()](error_code error, auto&&) {

@@ -49,7 +49,7 @@ private:
     /** One lock needs nothing of all this. */
     static void start_single(OrderedLocks const& locks, AcquireOptions const& options, bool is_try, Handler handler);
     void begin();
-    void refuse_wait();
+    void refuse_options();
     /** Cancelled by its user, or out of time. */
     void end_with(error_code error);
     /** Every lock that is missing, without waiting. */

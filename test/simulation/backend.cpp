@@ -56,6 +56,8 @@ public:
         asked.message.reuse_after = to_ns(request.reuse_after);
         asked.earliest_attempt = request.earliest_attempt;
         asked.message.waits = request.waits;
+        asked.message.index = static_cast<std::uint8_t>(request.range->first);
+        asked.message.only = request.range->count == 1;
         ask(std::move(asked), request.not_after, std::move(handler));
     }
     void renew(std::vector<RenewRequest> requests, RenewHandler handler) override

@@ -190,9 +190,11 @@ void Checker::look_at_busy(Message const& message)
     // up, and what a failover brought back
     if (world_.store.last_trouble >= message.asked || justified_[message.owner].handed_out)
         return;
+    auto const only = key_of(message.range, message.index);
     for (auto id = key_of(message.range, 0); id < key_count && range_of(id) == message.range; ++id)
-        if (auto const& key = world_.store.key(id);
-            world_.store.held(id) && key.owner == message.owner && !key.late && key.taken < message.asked)
+        if (auto const& key = world_.store.key(id); (!message.only || id == only) && world_.store.held(id) &&
+                                                    key.owner == message.owner && !key.late &&
+                                                    key.taken < message.asked)
             violate(
                 Rule::s9, "owner " + std::to_string(message.owner % 10'000) + " holds key " + std::to_string(id) +
                               ", and is told that all keys are held by others");

@@ -215,7 +215,10 @@ void Link::answered(Message const& message)
         else if (message.answer == Message::Answer::busy)
             reply(*request, ClaimReply(Busy{to_milliseconds(message.earliest_expiry), false}));
         else
-            reply(*request, ClaimReply(Granted{message.index, message.token, ttl, since, nullptr}));
+            // within the range that was asked for
+            reply(
+                *request, ClaimReply(Granted{
+                              message.only ? std::uint32_t{0} : message.index, message.token, ttl, since, nullptr}));
         break;
     case Message::Kind::renew:
         if (no)

@@ -22,6 +22,8 @@ struct Message {
     bool search_own = false;
     bool fencing = true;
     bool notifications = true;
+    /// of a claim: `index` is the only key that it asks for, and no other
+    bool only = false;
     /// of a claim: its place in the line of waiters
     Waits waits = Waits::no;
     /// a second copy: executed, and never answered

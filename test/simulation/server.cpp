@@ -110,10 +110,11 @@ void Server::grant(Message& message, std::uint8_t index, bool late)
 
 void Server::claim(Message& message, bool late)
 {
-    auto const count = count_of(message.range);
+    auto const first = message.only ? message.index : std::uint8_t{0};
+    auto const end = message.only ? static_cast<std::uint8_t>(first + 1) : count_of(message.range);
     // like SET NX GET, which shows an own claim and leaves its ttl alone; the scripts search only when they are told to
     bool const plain = message.range == RangeId::plain;
-    for (std::uint8_t index = 0; index < count && (plain || message.search_own); ++index) {
+    for (auto index = first; index < end && (plain || message.search_own); ++index) {
         auto const id = key_of(message.range, index);
         if (keys_[id].owner != message.owner || !held(id))
             continue;
@@ -129,7 +130,7 @@ void Server::claim(Message& message, bool late)
     }
     message.answer = Message::Answer::busy;
     message.earliest_expiry = Scheduler::end_of_time;
-    for (std::uint8_t index = 0; index < count; ++index) {
+    for (auto index = first; index < end; ++index) {
         auto const id = key_of(message.range, index);
         if (!held(id)) {
             grant(message, index, late);

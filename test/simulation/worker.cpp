@@ -98,6 +98,8 @@ void Worker::acquire()
     patient_ = !only_try && random_.below(10) != 0;
     auto const wait = milliseconds(patient_ ? random_.between(300, 8000) : 0);
     options.wait = wait;
+    if (range_ == RangeId::slots && random_.below(3) == 0)
+        options.prefer = random_.below(world_.plan().settings.slots);
     asked_at_ = world_.now();
     // a try may take as long as one ttl, or two seconds
     must_end_at_ = asked_at_ + (patient_ ? wait.count() * millisecond : 2 * second);
@@ -122,7 +124,7 @@ void Worker::acquire()
     };
     auto const slot = cancel_->slot();
     if (range_ == RangeId::slots && only_try)
-        process_.slots().async_try_acquire(asio::bind_cancellation_slot(slot, slot_try));
+        process_.slots().async_try_acquire(options, asio::bind_cancellation_slot(slot, slot_try));
     else if (range_ == RangeId::slots)
         process_.slots().async_acquire(options, asio::bind_cancellation_slot(slot, slot_handler));
     else if (auto& lock = range_ == RangeId::job ? process_.job() : process_.plain(); only_try)

@@ -82,6 +82,8 @@ public:
     {
         auto message = about(Kind::claim, *request.range, request.owner.text(), request.ttl);
         message.waits = request.waits;
+        message.index = static_cast<std::uint8_t>(request.range->first);
+        message.only = request.range->count == 1;
         auto const number = access_.asks(message);
         backend_->claim(std::move(request), observe(number, std::move(handler)));
     }
@@ -176,7 +178,7 @@ bool read_answer(Reply const& reply, Message& message)
     if constexpr (std::is_same_v<Reply, ClaimReply>) {
         if (auto const* const granted = std::get_if<Granted>(&reply)) {
             message.answer = Answer::granted;
-            message.index = static_cast<std::uint8_t>(granted->index);
+            message.index = static_cast<std::uint8_t>(message.index + granted->index);
             message.token = granted->fencing_token;
             return true;
         }

@@ -44,6 +44,30 @@ TEST_CASE("news that arrives while an answer is awaited leads to another questio
     CHECK_FALSE(machine.busy(Busy{}, 1ms, start + 3ms, 7).ask);
 }
 
+TEST_CASE("a preferred key that is held leads to one question about the others, within the wait")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    CHECK(machine.preferred_held(true, start + 1ms, 7).ask);
+    // the answer to a repetition of the first question
+    CHECK_FALSE(machine.preferred_held(false, start + 2ms, 7).ask);
+    AcquireMachine late(limits_of(30s));
+    (void)late.ask_now(start);
+    auto const step = late.preferred_held(true, start + 30s, 7);
+    CHECK_FALSE(step.ask);
+    CHECK(step.finish == make_error_code(errc::timed_out));
+}
+
+TEST_CASE("a late answer about the preferred key that is the last one awaited leads to a pause, and no longer one")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    (void)machine.tick(start + 500ms);
+    (void)machine.preferred_held(true, start + 501ms, 7);
+    CHECK(machine.failed(make_error_code(errc::store_refused), false, start + 502ms, 7).look_at > start + 1s);
+    CHECK(machine.preferred_held(false, start + 503ms, 7).look_at < start + 600ms);
+}
+
 TEST_CASE("the earliest expiry is waited for when it comes before the backoff, with little jitter")
 {
     AcquireMachine machine(limits_of(30s));

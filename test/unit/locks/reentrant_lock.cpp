@@ -411,6 +411,8 @@ TEST_CASE("options that cannot work are refused as those of a Lock, whatever is 
     CHECK(test.runtime->logged("AcquireOptions::wait is -1 ms") == 1);
     CHECK(test.ask({.ttl = 1ms}).error == make_error_code(boost::system::errc::invalid_argument));
     CHECK(test.runtime->logged("LockConfig::ttl is 1 ms") == 1);
+    CHECK(test.ask({.prefer = 0}).error == make_error_code(boost::system::errc::invalid_argument));
+    CHECK(test.runtime->logged("AcquireOptions::prefer is 0: stock is a lock") == 1);
     std::optional<error_code> tried;
     test.lock.async_try_acquire(
         test.holder, AcquireOptions{.wait = 1s}, [&](error_code error, std::optional<Hold> const&) { tried = error; });
