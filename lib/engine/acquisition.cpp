@@ -371,6 +371,10 @@ void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
     machine_->expect_hints(terms_.notifications && (!gate_ || gate_->watched()));
     auto const step = machine_->busy(reply, took, now, core_->runtime()->random());
     if (step.finish) {
+        if (reply.never_frees)
+            core_->journal().trouble(
+                *step.finish, range_->describe() + ": held without expiry by another program, so it never frees: use "
+                                                   "another prefix or key, or delete it by hand");
         finish(*step.finish);
         return;
     }

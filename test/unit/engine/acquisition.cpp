@@ -592,6 +592,23 @@ TEST_CASE("what only a person can mend ends an acquisition at once, and diagnost
     CHECK(test.store->diagnostics().last_detail == "NOPERM: grant +set on ~k");
 }
 
+TEST_CASE("keys that other programs hold without expiry end an acquisition at once, and diagnostics name them")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "held", .ttl = 3s});
+    Attempt<Lease> attempt;
+    attempt.start(lock);
+    test.runtime->run_ready();
+    test.backend->answer(test.backend->claims, Busy{std::nullopt, true});
+    test.runtime->run_ready();
+    CHECK(attempt.error == make_error_code(errc::key_conflict));
+    auto const diagnostics = test.store->diagnostics();
+    CHECK(diagnostics.last_error == make_error_code(errc::key_conflict));
+    CHECK(
+        diagnostics.last_detail == "held: held without expiry by another program, so it never frees: use another "
+                                   "prefix or key, or delete it by hand");
+}
+
 TEST_CASE("a claim that came too late to be sent leaves the reason that the store gave before")
 {
     ScriptedStore test;
