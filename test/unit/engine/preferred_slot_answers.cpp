@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-Failure unknown()
+Failure broken_connection()
 {
     return Failure::unknown(make_error_code(errc::store_unavailable), "the connection broke");
 }
@@ -28,7 +28,7 @@ TEST_CASE("a preferred slot whose answer is lost is asked for again under the sa
     Preferring test;
     test.start();
     auto const began = test.runtime->now();
-    auto const first = test.answer_claim(unknown());
+    auto const first = test.answer_claim(broken_connection());
     test.runtime->run_for(200ms);
     SECTION("it was granted")
     {
@@ -82,7 +82,7 @@ TEST_CASE("a grant of the preferred slot that comes too late for its caller is g
     SECTION("cancelled, and nobody knows what became of the claim")
     {
         test.cancel();
-        auto const asked = test.answer_claim(unknown());
+        auto const asked = test.answer_claim(broken_connection());
         REQUIRE(test.backend->withdrawals.size() == 1);
         CHECK(test.backend->withdrawals.front().request.owner == asked.owner);
     }
@@ -171,7 +171,7 @@ TEST_CASE("where an owner may claim only once, the whole pool is asked by anothe
     }
     SECTION("the preferred slot's answer is lost: its owner is withdrawn at once, and another asks for the slot")
     {
-        auto const first = test.answer_claim(unknown());
+        auto const first = test.answer_claim(broken_connection());
         REQUIRE(test.backend->withdrawals.size() == 1);
         CHECK(test.backend->withdrawals.front().request.owner == first.owner);
         REQUIRE(test.runtime->run_while_not([&] { return !test.backend->claims.empty(); }, 1s));
