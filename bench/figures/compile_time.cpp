@@ -51,7 +51,7 @@ unsigned foreign_headers(Report const& report)
         std::transform(line.begin(), line.end(), line.begin(), [](unsigned char letter) {
             return static_cast<char>(std::tolower(letter));
         });
-        constexpr std::array<std::string_view, 7> names{"resp/",   "redis/",   "spdlog",     "fmt/",
+        constexpr std::array<std::string_view, 7> names{"/wire/",  "redis/",   "spdlog",     "fmt/",
                                                         "openssl", "asio/ssl", "/lib/engine"};
         if (std::any_of(names.begin(), names.end(), [&](auto name) { return line.find(name) != line.npos; })) {
             ++foreign;

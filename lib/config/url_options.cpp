@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "url_options.hpp"
 
-#include <number_from.hpp>
+#include <config/number_from.hpp>
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include "contest.hpp"
 #include "core.hpp"
 #include "owner_text.hpp"
-#include "recycling_allocator.hpp"
+#include "runtime/recycling_allocator.hpp"
 
 #include <tenure/errc.hpp>
 

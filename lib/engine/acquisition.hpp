@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "acquire_machine.hpp"
 #include "completion.hpp"
+#include "engine/machines/acquire_machine.hpp"
+#include "engine/machines/lease_terms.hpp"
 #include "gate.hpp"
 #include "lease_record.hpp"
-#include "lease_terms.hpp"
-#include "recycling_list.hpp"
+#include "runtime/recycling_list.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>

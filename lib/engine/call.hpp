@@ -2,7 +2,7 @@
 #pragma once
 
 #include "completion.hpp"
-#include "recycling_allocator.hpp"
+#include "runtime/recycling_allocator.hpp"
 
 #include <tenure/backend/runtime.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "journal.hpp"
 #include "lease_record.hpp"
-#include "recycling_allocator.hpp"
+#include "runtime/recycling_allocator.hpp"
 
 #include <tenure/errc.hpp>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "call.hpp"
-#include "recycling_list.hpp"
-#include "shared_timer.hpp"
+#include "runtime/recycling_list.hpp"
+#include "runtime/shared_timer.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>

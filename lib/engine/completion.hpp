@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "handler_batch.hpp"
-#include "no_executor.hpp"
+#include "runtime/handler_batch.hpp"
+#include "runtime/no_executor.hpp"
 
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/backend/runtime.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core.hpp"
-#include "lease_terms.hpp"
+#include "engine/machines/lease_terms.hpp"
 #include "owner_text.hpp"
 
 #include <tenure/key_range.hpp>

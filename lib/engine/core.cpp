@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "core.hpp"
 
-#include "context_guard.hpp"
-#include "fork_guard.hpp"
 #include "readiness.hpp"
+#include "runtime/context_guard.hpp"
+#include "runtime/fork_guard.hpp"
 
 #include <tenure/errc.hpp>
 

@@ -4,16 +4,16 @@
 #include "acquisition.hpp"
 #include "call.hpp"
 #include "compensation.hpp"
-#include "context_guard.hpp"
 #include "counters.hpp"
 #include "follower.hpp"
 #include "gates.hpp"
 #include "journal.hpp"
 #include "keeper.hpp"
 #include "lease_record.hpp"
-#include "own_thread.hpp"
-#include "recycling_list.hpp"
-#include "shared_timer.hpp"
+#include "runtime/context_guard.hpp"
+#include "runtime/own_thread.hpp"
+#include "runtime/recycling_list.hpp"
+#include "runtime/shared_timer.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>

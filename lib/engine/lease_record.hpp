@@ -2,8 +2,8 @@
 #pragma once
 
 #include "call.hpp"
-#include "lease_machine.hpp"
-#include "lease_terms.hpp"
+#include "engine/machines/lease_machine.hpp"
+#include "engine/machines/lease_terms.hpp"
 #include "token_state.hpp"
 #include "waiters.hpp"
 

@@ -2,7 +2,7 @@
 #include "readiness.hpp"
 
 #include "core.hpp"
-#include "lease_terms.hpp"
+#include "engine/machines/lease_terms.hpp"
 
 #include <tenure/errc.hpp>
 

@@ -5,7 +5,7 @@
 
 #include "engine/completion.hpp"
 #include "engine/contest.hpp"
-#include "owner_text.hpp"
+#include "engine/owner_text.hpp"
 
 #include <string_view>
 #include <utility>

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "held_key.hpp"
 
-#include "recycling_allocator.hpp"
+#include "runtime/recycling_allocator.hpp"
 
 #include <tenure/errc.hpp>
 

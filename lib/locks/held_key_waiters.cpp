@@ -2,7 +2,7 @@
 // Who waits for a Hold, and the acquisitions that are under way for them.
 #include "held_key.hpp"
 
-#include "engine/lease_terms.hpp"
+#include "engine/machines/lease_terms.hpp"
 
 #include <tenure/errc.hpp>
 

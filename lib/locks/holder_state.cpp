@@ -3,8 +3,8 @@
 
 #include "held_key.hpp"
 
-#include "engine/fork_guard.hpp"
 #include "engine/lease_record.hpp"
+#include "runtime/fork_guard.hpp"
 
 #include <utility>
 

@@ -3,7 +3,7 @@
 
 #include "held_set.hpp"
 
-#include "no_executor.hpp"
+#include "runtime/no_executor.hpp"
 
 #include <tenure/errc.hpp>
 

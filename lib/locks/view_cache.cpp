@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "view_cache.hpp"
 
-#include "engine/lease_terms.hpp"
+#include "engine/machines/lease_terms.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "view_reader.hpp"
 
-#include "engine/fork_guard.hpp"
+#include "runtime/fork_guard.hpp"
 
 #include <tenure/errc.hpp>
 

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "fork_watch.hpp"
 
-#include "engine/fork_guard.hpp"
+#include "runtime/fork_guard.hpp"
 
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "name_lookup.hpp"
 
-#include "engine/fork_guard.hpp"
-#include "library_thread.hpp"
+#include "runtime/fork_guard.hpp"
+#include "runtime/library_thread.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/udp.hpp>

@@ -4,7 +4,7 @@
 #include "fork_watch.hpp"
 #include "stream.hpp"
 
-#include <handler_batch.hpp>
+#include <runtime/handler_batch.hpp>
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/buffer.hpp>

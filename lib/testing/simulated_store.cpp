@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "memory/domain.hpp"
+#include "store/memory/domain.hpp"
 #include "virtual_time.hpp"
 
 #include <tenure/backend/renew_each.hpp>

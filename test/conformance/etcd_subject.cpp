@@ -3,9 +3,9 @@
 #include "harness/etcd_server.hpp"
 #include "harness/fault_proxy.hpp"
 
-#include "etcd/backend.hpp"
-#include "etcd/base64.hpp"
-#include "etcd/messages.hpp"
+#include "store/etcd/backend.hpp"
+#include "store/etcd/http/base64.hpp"
+#include "store/etcd/http/messages.hpp"
 
 #include <tenure/conformance/subject.hpp>
 

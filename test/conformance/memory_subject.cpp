@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "ended_claim.hpp"
-#include "memory/backend.hpp"
-#include "memory/domain.hpp"
+#include "store/ended_claim.hpp"
+#include "store/memory/backend.hpp"
+#include "store/memory/domain.hpp"
 
 #include <tenure/conformance/subject.hpp>
 

@@ -4,7 +4,7 @@
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
 
-#include "redis/backend.hpp"
+#include "store/redis/backend.hpp"
 
 #include <tenure/conformance/subject.hpp>
 

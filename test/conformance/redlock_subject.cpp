@@ -5,8 +5,8 @@
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
 
-#include "redis/node_backend.hpp"
-#include "redlock/backend.hpp"
+#include "store/redis/node_backend.hpp"
+#include "store/redis/redlock/backend.hpp"
 
 #include <tenure/conformance/subject.hpp>
 

@@ -4,7 +4,7 @@
 #include "harness/paths.hpp"
 #include "harness/sentinel_group.hpp"
 
-#include "redis/sentinel/sentinel_backend.hpp"
+#include "store/redis/sentinel/sentinel_backend.hpp"
 
 #include <tenure/conformance/subject.hpp>
 

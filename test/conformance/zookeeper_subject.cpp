@@ -5,7 +5,7 @@
 #include "harness/zookeeper_client.hpp"
 #include "harness/zookeeper_server.hpp"
 
-#include "zookeeper/backend.hpp"
+#include "store/zookeeper/backend.hpp"
 
 #include <tenure/conformance/subject.hpp>
 

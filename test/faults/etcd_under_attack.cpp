@@ -7,8 +7,8 @@
 #include "harness/auditor.hpp"
 #include "harness/eventually.hpp"
 
-#include <etcd/base64.hpp>
-#include <etcd/messages.hpp>
+#include <store/etcd/http/base64.hpp>
+#include <store/etcd/http/messages.hpp>
 
 #include <algorithm>
 #include <chrono>

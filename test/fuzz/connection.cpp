@@ -2,7 +2,7 @@
 // A connection as a state machine, under a server and a clock that do anything: each byte of the input is an event, and
 // what a server says follows in the input. Whatever comes: each request ends once, in an order that can be, and nothing
 // is asked before the login is over.
-#include "redis/connection_machine.hpp"
+#include "store/redis/link/connection_machine.hpp"
 
 #include "demand.hpp"
 

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "demand.hpp"
-#include "owner_text.hpp"
+#include "engine/owner_text.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,15 +1,15 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // What the library makes of replies: of its scripts, to its login, and of errors. The first byte says how many keys
 // were asked for; the rest is what the server sent. Whatever it is: no crash, and nothing is believed that cannot be.
-#include "redis/claim_reply.hpp"
-#include "redis/clock_reading.hpp"
-#include "redis/connection_handshake.hpp"
-#include "redis/flags_reply.hpp"
-#include "redis/inspect_reply.hpp"
-#include "redis/release_reply.hpp"
-#include "redis/resp/parser.hpp"
-#include "redis/sentinel/sentinel_reply.hpp"
-#include "redis/server_error.hpp"
+#include "store/redis/claim_reply.hpp"
+#include "store/redis/diagnose/clock_reading.hpp"
+#include "store/redis/flags_reply.hpp"
+#include "store/redis/inspect_reply.hpp"
+#include "store/redis/link/connection_handshake.hpp"
+#include "store/redis/release_reply.hpp"
+#include "store/redis/sentinel/sentinel_reply.hpp"
+#include "store/redis/wire/parser.hpp"
+#include "store/redis/wire/server_error.hpp"
 
 #include "demand.hpp"
 

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The first byte says how the rest is cut; what is short is cut in two at every byte as well. Whatever the bytes are:
 // no crash, bounded memory, and the same values as in one piece.
-#include "redis/resp/parser.hpp"
+#include "store/redis/wire/parser.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "config/url.hpp"
-#include "etcd/config.hpp"
-#include "redis/config.hpp"
-#include "redlock/config.hpp"
-#include "zookeeper/config.hpp"
+#include "store/etcd/config.hpp"
+#include "store/redis/config/config.hpp"
+#include "store/redis/redlock/config.hpp"
+#include "store/zookeeper/config.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "engine/own_thread.hpp"
+#include "runtime/own_thread.hpp"
 #include "testing/virtual_time.hpp"
 
 #include <tenure/backend/runtime.hpp>

@@ -3,7 +3,7 @@
 
 #include "random.hpp"
 
-#include <memory/domain.hpp>
+#include <store/memory/domain.hpp>
 #include <testing/virtual_time.hpp>
 
 #include <tenure/backend/backend.hpp>

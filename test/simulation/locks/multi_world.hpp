@@ -5,7 +5,7 @@
 #include "random.hpp"
 #include "small_world.hpp"
 
-#include <memory/domain.hpp>
+#include <store/memory/domain.hpp>
 
 #include <tenure/errc.hpp>
 #include <tenure/lease_set.hpp>

@@ -5,7 +5,7 @@
 
 #include "../world.hpp"
 
-#include <redis/backend.hpp>
+#include <store/redis/backend.hpp>
 
 #include <algorithm>
 #include <chrono>

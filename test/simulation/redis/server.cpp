@@ -3,9 +3,9 @@
 
 #include "../world.hpp"
 
-#include <ended_claim.hpp>
-#include <redis/release_scripts.hpp>
-#include <redis/scripts.hpp>
+#include <store/ended_claim.hpp>
+#include <store/redis/scripts/release_scripts.hpp>
+#include <store/redis/scripts/scripts.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #include "byte_network.hpp"
 
-#include <redis/stream.hpp>
+#include <store/redis/link/stream.hpp>
 
 #include <memory>
 

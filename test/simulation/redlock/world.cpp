@@ -4,7 +4,7 @@
 #include "node_link.hpp"
 #include "unit/fake_runtime.hpp"
 
-#include <redlock/backend.hpp>
+#include <store/redis/redlock/backend.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -3,7 +3,7 @@
 #include "harness/redis_cluster.hpp"
 #include "system/support/running_store.hpp"
 
-#include "redis/cluster/hash_slot.hpp"
+#include "store/redis/cluster/hash_slot.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -5,8 +5,8 @@
 #include "harness/eventually.hpp"
 #include "harness/redis_cluster.hpp"
 
-#include "redis/cluster/hash_slot.hpp"
-#include "redis/key_names.hpp"
+#include "store/redis/cluster/hash_slot.hpp"
+#include "store/redis/key_names.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

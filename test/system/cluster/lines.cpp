@@ -4,7 +4,7 @@
 
 #include "harness/redis_cluster.hpp"
 
-#include "redis/cluster/backend.hpp"
+#include "store/redis/cluster/backend.hpp"
 
 #include <tenure/key_range.hpp>
 

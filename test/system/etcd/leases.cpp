@@ -6,8 +6,8 @@
 #include "harness/fault_proxy.hpp"
 #include "system/support/running_store.hpp"
 
-#include "etcd/base64.hpp"
-#include "etcd/messages.hpp"
+#include "store/etcd/http/base64.hpp"
+#include "store/etcd/http/messages.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

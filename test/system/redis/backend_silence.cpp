@@ -3,7 +3,7 @@
 
 #include "harness/redis_server.hpp"
 
-#include "redis/stream.hpp"
+#include "store/redis/link/stream.hpp"
 
 #include <tenure/key_range.hpp>
 

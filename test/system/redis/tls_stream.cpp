@@ -2,9 +2,9 @@
 #include "system/support/certificate_authority.hpp"
 #include "system/support/running_store.hpp"
 
-#include "engine/asio_runtime.hpp"
 #include "harness/redis_server.hpp"
 #include "net/stream_kinds.hpp"
+#include "runtime/asio_runtime.hpp"
 
 #include <tenure/errc.hpp>
 

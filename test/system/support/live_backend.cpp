@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "system/support/live_backend.hpp"
 
-#include "engine/asio_runtime.hpp"
-#include "redis/backend.hpp"
+#include "runtime/asio_runtime.hpp"
+#include "store/redis/backend.hpp"
 
 #include <algorithm>
 #include <utility>

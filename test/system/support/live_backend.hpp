@@ -5,7 +5,7 @@
 #include "harness/redis_server.hpp"
 #include "harness/renewals.hpp"
 
-#include "redis/stream.hpp"
+#include "store/redis/link/stream.hpp"
 
 #include <tenure/conformance/client.hpp>
 #include <tenure/stores/redis_config.hpp>

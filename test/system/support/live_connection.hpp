@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "engine/asio_runtime.hpp"
-#include "redis/connection_factory.hpp"
+#include "runtime/asio_runtime.hpp"
+#include "store/redis/link/connection_factory.hpp"
 
 #include <tenure/errc.hpp>
 

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "system/support/scripted_keyspace.hpp"
 
-#include "redis/release_scripts.hpp"
-#include "redis/scripts.hpp"
+#include "store/redis/scripts/release_scripts.hpp"
+#include "store/redis/scripts/scripts.hpp"
 
 #include <cstddef>
 #include <utility>

@@ -8,9 +8,9 @@
 #include "system/support/live_backend.hpp"
 #include "system/support/running_store.hpp"
 
-#include "zookeeper/backend.hpp"
-#include "zookeeper/config.hpp"
-#include "zookeeper/node_names.hpp"
+#include "store/zookeeper/backend.hpp"
+#include "store/zookeeper/config.hpp"
+#include "store/zookeeper/node_names.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

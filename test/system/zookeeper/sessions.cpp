@@ -8,8 +8,8 @@
 #include "system/support/live_backend.hpp"
 #include "system/support/running_store.hpp"
 
-#include "zookeeper/backend.hpp"
-#include "zookeeper/config.hpp"
+#include "store/zookeeper/backend.hpp"
+#include "store/zookeeper/config.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // A store with a thread of its own: leases outlive a blocked io_context, and nothing outlives its owners.
-#include "engine/asio_runtime.hpp"
 #include "harness/eventually.hpp"
-#include "memory/backend.hpp"
+#include "runtime/asio_runtime.hpp"
+#include "store/memory/backend.hpp"
 
 #include <tenure/tenure.hpp>
 

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "net/name_lookup.hpp"
 
-#include "engine/asio_runtime.hpp"
+#include "runtime/asio_runtime.hpp"
 
 #include <tenure/log.hpp>
 

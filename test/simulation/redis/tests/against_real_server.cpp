@@ -3,8 +3,8 @@
 #include "simulated_client.hpp"
 
 #include "harness/redis_server.hpp"
-#include "redis/line_script.hpp"
 #include "simulation/random.hpp"
+#include "store/redis/scripts/line_script.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>

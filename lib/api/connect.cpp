@@ -1,0 +1,172 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Opens a store of each kind, from its config and from a URL.
+#include <tenure/connect.hpp>
+#include <tenure/stores/etcd.hpp>
+#include <tenure/stores/memory.hpp>
+#include <tenure/stores/redis.hpp>
+#include <tenure/stores/redis_cluster.hpp>
+#include <tenure/stores/redis_sentinel.hpp>
+#include <tenure/stores/redlock.hpp>
+#include <tenure/stores/zookeeper.hpp>
+
+#include "config/schemes.hpp"
+#include "config/url.hpp"
+#include "runtime/open_runtime.hpp"
+#include "store/etcd/config.hpp"
+#include "store/memory/backend.hpp"
+#include "store/redis/backend.hpp"
+#include "store/redis/cluster/backend.hpp"
+#include "store/redis/config/config.hpp"
+#include "store/redis/link/stream.hpp"
+#include "store/redis/redlock/backend.hpp"
+#include "store/redis/redlock/config.hpp"
+#include "store/redis/sentinel/sentinel_backend.hpp"
+#include "store/zookeeper/config.hpp"
+
+#if TENURE_HAS_ETCD
+#include "store/etcd/backend.hpp"
+#endif
+#if TENURE_HAS_ZOOKEEPER
+#include "store/zookeeper/backend.hpp"
+#endif
+
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace tenure
+{
+
+Store open_memory(asio::any_io_executor executor, MemoryConfig config, StoreOptions options)
+{
+    auto runtime = open_runtime(std::move(executor), options);
+    auto backend = memory::make_backend(runtime, config.name);
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+
+Store open_redis(asio::any_io_executor executor, RedisConfig config, StoreOptions options)
+{
+    auto runtime = open_runtime(std::move(executor), options);
+    auto backend = redis::make_backend(runtime, config, redis::socket_streams());
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+
+Store open_redis_sentinel(asio::any_io_executor executor, RedisSentinelConfig config, StoreOptions options)
+{
+    auto runtime = open_runtime(std::move(executor), options);
+    auto backend = redis::make_sentinel_backend(runtime, config, redis::socket_streams());
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+
+Store open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config, StoreOptions options)
+{
+    auto runtime = open_runtime(std::move(executor), options);
+    auto backend = redis::make_cluster_backend(runtime, config, redis::socket_streams());
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+
+Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOptions options)
+{
+    redlock::check_config(config);
+    auto runtime = open_runtime(std::move(executor), options);
+    std::vector<redlock::Quorum::Node> nodes;
+    nodes.reserve(config.servers.size());
+    for (auto const& server : config.servers)
+        nodes.push_back(redis::make_node_backend(runtime, server, redis::socket_streams()));
+    auto backend = redlock::make_backend(runtime, std::move(nodes));
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+
+#if TENURE_HAS_ETCD
+Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions options)
+{
+    auto runtime = open_runtime(std::move(executor), options);
+    auto backend = etcd::make_backend(runtime, std::move(config), etcd::socket_streams());
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+#else
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature of the other one
+Store open_etcd(asio::any_io_executor, EtcdConfig config, StoreOptions)
+{
+    etcd::check_config(config);
+    throw std::invalid_argument(
+        etcd::describe(config) +
+        ": this build of tenure is without etcd; build tenure with -DTENURE_ETCD=ON (Conan: -o tenure/*:etcd=True)");
+}
+#endif
+
+#if TENURE_HAS_ZOOKEEPER
+Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options)
+{
+    auto runtime = open_runtime(std::move(executor), options);
+    auto backend = zookeeper::make_backend(runtime, config);
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+#else
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature of the other one
+Store open_zookeeper(asio::any_io_executor, ZookeeperConfig config, StoreOptions)
+{
+    zookeeper::check_config(config);
+    throw std::invalid_argument(
+        zookeeper::describe(config) +
+        ": this build of tenure is without ZooKeeper; install its C client (libzookeeper-st-dev on Debian and Ubuntu) "
+        "and build tenure with -DTENURE_ZOOKEEPER=ON (Conan: -o tenure/*:zookeeper=True)");
+}
+#endif
+
+namespace
+{
+
+MemoryConfig memory_config_from(Url const& url)
+{
+    if (url.user || url.password || !url.path.empty() || !url.options.empty() || url.hosts.size() > 1)
+        throw std::invalid_argument(
+            "a memory:// URL has nothing but a name: memory://NAME, or memory:// for keys shared with nobody");
+    return MemoryConfig{url.hosts.empty() ? std::string() : url.hosts.front().name};
+}
+
+/** What URLs of a kind of store begin with, and what opens one. */
+struct StoreKind {
+    UrlScheme scheme;
+    Store (*open)(asio::any_io_executor executor, Url const& url, StoreOptions options);
+};
+
+template <class Config, Config (*config_from)(Url const&), Store (*open)(asio::any_io_executor, Config, StoreOptions)>
+Store open_url(asio::any_io_executor executor, Url const& url, StoreOptions options)
+{
+    return open(std::move(executor), config_from(url), std::move(options));
+}
+
+constexpr StoreKind store_kinds[]{
+    {schemes::memory, open_url<MemoryConfig, memory_config_from, open_memory>},
+    {schemes::redis, open_url<RedisConfig, redis_config_from, open_redis>},
+    {schemes::redis_socket, open_url<RedisConfig, redis_socket_config_from, open_redis>},
+    {schemes::redis_sentinel, open_url<RedisSentinelConfig, redis_sentinel_config_from, open_redis_sentinel>},
+    {schemes::redis_cluster, open_url<RedisClusterConfig, redis_cluster_config_from, open_redis_cluster>},
+    {schemes::redlock, open_url<RedlockConfig, redlock_config_from, open_redlock>},
+    {schemes::etcd, open_url<EtcdConfig, etcd_config_from, open_etcd>},
+    {schemes::zookeeper, open_url<ZookeeperConfig, zookeeper_config_from, open_zookeeper>},
+};
+
+StoreKind const& kind_of(Url const& url)
+{
+    std::string known;
+    for (auto const& kind : store_kinds)
+        for (auto const scheme : {kind.scheme.plain, kind.scheme.over_tls}) {
+            if (scheme == url.scheme)
+                return kind;
+            if (!scheme.empty())
+                known.append(known.empty() ? "" : ", ").append(scheme).append("://");
+        }
+    refuse_url("scheme", url.scheme, "must be one of " + known);
+}
+
+} // namespace
+
+Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options)
+{
+    auto const parsed = parse_url(url);
+    return kind_of(parsed).open(std::move(executor), parsed, std::move(options));
+}
+
+} // namespace tenure

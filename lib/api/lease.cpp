@@ -1,0 +1,256 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include <tenure/lease.hpp>
+
+#include "engine/core.hpp"
+#include "engine/lease_record.hpp"
+#include "engine/machines/lease_terms.hpp"
+#include "runtime/no_executor.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <utility>
+
+namespace tenure
+{
+
+namespace
+{
+
+/** Hands a release that has begun to the strand. A fork of the process, or one whose context is gone, releases nothing.
+ */
+void hand_over(
+    engine::LeaseRecordPtr record, std::shared_ptr<engine::Handle> handle, engine::Compensation::ItemPtr item)
+{
+    auto const& strand = handle->core()->runtime()->strand();
+    strand.execute([record = std::move(record), handle = std::move(handle), item = std::move(item)] {
+        handle->core()->release(record, item);
+    });
+}
+
+[[gnu::noinline]] void release_in_background(engine::LeaseRecordPtr record) noexcept
+{
+    try {
+        if (auto handle = record->begin_release();
+            handle && handle->core()->same_process() && !handle->core()->abandoned()) {
+            auto const core = handle->core();
+            core->runtime()->post(
+                [record = std::move(record), handle = std::move(handle), item = engine::Compensation::make_item()] {
+                    handle->core()->release(record, item);
+                });
+        }
+    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the key lapses by its ttl
+    }
+}
+
+template <class... Results>
+[[nodiscard]] engine::Completion<void(Results...)>
+completion_of(asio::any_completion_handler<void(Results...)> handler, engine::LeaseRecordPtr const& record)
+{
+    return {std::move(handler), record ? &record->runtime() : nullptr};
+}
+
+/** Apart from the rare case: a lease is moved several times on its way to its holder, and most that end are empty. */
+void end(engine::LeaseRecordPtr& record) noexcept
+{
+    if (record != nullptr && !record->released())
+        release_in_background(std::move(record));
+}
+
+} // namespace
+
+std::string_view to_string(LeaseState state) noexcept
+{
+    switch (state) {
+    case LeaseState::held:
+        return "held";
+    case LeaseState::at_risk:
+        return "at risk";
+    case LeaseState::cancelled:
+        return "cancelled";
+    case LeaseState::released:
+        return "released";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(ReleaseOutcome outcome) noexcept
+{
+    switch (outcome) {
+    case ReleaseOutcome::released:
+        return "released";
+    case ReleaseOutcome::was_lost:
+        return "was lost";
+    case ReleaseOutcome::unconfirmed:
+        return "unconfirmed";
+    case ReleaseOutcome::still_held:
+        return "still held";
+    }
+    return "unknown";
+}
+
+Lease::Lease() noexcept = default;
+
+Lease::Lease(std::shared_ptr<engine::LeaseRecord> record) noexcept
+    : record_(std::move(record))
+{
+}
+
+Lease::Lease(Lease&& other) noexcept = default;
+
+Lease& Lease::operator=(Lease&& other) noexcept
+{
+    if (this != &other) {
+        end(record_);
+        record_ = std::move(other.record_);
+    }
+    return *this;
+}
+
+Lease::~Lease()
+{
+    end(record_);
+}
+
+bool Lease::valid() const noexcept
+{
+    return record_ && record_->valid();
+}
+
+LeaseState Lease::state() const noexcept
+{
+    return record_ ? record_->state() : LeaseState::released;
+}
+
+Instant Lease::valid_until() const noexcept
+{
+    return record_ ? record_->valid_until() : Instant{};
+}
+
+Instant Lease::stop_at() const noexcept
+{
+    return record_ ? record_->token().fires_at() : Instant{};
+}
+
+std::chrono::milliseconds Lease::ttl() const noexcept
+{
+    return record_ ? record_->ttl() : std::chrono::milliseconds{0};
+}
+
+std::string const& Lease::key() const noexcept
+{
+    static std::string const none;
+    return record_ ? record_->key() : none;
+}
+
+std::string const& Lease::owner() const noexcept
+{
+    static std::string const none;
+    return record_ ? record_->claim().owner : none;
+}
+
+std::uint64_t Lease::fencing_token() const noexcept
+{
+    return record_ ? record_->claim().fencing_token : 0;
+}
+
+CancellationToken Lease::token() const noexcept
+{
+    if (!record_)
+        return {};
+    return CancellationToken(std::shared_ptr<engine::TokenState>(record_, &record_->token()));
+}
+
+Lease::executor_type Lease::get_executor() const noexcept
+{
+    return executor_of(record_);
+}
+
+asio::any_io_executor const& Lease::executor_of(RecordPtr const& record) noexcept
+{
+    return record ? record->runtime().user_executor() : no_executor();
+}
+
+void Lease::start_release(RecordPtr record, ReleaseHandler handler)
+{
+    auto completion = completion_of(std::move(handler), record);
+    if (!record) {
+        std::move(completion).post(make_error_code(errc::released), ReleaseOutcome::was_lost);
+        return;
+    }
+    auto const& runtime = record->shared_runtime();
+    if (record->forked()) {
+        std::move(completion).post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
+        return;
+    }
+    using Item = engine::Compensation::Item;
+    auto item = Item::start<Item>(std::move(completion), runtime);
+    auto handle = record->begin_release();
+    if (!handle) {
+        runtime->post(
+            [item = std::move(item)] { item->complete(make_error_code(errc::released), ReleaseOutcome::was_lost); });
+        return;
+    }
+    hand_over(std::move(record), std::move(handle), std::move(item));
+}
+
+void Lease::start_detach(RecordPtr record, std::optional<std::chrono::milliseconds> remaining, WaitHandler handler)
+{
+    auto completion = completion_of(std::move(handler), record);
+    auto const refuse = [&](error_code error) { std::move(completion).post(error); };
+    if (!record)
+        return refuse(make_error_code(errc::released));
+    if (record->forked())
+        return refuse(make_error_code(errc::forked));
+    auto handle = record->handle();
+    if (!handle)
+        return refuse(make_error_code(errc::released));
+    auto const core = handle->core();
+    if (auto const refusal = engine::refuse_detachment(core->no_detach(), core->ttl_limits(), remaining)) {
+        core->journal().refuse(refusal->error, record->key() + " is not detached and stays held: " + refusal->words);
+        return refuse(refusal->error);
+    }
+    auto call = engine::Call<>::start(std::move(completion), core->runtime());
+    // it has begun elsewhere meanwhile, or has not
+    handle = record->begin_detachment();
+    core->runtime()->strand().execute([core, record = std::move(record), handle = std::move(handle),
+                                       remaining = remaining.value_or(std::chrono::milliseconds{0}),
+                                       call = std::move(call)]() mutable {
+        if (handle)
+            core->detach(record, remaining, std::move(call));
+        else
+            call->complete(make_error_code(errc::released));
+    });
+}
+
+void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHandler handler)
+{
+    auto completion = completion_of(std::move(handler), record);
+    auto const refuse = [&](error_code error) { std::move(completion).post(error); };
+    if (!record)
+        return refuse(make_error_code(errc::released));
+    auto const& runtime = record->shared_runtime();
+    if (record->forked())
+        return refuse(make_error_code(errc::forked));
+    auto handle = record->handle();
+    if (!handle)
+        return refuse(make_error_code(errc::released));
+    auto const limits = handle->core()->ttl_limits();
+    if (ttl != std::chrono::milliseconds{0} && (ttl < limits.shortest || ttl > limits.longest))
+        return refuse(make_error_code(boost::system::errc::invalid_argument));
+    auto call = engine::Call<>::start(std::move(completion), runtime);
+    runtime->strand().execute(
+        [record = std::move(record), handle = std::move(handle), ttl, call = std::move(call)]() mutable {
+            handle->core()->keeper().renew(record, ttl, std::move(call));
+        });
+}
+
+void Lease::start_wait_at_risk(RecordPtr record, WaitHandler handler)
+{
+    auto completion = completion_of(std::move(handler), record);
+    if (record)
+        engine::LeaseRecord::wait_at_risk(record, std::move(completion));
+    else
+        std::move(completion).post(make_error_code(errc::released));
+}
+
+} // namespace tenure

@@ -1,0 +1,236 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include <tenure/store.hpp>
+
+#include "engine/core.hpp"
+#include "engine/machines/lease_terms.hpp"
+#include "engine/readiness.hpp"
+#include "engine/store_answer.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <utility>
+
+#include <unistd.h>
+
+namespace tenure
+{
+
+namespace
+{
+
+constexpr std::size_t longest_name = 128;
+/// a question that no lease depends on is given up after this time
+constexpr std::chrono::seconds answer_limit{5};
+
+void check_name(std::string const& field, std::string const& name)
+{
+    bool const printable =
+        std::ranges::all_of(name, [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f && c != '/'; });
+    if (!printable || name.size() > longest_name)
+        throw std::invalid_argument(field + " must be printable, without blanks and '/', and at most 128 bytes long");
+}
+
+/** The first words of values that are nobody's owner. */
+void check_not_reserved(std::string const& field, std::string const& name)
+{
+    for (auto const* const word : {"evicted", "kept", "resting"})
+        if (name == word)
+            throw std::invalid_argument(field + " must not be '" + name + "': it marks keys without a holder");
+}
+
+std::string default_worker_name()
+{
+    std::string host(256, '\0');
+    if (::gethostname(host.data(), host.size() - 1) != 0)
+        host = "unknown";
+    host.resize(std::min(host.find('\0'), std::size_t{64}));
+    std::ranges::replace_if(
+        host, [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || c == '/'; }, '_');
+    return host + ":" + std::to_string(::getpid());
+}
+
+std::shared_ptr<engine::Handle>
+make_handle(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, StoreOptions options)
+{
+    check_name("StoreOptions::worker_name", options.worker_name);
+    check_not_reserved("StoreOptions::worker_name", options.worker_name);
+    auto name = options.worker_name.empty() ? default_worker_name() : std::move(options.worker_name);
+    check_name("StoreOptions::order_name", options.order_name);
+    auto core = std::make_shared<engine::Core>(
+        std::move(runtime), std::move(backend), std::move(name), std::move(options.order_name));
+    // which closes what began, where the start fails
+    auto handle = std::make_shared<engine::Handle>(std::move(core));
+    handle->core()->start();
+    return handle;
+}
+
+/** A question under way. It keeps the store open for as long as somebody waits for the answer. */
+template <class Result>
+class Question : public engine::Call<Result>
+{
+public:
+    using engine::Call<Result>::Call;
+
+    void keep_open(std::shared_ptr<engine::Handle> handle) noexcept { handle_ = std::move(handle); }
+    [[nodiscard]] std::atomic<bool> const& over() const noexcept { return over_; }
+
+    /** On the strand, by the answer or by the user's cancellation. */
+    void complete(error_code error, Result result)
+    {
+        if (over_.exchange(true, std::memory_order_acq_rel))
+            return;
+        if (auto const handle = std::exchange(handle_, nullptr); handle && error == asio::error::operation_aborted)
+            handle->core()->drop_abandoned();
+        engine::Call<Result>::complete(error, std::move(result));
+    }
+
+private:
+    std::shared_ptr<engine::Handle> handle_;
+    std::atomic<bool> over_{false};
+};
+
+/** Starts a question to the store: `ask(core, deadline, done)` on the strand. */
+template <class Result, class Ask>
+void start_question(
+    std::shared_ptr<engine::Handle> handle, asio::any_completion_handler<void(error_code, Result)> handler, Ask ask)
+{
+    auto const runtime = handle->core()->runtime();
+    auto call = Question<Result>::template start<Question<Result>>({std::move(handler), runtime.get()}, runtime);
+    if (!handle->core()->same_process()) {
+        call->complete(make_error_code(errc::forked), Result{});
+        return;
+    }
+    runtime->strand().execute([handle = std::move(handle), call = std::move(call), ask = std::move(ask)]() mutable {
+        if (call->over())
+            return;
+        auto const core = handle->core();
+        call->keep_open(std::move(handle));
+        auto const deadline = Deadline(core->runtime()->now() + answer_limit, Deadline::Abandoned(call, &call->over()))
+                                  .with_one_attempt();
+        ask(*core, deadline, [core, call](error_code error, Result result, std::string detail) {
+            if (error && !call->over())
+                core->journal().trouble(error, std::move(detail));
+            call->complete(error, std::move(result));
+        });
+    });
+}
+
+} // namespace
+
+Store::Store(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, StoreOptions options)
+    : handle_(make_handle(std::move(runtime), std::move(backend), std::move(options)))
+{
+}
+
+Store::executor_type Store::get_executor() const noexcept
+{
+    return handle_->core()->runtime()->user_executor();
+}
+
+std::string Store::describe() const
+{
+    return handle_->core()->journal().store();
+}
+
+Statistics Store::statistics() const noexcept
+{
+    return handle_->core()->counters().snapshot();
+}
+
+Diagnostics Store::diagnostics() const
+{
+    return handle_->core()->journal().diagnostics();
+}
+
+std::string const& Store::worker_name() const noexcept
+{
+    return handle_->core()->worker_name();
+}
+
+void Store::check_detach(std::chrono::milliseconds remaining) const
+{
+    auto const& core = *handle_->core();
+    if (auto const refusal = engine::refuse_detachment(core.no_detach(), core.ttl_limits(), remaining))
+        throw std::invalid_argument(refusal->words);
+}
+
+void Store::start_ready(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler)
+{
+    using engine::Readiness;
+    auto const core = handle->core();
+    auto const readiness = Readiness::start<Readiness>({std::move(handler), core->runtime().get()}, core->runtime());
+    if (!core->same_process()) {
+        readiness->complete(make_error_code(errc::forked));
+        return;
+    }
+    core->runtime()->strand().execute([handle, timeout, readiness] { readiness->begin(handle, timeout); });
+}
+
+void Store::start_close(HandlePtr const& handle, std::chrono::milliseconds timeout, DoneHandler handler)
+{
+    auto const core = handle->core();
+    auto call = engine::Call<>::start({std::move(handler), core->runtime().get()}, core->runtime());
+    if (!core->same_process()) {
+        call->complete(make_error_code(errc::forked));
+        return;
+    }
+    core->runtime()->strand().execute([core, timeout, call = std::move(call)]() mutable {
+        core->close_by(engine::later(core->runtime()->now(), std::max(timeout, {})), std::move(call));
+    });
+}
+
+void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler handler)
+{
+    start_question<std::vector<KeyState>>(
+        std::move(handle), std::move(handler),
+        [range = std::move(range)](engine::Core& core, Deadline const& not_after, auto const& done) {
+            core.backend().inspect(range, not_after, [done](InspectReply reply) {
+                if (auto* states = std::get_if<std::vector<KeyState>>(&reply))
+                    done({}, std::move(*states), {});
+                else if (auto* const failure = std::get_if<Failure>(&reply))
+                    done(engine::error_for_caller(*failure), {}, std::move(failure->detail));
+            });
+        });
+}
+
+void Store::start_evict(
+    HandlePtr handle, KeyRangePtr range, std::uint32_t index, std::string owner, std::string who, EvictHandler handler)
+{
+    check_name("who", who);
+    EvictRequest request;
+    request.range = std::move(range);
+    request.index = index;
+    request.owner = std::move(owner);
+    request.evicted_by = std::move(who);
+    start_question<std::chrono::milliseconds>(
+        std::move(handle), std::move(handler),
+        [request = std::move(request)](engine::Core& core, Deadline const& not_after, auto const& done) mutable {
+            request.not_after = not_after;
+            core.backend().evict(std::move(request), [done](EvictReply reply) {
+                using std::chrono::milliseconds;
+                if (auto const* evicted = std::get_if<Evicted>(&reply))
+                    done({}, evicted->remaining.value_or(milliseconds{0}), {});
+                else if (std::holds_alternative<NotOwner>(reply))
+                    done(
+                        make_error_code(errc::lease_lost), milliseconds{0},
+                        "the key does not bear that owner any more");
+                else if (auto* const failure = std::get_if<Failure>(&reply))
+                    done(engine::error_for_caller(*failure), milliseconds{0}, std::move(failure->detail));
+            });
+        });
+}
+
+void Store::start_examine(HandlePtr handle, std::chrono::milliseconds ttl, ExamineHandler handler)
+{
+    start_question<Findings>(
+        std::move(handle), std::move(handler), [ttl](engine::Core& core, Deadline const& not_after, auto const& done) {
+            core.backend().examine(ttl, not_after, [done](Findings findings) { done({}, std::move(findings), {}); });
+        });
+}
+
+} // namespace tenure

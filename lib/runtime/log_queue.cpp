@@ -1,0 +1,204 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "log_queue.hpp"
+
+#include "fork_guard.hpp"
+#include "library_thread.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tenure
+{
+
+namespace
+{
+
+/// beyond that, lines are dropped until the log thread has taken what there is
+constexpr std::size_t longest_queue = 1000;
+/// how long the end of the program waits for a sink that blocks
+constexpr std::chrono::seconds patience_at_exit{1};
+
+using SinkPtr = std::shared_ptr<LogSink const>;
+
+void hand_over(LogSink const& sink, LogLevel level, std::string_view line) noexcept
+{
+    try {
+        sink(level, line);
+    } catch (...) { // NOLINT(bugprone-empty-catch): there is no other place to report it
+    }
+}
+
+/** The lines of all stores of a process, and the thread that hands them to their sinks. The thread starts with the
+ * first line. */
+class LogQueue
+{
+public:
+    /** The one of this process: a child of fork has no log thread, and gets another queue. Never deleted, because its
+     * thread may be inside a sink when the program ends. */
+    [[nodiscard]] static LogQueue& instance();
+    /** The same, if any line was ever logged. */
+    [[nodiscard]] static LogQueue* existing() noexcept
+    {
+        auto* const queue = current.load(std::memory_order_acquire);
+        return queue != nullptr && queue->generation_ == engine::fork_generation() ? queue : nullptr;
+    }
+
+    void add(SinkPtr const& sink, LogLevel level, std::string_view line)
+    {
+        std::lock_guard const lock(mutex_);
+        if (ending_)
+            return;
+        if (!thread_.joinable())
+            thread_ = start_library_thread("tenure-log", [this] { run(); });
+        if (lines_.size() >= longest_queue) {
+            count_drop(sink);
+            return;
+        }
+        lines_.push_back({sink, level, std::string(line)});
+        ++added_;
+        changed_.notify_all();
+    }
+
+    [[nodiscard]] bool flush(std::chrono::milliseconds limit)
+    {
+        std::unique_lock lock(mutex_);
+        return thread_.get_id() != std::this_thread::get_id() &&
+               changed_.wait_for(lock, limit, [this, end = added_] { return handled_ >= end; });
+    }
+
+    /** Hands over what is queued; a thread that does not end in time is left to itself. */
+    void end(std::chrono::milliseconds limit)
+    {
+        std::unique_lock lock(mutex_);
+        if (!thread_.joinable())
+            return;
+        ending_ = true;
+        changed_.notify_all();
+        bool const ended = changed_.wait_for(lock, limit, [this] { return ended_; });
+        lock.unlock();
+        if (ended)
+            thread_.join();
+        else
+            thread_.detach();
+    }
+
+private:
+    struct Line {
+        SinkPtr sink;
+        LogLevel level;
+        std::string text;
+    };
+    struct Drops {
+        SinkPtr sink;
+        std::uint64_t count;
+    };
+
+    void count_drop(SinkPtr const& sink)
+    {
+        auto const drops = std::ranges::find(drops_, sink, &Drops::sink);
+        if (drops != drops_.end())
+            ++drops->count;
+        else
+            drops_.push_back({sink, 1});
+    }
+
+    void run()
+    {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            changed_.wait(lock, [this] { return !lines_.empty() || ending_; });
+            if (lines_.empty())
+                break;
+            auto lines = std::exchange(lines_, {});
+            auto drops = std::exchange(drops_, {});
+            lock.unlock();
+            for (auto const& line : lines)
+                hand_over(*line.sink, line.level, line.text);
+            // they were dropped after those lines, and before any that comes later
+            for (auto const& [sink, count] : drops)
+                hand_over(
+                    *sink, LogLevel::warning,
+                    std::to_string(count) + " messages dropped: the log sink did not take them in time");
+            auto const count = lines.size();
+            // the last owner of a sink destroys it, which is the user's code
+            lines.clear();
+            drops.clear();
+            lock.lock();
+            handled_ += count;
+            changed_.notify_all();
+        }
+        ended_ = true;
+        changed_.notify_all();
+    }
+
+    static std::atomic<LogQueue*> current;
+
+    std::uint64_t const generation_ = engine::fork_generation();
+    std::mutex mutex_;
+    // -- under the mutex --
+    /// lines came or were handed over, or the program ends
+    std::condition_variable changed_;
+    std::vector<Line> lines_;
+    /// since the log thread last took the lines
+    std::vector<Drops> drops_;
+    /// lines ever queued, and of those the ones that were handed over
+    std::uint64_t added_ = 0;
+    std::uint64_t handled_ = 0;
+    bool ending_ = false;
+    /// the log thread touches nothing any more
+    bool ended_ = false;
+    std::thread thread_;
+};
+
+constinit std::atomic<LogQueue*> LogQueue::current{nullptr};
+
+/** Made with the first line, and so destroyed before most of what a sink may use. */
+struct AtExit {
+    AtExit() = default;
+    AtExit(AtExit const&) = delete;
+    AtExit& operator=(AtExit const&) = delete;
+    ~AtExit()
+    {
+        if (auto* const queue = LogQueue::existing())
+            queue->end(patience_at_exit);
+    }
+};
+
+LogQueue& LogQueue::instance()
+{
+    if (auto* const queue = existing())
+        return *queue;
+    static AtExit const at_exit;
+    auto fresh = std::make_unique<LogQueue>();
+    auto* seen = current.load(std::memory_order_acquire);
+    while (seen == nullptr || seen->generation_ != fresh->generation_)
+        if (current.compare_exchange_weak(seen, fresh.get(), std::memory_order_acq_rel))
+            return *fresh.release();
+    return *seen;
+}
+
+} // namespace
+
+LogSink queued(LogSink sink)
+{
+    return [sink = std::make_shared<LogSink const>(std::move(sink))](LogLevel level, std::string_view line) {
+        LogQueue::instance().add(sink, level, line);
+    };
+}
+
+bool flush_log(std::chrono::milliseconds limit)
+{
+    auto* const queue = LogQueue::existing();
+    return queue == nullptr || queue->flush(limit);
+}
+
+} // namespace tenure

@@ -1,0 +1,271 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include <tenure/backend/strand.hpp>
+
+#include "fork_guard.hpp"
+#include "handler_batch.hpp"
+#include "own_thread.hpp"
+
+#include <tenure/backend/recycled_block.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/require.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace tenure
+{
+
+namespace
+{
+
+/** A task in the queue. */
+struct Waiting {
+    OneShot<void()> task;
+    Waiting* next = nullptr;
+
+    static void* operator new(std::size_t size) { return detail::take_block(size); }
+    static void operator delete(void* block, std::size_t size) noexcept { detail::give_block(block, size); }
+};
+
+/// in place of a queue: somebody is in the strand, and nobody waits
+constinit Waiting nobody{};
+
+} // namespace
+
+/** Whoever finds `newest_` null and sets it has the strand, and has to see to it that it is left: by a turn that ends,
+ * or by a drain that is handed to the executor. */
+class Strand::State
+{
+public:
+    explicit State(asio::any_io_executor const& executor, std::shared_ptr<engine::OwnThread> const& thread = nullptr)
+        : executor_(executor)
+        , loop_(blocking_loop(executor_))
+        , never_blocking_(asio::require(executor_, asio::execution::blocking_t::never))
+        , has_thread_(thread != nullptr)
+        , thread_(thread)
+        , fork_generation_(engine::fork_generation())
+    {
+    }
+
+    /** This process is a fork of the one that it was made in: nothing runs here any more. */
+    [[nodiscard]] bool forked() const noexcept { return fork_generation_ != engine::fork_generation(); }
+
+    /** The executor runs functions here and now, and it is known without asking it to run one. */
+    [[nodiscard]] bool runs_here() const noexcept { return loop_ != nullptr && loop_->running_in_this_thread(); }
+
+    [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return executor_; }
+
+    /** Has the drain run by the executor, or by the thread below. */
+    template <class Drain>
+    void hand_over(Drain drain, bool never_blocks) const
+    {
+        if (!has_thread_)
+            (never_blocks ? never_blocking_ : executor_).execute(std::move(drain));
+        else if (auto const thread = thread_.lock())
+            thread->execute(std::move(drain));
+    }
+
+    /** Takes the strand if it is free. */
+    [[nodiscard]] bool try_enter() noexcept
+    {
+        Waiting* free = nullptr;
+        return newest_.compare_exchange_strong(free, &nobody, std::memory_order_acquire, std::memory_order_relaxed);
+    }
+
+    /** True if the strand was free, and is the caller's now. */
+    [[nodiscard]] bool enqueue(OneShot<void()> task)
+    {
+        auto* const waiting = new Waiting{std::move(task)};
+        auto* before = newest_.load(std::memory_order_relaxed);
+        do
+            waiting->next = before == &nobody ? nullptr : before;
+        while (!newest_.compare_exchange_weak(before, waiting, std::memory_order_acq_rel, std::memory_order_relaxed));
+        return before == nullptr;
+    }
+
+    // -- for whoever has the strand --
+
+    /** Runs what waits now; what comes meanwhile waits for the next turn of the loop, which others want to use too. */
+    void run_waiting()
+    {
+        if (oldest_ == nullptr)
+            collect();
+        // the task may fork, and what waits is not for the child
+        while (auto task = forked() ? nullptr : take_oldest())
+            task();
+    }
+
+    /** False if somebody waits: the strand stays the caller's. */
+    [[nodiscard]] bool try_leave() noexcept
+    {
+        auto* none = &nobody;
+        return oldest_ == nullptr &&
+               newest_.compare_exchange_strong(none, nullptr, std::memory_order_release, std::memory_order_relaxed);
+    }
+
+    /** Leaves, with nothing run. What is destroyed may enqueue more of that kind. */
+    void discard() noexcept
+    {
+        do {
+            if (oldest_ == nullptr)
+                collect();
+            while (take_oldest()) {
+            }
+        } while (!try_leave());
+    }
+
+private:
+    /** Null where that executor never runs a function here and now. */
+    static asio::io_context::executor_type const* blocking_loop(asio::any_io_executor const& executor) noexcept
+    {
+        auto const* const loop = executor.target<asio::io_context::executor_type>();
+        bool const never_blocks =
+            loop != nullptr && asio::query(*loop, asio::execution::blocking) == asio::execution::blocking.never;
+        return never_blocks ? nullptr : loop;
+    }
+
+    void collect() noexcept
+    {
+        auto* next = newest_.exchange(&nobody, std::memory_order_acquire);
+        while (next != nullptr && next != &nobody) {
+            auto* const waiting = std::exchange(next, next->next);
+            waiting->next = std::exchange(oldest_, waiting);
+        }
+    }
+
+    [[nodiscard]] OneShot<void()> take_oldest() noexcept
+    {
+        auto const waiting = std::unique_ptr<Waiting>(oldest_);
+        if (waiting == nullptr)
+            return nullptr;
+        oldest_ = waiting->next;
+        return std::move(waiting->task);
+    }
+
+    asio::any_io_executor const executor_;
+    /// within `executor_`, if it is one of an io_context that may block, as nearly all are
+    asio::io_context::executor_type const* const loop_;
+    asio::any_io_executor const never_blocking_;
+    bool const has_thread_;
+    /// of the store; it runs `executor_`, and keeps the strand
+    std::weak_ptr<engine::OwnThread> const thread_;
+    std::uint64_t fork_generation_;
+    /// null: the strand is free. Each points to the one that came before it
+    std::atomic<Waiting*> newest_{nullptr};
+    /// what is being run, in the order it came
+    Waiting* oldest_ = nullptr;
+};
+
+/** The strand on its way through the executor's queue. */
+class Strand::Drain
+{
+public:
+    explicit Drain(StatePtr state) noexcept
+        : state_(std::move(state))
+    {
+    }
+    Drain(Drain const&) = delete;
+    Drain(Drain&&) noexcept = default;
+    Drain& operator=(Drain const&) = delete;
+    Drain& operator=(Drain&&) = delete;
+    ~Drain()
+    {
+        if (state_ != nullptr)
+            state_->discard();
+    }
+
+    void operator()()
+    {
+        auto const state = std::move(state_);
+        if (state->forked()) {
+            state->discard();
+            return;
+        }
+        Turn const turn(state, Turn::Owned{});
+        state->run_waiting();
+    }
+
+private:
+    StatePtr state_;
+};
+
+constinit thread_local Strand::Turn* Strand::Turn::innermost = nullptr;
+
+bool Strand::Turn::is_in(State const& state) noexcept
+{
+    for (auto const* turn = innermost; turn != nullptr; turn = turn->outer_)
+        if (turn->state_.get() == &state)
+            return true;
+    return false;
+}
+
+Strand::Turn::Turn(Strand const& strand)
+{
+    if (is_in(*strand.state_))
+        begun_ = true;
+    else if (
+        (strand.state_->runs_here() || HandlerBatch::is_run_below(strand)) && !strand.state_->forked() &&
+        strand.state_->try_enter())
+        begin(strand.state_);
+}
+
+Strand::Turn::Turn(StatePtr const& state, Owned) noexcept
+{
+    begin(state);
+}
+
+void Strand::Turn::begin(StatePtr const& state) noexcept
+{
+    begun_ = true;
+    state_ = state;
+    outer_ = std::exchange(innermost, this);
+}
+
+Strand::Turn::~Turn()
+{
+    if (state_ == nullptr)
+        return;
+    innermost = outer_;
+    if (!state_->try_leave())
+        state_->hand_over(Drain(state_), true);
+}
+
+Strand::StatePtr Strand::make_state(asio::any_io_executor const& executor)
+{
+    return std::make_shared<State>(executor);
+}
+
+Strand::Strand(std::shared_ptr<engine::OwnThread> const& thread)
+    : state_(std::make_shared<State>(thread->io_executor(), thread))
+{
+}
+
+bool Strand::running_in_this_thread() const noexcept
+{
+    return Turn::is_in(*state_);
+}
+
+asio::any_io_executor const& Strand::get_inner_executor() const noexcept
+{
+    return state_->executor();
+}
+
+asio::execution_context& Strand::query(asio::execution::context_t) const
+{
+    return asio::query(state_->executor(), asio::execution::context);
+}
+
+void Strand::enqueue(OneShot<void()> task, bool never_blocks) const
+{
+    // the task may be all that keeps this strand, and be run on another thread before this is done
+    auto const state = state_;
+    if (state->forked())
+        return;
+    if (state->enqueue(std::move(task)))
+        state->hand_over(Drain(state), never_blocks);
+}
+
+} // namespace tenure

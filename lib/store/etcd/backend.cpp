@@ -1,0 +1,119 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "backend.hpp"
+
+#include "claim.hpp"
+#include "config.hpp"
+#include "inspect.hpp"
+#include "node.hpp"
+#include "ready.hpp"
+#include "release.hpp"
+#include "store/etcd/diagnose/examine.hpp"
+#include "store/etcd/http/client.hpp"
+#include "store/etcd/leases/renewals.hpp"
+#include "watcher.hpp"
+
+#include <tenure/backend/renew_each.hpp>
+
+#include <utility>
+
+namespace tenure::etcd
+{
+
+namespace
+{
+
+/// the server grants none that is shorter than one and a half of its election timeouts, in whole seconds
+constexpr std::chrono::seconds shortest_lease{2};
+
+/** Hands each request to the part that knows how it is done. Requests under way hold the parts, never this object, so
+ * that dropping it closes the connections. */
+class EtcdBackend final : public Backend
+{
+public:
+    EtcdBackend(std::shared_ptr<Runtime> runtime, EtcdConfig config, StreamFactory streams)
+        : description_(etcd::describe(config))
+        , client_(std::make_shared<Client>(std::move(runtime), std::move(config), std::move(streams), description_))
+        , node_(std::make_shared<Node>(client_))
+        , renewals_(std::make_shared<Renewals>(node_))
+        , watcher_(std::make_shared<Watcher>(node_))
+    {
+        watcher_->start();
+    }
+
+    EtcdBackend(EtcdBackend const&) = delete;
+    EtcdBackend& operator=(EtcdBackend const&) = delete;
+    ~EtcdBackend() override { EtcdBackend::shutdown(); }
+
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        etcd::claim(node_, std::move(request), std::move(handler));
+    }
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
+    {
+        renew_each(
+            std::move(requests), std::move(handler), [this](RenewRequest request, ReplyHandler<RenewReply> reply_to) {
+                renewals_->add(std::move(request), std::move(reply_to));
+            });
+    }
+    void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
+    {
+        etcd::release(node_, std::move(request), std::move(handler));
+    }
+    void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
+    {
+        etcd::withdraw(node_, std::move(request), std::move(handler));
+    }
+    [[nodiscard]] std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
+    {
+        return watcher_->watch(*range, std::move(handler));
+    }
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        etcd::ready(node_, not_after, std::move(handler));
+    }
+    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    {
+        etcd::inspect(node_, std::move(range), not_after, std::move(handler));
+    }
+    void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
+    {
+        etcd::evict(node_, std::move(request), std::move(handler));
+    }
+    void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
+    {
+        etcd::examine(node_, ttl, not_after, std::move(handler));
+    }
+    void on_reachable(std::function<void()> handler) override { client_->on_reachable(std::move(handler)); }
+    void shortest_ttl(std::chrono::milliseconds ttl) override { client_->shortest_ttl(ttl); }
+    void drop_abandoned() override { client_->drop_abandoned(); }
+    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
+    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
+
+    [[nodiscard]] std::string describe() const override { return description_; }
+    [[nodiscard]] TtlLimits ttl_limits() const noexcept override { return {shortest_lease, TtlLimits{}.longest}; }
+
+    void shutdown() noexcept override
+    {
+        watcher_->close();
+        node_->leases->close();
+        client_->close();
+    }
+
+private:
+    std::string description_;
+    ClientPtr client_;
+    NodePtr node_;
+    std::shared_ptr<Renewals> renewals_;
+    std::shared_ptr<Watcher> watcher_;
+};
+
+} // namespace
+
+std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, EtcdConfig config, StreamFactory streams)
+{
+    check_config(config);
+    return std::make_shared<EtcdBackend>(std::move(runtime), std::move(config), std::move(streams));
+}
+
+} // namespace tenure::etcd

@@ -1,0 +1,298 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "domain.hpp"
+
+#include "runtime/fork_guard.hpp"
+#include "store/ended_claim.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+namespace tenure::memory
+{
+
+namespace
+{
+
+using std::chrono::milliseconds;
+
+milliseconds remaining(Instant expires, Instant now)
+{
+    return std::chrono::ceil<milliseconds>(expires - now);
+}
+
+/** Whether the key is one of the range. */
+bool covers(KeyRange const& range, std::string_view key)
+{
+    if (!range.numbered)
+        return key == range.prefix;
+    if (!key.starts_with(range.prefix))
+        return false;
+    auto const digits = key.substr(range.prefix.size());
+    std::uint32_t number = 0;
+    auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return error == std::errc() && end == digits.data() + digits.size() && number >= range.first &&
+           number - range.first < range.count;
+}
+
+} // namespace
+
+std::shared_ptr<Domain> Domain::named(std::string const& name)
+{
+    static std::mutex mutex;
+    static std::map<std::string, std::weak_ptr<Domain>> domains;
+    if (name.empty())
+        return std::make_shared<Domain>();
+    std::lock_guard const lock(mutex);
+    std::erase_if(domains, [](auto const& entry) { return entry.second.expired(); });
+    auto& known = domains[name];
+    auto domain = known.lock();
+    // in a fork, a thread that is not here may be inside that of the parent for ever
+    if (!domain || domain->fork_generation_ != engine::fork_generation()) {
+        domain = std::make_shared<Domain>();
+        known = domain;
+    }
+    return domain;
+}
+
+Domain::Entry* Domain::find(std::string const& key, Instant now)
+{
+    auto const found = entries_.find(key);
+    if (found == entries_.end())
+        return nullptr;
+    if (found->second.expires > now)
+        return &found->second;
+    entries_.erase(found);
+    return nullptr;
+}
+
+Granted Domain::grant(ClaimRequest const& request, std::uint32_t index, std::string const& key, Instant now)
+{
+    Granted granted;
+    granted.index = index;
+    granted.ttl = request.ttl;
+    granted.since = now;
+    if (request.fencing)
+        granted.fencing_token = ++fences_[key];
+    auto& entry = entries_[key];
+    entry.owner = request.owner;
+    entry.expires = now + request.lifetime();
+    entry.granted = now;
+    return granted;
+}
+
+StoreName Domain::new_store()
+{
+    std::lock_guard const lock(mutex_);
+    return ++last_store_;
+}
+
+ClaimReply Domain::claim(ClaimRequest const& request, Instant now, StoreName store)
+{
+    std::lock_guard const lock(mutex_);
+    auto const& range = *request.range;
+    auto const take = [&](std::uint32_t index, std::string const& key) {
+        if (request.waits != Waits::no)
+            lines_.leave(range, store);
+        return grant(request, index, key, now);
+    };
+    if (request.earliest_attempt)
+        for (std::uint32_t index = 0; index < range.count; ++index) {
+            auto const key = range.key(index);
+            if (auto* entry = find(key, now); entry != nullptr && entry->owner == request.owner)
+                return take(index, key);
+        }
+    std::optional<milliseconds> earliest;
+    for (std::uint32_t index = 0; index < range.count; ++index) {
+        auto const key = range.key(index);
+        auto* entry = find(key, now);
+        if (entry == nullptr)
+            return take(index, key);
+        auto const left = remaining(entry->expires, now);
+        earliest = earliest ? std::min(*earliest, left) : left;
+    }
+    if (request.waits != Waits::no)
+        lines_.join(range, store, request.waits == Waits::in_front, now);
+    return Busy{earliest, false};
+}
+
+RenewReply Domain::renew(RenewRequest const& request, Instant now)
+{
+    std::lock_guard const lock(mutex_);
+    auto* entry = find(request.claim->key(), now);
+    if (entry == nullptr || entry->owner != request.claim->owner)
+        return NotOwner{};
+    entry->expires = now + request.lifetime();
+    return Renewed{request.ttl, now};
+}
+
+void Domain::end_claim(std::string const& key, Entry& entry, milliseconds reuse_after, Instant now)
+{
+    if (reuse_after == milliseconds{0}) {
+        entries_.erase(key);
+        return;
+    }
+    entry = {resting_value(entry.owner), now + reuse_after, now};
+}
+
+void Domain::keep(Entry& entry, milliseconds keep_for, Instant now)
+{
+    auto const expires = keep_for > milliseconds{0} ? now + keep_for : entry.expires;
+    entry = {kept_value(entry.owner), expires, entry.granted};
+}
+
+namespace
+{
+
+/** What a release answers that named these stores. */
+Released released(std::vector<StoreName> const& named, StoreName own)
+{
+    return {std::ranges::any_of(named, [&](StoreName one) { return one != own; })};
+}
+
+} // namespace
+
+ReleaseReply Domain::release(ReleaseRequest const& request, Instant now, StoreName store)
+{
+    std::unique_lock lock(mutex_);
+    auto const& range = *request.claim->range;
+    auto const key = request.claim->key();
+    auto const stays_taken = request.keep_for || request.claim->reuse_after > milliseconds{0};
+    auto* entry = find(key, now);
+    if (entry != nullptr && request.keep_for && entry->owner == kept_value(request.claim->owner))
+        return Released{};
+    if (entry == nullptr || entry->owner != request.claim->owner)
+        return NotOwner{};
+    if (request.keep_for)
+        keep(*entry, *request.keep_for, now);
+    else
+        end_claim(key, *entry, request.claim->reuse_after, now);
+    std::vector<StoreName> named;
+    News news;
+    if (request.notifications) {
+        // a key that stays taken is free for nobody yet: who waits learns by when it will be
+        named = lines_.name_first(range, stays_taken ? 0 : 1, now);
+        news = news_of(range, {key}, named);
+    }
+    lock.unlock();
+    for (auto const& [tell, event] : news)
+        tell(event);
+    return released(named, store);
+}
+
+WithdrawReply Domain::withdraw(WithdrawRequest const& request, Instant now, StoreName store)
+{
+    std::unique_lock lock(mutex_);
+    std::vector<std::string> keys;
+    for (std::uint32_t index = 0; index < request.range->count; ++index) {
+        auto key = request.range->key(index);
+        auto* entry = find(key, now);
+        if (entry == nullptr || entry->owner != request.owner)
+            continue;
+        end_claim(key, *entry, request.reuse_after, now);
+        keys.push_back(std::move(key));
+    }
+    std::vector<StoreName> named;
+    News news;
+    if (request.notifications && !keys.empty()) {
+        auto const rest = request.reuse_after > milliseconds{0};
+        named = lines_.name_first(*request.range, rest ? 0 : keys.size(), now);
+        news = news_of(*request.range, keys, named);
+    }
+    lock.unlock();
+    for (auto const& [tell, event] : news)
+        tell(event);
+    return released(named, store);
+}
+
+void Domain::leave_line(KeyRange const& range, StoreName store)
+{
+    std::lock_guard const lock(mutex_);
+    lines_.leave(range, store);
+}
+
+std::vector<KeyState> Domain::inspect(KeyRange const& range, Instant now) const
+{
+    std::lock_guard const lock(mutex_);
+    std::vector<KeyState> states;
+    states.reserve(range.count);
+    for (std::uint32_t index = 0; index < range.count; ++index) {
+        auto const key = range.key(index);
+        KeyState state;
+        state.index = index;
+        if (auto const fence = fences_.find(key); fence != fences_.end())
+            state.fencing_token = fence->second;
+        if (auto const found = entries_.find(key); found != entries_.end() && found->second.expires > now) {
+            auto const ended = read_ended_claim(found->second.owner);
+            state.kind = ended ? ended->kind : KeyState::Kind::held;
+            state.owner = ended ? ended->last_owner : found->second.owner;
+            state.remaining = remaining(found->second.expires, now);
+            if (!ended)
+                state.held_for = std::chrono::floor<milliseconds>(now - found->second.granted);
+        }
+        states.push_back(std::move(state));
+    }
+    return states;
+}
+
+EvictReply Domain::evict(EvictRequest const& request, Instant now)
+{
+    std::lock_guard const lock(mutex_);
+    auto* entry = find(request.range->key(request.index), now);
+    if (entry == nullptr || entry->owner != request.owner)
+        return NotOwner{};
+    entry->owner = "evicted/" + request.evicted_by;
+    return Evicted{remaining(entry->expires, now)};
+}
+
+void Domain::remove(std::string const& key)
+{
+    std::lock_guard const lock(mutex_);
+    entries_.erase(key);
+}
+
+void Domain::overwrite(std::string const& key, std::string owner, milliseconds ttl, Instant now)
+{
+    std::lock_guard const lock(mutex_);
+    entries_[key] = {std::move(owner), now + ttl, now};
+}
+
+bool Domain::held(std::string const& key, Instant now)
+{
+    std::lock_guard const lock(mutex_);
+    return find(key, now) != nullptr;
+}
+
+std::uint64_t Domain::subscribe(std::function<void(WatchEvent)> tell, KeyRange range, WatchAs as, StoreName store)
+{
+    std::lock_guard const lock(mutex_);
+    subscriptions_.emplace(++last_subscription_, Subscription{std::move(tell), std::move(range), as, store});
+    return last_subscription_;
+}
+
+void Domain::unsubscribe(std::uint64_t id)
+{
+    std::lock_guard const lock(mutex_);
+    subscriptions_.erase(id);
+}
+
+Domain::News
+Domain::news_of(KeyRange const& range, std::vector<std::string> const& keys, std::vector<StoreName> const& named) const
+{
+    News news;
+    for (auto const& [id, subscription] : subscriptions_) {
+        bool const waits = subscription.as == WatchAs::waiter;
+        // its name is out of the line, so it is told even where its pool is smaller and has no such key
+        bool const is_named = waits && Lines::same_line(subscription.range, range) &&
+                              std::ranges::find(named, subscription.store) != named.end();
+        auto const covered = [&](std::string const& key) { return covers(subscription.range, key); };
+        if (is_named)
+            news.emplace_back(subscription.tell, WatchEvent::our_turn);
+        else if (std::ranges::any_of(keys, covered))
+            news.emplace_back(subscription.tell, waits && !named.empty() ? WatchEvent::others_turn : WatchEvent::hint);
+    }
+    return news;
+}
+
+} // namespace tenure::memory

@@ -1,0 +1,231 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "backend.hpp"
+
+#include "accept_token.hpp"
+#include "claim_together.hpp"
+#include "claims.hpp"
+#include "detach.hpp"
+#include "inspect.hpp"
+#include "key_names.hpp"
+#include "leave_line.hpp"
+#include "node.hpp"
+#include "node_backend.hpp"
+#include "observer.hpp"
+#include "ready.hpp"
+#include "releases.hpp"
+#include "renewals.hpp"
+#include "store/redis/config/config.hpp"
+#include "store/redis/diagnose/examine.hpp"
+#include "store/redis/link/acknowledged_way.hpp"
+#include "store/redis/link/connection_factory.hpp"
+#include "store/redis/link/subscriber.hpp"
+#include "store/redis/link/waiter_name.hpp"
+#include "withdraw.hpp"
+
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+/** Hands each request to the part that knows how it is done. Requests under way hold the parts, never this object, so
+ * that dropping it closes the connections. */
+class RedisBackend final : public NodeBackend
+{
+public:
+    RedisBackend(std::shared_ptr<Runtime> runtime, ConnectionFactory const& connect, BackendSettings settings)
+        : route_(Route::make(runtime, connect))
+        , waiter_(make_waiter_name(*runtime))
+        , subscriber_(Subscriber::make(runtime, connect, settings.name, waiter_))
+        , node_(std::make_shared<Node>(runtime, route_, NodeSettings{settings.name, waiter_, settings.precautions}))
+        , holding_node_(node_)
+        , releases_(std::make_shared<Releases>(node_))
+        , for_examination_{settings.replicas, settings.precautions, std::move(settings.connect_to)}
+        , closed_(std::move(settings.closed))
+    {
+        if (settings.replicas.acknowledged_by > 0) {
+            acknowledged_route_ = Route::make(runtime, [connect](std::string_view purpose) {
+                return connect(purpose.empty() ? "replicated" : "replicated, second");
+            });
+            auto way = std::make_shared<AcknowledgedWay>(runtime, acknowledged_route_, settings.replicas);
+            holding_node_ = std::make_shared<Node>(
+                std::move(runtime), std::move(way),
+                NodeSettings{std::move(settings.name), waiter_, settings.precautions});
+        }
+        claims_ = std::make_shared<Claims>(holding_node_);
+        renewals_ = std::make_shared<Renewals>(holding_node_);
+    }
+
+    RedisBackend(RedisBackend const&) = delete;
+    RedisBackend& operator=(RedisBackend const&) = delete;
+    ~RedisBackend() override { RedisBackend::shutdown(); }
+
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        claims_->add(std::move(request), std::move(handler));
+    }
+
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
+    {
+        renewals_->add(std::move(requests), std::move(handler));
+    }
+
+    void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
+    {
+        if (request.keep_for)
+            redis::detach(node_, std::move(request), std::move(handler));
+        else
+            releases_->add(std::move(request), std::move(handler));
+    }
+
+    void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
+    {
+        redis::withdraw(node_, std::move(request), std::move(handler));
+    }
+
+    [[nodiscard]] std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
+    {
+        if (as == WatchAs::waiter)
+            return subscriber_->watch(channel_of(*range), std::move(handler));
+        auto const subscribe = [&](Observers::Handler observer) {
+            return subscriber_->watch(channel_of(*range), std::move(observer));
+        };
+        return observers_.watch(node_, *range, subscribe, std::move(handler));
+    }
+
+    [[nodiscard]] bool keeps_line() const noexcept override { return true; }
+    void leave_line(KeyRangePtr range) override { redis::leave_line(node_, std::move(range)); }
+    /// by programs that delete keys and publish nothing
+    [[nodiscard]] bool frees_silently() const noexcept override { return true; }
+
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        redis::ready(node_, not_after, std::move(handler));
+    }
+
+    void ready_together(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        redis::ready_together(node_, not_after, std::move(handler));
+    }
+
+    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    {
+        redis::inspect(node_, std::move(range), not_after, std::move(handler));
+    }
+
+    void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
+    {
+        redis::evict(node_, std::move(request), std::move(handler));
+    }
+
+    void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        redis::claim_together(node_, std::move(request), std::move(handler));
+    }
+
+    void inspect_with_tokens(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    {
+        redis::inspect_with_tokens(node_, std::move(range), not_after, std::move(handler));
+    }
+
+    void accept_token(TokenRequest request, ReplyHandler<TokenReply> handler) override
+    {
+        redis::accept_token(node_, std::move(request), std::move(handler));
+    }
+
+    void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
+    {
+        redis::examine(node_, for_examination_, ttl, not_after, std::move(handler));
+    }
+
+    void on_reachable(std::function<void()> handler) override
+    {
+        if (acknowledged_route_ != nullptr)
+            acknowledged_route_->on_reachable(handler);
+        route_->on_reachable(std::move(handler));
+    }
+
+    void shortest_ttl(std::chrono::milliseconds ttl) override
+    {
+        route_->shortest_ttl(ttl);
+        if (acknowledged_route_ != nullptr)
+            acknowledged_route_->shortest_ttl(ttl);
+    }
+
+    void drop_abandoned() override
+    {
+        route_->drop_abandoned();
+        if (acknowledged_route_ != nullptr)
+            acknowledged_route_->drop_abandoned();
+    }
+    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
+    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
+
+    [[nodiscard]] std::string describe() const override { return node_->name(); }
+
+    void shutdown() noexcept override
+    {
+        route_->close();
+        if (acknowledged_route_ != nullptr)
+            acknowledged_route_->close();
+        subscriber_->close();
+        observers_.close();
+        // the destructor, on whichever thread it runs, must find nothing left to do, and write nothing
+        if (closed_)
+            std::exchange(closed_, nullptr)();
+    }
+
+private:
+    std::shared_ptr<Route> route_;
+    /// names this store in lines of waiters
+    std::string waiter_;
+    std::shared_ptr<Subscriber> subscriber_;
+    Observers observers_;
+    NodePtr node_;
+    /// carries claims and renewals where replicas must acknowledge them, and nothing else; null: `route_` does
+    std::shared_ptr<Route> acknowledged_route_;
+    /// the server by that route; `node_` where there is none
+    NodePtr holding_node_;
+    std::shared_ptr<Claims> claims_;
+    std::shared_ptr<Renewals> renewals_;
+    std::shared_ptr<Releases> releases_;
+    ExamineSettings for_examination_;
+    /// null once called
+    std::function<void()> closed_;
+};
+
+} // namespace
+
+std::shared_ptr<Backend>
+make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams)
+{
+    return make_node_backend(std::move(runtime), config, std::move(streams));
+}
+
+std::shared_ptr<NodeBackend>
+make_node_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams)
+{
+    check_config(config);
+    auto name = describe(config);
+    BackendSettings settings{name, config.replicas, precautions_of(config)};
+    settings.connect_to = connect_to_replicas(runtime, config, streams);
+    ConnectionFactory connect = [runtime, config, streams = std::move(streams),
+                                 name = std::move(name)](std::string_view purpose) {
+        ConnectionOptions options;
+        options.name = purpose.empty() ? name : name + " (" + std::string(purpose) + ")";
+        options.learns_run_id = config.delay_after_failover && purpose != hints_purpose;
+        return make_connection(runtime, config, streams, std::move(options));
+    };
+    return std::make_shared<RedisBackend>(std::move(runtime), connect, std::move(settings));
+}
+
+std::shared_ptr<Backend>
+make_backend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, BackendSettings settings)
+{
+    return std::make_shared<RedisBackend>(std::move(runtime), connect, std::move(settings));
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,257 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "claim_transaction.hpp"
+
+#include "claim.hpp"
+#include "claim_answers.hpp"
+#include "store/redis/scripts/script.hpp"
+#include "store/redis/scripts/scripts.hpp"
+#include "store/redis/wire/server_error.hpp"
+#include "store/redis/wire/transaction.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+// What a claim and a draw take in a transaction, with a usual key and owner.
+constexpr std::size_t bytes_of_claim = 192;
+constexpr std::size_t bytes_of_draw = 160;
+
+/** Why keys that are held have no token. */
+struct NoToken {
+    error_code error;
+    std::string detail;
+    bool fatal = false;
+};
+
+std::optional<std::uint64_t> drawn_token(resp::Value const& reply)
+{
+    return reply.is_string() ? read_token(reply) : std::nullopt;
+}
+
+bool is_answer_to_set(resp::Value const& reply)
+{
+    return reply.is_ok() || reply.is_null() || reply.is_error();
+}
+
+class ClaimTransaction : public std::enable_shared_from_this<ClaimTransaction>
+{
+public:
+    ClaimTransaction(NodePtr node, PendingClaims claims, OneShot<void()> answered)
+        : node_(std::move(node))
+        , claims_(std::move(claims))
+        , answered_(std::move(answered))
+    {
+    }
+
+    void send()
+    {
+        resp::Transaction transaction(claims_.size() * bytes_of_claim + bytes_of_draw);
+        for (auto const& [request, handler] : claims_)
+            transaction.add(
+                "SET", resp::KeyOf{*request.range, 0}, request.owner.text(), "NX", "PX", request.lifetime().count());
+        transaction.add(scripts::draw().one_key_by_name, node_->fence());
+        node_->route()->execute(
+            std::move(transaction).end(), not_after(),
+            [self = shared_from_this()](Outcome&& outcome) { self->answered(std::move(outcome)); });
+    }
+
+private:
+    /// The earliest of all. What it drops for the sake of one is sent again.
+    [[nodiscard]] Deadline not_after() const
+    {
+        if (claims_.size() == 1)
+            return claims_.front().request.not_after;
+        auto const earliest = std::ranges::min_element(
+            claims_, {}, [](PendingClaim const& claim) { return claim.request.not_after.at(); });
+        return earliest->request.not_after.at();
+    }
+
+    void answered(Outcome&& outcome)
+    {
+        std::move(answered_)();
+        if (outcome.delivery == Delivery::not_sent && claims_.size() > 1 && !outcome.fatal)
+            send_each_alone(std::nullopt);
+        else if (outcome.delivery != Delivery::answered)
+            for (auto& claim : claims_)
+                std::move(claim.handler)(undelivered(Outcome(outcome)));
+        else if (outcome.ran_apart)
+            ran_apart(outcome);
+        else if (outcome.reply.is_error())
+            did_not_run(outcome.reply);
+        else
+            ran(std::move(outcome));
+    }
+
+    /** Nothing was written for any of them. */
+    void did_not_run(resp::Value const& reply)
+    {
+        auto const error = classify(reply.as_string());
+        if (claims_.size() > 1 && concerns_single_key(error)) {
+            send_each_alone(node_->refuse(error, "claim"));
+            return;
+        }
+        for (auto& [request, handler] : claims_)
+            std::move(handler)(ClaimReply(refuse_claim(*node_, reply, request.range->describe())));
+    }
+
+    /** @param reason  why they were refused together: all that is known of one whose time is over */
+    void send_each_alone(std::optional<Failure> const& reason)
+    {
+        for (auto& [request, handler] : claims_) {
+            PendingClaims alone;
+            if (reason)
+                handler = [handler = std::move(handler), reason = *reason](ClaimReply&& reply) mutable {
+                    bool const not_sent = failed_as(reply, Failure::Effect::not_sent);
+                    std::move(handler)(not_sent ? ClaimReply(std::move(reason)) : std::move(reply));
+                };
+            alone.push_back({std::move(request), std::move(handler)});
+            claim_in_transaction(node_, std::move(alone), [] {});
+        }
+    }
+
+    /** MULTI was refused, so each SET took effect by itself, and no token belongs to it: what was taken is given back.
+     */
+    void ran_apart(Outcome const& outcome)
+    {
+        auto const replies = outcome.reply.elements();
+        for (std::size_t i = 0; i < claims_.size(); ++i) {
+            auto& [request, handler] = claims_[i];
+            auto refused = node_->refuse(replies[0], request.range->describe());
+            if (replies[i + 1].is_ok())
+                std::move(handler)(ClaimReply(Unconfirmed{
+                    {0, 0, request.ttl, outcome.since, nullptr},
+                    refused.error,
+                    std::move(refused.detail),
+                    refused.fatal}));
+            else
+                std::move(handler)(ClaimReply(std::move(refused)));
+        }
+    }
+
+    void ran(Outcome&& outcome)
+    {
+        auto const replies = outcome.reply.elements();
+        auto const sets = replies.first(claims_.size());
+        if (!std::ranges::all_of(sets, is_answer_to_set)) {
+            for (auto& [request, handler] : claims_)
+                std::move(handler)(ClaimReply(nonsense(*node_, request.range->describe())));
+            return;
+        }
+        auto const& drawn = replies.back();
+        bool const grants = std::ranges::any_of(sets, &resp::Value::is_ok);
+        if (auto const token = drawn_token(drawn); token || !grants)
+            finish(outcome, token.value_or(0));
+        else if (drawn.error_word() == "NOSCRIPT")
+            draw_again(std::move(outcome));
+        else
+            finish(outcome, 0, no_token(drawn));
+    }
+
+    /** While the keys are held any token is in order. Another client may have deleted or overwritten one of them since,
+     * so the step that draws compares. */
+    void draw_again(Outcome&& outcome)
+    {
+        auto const replies = outcome.reply.elements();
+        resp::EncodedArguments keys;
+        resp::EncodedArguments owners;
+        for (std::size_t i = 0; i < claims_.size(); ++i)
+            if (replies[i].is_ok()) {
+                keys.add(claims_[i].request.range->key(0));
+                owners.add(claims_[i].request.owner.text());
+            }
+        resp::Command draw("EVAL", scripts::draw().text, keys.count() + 1, node_->fence());
+        draw.add(keys).add(owners);
+        auto const shortest =
+            std::ranges::min_element(claims_, {}, [](PendingClaim const& claim) { return claim.request.ttl; });
+        auto const not_after = Deadline(outcome.since + shortest->request.ttl / 3).with_one_attempt();
+        node_->route()->execute(
+            std::move(draw), not_after,
+            [self = shared_from_this(), claimed = std::move(outcome)](Outcome&& drawn) mutable {
+                self->drawn_again(claimed, drawn);
+            });
+    }
+
+    void drawn_again(Outcome& claimed, Outcome const& drawn)
+    {
+        if (claimed.shortfall == nullptr)
+            claimed.shortfall = drawn.shortfall;
+        auto const where = [this] { return node_->where() + ": " + node_->fence() + ": no fencing token: "; };
+        if (drawn.delivery != Delivery::answered) {
+            auto const error = drawn.error ? drawn.error : make_error_code(errc::store_unavailable);
+            finish(claimed, 0, NoToken{error, where() + drawn.detail});
+        } else if (drawn.login != claimed.login) {
+            // A server that has taken over may have granted the keys to others, with lower tokens than this one.
+            finish(
+                claimed, 0,
+                NoToken{errc::store_unavailable, where() + "the connection was lost after the keys were taken"});
+        } else if (auto const token = drawn_token(drawn.reply)) {
+            finish(claimed, *token);
+        } else if (drawn.reply.is_string() && drawn.reply.as_string().empty()) {
+            finish(
+                claimed, 0,
+                NoToken{errc::store_unavailable, where() + "a key was deleted or overwritten after it was taken"});
+        } else {
+            finish(claimed, 0, no_token(drawn.reply));
+        }
+    }
+
+    [[nodiscard]] NoToken no_token(resp::Value const& drawn)
+    {
+        if (!drawn.is_error()) {
+            auto unknown = nonsense(*node_, node_->fence());
+            return {unknown.error, std::move(unknown.detail)};
+        }
+        auto refused = refuse_claim(*node_, drawn, node_->fence());
+        return {refused.error, std::move(refused.detail), refused.fatal};
+    }
+
+    /** Answers all. @param missing  why the grants have no token and are given back */
+    void finish(Outcome const& outcome, std::uint64_t token, std::optional<NoToken> const& missing = std::nullopt)
+    {
+        auto const replies = outcome.reply.elements();
+        for (std::size_t i = 0; i < claims_.size(); ++i) {
+            auto& [request, handler] = claims_[i];
+            if (replies[i].is_null()) {
+                claim_held_key(node_, std::move(request), std::move(handler));
+                continue;
+            }
+            if (replies[i].is_error()) {
+                std::move(handler)(ClaimReply(node_->refuse(replies[i], request.range->describe())));
+                continue;
+            }
+            Granted granted{0, token, request.ttl, outcome.since, nullptr};
+            if (missing.has_value())
+                std::move(handler)(
+                    ClaimReply(Unconfirmed{std::move(granted), missing->error, missing->detail, missing->fatal}));
+            else
+                std::move(handler)(confirmed(*node_, *request.range, std::move(granted), outcome));
+        }
+    }
+
+    NodePtr node_;
+    PendingClaims claims_;
+    OneShot<void()> answered_;
+};
+
+} // namespace
+
+void claim_in_transaction(NodePtr const& node, PendingClaims claims, OneShot<void()> answered)
+{
+    make_recycled<ClaimTransaction>(node, std::move(claims), std::move(answered))->send();
+}
+
+} // namespace tenure::redis

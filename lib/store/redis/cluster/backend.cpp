@@ -1,0 +1,290 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "backend.hpp"
+
+#include "announcer.hpp"
+#include "cluster.hpp"
+#include "cluster_subscriber.hpp"
+#include "examine_cluster.hpp"
+#include "line_up.hpp"
+#include "slot_nodes.hpp"
+#include "spread_claim.hpp"
+#include "spread_inspect.hpp"
+#include "spread_withdraw.hpp"
+
+#include "store/redis/config/config.hpp"
+#include "store/redis/detach.hpp"
+#include "store/redis/inspect.hpp"
+#include "store/redis/key_names.hpp"
+#include "store/redis/leave_line.hpp"
+#include "store/redis/link/connection_factory.hpp"
+#include "store/redis/observer.hpp"
+#include "store/redis/ready.hpp"
+#include "store/redis/withdraw.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+/** Renewals of one slot leave together. */
+void renew_by_slot(SlotNodes& nodes, std::vector<RenewRequest> requests, RenewHandler handler)
+{
+    struct Part {
+        std::vector<RenewRequest> requests;
+        /// the place of each among the requests of the call
+        std::vector<std::size_t> numbers;
+    };
+    std::map<HashSlot, Part> parts;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        auto& part = parts[hash_slot(requests[i].claim->key())];
+        part.requests.push_back(std::move(requests[i]));
+        part.numbers.push_back(i);
+    }
+    auto const shared = std::make_shared<RenewHandler const>(std::move(handler));
+    for (auto& [slot, part] : parts)
+        nodes.at(slot).renewals->add(
+            std::move(part.requests), [shared, numbers = std::move(part.numbers)](std::span<RenewAnswer> answers) {
+                for (auto& answer : answers)
+                    answer.request = numbers[answer.request];
+                (*shared)(answers);
+            });
+}
+
+/** Hands each request to the hash slot of its keys, or to the parts that work on many slots. Requests under way hold
+ * the parts, never this object, so that dropping it closes the connections. */
+class ClusterBackend final : public Backend
+{
+public:
+    ClusterBackend(std::shared_ptr<Runtime> runtime, ClusterAccess access)
+        : for_examination_{{}, access.precautions, access.connect}
+        , cluster_(Cluster::make(
+              std::move(runtime), std::move(access.connect), std::move(access.seeds), access.tls,
+              std::move(access.name)))
+        , nodes_(std::make_shared<SlotNodes>(cluster_, access.precautions))
+        , subscriber_(std::make_shared<ClusterSubscriber>(cluster_))
+        , announcer_(std::make_shared<Announcer>(nodes_))
+    {
+        cluster_->on_change([weak = std::weak_ptr(subscriber_)] {
+            if (auto const subscriber = weak.lock())
+                subscriber->follow_map();
+        });
+        cluster_->on_channel_moved(
+            [weak = std::weak_ptr(subscriber_)](ServerAddress const& asked, std::string const& channel) {
+                if (auto const subscriber = weak.lock())
+                    subscriber->channel_moved(asked, channel);
+            });
+    }
+
+    ClusterBackend(ClusterBackend const&) = delete;
+    ClusterBackend& operator=(ClusterBackend const&) = delete;
+    ~ClusterBackend() override { ClusterBackend::shutdown(); }
+
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        auto const slot = shared_slot(*request.range);
+        bool const line_is_elsewhere = request.waits != Waits::no && slot != hash_slot(line_of(*request.range));
+        auto attempt = [nodes = nodes_, slot](ClaimRequest one, ReplyHandler<ClaimReply> answer) {
+            if (slot)
+                nodes->at(*slot).claims->add(std::move(one), std::move(answer));
+            else
+                spread_claim(nodes, std::move(one), std::move(answer));
+        };
+        if (line_is_elsewhere)
+            claim_in_line(nodes_, std::move(attempt), std::move(request), std::move(handler));
+        else
+            attempt(std::move(request), std::move(handler));
+    }
+
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
+    {
+        renew_by_slot(*nodes_, std::move(requests), std::move(handler));
+    }
+
+    void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
+    {
+        auto const& claim = *request.claim;
+        auto const& node = nodes_->of(*claim.range, claim.index);
+        if (request.keep_for) {
+            redis::detach(node.follows, std::move(request), std::move(handler));
+            return;
+        }
+        auto const& releases = node.releases;
+        if (request.notifications && Announcer::is_needed(*claim.range, claim.index)) {
+            request.notifications = false;
+            handler = [announcer = announcer_, released = request.claim,
+                       handler = std::move(handler)](ReleaseReply reply) mutable {
+                if (std::holds_alternative<Released>(reply))
+                    announcer->announce(
+                        released->range, released->index, 1,
+                        [handler = std::move(handler)](bool named_another) mutable {
+                            std::move(handler)(ReleaseReply(Released{named_another}));
+                        });
+                else
+                    std::move(handler)(std::move(reply));
+            };
+        }
+        releases->add(std::move(request), std::move(handler));
+    }
+
+    void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
+    {
+        auto const range = request.range;
+        auto const slot = shared_slot(*range);
+        bool const tells = request.notifications && (!slot || Announcer::is_needed(*range, 0));
+        request.notifications = request.notifications && !tells;
+        auto answer = [announcer = tells ? announcer_ : nullptr, range,
+                       handler = std::move(handler)](WithdrawReply&& reply, std::uint32_t freed) mutable {
+            if (announcer == nullptr || freed == 0) {
+                std::move(handler)(std::move(reply));
+                return;
+            }
+            announcer->announce(
+                range, 0, freed, [handler = std::move(handler), reply = std::move(reply)](bool) mutable {
+                    std::move(handler)(std::move(reply));
+                });
+        };
+        if (slot)
+            withdraw_counted(of_range(*range, *slot), std::move(request), std::move(answer));
+        else
+            spread_withdraw(nodes_, std::move(request), std::move(answer));
+    }
+
+    [[nodiscard]] std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs as, std::function<void(WatchEvent)> handler) override
+    {
+        if (as == WatchAs::waiter)
+            return subscriber_->watch(channel_of(*range), std::move(handler));
+        auto const subscribe = [&](Observers::Handler observer) {
+            return subscriber_->watch(channel_of(*range), std::move(observer));
+        };
+        auto const node = nodes_->at(hash_slot(watched_key_of(*range))).follows;
+        return observers_.watch(node, *range, subscribe, std::move(handler));
+    }
+
+    [[nodiscard]] bool keeps_line() const noexcept override { return true; }
+    void leave_line(KeyRangePtr range) override
+    {
+        auto const node = nodes_->at(hash_slot(line_of(*range))).follows;
+        redis::leave_line(node, std::move(range));
+    }
+    /// by programs that delete keys and publish nothing
+    [[nodiscard]] bool frees_silently() const noexcept override { return true; }
+
+    /** The map, and the node that serves the first hash slot. */
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        redis::ready(nodes_->at(0).follows, not_after, std::move(handler));
+    }
+
+    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    {
+        if (auto const slot = shared_slot(*range)) {
+            auto const node = of_range(*range, *slot);
+            redis::inspect(node, std::move(range), not_after, std::move(handler));
+        } else {
+            spread_inspect(nodes_, std::move(range), not_after, std::move(handler));
+        }
+    }
+
+    void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
+    {
+        auto const& node = nodes_->of(*request.range, request.index).follows;
+        redis::evict(node, std::move(request), std::move(handler));
+    }
+
+    void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
+    {
+        examine_cluster(cluster_, for_examination_, ttl, not_after, std::move(handler));
+    }
+
+    void on_reachable(std::function<void()> handler) override { cluster_->on_reachable(std::move(handler)); }
+
+    void shortest_ttl(std::chrono::milliseconds ttl) override { cluster_->members().shortest_ttl(ttl); }
+
+    void drop_abandoned() override { cluster_->drop_abandoned(); }
+    [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
+    [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
+
+    [[nodiscard]] std::string describe() const override { return cluster_->name(); }
+
+    void shutdown() noexcept override
+    {
+        cluster_->close();
+        observers_.close();
+    }
+
+private:
+    /// one key goes along with its slot while that is being moved; several may be at two nodes
+    [[nodiscard]] NodePtr of_range(KeyRange const& range, HashSlot slot)
+    {
+        auto const& node = nodes_->at(slot);
+        return range.count == 1 ? node.follows : node.waits;
+    }
+
+    ExamineSettings for_examination_;
+    std::shared_ptr<Cluster> cluster_;
+    std::shared_ptr<SlotNodes> nodes_;
+    std::shared_ptr<ClusterSubscriber> subscriber_;
+    std::shared_ptr<Announcer> announcer_;
+    Observers observers_;
+};
+
+/// What connects to a node of the cluster.
+RedisConfig node_config(RedisClusterConfig const& cluster, ServerAddress const& address)
+{
+    RedisConfig config;
+    config.host = address.host;
+    config.port = address.port;
+    config.username = cluster.username;
+    config.password = cluster.password;
+    config.credentials = cluster.credentials;
+    config.tls = cluster.tls;
+    config.connect_timeout = cluster.connect_timeout;
+    config.reconnect_backoff = cluster.reconnect_backoff;
+    return config;
+}
+
+} // namespace
+
+std::shared_ptr<Backend>
+make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const& config, StreamFactory streams)
+{
+    check_config(config);
+    streams = with_address_map(std::move(streams), config.address_map);
+    ClusterAccess access;
+    access.name = describe(config);
+    access.tls = config.tls.enabled;
+    access.precautions = precautions_of(config);
+    for (auto const& seed : config.seeds)
+        access.seeds.push_back({seed.host, seed.port});
+    access.connect = [runtime, config,
+                      streams = std::move(streams)](ServerAddress const& address) -> ConnectionFactory {
+        return [runtime, streams, node = node_config(config, address),
+                learns_run_id = config.delay_after_failover](std::string_view purpose) {
+            ConnectionOptions options;
+            options.name = redis::describe(node);
+            if (!purpose.empty())
+                options.name += " (" + std::string(purpose) + ")";
+            options.learns_run_id = learns_run_id && purpose != hints_purpose;
+            return make_connection(runtime, node, streams, std::move(options));
+        };
+    };
+    return make_cluster_backend(std::move(runtime), std::move(access));
+}
+
+std::shared_ptr<Backend> make_cluster_backend(std::shared_ptr<Runtime> runtime, ClusterAccess access)
+{
+    return std::make_shared<ClusterBackend>(std::move(runtime), std::move(access));
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,186 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "cluster.hpp"
+
+#include "redirect.hpp"
+
+#include "store/redis/link/waiter_name.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+// How long a node is kept that serves no slot: an answer that is on its way arrives, one that hangs ends as lost.
+constexpr auto unneeded_grace = 1000ms;
+
+} // namespace
+
+std::shared_ptr<Cluster> Cluster::make(
+    std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<ServerAddress> seeds, bool tls, std::string name)
+{
+    auto cluster = std::make_shared<Cluster>(
+        Private{}, std::move(runtime), std::move(connect), std::move(seeds), tls, std::move(name));
+    cluster->topology_->on_change([weak = std::weak_ptr(cluster)] {
+        if (auto const self = weak.lock())
+            self->map_changed();
+    });
+    cluster->members_->on_reachable([weak = std::weak_ptr(cluster)](ServerAddress const& address) {
+        auto const self = weak.lock();
+        if (!self || !self->topology_->map().serves(address))
+            return;
+        if (auto const handler = self->reachable_)
+            handler();
+    });
+    cluster->members_->on_moved([weak = std::weak_ptr(cluster)](
+                                    ServerAddress const& asked, std::string const& channel, resp::Value const& reply) {
+        auto const self = weak.lock();
+        if (!self || self->closed_)
+            return;
+        auto const redirect = read_redirect(reply, asked);
+        if (redirect && redirect->kind == Redirect::Kind::moved)
+            self->topology_->learn(redirect->slot, redirect->address);
+        else
+            self->topology_->refresh();
+        if (auto const handler = self->channel_moved_)
+            handler(asked, channel);
+    });
+    return cluster;
+}
+
+Cluster::Cluster(
+    Private, std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<ServerAddress> seeds, bool tls,
+    std::string name)
+    : runtime_(std::move(runtime))
+    , waiter_(make_waiter_name(*runtime_))
+    , members_(std::make_shared<Members>(runtime_, std::move(connect), waiter_))
+    , topology_(std::make_shared<Topology>(runtime_, members_, std::move(seeds), tls, name))
+    , name_(std::move(name))
+{
+}
+
+Cluster::~Cluster()
+{
+    close();
+}
+
+Member* Cluster::serving(HashSlot slot)
+{
+    auto const* const owner = topology_->map().owner(slot);
+    if (owner == nullptr) {
+        topology_->refresh();
+        return nullptr;
+    }
+    auto& member = members_->at(*owner);
+    member.used = runtime_->now();
+    return &member;
+}
+
+void Cluster::wait(Deadline const& until, bool on_change, std::function<void()> task)
+{
+    waiting_.emplace(until.at(), Waiting{std::move(task), until, on_change});
+    arm();
+}
+
+void Cluster::drop_abandoned()
+{
+    if (closed_)
+        return;
+    members_->drop_abandoned();
+    run_waiting([](Waiting const& waiting) { return waiting.until.abandoned(); });
+    arm();
+}
+
+void Cluster::run_waiting(std::function<bool(Waiting const&)> const& chosen)
+{
+    std::vector<std::function<void()>> tasks;
+    for (auto entry = waiting_.begin(); entry != waiting_.end();) {
+        if (chosen(entry->second)) {
+            tasks.push_back(std::move(entry->second.task));
+            entry = waiting_.erase(entry);
+        } else {
+            ++entry;
+        }
+    }
+    for (auto const& task : tasks)
+        task();
+}
+
+void Cluster::map_changed()
+{
+    if (closed_)
+        return;
+    tend();
+    run_waiting([](Waiting const& waiting) { return waiting.on_change; });
+    // copies: a handler may close this
+    if (auto const handler = changed_)
+        handler();
+    if (auto const handler = reachable_)
+        handler();
+}
+
+void Cluster::tend()
+{
+    tend_at_ =
+        topology_->known()
+            ? members_->keep_needed(
+                  [this](ServerAddress const& address) { return topology_->map().serves(address); }, unneeded_grace)
+            : Instant::max();
+    arm();
+}
+
+void Cluster::arm()
+{
+    auto const first = waiting_.empty() ? tend_at_ : std::min(tend_at_, waiting_.begin()->first);
+    if (closed_ || (timer_ != 0 && timer_at_ == first))
+        return;
+    runtime_->cancel(std::exchange(timer_, 0));
+    if (first == Instant::max())
+        return;
+    timer_at_ = first;
+    timer_ = runtime_->call_at(first, [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            self->tick();
+    });
+}
+
+void Cluster::tick()
+{
+    timer_ = 0;
+    if (closed_)
+        return;
+    auto const now = runtime_->now();
+    std::vector<std::function<void()>> tasks;
+    while (!waiting_.empty() && waiting_.begin()->first <= now) {
+        tasks.push_back(std::move(waiting_.begin()->second.task));
+        waiting_.erase(waiting_.begin());
+    }
+    if (tend_at_ <= now)
+        tend();
+    arm();
+    for (auto const& task : tasks)
+        task();
+}
+
+void Cluster::close() noexcept
+{
+    // the destructor, on whichever thread it runs, must find nothing left to do, and write nothing
+    if (closed_)
+        return;
+    closed_ = true;
+    changed_ = nullptr;
+    reachable_ = nullptr;
+    channel_moved_ = nullptr;
+    runtime_->cancel(std::exchange(timer_, 0));
+    topology_->close();
+    members_->close();
+    for (auto& [until, waiting] : std::exchange(waiting_, {}))
+        runtime_->post([task = std::move(waiting.task)] { task(); });
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,81 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "hash_slot.hpp"
+
+#include "store/redis/key_names.hpp"
+
+#include <runtime/immortal.hpp>
+
+#include <array>
+#include <limits>
+#include <vector>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+constexpr std::array<std::uint16_t, 256> make_table()
+{
+    std::array<std::uint16_t, 256> table{};
+    for (std::uint32_t byte = 0; byte < 256; ++byte) {
+        std::uint32_t remainder = byte << 8;
+        for (int bit = 0; bit < 8; ++bit)
+            remainder = (remainder & 0x8000) != 0 ? (remainder << 1) ^ 0x1021 : remainder << 1;
+        table[byte] = static_cast<std::uint16_t>(remainder);
+    }
+    return table;
+}
+
+constexpr auto table = make_table();
+
+std::uint16_t crc16(std::string_view text) noexcept
+{
+    std::uint32_t crc = 0;
+    for (char const c : text)
+        crc = ((crc << 8) & 0xffff) ^ table[(crc >> 8) ^ static_cast<unsigned char>(c)];
+    return static_cast<std::uint16_t>(crc);
+}
+
+/// for each slot the lowest number in it; a few milliseconds, once
+std::vector<std::uint32_t> find_slot_numbers()
+{
+    constexpr auto none = std::numeric_limits<std::uint32_t>::max();
+    std::vector<std::uint32_t> numbers(hash_slot_count, none);
+    std::uint32_t missing = hash_slot_count;
+    for (std::uint32_t number = 0; missing > 0; ++number) {
+        auto& lowest = numbers[hash_slot(std::to_string(number))];
+        if (lowest == none) {
+            lowest = number;
+            --missing;
+        }
+    }
+    return numbers;
+}
+
+} // namespace
+
+HashSlot hash_slot(std::string_view key) noexcept
+{
+    if (has_hash_tag(key)) {
+        auto const open = key.find('{');
+        key = key.substr(open + 1, key.find('}', open) - open - 1);
+    }
+    return static_cast<HashSlot>(crc16(key) % hash_slot_count);
+}
+
+std::string slot_number(HashSlot slot)
+{
+    static Immortal<std::vector<std::uint32_t>> const numbers(find_slot_numbers());
+    return std::to_string((*numbers).at(slot));
+}
+
+std::optional<HashSlot> shared_slot(KeyRange const& range)
+{
+    // a number behind the prefix can neither open nor close a tag
+    if (range.count == 1 || has_hash_tag(range.prefix))
+        return hash_slot(range.key(0));
+    return std::nullopt;
+}
+
+} // namespace tenure::redis

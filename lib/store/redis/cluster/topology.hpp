@@ -1,0 +1,99 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "members.hpp"
+#include "slot_map.hpp"
+
+#include "store/redis/link/connection.hpp"
+#include "store/redis/link/connection_handshake.hpp"
+
+#include <tenure/backend/runtime.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::redis
+{
+
+/** Knows which master serves which slot, and asks the nodes again when something does not fit.
+ *
+ *  One refresh runs at a time, and a few in a second at most, however many requests are redirected: they go on by what
+ *  the redirects say. A refresh asks one node, and another one beside it where that takes too long. */
+class Topology : public std::enable_shared_from_this<Topology>
+{
+public:
+    /** @param seeds  asked where no other node answers
+     *  @param name  of the cluster, for log and errors */
+    Topology(
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<Members> members, std::vector<ServerAddress> seeds, bool tls,
+        std::string name);
+
+    [[nodiscard]] SlotMap const& map() const noexcept { return map_; }
+    /** False until a node has told its map. */
+    [[nodiscard]] bool known() const noexcept { return known_; }
+
+    /** A redirect said so; the rest of the map may have changed as well. */
+    void learn(HashSlot slot, ServerAddress const& master);
+
+    /** A new map is wanted, soon. */
+    void refresh();
+
+    /** Called when a refresh has ended, and when a redirect has changed the map. */
+    void on_change(std::function<void()> handler) { changed_ = std::move(handler); }
+
+    /** Why the last refresh brought no map; its detail is empty where it did. */
+    [[nodiscard]] Refusal const& failure() const noexcept { return failure_; }
+
+    /** How many refreshes have begun. */
+    [[nodiscard]] std::size_t refreshes() const noexcept { return refreshes_; }
+
+    void close() noexcept;
+
+private:
+    void begin();
+    void ask_next();
+    void ask(ServerAddress const& address, std::size_t refresh, bool by_slots, std::string refused);
+    void answered(
+        ServerAddress const& address, std::size_t refresh, bool by_slots, std::string const& refused, Outcome outcome);
+    void failed(ServerAddress const& address, Refusal const& why);
+    void finish();
+    void arm(Instant when);
+    void timer_reached();
+
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<Members> members_;
+    std::vector<ServerAddress> seeds_;
+    bool tls_;
+    std::string name_;
+    SlotMap map_;
+    bool known_ = false;
+    std::function<void()> changed_;
+    Refusal failure_;
+
+    /// a refresh is under way
+    bool running_ = false;
+    /// one was asked for since the last one began
+    bool wanted_ = false;
+    std::size_t refreshes_ = 0;
+    /// when the present refresh is given up
+    Instant until_{};
+    /// no refresh begins before
+    Instant not_before_{};
+    /// grows while refreshes bring nothing new
+    std::chrono::milliseconds pause_;
+    /// of this refresh: whom to ask next, from the back
+    std::vector<ServerAddress> candidates_;
+    /// of this refresh: asked and not answered yet
+    std::size_t open_questions_ = 0;
+    /// of this refresh: all failures so far were fatal
+    bool all_fatal_ = true;
+    /// for the next question of this refresh, or for the next refresh; 0: not armed
+    Runtime::TimerId timer_ = 0;
+    bool closed_ = false;
+};
+
+} // namespace tenure::redis

@@ -1,0 +1,94 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "inspect.hpp"
+
+#include "inspect_reply.hpp"
+#include "key_names.hpp"
+#include "store/redis/scripts/script.hpp"
+#include "store/redis/scripts/scripts.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+// Small pages, because each key may bring 1 KiB of somebody's value.
+constexpr std::uint32_t keys_per_page = 512;
+constexpr std::size_t reply_bytes_per_key = 1200;
+
+class Inspection : public std::enable_shared_from_this<Inspection>
+{
+public:
+    Inspection(
+        NodePtr node, KeyRangePtr range, bool with_tokens, Deadline not_after, ReplyHandler<InspectReply> handler)
+        : node_(std::move(node))
+        , range_(std::move(range))
+        , with_tokens_(with_tokens)
+        , not_after_(not_after)
+        , handler_(std::move(handler))
+    {
+        keys_.reserve(range_->count);
+    }
+
+    void call_page()
+    {
+        auto const first = static_cast<std::uint32_t>(keys_.size());
+        auto const count = std::min(keys_per_page, range_->count - first);
+        ScriptCall call;
+        call.script = &scripts::inspect();
+        call.keys = encode_keys(*range_, first, count);
+        if (with_tokens_) {
+            auto const affixes = fence_affixes(*range_);
+            call.values.add(affixes.before).add(affixes.after);
+        }
+        call.not_after = not_after_;
+        call.reply_bytes = count * reply_bytes_per_key + 1024;
+        run_script(node_->route(), std::move(call), [self = shared_from_this(), count](Outcome outcome) {
+            self->answered(std::move(outcome), count);
+        });
+    }
+
+private:
+    void answered(Outcome outcome, std::uint32_t count)
+    {
+        if (outcome.delivery != Delivery::answered)
+            finish(undelivered(std::move(outcome)));
+        else if (outcome.reply.is_error())
+            finish(node_->refuse(outcome.reply, range_->describe()));
+        else if (!read_key_states(outcome.reply, count, keys_))
+            finish(nonsense(*node_, range_->describe()));
+        else if (keys_.size() < range_->count)
+            call_page();
+        else
+            finish(std::move(keys_));
+    }
+
+    void finish(InspectReply reply) { std::move(handler_)(std::move(reply)); }
+
+    NodePtr node_;
+    KeyRangePtr range_;
+    /// each key has a fence key
+    bool with_tokens_;
+    Deadline not_after_;
+    ReplyHandler<InspectReply> handler_;
+    std::vector<KeyState> keys_;
+};
+
+} // namespace
+
+void inspect(NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+{
+    std::make_shared<Inspection>(node, std::move(range), false, not_after, std::move(handler))->call_page();
+}
+
+void inspect_with_tokens(NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+{
+    std::make_shared<Inspection>(node, std::move(range), true, not_after, std::move(handler))->call_page();
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,127 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "node.hpp"
+
+#include "store/redis/wire/server_error.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace tenure::redis
+{
+
+Node::Node(std::shared_ptr<Runtime> runtime, std::shared_ptr<Way> route, NodeSettings settings)
+    : runtime_(std::move(runtime))
+    , route_(std::move(route))
+    , settings_(std::move(settings))
+{
+}
+
+std::string Node::where() const
+{
+    auto const place = route_->place();
+    return place.empty() ? name() : name() + " at " + place;
+}
+
+bool Node::announces_in_shard() const noexcept
+{
+    return settings_.audience == Audience::shard && route_->server().version.has_sharded_channels();
+}
+
+Failure Node::refuse(resp::Value const& error, std::string_view what)
+{
+    return refuse(classify(error.as_string()), what);
+}
+
+Failure Node::refuse(ServerError const& error, std::string_view what)
+{
+    if (error.reconnect)
+        route_->reconnect();
+    return refused(error, where(), what);
+}
+
+void Node::publish_refused(std::string_view channel)
+{
+    publish_refused_in_ = route_->generation();
+    if (std::exchange(publish_refusal_logged_, true))
+        return;
+    runtime_->log(
+        LogLevel::warning, where() + ": may not announce releases on " + std::string(channel) +
+                               ", so waiters elsewhere wake later; grant " +
+                               (announces_in_shard() ? "+spublish" : "+publish") + " and &" + std::string(channel) +
+                               ", or switch notifications off");
+}
+
+void Node::line_refused(std::string_view line, std::string_view why)
+{
+    line_refused_in_ = route_->generation();
+    if (std::exchange(line_refusal_logged_, true))
+        return;
+    auto const stem = std::string(line.substr(0, line.rfind(':')));
+    runtime_->log(
+        LogLevel::warning,
+        where() + ": may not use the line of waiters " + std::string(line) +
+            ", so waiters are served in no order; grant +lpos +rpush +lpush +lpop +lrem +lrange +llen +exists, ~" +
+            std::string(line) + " and ~" + stem + ":watched (" + std::string(why) + ")");
+}
+
+void Node::watched_refused(std::string_view key, std::string_view why)
+{
+    watched_refused_in_ = route_->generation();
+    if (std::exchange(watched_refusal_logged_, true))
+        return;
+    runtime_->log(
+        LogLevel::warning, where() + ": may not write " + std::string(key) +
+                               ", so observers may not hear of each release; grant +set and ~" + std::string(key) +
+                               " (" + std::string(why) + ")");
+}
+
+void Node::note_closed(std::chrono::milliseconds opens_in)
+{
+    auto const now = runtime_->now();
+    if (std::exchange(closed_until_, std::max(closed_until_, now + opens_in)) > now)
+        return;
+    runtime_->log(
+        LogLevel::warning,
+        where() + ": no claims for another " + std::to_string(opens_in.count()) +
+            " ms: this server process has not granted leases before (a failover, a restart, or the first use of " +
+            marker() + "), and may not know of some that are still valid (delay_after_failover)");
+}
+
+Node::NativeDelete Node::native_delete() const noexcept
+{
+    auto const& server = route_->server();
+    if (native_refused_in_ != 0 && native_refused_in_ == route_->generation())
+        return NativeDelete::none;
+    if (server.version.at_least(9, 0) && server.server == "valkey")
+        return NativeDelete::delifeq;
+    if (server.version.at_least(8, 4) && server.server == "redis")
+        return NativeDelete::delex;
+    return NativeDelete::none;
+}
+
+bool Node::has_set_ifeq() const noexcept
+{
+    auto const& server = route_->server();
+    if (native_refused_in_ != 0 && native_refused_in_ == route_->generation())
+        return false;
+    return (server.version.at_least(8, 1) && server.server == "valkey") ||
+           (server.version.at_least(8, 4) && server.server == "redis");
+}
+
+Failure undelivered(Outcome outcome)
+{
+    if (outcome.delivery == Delivery::not_sent)
+        return Failure::not_sent(outcome.error, std::move(outcome.detail), outcome.fatal);
+    return Failure::unknown(outcome.error, std::move(outcome.detail));
+}
+
+Failure nonsense(Node& node, std::string_view what)
+{
+    node.route()->distrust("a reply that makes no sense");
+    return Failure::unknown(
+        errc::protocol_error, node.where() + ": " + std::string(what) + ": the reply makes no sense");
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,198 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "observer.hpp"
+
+#include "key_names.hpp"
+#include "store/redis/wire/server_error.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+constexpr auto watched_for = 60s;
+constexpr auto between_writes = 20s;
+// after a write that failed, and the longest that one waits for a connection
+constexpr auto between_attempts = 1s;
+
+} // namespace
+
+class WatchedKey : public std::enable_shared_from_this<WatchedKey>
+{
+public:
+    WatchedKey(NodePtr node, std::string key, std::function<void(WatchEvent)> handler)
+        : node_(std::move(node))
+        , key_(std::move(key))
+        , handler_(std::move(handler))
+    {
+    }
+
+    void heard(WatchEvent event)
+    {
+        switch (event) {
+        case WatchEvent::in_force:
+            told_ = false;
+            write();
+            break;
+        case WatchEvent::hint:
+        case WatchEvent::our_turn:
+        case WatchEvent::others_turn:
+            tell(WatchEvent::hint);
+            break;
+        case WatchEvent::interrupted:
+        case WatchEvent::unavailable:
+            rest();
+            // one that was never told that it is in force need not hear that it is not
+            if (event == WatchEvent::unavailable || std::exchange(told_, false))
+                tell(event);
+            break;
+        }
+    }
+
+    void end() noexcept
+    {
+        rest();
+        handler_ = nullptr;
+    }
+
+private:
+    void rest() noexcept
+    {
+        // what is under way is not listened to
+        ++subscription_;
+        node_->runtime().cancel(std::exchange(timer_, 0));
+    }
+
+    void write()
+    {
+        if (!node_->may_write_watched()) {
+            tell_in_force();
+            return;
+        }
+        write_in(between_attempts);
+        node_->route()->execute(
+            resp::Command("SET", key_, "1", "PX", std::chrono::milliseconds(watched_for).count()),
+            node_->runtime().now() + between_attempts,
+            [weak = weak_from_this(), subscription = subscription_](Outcome const& outcome) {
+                if (auto const self = weak.lock(); self && self->subscription_ == subscription)
+                    self->written(outcome);
+            });
+    }
+
+    void written(Outcome const& outcome)
+    {
+        if (outcome.delivery != Delivery::answered)
+            return;
+        if (outcome.reply.is_error()) {
+            auto const error = classify(outcome.reply.as_string());
+            if (error.error != errc::permission_denied)
+                return;
+            // Releases of a user that may not touch the key are announced all the same: see release_scripts.hpp.
+            node_->runtime().cancel(std::exchange(timer_, 0));
+            node_->watched_refused(key_, error.words);
+        } else {
+            auto const lapsed = std::exchange(lapses_, outcome.since + watched_for) < outcome.since;
+            write_in(between_writes);
+            if (told_ && lapsed)
+                // it was gone for a while, and releases were not announced
+                tell(WatchEvent::hint);
+        }
+        tell_in_force();
+    }
+
+    void tell_in_force()
+    {
+        if (!std::exchange(told_, true))
+            tell(WatchEvent::in_force);
+    }
+
+    void write_in(std::chrono::seconds pause)
+    {
+        auto& runtime = node_->runtime();
+        runtime.cancel(timer_);
+        timer_ = runtime.call_at(runtime.now() + pause, [weak = weak_from_this()] {
+            if (auto const self = weak.lock()) {
+                self->timer_ = 0;
+                self->write();
+            }
+        });
+    }
+
+    void tell(WatchEvent event)
+    {
+        // a copy: it may end the watch
+        if (auto const handler = handler_)
+            handler(event);
+    }
+
+    NodePtr node_;
+    std::string key_;
+    /// empty once the watch has ended
+    std::function<void(WatchEvent)> handler_;
+    Runtime::TimerId timer_ = 0;
+    /// counts subscriptions: what a write for an earlier one brings is ignored
+    std::uint64_t subscription_ = 0;
+    /// when the key is gone, by the last write that was answered
+    Instant lapses_ = Instant::min();
+    /// the handler knows that the watch is in force
+    bool told_ = false;
+};
+
+namespace
+{
+
+class Observer final : public Watch
+{
+public:
+    explicit Observer(std::shared_ptr<WatchedKey> key)
+        : key_(std::move(key))
+    {
+    }
+
+    Observer(Observer const&) = delete;
+    Observer& operator=(Observer const&) = delete;
+    ~Observer() override { key_->end(); }
+
+    void subscribe(Observers::Subscribe const& subscribe)
+    {
+        subscription_ = subscribe([weak = std::weak_ptr(key_)](WatchEvent event) {
+            if (auto const key = weak.lock())
+                key->heard(event);
+        });
+    }
+
+private:
+    std::shared_ptr<WatchedKey> key_;
+    std::unique_ptr<Watch> subscription_;
+};
+
+} // namespace
+
+std::unique_ptr<Watch>
+Observers::watch(NodePtr node, KeyRange const& range, Subscribe const& subscribe, Handler handler)
+{
+    auto key = std::make_shared<WatchedKey>(std::move(node), watched_key_of(range), std::move(handler));
+    std::erase_if(keys_, [](auto const& each) { return each.expired(); });
+    keys_.push_back(key);
+    auto observer = std::make_unique<Observer>(std::move(key));
+    observer->subscribe(subscribe);
+    return observer;
+}
+
+void Observers::close() noexcept
+{
+    for (auto const& each : std::exchange(keys_, {}))
+        if (auto const key = each.lock())
+            key->end();
+}
+
+} // namespace tenure::redis

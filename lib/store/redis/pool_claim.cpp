@@ -1,0 +1,150 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "pool_claim.hpp"
+
+#include "claim.hpp"
+#include "claim_answers.hpp"
+#include "claim_survey.hpp"
+#include "gap_search.hpp"
+#include "store/redis/scripts/script.hpp"
+#include "store/redis/scripts/scripts.hpp"
+#include "store/redis/wire/server_error.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <variant>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+class PoolClaim : public std::enable_shared_from_this<PoolClaim>
+{
+public:
+    PoolClaim(NodePtr node, PendingClaims claims, OneShot<void()> answered)
+        : node_(std::move(node))
+        , claims_(std::move(claims))
+        , answered_(std::move(answered))
+        , range_(claims_.front().request.range)
+    {
+    }
+
+    void send()
+    {
+        auto const& first = claims_.front().request;
+        bool const may_close = node_->delays_after_failover();
+        auto const& script = may_close ? scripts::first_free_each_after_failover() : scripts::first_free_each();
+        survey_ = survey_is_due(node_->ranges(), first, node_->runtime().now());
+        auto call = claim_call(*node_, script, first, survey_, std::span(claims_).subspan(1), may_close);
+        call.keys = node_->ranges().keys(range_, 0);
+        // what the earliest of them drops for the sake of one is sent again
+        auto const earliest = std::ranges::min_element(
+            claims_, {}, [](PendingClaim const& claim) { return claim.request.not_after.at(); });
+        call.not_after = earliest->request.not_after.at();
+        run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome&& outcome) {
+            self->answered(std::move(outcome));
+        });
+    }
+
+private:
+    void answered(Outcome&& outcome)
+    {
+        std::move(answered_)();
+        if (outcome.delivery == Delivery::not_sent && !outcome.fatal)
+            send_each_alone(std::nullopt);
+        else if (outcome.delivery != Delivery::answered)
+            for (auto& claim : claims_)
+                std::move(claim.handler)(undelivered(Outcome(outcome)));
+        else if (outcome.reply.is_error())
+            refused(outcome);
+        else
+            ran(outcome);
+    }
+
+    void refused(Outcome const& outcome)
+    {
+        if (concerns_single_key(classify(outcome.reply.as_string()))) {
+            send_each_alone(outcome.since);
+            return;
+        }
+        for (auto& [request, handler] : claims_)
+            std::move(handler)(ClaimReply(refuse_claim(*node_, outcome.reply, range_->describe())));
+    }
+
+    /** @param since  the call may have taken keys before one was refused: each owner is looked for first */
+    void send_each_alone(std::optional<Instant> since)
+    {
+        for (auto& [request, handler] : claims_) {
+            request.earliest_attempt = since;
+            claim(node_, std::move(request), std::move(handler));
+        }
+    }
+
+    void ran(Outcome const& outcome)
+    {
+        bool const fencing = claims_.front().request.fencing;
+        auto const reply = read_shared_page_reply(outcome.reply, range_->count, claims_.size(), fencing);
+        auto const* const closed = reply ? std::get_if<PageClosed>(&*reply) : nullptr;
+        if (!reply || (closed != nullptr && !node_->delays_after_failover())) {
+            for (auto& claim : claims_)
+                std::move(claim.handler)(ClaimReply(nonsense(*node_, range_->describe())));
+            return;
+        }
+        if (closed != nullptr) {
+            node_->note_closed(closed->opens_in);
+            for (auto& claim : claims_)
+                std::move(claim.handler)(ClaimReply(Busy{closed->opens_in, false}));
+            return;
+        }
+        hand_out(std::get<SharedPage>(*reply), outcome);
+    }
+
+    void hand_out(SharedPage const& page, Outcome const& outcome)
+    {
+        auto const& granted = page.granted;
+        note_first_free(node_, range_, granted.empty() ? std::nullopt : std::optional(granted.front()));
+        Busy busy;
+        if (page.held) {
+            note_place(*node_, *range_, *page.held);
+            auto const seen = survey_
+                                  ? std::optional(Survey{page.held->earliest_expiry, page.held->foreign.value_or(0)})
+                                  : std::nullopt;
+            busy = busy_reply(node_->ranges(), range_, node_->runtime().now(), seen);
+        }
+        for (std::size_t i = 0; i < claims_.size(); ++i) {
+            auto& [request, handler] = claims_[i];
+            if (i < granted.size())
+                std::move(handler)(confirmed(
+                    *node_, *range_, Granted{granted[i], page.token, request.ttl, outcome.since, nullptr}, outcome));
+            else
+                std::move(handler)(ClaimReply(busy));
+        }
+    }
+
+    NodePtr node_;
+    PendingClaims claims_;
+    OneShot<void()> answered_;
+    KeyRangePtr range_;
+    /// a busy answer shall tell when the first key expires and whether any can
+    bool survey_ = false;
+};
+
+} // namespace
+
+bool may_share_a_call(ClaimRequest const& one, ClaimRequest const& other)
+{
+    return (one.range == other.range || *one.range == *other.range) && one.ttl == other.ttl &&
+           one.reuse_after == other.reuse_after && one.fencing == other.fencing && one.waits == other.waits;
+}
+
+void claim_from_pool(NodePtr const& node, PendingClaims claims, OneShot<void()> answered)
+{
+    make_recycled<PoolClaim>(node, std::move(claims), std::move(answered))->send();
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,64 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "store/redis/wire/command.hpp"
+
+#include <tenure/clock.hpp>
+#include <tenure/key_range.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tenure::redis
+{
+
+/** Keys in the form in which scripts take them: their number, then the keys. */
+using EncodedKeys = std::shared_ptr<resp::EncodedArguments const>;
+
+/** The keys of one script call at most. Larger ranges go page by page. */
+inline constexpr std::uint32_t max_keys_per_call = 4096;
+
+[[nodiscard]] EncodedKeys encode_keys(KeyRange const& range, std::uint32_t first_index, std::uint32_t count);
+
+/** What is kept about the ranges in use, for as long as somebody uses them. */
+class RangeCache
+{
+public:
+    /// keys of a part: see `part`
+    static constexpr std::uint32_t part_size = 128;
+
+    struct Notes {
+        std::weak_ptr<KeyRange const> range;
+        /// one for each page; empty pointers where not needed yet
+        std::vector<EncodedKeys> pages;
+        /// likewise one for each part
+        std::vector<EncodedKeys> parts;
+        /// when the range was claimed from last, its first free key was not in the first part
+        bool first_part_was_held = false;
+        /// before this, what a survey told is taken for known; the epoch: never busy so far
+        Instant next_survey{};
+        /// when the first held key of the range expires as the last survey saw it; min: unknown
+        Instant earliest_expiry = Instant::min();
+    };
+
+    /** The keys of a page, encoded. Those of ranges of one key and of very large ones are made anew each time. */
+    [[nodiscard]] EncodedKeys keys(KeyRangePtr const& range, std::uint32_t page);
+
+    /** The keys of a part of a range of one page, encoded, without their number. */
+    [[nodiscard]] EncodedKeys part(KeyRangePtr const& range, std::uint32_t part);
+
+    /** What is known about a range. The reference is valid until the next call. */
+    [[nodiscard]] Notes& notes(KeyRangePtr const& range);
+
+private:
+    /// searched one after the other: a program uses few ranges of more than one key
+    std::vector<Notes> notes_;
+};
+
+[[nodiscard]] constexpr std::uint32_t page_count(KeyRange const& range) noexcept
+{
+    return (range.count + max_keys_per_call - 1) / max_keys_per_call;
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,231 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "releases.hpp"
+
+#include "key_names.hpp"
+#include "release_reply.hpp"
+#include "store/redis/scripts/release_scripts.hpp"
+#include "store/redis/scripts/script.hpp"
+#include "store/redis/wire/server_error.hpp"
+
+#include <store/ended_claim.hpp>
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+constexpr std::size_t releases_per_call = 100;
+
+Script const& script_for(Node const& node)
+{
+    return node.announces_in_shard() ? scripts::release_in_shard() : scripts::release();
+}
+
+bool leaves_to_rest(ReleaseRequest const& request) noexcept
+{
+    return request.claim->reuse_after > std::chrono::milliseconds{0};
+}
+
+} // namespace
+
+void Releases::add(ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
+{
+    Pending pending{std::move(request), std::move(handler)};
+    auto batch = pending_.lock();
+    if (!batch && under_way_ == 0 && !has_company_) {
+        send_single(std::move(pending));
+        return;
+    }
+    if (!batch) {
+        batch = std::make_shared<Batch>();
+        pending_ = batch;
+        node_->runtime().post([self = shared_from_this(), batch] { self->flush(std::move(*batch)); });
+    }
+    batch->push_back(std::move(pending));
+}
+
+void Releases::flush(Batch all)
+{
+    pending_.reset();
+    has_company_ = all.size() > 1;
+    // What waits for a connection keeps its own time limit, so nothing is joined then.
+    std::size_t const limit = node_->route()->ready() ? releases_per_call : 1;
+    Batch batch;
+    for (auto& pending : all) {
+        if (does_natively(pending.request) || leaves_to_rest(pending.request)) {
+            send_single(std::move(pending));
+            continue;
+        }
+        batch.push_back(std::move(pending));
+        if (batch.size() == limit)
+            send(std::exchange(batch, {}));
+    }
+    if (!batch.empty())
+        send(std::move(batch));
+}
+
+bool Releases::does_natively(ReleaseRequest const& request) const
+{
+    return !(request.notifications && node_->may_publish()) && !leaves_to_rest(request) &&
+           node_->native_delete() != Node::NativeDelete::none;
+}
+
+void Releases::send(Batch batch)
+{
+    if (batch.size() == 1)
+        send_single(std::move(batch.front()));
+    else
+        send_script(std::move(batch));
+}
+
+void Releases::send_single(Pending pending)
+{
+    if (does_natively(pending.request))
+        send_natively(std::move(pending));
+    else
+        send_script(std::move(pending), false);
+}
+
+void Releases::send_script(Pending pending, bool by_text)
+{
+    ++under_way_;
+    auto const& script = script_for(*node_);
+    auto const& [claim, not_after, notifications, keep_for] = pending.request;
+    auto const until = not_after;
+    auto const stem = notifications && node_->may_publish() ? stem_of(*claim->range) : std::string();
+    auto const name = node_->name_in_line();
+    auto const& begin = by_text ? script.one_key_by_text : script.one_key_by_name;
+    resp::KeyOf const key{*claim->range, claim->index};
+    auto command = leaves_to_rest(pending.request) ? resp::Command(
+                                                         begin, key, claim->owner, name, stem,
+                                                         resting_value(claim->owner), claim->reuse_after.count())
+                   : stem.empty() ? resp::Command(begin, key, claim->owner)
+                                  : resp::Command(begin, key, claim->owner, name, stem);
+    node_->route()->execute(
+        std::move(command), until,
+        [self = shared_from_this(), pending = std::move(pending), by_text](Outcome&& outcome) mutable {
+            --self->under_way_;
+            if (!by_text && is_unknown_script(outcome))
+                self->send_script(std::move(pending), true);
+            else
+                self->answered({&pending, 1}, outcome);
+        });
+}
+
+void Releases::send_script(Batch batch)
+{
+    ++under_way_;
+    bool const may_publish = node_->may_publish();
+    auto keys = std::make_shared<resp::EncodedArguments>();
+    resp::EncodedArguments stems;
+    bool any_stem = false;
+    keys->add(batch.size());
+    ScriptCall call;
+    call.script = &script_for(*node_);
+    call.not_after = batch.front().request.not_after;
+    for (auto const& [request, handler] : batch) {
+        keys->add(request.claim->key());
+        call.values.add(request.claim->owner);
+        bool const publish = request.notifications && may_publish;
+        stems.add(publish ? stem_of(*request.claim->range) : std::string());
+        any_stem = any_stem || publish;
+        call.not_after = call.not_after.no_later_than(request.not_after);
+    }
+    if (any_stem)
+        call.values.add(node_->name_in_line()).add(stems);
+    call.keys = std::move(keys);
+    run_script(
+        node_->route(), std::move(call),
+        [self = shared_from_this(), batch = std::move(batch)](Outcome&& outcome) mutable {
+            --self->under_way_;
+            self->answered(batch, outcome);
+        });
+}
+
+void Releases::answered(std::span<Pending> batch, Outcome const& outcome)
+{
+    if (outcome.delivery != Delivery::answered) {
+        for (auto& pending : batch)
+            std::move(pending.handler)(undelivered(Outcome(outcome)));
+        return;
+    }
+    if (outcome.reply.is_error()) {
+        auto const error = classify(outcome.reply.as_string());
+        if (batch.size() > 1 && concerns_single_key(error)) {
+            auto const reason = node_->refuse(error, "release");
+            for (auto& pending : batch)
+                retry_alone(std::move(pending), reason);
+            return;
+        }
+        for (auto& pending : batch)
+            std::move(pending.handler)(ReleaseReply(node_->refuse(error, pending.request.claim->key())));
+        return;
+    }
+    auto const flags = read_release_flags(outcome.reply, batch.size());
+    if (flags)
+        take_notes(*node_, *batch.front().request.claim->range, flags->notes);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        auto& [request, handler] = batch[i];
+        if (!flags)
+            std::move(handler)(ReleaseReply(nonsense(*node_, request.claim->key())));
+        else if (flags->keys[i] == '0')
+            std::move(handler)(ReleaseReply(NotOwner{}));
+        else
+            std::move(handler)(ReleaseReply(Released{flags->keys[i] == '2'}));
+    }
+}
+
+void Releases::retry_alone(Pending pending, Failure reason)
+{
+    // What this one could not send, the batch did: refused is what is known about it.
+    auto handler = [handler = std::move(pending.handler), reason = std::move(reason)](ReleaseReply reply) mutable {
+        if (failed_as(reply, Failure::Effect::not_sent))
+            std::move(handler)(ReleaseReply(std::move(reason)));
+        else
+            std::move(handler)(std::move(reply));
+    };
+    send_script({std::move(pending.request), std::move(handler)}, false);
+}
+
+void Releases::send_natively(Pending pending)
+{
+    ++under_way_;
+    auto const& claim = *pending.request.claim;
+    resp::KeyOf const key{*claim.range, claim.index};
+    auto command = node_->native_delete() == Node::NativeDelete::delifeq
+                       ? resp::Command("DELIFEQ", key, claim.owner)
+                       : resp::Command("DELEX", key, "IFEQ", claim.owner);
+    auto const not_after = pending.request.not_after;
+    node_->route()->execute(
+        std::move(command), not_after,
+        [self = shared_from_this(), pending = std::move(pending)](Outcome&& outcome) mutable {
+            --self->under_way_;
+            auto& [request, handler] = pending;
+            if (outcome.delivery != Delivery::answered) {
+                std::move(handler)(undelivered(std::move(outcome)));
+            } else if (
+                outcome.reply.is_integer() && (outcome.reply.as_integer() == 0 || outcome.reply.as_integer() == 1)) {
+                std::move(handler)(
+                    outcome.reply.as_integer() == 1 ? ReleaseReply(Released{}) : ReleaseReply(NotOwner{}));
+            } else if (!outcome.reply.is_error()) {
+                std::move(handler)(ReleaseReply(nonsense(*self->node_, request.claim->key())));
+            } else if (auto const error = classify(outcome.reply.as_string()); concerns_single_key(error)) {
+                // Refused, unknown after all, or a key of another type: the script can tell.
+                if (error.error != errc::key_conflict)
+                    self->node_->native_refused();
+                auto reason = self->node_->refuse(error, request.claim->key());
+                self->retry_alone(std::move(pending), std::move(reason));
+            } else {
+                std::move(handler)(ReleaseReply(self->node_->refuse(error, request.claim->key())));
+            }
+        });
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,61 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "script.hpp"
+
+#include "sha1.hpp"
+#include "store/redis/link/way.hpp"
+
+#include <string_view>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+resp::Command command_of(ScriptCall const& call, std::string_view name, std::string_view script)
+{
+    resp::Command command(name);
+    command.reserve(script.size() + call.keys->bytes().size() + call.values.bytes().size() + 96);
+    command.add(script).add(*call.keys).add(call.values);
+    if (call.with_run_id)
+        command.add_run_id();
+    if (call.reply_bytes != 0)
+        command.expect_reply_bytes(call.reply_bytes);
+    return command;
+}
+
+} // namespace
+
+Script::Script(std::string source)
+    : text(std::move(source))
+    , sha(sha1_hex(text))
+{
+    one_key_by_text.add_all(std::string_view("EVAL"), text, 1);
+    one_key_by_name.add_all(std::string_view("EVALSHA"), sha, 1);
+}
+
+void run_script_once(Way& way, ScriptCall const& call, bool by_text, OutcomeHandler handler)
+{
+    auto command =
+        by_text ? command_of(call, "EVAL", call.script->text) : command_of(call, "EVALSHA", call.script->sha);
+    way.execute(std::move(command), call.not_after, std::move(handler));
+}
+
+bool is_unknown_script(Outcome const& outcome)
+{
+    return outcome.delivery == Delivery::answered && outcome.reply.error_word() == "NOSCRIPT";
+}
+
+void run_script(std::shared_ptr<Way> const& way, ScriptCall call, OutcomeHandler handler)
+{
+    auto shared = std::make_shared<ScriptCall const>(std::move(call));
+    run_script_once(*way, *shared, false, [way, shared, handler = std::move(handler)](Outcome&& outcome) mutable {
+        if (is_unknown_script(outcome))
+            run_script_once(*way, *shared, true, std::move(handler));
+        else
+            std::move(handler)(std::move(outcome));
+    });
+}
+
+} // namespace tenure::redis

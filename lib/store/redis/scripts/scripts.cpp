@@ -1,0 +1,373 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "scripts.hpp"
+
+#include "fence_script.hpp"
+#include "line_script.hpp"
+#include "marker_script.hpp"
+
+#include <runtime/immortal.hpp>
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace tenure::redis::scripts
+{
+
+namespace
+{
+
+// In claiming scripts the counter is not declared in KEYS, nor is the line: the keys of a range are encoded once for
+// all, and servers check the access of a script to a key when it happens, permissions too.
+
+// Transactions call it by its name and with the counter alone. Where the server has forgotten it they send it once
+// more, by its text, for the keys that they have taken: one script for both, so that the server knows it from then on.
+constexpr std::string_view draw_for_owned_text = R"(
+if #ARGV > 0 then
+  local held = redis.call('MGET', unpack(KEYS, 2))
+  for i = 1, #ARGV do
+    if held[i] ~= ARGV[i] then
+      return ''
+    end
+  end
+end
+return draw(KEYS[1])
+)";
+
+// An own claim gets a new token: any one that is drawn while the key is held is between those of the holders before and
+// after.
+constexpr std::string_view find_own_text = R"(
+for first = 1, #KEYS, 64 do
+  local held = redis.call('MGET', unpack(KEYS, first, math.min(first + 63, #KEYS)))
+  for i = 1, #held do
+    if held[i] == ARGV[1] then
+      local token = ARGV[4] == '' and '' or draw(ARGV[4])
+      redis.call('PEXPIRE', KEYS[first + i - 1], ARGV[2])
+      if ARGV[5] ~= '' then
+        leave_line(ARGV[5], ARGV[6])
+      end
+      return {first + i - 2, token}
+    end
+  end
+end
+)";
+
+// EXISTS counts without copying values; chunks of 64 measured best. The chunk with a gap is halved until the gap is
+// found.
+constexpr std::string_view first_free_text = R"(
+for first = 1, #KEYS, 64 do
+  local last = math.min(first + 63, #KEYS)
+  if redis.call('EXISTS', unpack(KEYS, first, last)) <= last - first then
+    while first < last do
+      local middle = math.floor((first + last) / 2)
+      if redis.call('EXISTS', unpack(KEYS, first, middle)) <= middle - first then
+        last = middle
+      else
+        first = middle + 1
+      end
+    end
+    local token = ARGV[4] == '' and '' or draw(ARGV[4])
+    redis.call('SET', KEYS[first], ARGV[1], 'PX', ARGV[2])
+    if ARGV[5] ~= '' then
+      leave_line(ARGV[5], ARGV[6])
+    end
+    return {first - 1, token}
+  end
+end
+local result = {}
+)";
+
+// The same for several owners: that of ARGV[1] and those behind ARGV[7]. Each chunk is halved until its parts are held
+// or free as a whole; the second half needs no EXISTS.
+constexpr std::string_view first_free_each_text = R"(
+local wanted = #ARGV - 6
+local free = {}
+local function collect(first, last, held)
+  if held == last - first + 1 or #free == wanted then
+    return
+  end
+  if held == 0 then
+    for i = first, math.min(last, first + wanted - #free - 1) do
+      free[#free + 1] = i
+    end
+    return
+  end
+  local middle = math.floor((first + last) / 2)
+  local held_before = redis.call('EXISTS', unpack(KEYS, first, middle))
+  collect(first, middle, held_before)
+  collect(middle + 1, last, held - held_before)
+end
+for first = 1, #KEYS, 64 do
+  if #free == wanted then
+    break
+  end
+  local last = math.min(first + 63, #KEYS)
+  collect(first, last, redis.call('EXISTS', unpack(KEYS, first, last)))
+end
+local result = {''}
+if #free > 0 then
+  result[1] = ARGV[4] == '' and '' or draw(ARGV[4])
+  for i = 1, #free do
+    redis.call('SET', KEYS[free[i]], i == 1 and ARGV[1] or ARGV[i + 6], 'PX', ARGV[2])
+    result[i + 1] = free[i] - 1
+  end
+end
+if #free == wanted then
+  if ARGV[5] ~= '' then
+    leave_line(ARGV[5], ARGV[6])
+  end
+  return result
+end
+)";
+
+// Asked for only now and then in large pools, because it asks for the ttl of each key. The type of a value does not
+// matter: Redisson's locks are hashes, whose ttl ends as that of a string does.
+constexpr std::string_view survey_text = R"(
+local earliest, foreign = -1, 0
+for i = 1, #KEYS do
+  local left = redis.call('PTTL', KEYS[i])
+  if left == -2 then
+    left = 0
+  elseif left == -1 then
+    foreign = foreign + 1
+  end
+  if left >= 0 and (earliest < 0 or left < earliest) then
+    earliest = left
+  end
+end
+)";
+
+// Keys were wanted, and none is left: what the caller is told, and what becomes of its place in the line.
+constexpr std::string_view begin_held_text = R"(
+result[#result + 1] = -1
+if ARGV[3] ~= '' then
+)";
+constexpr std::string_view end_held_text = R"(
+  result[#result + 1] = earliest
+  result[#result + 1] = foreign
+end
+if ARGV[5] ~= '' then
+  local problem = join_line(ARGV[5], ARGV[6], ARGV[7])
+  if problem ~= '' then
+    result[#result + 1] = problem
+  end
+end
+return result
+)";
+
+constexpr std::string_view look_text = R"(
+if redis.call('MGET', KEYS[1])[1] == ARGV[1] then
+  return 2
+end
+return redis.call('EXISTS', KEYS[1])
+)";
+
+constexpr std::string_view renew_text = R"(
+local held = redis.call('MGET', unpack(KEYS))
+local result = {}
+for i = 1, #KEYS do
+  if held[i] == ARGV[i + 1] and redis.call('PEXPIRE', KEYS[i], ARGV[1]) == 1 then
+    result[i] = '1'
+  else
+    result[i] = '0'
+  end
+end
+return table.concat(result)
+)";
+
+constexpr std::string_view inspect_text = R"(
+local time = redis.call('TIME')
+local result = {string.format('%.0f', time[1] * 1000000 + time[2])}
+for first = 1, #KEYS, 64 do
+  local held = redis.call('MGET', unpack(KEYS, first, math.min(first + 63, #KEYS)))
+  for i = 1, #held do
+    local key = KEYS[first + i - 1]
+    local left = redis.call('PTTL', key)
+    if left ~= -2 then
+      result[#result + 1] = first + i - 2
+      result[#result + 1] = held[i] and string.sub(held[i], 1, 1024)
+      result[#result + 1] = left
+      local token = ARGV[1] and redis.pcall('GET', ARGV[1] .. key .. ARGV[2])
+      result[#result + 1] = type(token) == 'string' and string.sub(token, 1, 32)
+    end
+  end
+end
+return result
+)";
+
+constexpr std::string_view evict_text = R"(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return -2
+end
+local left = redis.call('PTTL', KEYS[1])
+if left >= 0 then
+  redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
+end
+return left
+)";
+
+// A repeated call finds what an earlier one has done, and does not begin the time anew. GET by pcall: a key of another
+// type is somebody else's.
+constexpr std::string_view detach_text = R"(
+local held = redis.pcall('GET', KEYS[1])
+if held == ARGV[2] then
+  return 'kept'
+end
+if held ~= ARGV[1] then
+  if type(held) == 'table' and string.sub(held.err, 1, 9) ~= 'WRONGTYPE' then
+    return held
+  end
+  return 'not owner'
+end
+if ARGV[3] then
+  redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+else
+  redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
+end
+return 'kept'
+)";
+
+// Whoever holds the key here proposes a token that several servers shall agree on. GET and the comparison come before
+// the write; a fence key that holds something else fails the comparison, as INCR would.
+constexpr std::string_view accept_token_text = R"(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return 'not owner'
+end
+local fence = ARGV[3] .. KEYS[1] .. ARGV[4]
+local last = redis.call('GET', fence)
+if last and not tonumber(last) then
+  return redis.error_reply('ERR value is not an integer or out of range')
+end
+if last and tonumber(last) >= tonumber(ARGV[2]) then
+  return last
+end
+local time = redis.call('TIME')
+local ahead_ms = math.max(tonumber(ARGV[2]) / 1000 - time[1] * 1000, 0)
+redis.call('SET', fence, ARGV[2], 'PX', string.format('%.0f', ahead_ms + 86400000))
+return 'accepted'
+)";
+
+std::string join(std::initializer_list<std::string_view> parts)
+{
+    std::string text;
+    for (auto const part : parts)
+        text += part;
+    return text;
+}
+
+// What claiming scripts call, and what they end with.
+std::string_view claim_parts()
+{
+    static Immortal<std::string> const text(join({draw_text, leave_line_text}));
+    return *text;
+}
+std::string_view held_text()
+{
+    static Immortal<std::string> const text(join({join_line_text, begin_held_text, survey_text, end_held_text}));
+    return *text;
+}
+
+} // namespace
+
+Script const& draw()
+{
+    static Immortal<Script> const script(join({draw_text, draw_for_owned_text}));
+    return *script;
+}
+
+Script const& first_free()
+{
+    static Immortal<Script> const script(join({claim_parts(), first_free_text, held_text()}));
+    return *script;
+}
+
+Script const& first_free_each()
+{
+    static Immortal<Script> const script(join({claim_parts(), first_free_each_text, held_text()}));
+    return *script;
+}
+
+Script const& first_free_after_failover()
+{
+    static Immortal<Script> const script(join(
+        {marker_text, closed_after_failover_text, claim_parts(), unless_closed_text, first_free_text, held_text()}));
+    return *script;
+}
+
+Script const& first_free_each_after_failover()
+{
+    static Immortal<Script> const script(join(
+        {marker_text, closed_after_failover_text, claim_parts(), unless_closed_text, first_free_each_text,
+         held_text()}));
+    return *script;
+}
+
+Script const& find_own()
+{
+    static Immortal<Script> const script(join({claim_parts(), find_own_text, "return {-1}\n"}));
+    return *script;
+}
+
+Script const& own_or_first_free()
+{
+    static Immortal<Script> const script(join({claim_parts(), find_own_text, first_free_text, held_text()}));
+    return *script;
+}
+
+Script const& own_or_first_free_after_failover()
+{
+    static Immortal<Script> const script(join(
+        {marker_text, closed_after_failover_text, claim_parts(), find_own_text, unless_closed_text, first_free_text,
+         held_text()}));
+    return *script;
+}
+
+Script const& survey()
+{
+    static Immortal<Script> const script(join({survey_text, "return {-1, earliest, foreign}\n"}));
+    return *script;
+}
+
+Script const& look()
+{
+    static Immortal<Script> const script(join({look_text}));
+    return *script;
+}
+
+Script const& renew()
+{
+    static Immortal<Script> const script(join({renew_text}));
+    return *script;
+}
+
+Script const& renew_noting_ttl()
+{
+    static Immortal<Script> const script(join({marker_text, note_ttl_text, renew_text}));
+    return *script;
+}
+
+Script const& inspect()
+{
+    static Immortal<Script> const script(join({inspect_text}));
+    return *script;
+}
+
+Script const& evict()
+{
+    static Immortal<Script> const script(join({evict_text}));
+    return *script;
+}
+
+Script const& detach()
+{
+    static Immortal<Script> const script(join({detach_text}));
+    return *script;
+}
+
+Script const& accept_token()
+{
+    static Immortal<Script> const script(join({accept_token_text}));
+    return *script;
+}
+
+} // namespace tenure::redis::scripts

@@ -1,0 +1,103 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "inquiry.hpp"
+#include "switch_watch.hpp"
+
+#include <tenure/backend/runtime.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tenure::redis
+{
+
+/** Who wants to hear that the master is elsewhere. */
+class MasterFollower
+{
+public:
+    /** The sentinels have named the master; it may be the one that the follower knows. */
+    virtual void master_is_at(ServerAddress const& address) = 0;
+
+protected:
+    ~MasterFollower() = default;
+};
+
+/** Where the master is: asks the sentinels whenever a connection needs to know, and listens to one of them meanwhile.
+ *
+ *  One for all connections of a store. Everything belongs to the strand.
+ */
+class MasterDirectory : public std::enable_shared_from_this<MasterDirectory>
+{
+public:
+    struct Settings {
+        /// of the store, for the log
+        std::string name;
+        std::string master_name;
+        std::vector<ServerAddress> sentinels;
+        /// within which connections are made; a part of it is left for the connection to the master
+        std::chrono::milliseconds connect_timeout;
+    };
+    using Answer = std::variant<ServerAddress, StreamError>;
+    using Handler = std::function<void(Answer const&)>;
+
+    MasterDirectory(std::shared_ptr<Runtime> runtime, Settings settings, SentinelConnect connect);
+    MasterDirectory(MasterDirectory const&) = delete;
+    MasterDirectory& operator=(MasterDirectory const&) = delete;
+    ~MasterDirectory();
+
+    /** Asks the sentinels. The handler is called once, never inside this call, unless `forget` or `close` comes first.
+     */
+    std::uint64_t find(Handler handler);
+    void forget(std::uint64_t question) noexcept { questions_.erase(question); }
+
+    /** From now on the follower hears where the master is, whoever asked. */
+    void follow(std::weak_ptr<MasterFollower> follower);
+
+    /** A connection that is to try again at once when the master has changed. */
+    void hurry_on_news(std::weak_ptr<Connection> connection);
+
+    void close() noexcept;
+
+private:
+    void inquire();
+    void concluded(Inquiry::Result result);
+    void found(MasterSearch::Found const& found);
+    void hinted(ServerAddress address);
+    void listen(Inquiry::Result&& result);
+    void answer_questions(Answer const& answer);
+    void inquire_later(std::chrono::milliseconds pause);
+
+    std::shared_ptr<Runtime> runtime_;
+    Settings settings_;
+    SentinelConnect connect_;
+    std::shared_ptr<SwitchWatch> watch_;
+    /// null while nobody is asked
+    std::shared_ptr<Inquiry> inquiry_;
+    std::map<std::uint64_t, Handler> questions_;
+    std::uint64_t last_question_ = 0;
+    /// sentinels that others named
+    std::vector<SentinelEntry> learned_;
+    std::optional<ServerAddress> master_;
+    /// the config epoch in which it was named
+    std::uint64_t epoch_ = 0;
+    /// what the last hint named, until the sentinels agree or have been asked often enough
+    std::optional<ServerAddress> hint_;
+    int hint_rounds_ = 0;
+    /// changes may have been missed until now, and the round under way began before: another one is due
+    bool again_ = false;
+    std::vector<std::weak_ptr<MasterFollower>> followers_;
+    std::vector<std::weak_ptr<Connection>> connections_;
+    /// asks anew: soon after a hint, now and then where there are none
+    Runtime::TimerId timer_ = 0;
+    bool closed_ = false;
+};
+
+} // namespace tenure::redis

@@ -1,0 +1,342 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "runtime/recycling_allocator.hpp"
+
+#include <tenure/key_range.hpp>
+
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tenure::redis::resp
+{
+
+template <class T>
+concept IntegerArgument = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>;
+
+/** The key of a range at an index, as an argument: it needs no string of its own. */
+struct KeyOf {
+    KeyRange const& range;
+    std::uint32_t index;
+};
+
+/** Arguments in their wire form. Encode once what many commands share (the keys of a pool), then `Command::add` copies
+ *  bytes. */
+class EncodedArguments
+{
+public:
+    EncodedArguments& add(std::string_view argument) { return add_all(argument); }
+
+    template <IntegerArgument T>
+    EncodedArguments& add(T number)
+    {
+        return add_all(number);
+    }
+
+    /** Several in one go, which costs one growth: an append for each costs more than the bytes of short arguments. */
+    template <class... Arguments>
+    EncodedArguments& add_all(Arguments const&... arguments)
+    {
+        append(most_of(arguments...), [&](char* to) { return put_all(to, arguments...); });
+        count_ += sizeof...(arguments);
+        return *this;
+    }
+
+    EncodedArguments& add(EncodedArguments const& more)
+    {
+        bytes_.append(more.bytes_);
+        count_ += more.count_;
+        return *this;
+    }
+
+    void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
+    [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+private:
+    friend class Command;
+    friend class Transaction;
+
+    /** @param most   bytes that may be written
+     *  @param write  writes them and returns how many they were */
+    template <class Write>
+    void append(std::size_t most, Write write)
+    {
+        std::array<char, most_on_stack> small;
+        if (most <= small.size()) {
+            bytes_.append(small.data(), write(small.data()));
+        } else {
+            auto const before = bytes_.size();
+            bytes_.resize(before + most); // which writes zeros first
+            bytes_.resize(before + write(bytes_.data() + before));
+        }
+    }
+
+    static constexpr std::size_t most_digits = 20;
+    static constexpr std::size_t most_on_stack = 512;
+
+    /** An argument is `$<length>\r\n<bytes>\r\n`. */
+    static constexpr std::size_t most_bytes(std::string_view argument) noexcept
+    {
+        return argument.size() + most_digits + 5;
+    }
+    static std::size_t most_bytes(KeyOf const& key) noexcept { return most_bytes(key.range.prefix) + most_digits; }
+    template <IntegerArgument T>
+    static constexpr std::size_t most_bytes(T) noexcept
+    {
+        return 2 * most_digits + 5;
+    }
+
+    template <class... Arguments>
+    static std::size_t most_of(Arguments const&... arguments) noexcept
+    {
+        return (most_bytes(arguments) + ... + std::size_t{0});
+    }
+
+    /** @returns how many bytes it wrote */
+    template <class... Arguments>
+    static std::size_t put_all(char* const begin, Arguments const&... arguments) noexcept
+    {
+        char* end = begin;
+        ((end = put(end, arguments)), ...);
+        return static_cast<std::size_t>(end - begin);
+    }
+
+    /** @returns the end of what it wrote. Inlined, where a word that is known becomes a constant of a few bytes */
+    [[gnu::always_inline]] static char* put(char* to, std::string_view argument) noexcept
+    {
+        to = put_size('$', to, argument.size());
+        return put_line_end(to + argument.copy(to, argument.size()));
+    }
+    [[gnu::always_inline]] static char* put_size(char kind, char* to, std::size_t size) noexcept
+    {
+        *to++ = kind;
+        if (size < 10) {
+            *to++ = static_cast<char>('0' + size);
+        } else if (size < 100) {
+            *to++ = static_cast<char>('0' + size / 10);
+            *to++ = static_cast<char>('0' + size % 10);
+        } else {
+            to = std::to_chars(to, to + most_digits, size).ptr;
+        }
+        return put_line_end(to);
+    }
+    static char* put(char* to, KeyOf const& key) noexcept
+    {
+        auto const& [range, index] = key;
+        std::array<char, most_digits> digits;
+        auto const* const end =
+            range.numbered ? std::to_chars(digits.data(), digits.data() + digits.size(), range.first + index).ptr
+                           : digits.data();
+        auto const size = static_cast<std::size_t>(end - digits.data());
+        to = put_size('$', to, range.prefix.size() + size);
+        to += range.prefix.copy(to, range.prefix.size());
+        to += std::string_view(digits.data(), size).copy(to, size);
+        return put_line_end(to);
+    }
+    template <IntegerArgument T>
+    static char* put(char* to, T number) noexcept
+    {
+        std::array<char, most_digits> digits{};
+        auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+        return put(to, std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
+    }
+    static char* put_line_end(char* to) noexcept
+    {
+        *to++ = '\r';
+        *to++ = '\n';
+        return to;
+    }
+
+    /// in blocks that are used again: a command lives for as long as its request
+    std::basic_string<char, std::char_traits<char>, RecyclingAllocator<char>> bytes_;
+    std::size_t count_ = 0;
+};
+
+/** One command, encoded as it is built: an array of bulk strings. Or a whole transaction (see transaction.hpp), which
+ * is written, expires and is redirected as one command.
+ *
+ *  It has no printing and no way back to its arguments, because they may be secrets.
+ */
+class Command
+{
+public:
+    /** What answers the command: one reply, or (for the subscribe family) one confirmation for each channel, or the
+     * replies to a transaction. */
+    enum class Answer : std::uint8_t {
+        reply,
+        transaction,
+        subscribe,
+        psubscribe,
+        ssubscribe,
+        unsubscribe,
+        punsubscribe,
+        sunsubscribe
+    };
+
+    /** `Command("SET", key, owner, "PX", 5000)`. UNSUBSCRIBE and its kin must name their channels. */
+    template <class... Arguments>
+    explicit Command(std::string_view name, Arguments const&... arguments)
+        : answer_(answer_to(name))
+    {
+        arguments_.bytes_.assign(empty_head);
+        arguments_.add_all(name, arguments...);
+        write_head();
+    }
+
+    /** One whose first arguments, the name among them, were encoded before; none of the subscribe family. */
+    template <class... Arguments>
+    explicit Command(EncodedArguments const& first, Arguments const&... arguments)
+        : answer_(Answer::reply)
+    {
+        arguments_.bytes_.reserve(empty_head.size() + first.bytes_.size() + EncodedArguments::most_of(arguments...));
+        arguments_.bytes_.append(empty_head);
+        arguments_.add(first);
+        arguments_.add_all(arguments...);
+        write_head();
+    }
+
+    Command(Command&&) noexcept = default;
+    Command& operator=(Command&&) noexcept = default;
+    Command(Command const&) = delete;
+    Command& operator=(Command const&) = delete;
+    ~Command() = default;
+
+    Command& add(std::string_view argument) { return add_any(argument); }
+
+    template <IntegerArgument T>
+    Command& add(T number)
+    {
+        return add_any(number);
+    }
+
+    Command& add(EncodedArguments const& more) { return add_any(more); }
+
+    /** Adds an argument that is not known before the command is written: the run id of the server process at the other
+     * end of the connection (`set_run_id`). Until then it is all zeros. */
+    Command& add_run_id()
+    {
+        add(std::string_view("0000000000000000000000000000000000000000"));
+        run_id_at_ = arguments_.bytes_.size() - 2 - run_id_size;
+        return *this;
+    }
+    [[nodiscard]] bool wants_run_id() const noexcept { return run_id_at_ != 0; }
+    /** @param run_id  of `run_id_size` bytes */
+    void set_run_id(std::string_view run_id) { arguments_.bytes_.replace(run_id_at_, run_id_size, run_id); }
+    static constexpr std::size_t run_id_size = 40;
+
+    /** The same command once more, for a server that it may have to be sent to as well. */
+    [[nodiscard]] Command copy() const { return Command(*this, 0); }
+
+    /** Makes room for what will be added. */
+    void reserve(std::size_t bytes) { arguments_.reserve(bytes); }
+
+    /** The largest reply that is expected, in bytes on the wire, where that is more than the connection's limit. */
+    Command& expect_reply_bytes(std::size_t bytes) noexcept
+    {
+        reply_bytes_ = bytes;
+        return *this;
+    }
+    [[nodiscard]] std::size_t expected_reply_bytes() const noexcept { return reply_bytes_; }
+
+    /** The next command for the same connection comes in the same call, and the two leave in one write. */
+    Command& leave_with_next() noexcept
+    {
+        leaves_with_next_ = true;
+        return *this;
+    }
+    [[nodiscard]] bool leaves_with_next() const noexcept { return leaves_with_next_; }
+
+    [[nodiscard]] Answer answer() const noexcept { return answer_; }
+
+    /** How many commands are between MULTI and EXEC; 0: this is no transaction. */
+    [[nodiscard]] std::size_t transaction_size() const noexcept { return transaction_size_; }
+
+    /** How many replies or confirmations end the command. */
+    [[nodiscard]] std::size_t expected_answers() const noexcept
+    {
+        if (answer_ == Answer::transaction)
+            return transaction_size_ + 2;
+        return answer_ == Answer::reply || arguments_.count() < 2 ? 1 : arguments_.count() - 1;
+    }
+
+    /** The number of arguments, the name included. */
+    [[nodiscard]] std::size_t size() const noexcept { return arguments_.count(); }
+
+    /** The size of the encoded command. */
+    [[nodiscard]] std::size_t encoded_size() const noexcept { return arguments_.bytes_.size(); }
+
+    /** Appends the encoded command to `out`. */
+    void append_to(std::string& out) const { out.append(arguments_.bytes()); }
+
+    /** The encoded command, for tests and simulated servers. */
+    [[nodiscard]] std::string encoded() const { return std::string(arguments_.bytes()); }
+
+    /** True if `argument` is one of the arguments after the name: which channel a confirmation belongs to. */
+    [[nodiscard]] bool names(std::string_view argument) const noexcept;
+
+private:
+    friend class Transaction;
+
+    /** @param transaction  bytes of MULTI, of so many commands, and of EXEC */
+    Command(EncodedArguments&& transaction, std::uint32_t commands) noexcept
+        : arguments_(std::move(transaction))
+        , transaction_size_(commands)
+        , answer_(Answer::transaction)
+    {
+    }
+
+    Command(Command const& other, int)
+        : arguments_(other.arguments_)
+        , head_size_(other.head_size_)
+        , reply_bytes_(other.reply_bytes_)
+        , run_id_at_(other.run_id_at_)
+        , transaction_size_(other.transaction_size_)
+        , answer_(other.answer_)
+        , leaves_with_next_(other.leaves_with_next_)
+    {
+    }
+
+    template <class Argument>
+    Command& add_any(Argument const& argument)
+    {
+        arguments_.add(argument);
+        write_head();
+        return *this;
+    }
+
+    /** Makes the head say how many arguments there are: `*<count>\r\n`. */
+    void write_head()
+    {
+        auto const count = arguments_.count();
+        if (count < 10 && head_size_ == empty_head.size())
+            arguments_.bytes_[1] = static_cast<char>('0' + count);
+        else
+            widen_head();
+    }
+    void widen_head();
+
+    static Answer answer_to(std::string_view name) noexcept;
+
+    static constexpr std::string_view empty_head = "*0\r\n";
+
+    /// with the head of the command in front
+    EncodedArguments arguments_;
+    std::size_t head_size_ = empty_head.size();
+    /// 0: no more than the connection's limit
+    std::size_t reply_bytes_ = 0;
+    /// where the run id is in the bytes; 0: there is none
+    std::size_t run_id_at_ = 0;
+    /// 0: no transaction
+    std::uint32_t transaction_size_ = 0;
+    Answer answer_;
+    bool leaves_with_next_ = false;
+};
+
+} // namespace tenure::redis::resp

@@ -1,0 +1,101 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "withdraw.hpp"
+
+#include "key_names.hpp"
+#include "release_reply.hpp"
+#include "store/redis/scripts/release_scripts.hpp"
+#include "store/redis/scripts/script.hpp"
+
+#include <store/ended_claim.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+class Withdrawal : public std::enable_shared_from_this<Withdrawal>
+{
+public:
+    Withdrawal(NodePtr node, WithdrawRequest request, CountedWithdrawal handler)
+        : node_(std::move(node))
+        , request_(std::move(request))
+        , handler_(std::move(handler))
+        , stem_(request_.notifications ? stem_of(*request_.range) : std::string())
+    {
+    }
+
+    void call_page()
+    {
+        ScriptCall call;
+        call.script = node_->announces_in_shard() ? &scripts::withdraw_in_shard() : &scripts::withdraw();
+        call.keys = node_->ranges().keys(request_.range, page_);
+        call.values.add(request_.owner)
+            .add(node_->name_in_line())
+            .add(node_->may_publish() ? std::string_view(stem_) : std::string_view());
+        if (request_.reuse_after > std::chrono::milliseconds{0})
+            call.values.add(resting_value(request_.owner)).add(request_.reuse_after.count());
+        call.not_after = request_.not_after;
+        run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome outcome) {
+            self->answered(std::move(outcome));
+        });
+    }
+
+private:
+    void answered(Outcome outcome)
+    {
+        if (outcome.delivery != Delivery::answered)
+            finish(undelivered(std::move(outcome)));
+        else if (outcome.reply.is_error())
+            finish(node_->refuse(outcome.reply, request_.range->describe()));
+        else if (!understood(outcome.reply))
+            finish(nonsense(*node_, request_.range->describe()));
+        else if (++page_ < page_count(*request_.range))
+            call_page();
+        else
+            finish(Released{});
+    }
+
+    [[nodiscard]] bool understood(resp::Value const& reply)
+    {
+        auto const keys = read_withdrawn_keys(reply);
+        if (!keys)
+            return false;
+        freed_ += keys->count;
+        take_notes(*node_, *request_.range, keys->notes);
+        return true;
+    }
+
+    void finish(WithdrawReply reply) { std::move(handler_)(std::move(reply), freed_); }
+
+    NodePtr node_;
+    WithdrawRequest request_;
+    CountedWithdrawal handler_;
+    /// empty: nobody is to be woken
+    std::string stem_;
+    std::uint32_t page_ = 0;
+    std::uint32_t freed_ = 0;
+};
+
+} // namespace
+
+void withdraw(NodePtr const& node, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
+{
+    withdraw_counted(
+        node, std::move(request), [handler = std::move(handler)](WithdrawReply&& reply, std::uint32_t) mutable {
+            std::move(handler)(std::move(reply));
+        });
+}
+
+void withdraw_counted(NodePtr const& node, WithdrawRequest request, CountedWithdrawal handler)
+{
+    std::make_shared<Withdrawal>(node, std::move(request), std::move(handler))->call_page();
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,119 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "backend.hpp"
+
+#include "claim.hpp"
+#include "config.hpp"
+#include "hold.hpp"
+#include "look.hpp"
+#include "ready.hpp"
+#include "store/zookeeper/diagnose/examine.hpp"
+#include "store/zookeeper/session/ensemble.hpp"
+#include "watches.hpp"
+
+#include <tenure/backend/renew_each.hpp>
+
+#include <utility>
+
+namespace tenure::zookeeper
+{
+
+namespace
+{
+
+/** Hands each request to the part that knows how it is done. Requests under way hold the ensemble, never this object.
+ */
+class ZookeeperBackend final : public Backend
+{
+public:
+    ZookeeperBackend(std::shared_ptr<Runtime> runtime, ZookeeperConfig const& config)
+        : limits_(limits_of(config))
+        , ensemble_(std::make_shared<Ensemble>(std::move(runtime), config, tenure::zookeeper::describe(config)))
+        , watches_(std::make_shared<Watches>(ensemble_))
+    {
+    }
+    ZookeeperBackend(ZookeeperBackend const&) = delete;
+    ZookeeperBackend& operator=(ZookeeperBackend const&) = delete;
+    ~ZookeeperBackend() override { ZookeeperBackend::shutdown(); }
+
+    void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    {
+        zookeeper::claim(ensemble_, std::move(request), std::move(handler));
+    }
+    void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
+    {
+        renew_each(
+            std::move(requests), std::move(handler), [this](RenewRequest request, ReplyHandler<RenewReply> reply_to) {
+                zookeeper::renew(ensemble_, std::move(request), std::move(reply_to));
+            });
+    }
+    void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
+    {
+        zookeeper::release(ensemble_, std::move(request), std::move(handler));
+    }
+    void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
+    {
+        zookeeper::withdraw(ensemble_, std::move(request), std::move(handler));
+    }
+    [[nodiscard]] std::unique_ptr<Watch>
+    watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
+    {
+        return watches_->watch(std::move(range), std::move(handler));
+    }
+    void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    {
+        zookeeper::ready(ensemble_, not_after, std::move(handler));
+    }
+    void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
+    {
+        zookeeper::inspect(ensemble_, std::move(range), not_after, std::move(handler));
+    }
+    void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
+    {
+        zookeeper::evict(ensemble_, std::move(request), std::move(handler));
+    }
+    void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
+    {
+        zookeeper::examine(ensemble_, ttl, not_after, std::move(handler));
+    }
+    void on_reachable(std::function<void()> handler) override { ensemble_->on_reachable(std::move(handler)); }
+    void drop_abandoned() override { ensemble_->drop_abandoned(); }
+    /** How long silence is borne follows from the timeout of each session. */
+    void shortest_ttl(std::chrono::milliseconds) override {}
+    [[nodiscard]] std::string describe() const override { return ensemble_->name(); }
+    [[nodiscard]] TtlLimits ttl_limits() const noexcept override { return limits_; }
+
+    [[nodiscard]] char const* no_quarantine() const noexcept override
+    {
+        return "the server deletes the node of a session that ends at once, and nothing remembers it";
+    }
+
+    [[nodiscard]] char const* no_detach() const noexcept override
+    {
+        return "a node lasts as long as the session of its process, whose timeout the server does not change";
+    }
+
+    void shutdown() noexcept override
+    {
+        // the destructor, on whichever thread it runs, must find nothing left to do
+        if (std::exchange(closed_, true))
+            return;
+        watches_->close();
+        ensemble_->close();
+    }
+
+private:
+    TtlLimits limits_;
+    EnsemblePtr ensemble_;
+    std::shared_ptr<Watches> watches_;
+    bool closed_ = false;
+};
+
+} // namespace
+
+std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, ZookeeperConfig const& config)
+{
+    check_config(config);
+    return std::make_shared<ZookeeperBackend>(std::move(runtime), config);
+}
+
+} // namespace tenure::zookeeper

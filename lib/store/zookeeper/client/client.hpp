@@ -1,0 +1,128 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "client_handle.hpp"
+
+#include <runtime/handler_batch.hpp>
+
+#include <tenure/backend/runtime.hpp>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenure::zookeeper
+{
+
+using boost::system::error_code;
+
+/** Hears of a client's session, on the strand, never inside a call to the client. */
+class ClientListener
+{
+public:
+    ClientListener() = default;
+    ClientListener(ClientListener const&) = delete;
+    ClientListener& operator=(ClientListener const&) = delete;
+    virtual ~ClientListener() = default;
+
+    virtual void on_session_event(SessionEvent const& event) = 0;
+    /** All servers were tried in vain; after a pause they are tried again. */
+    virtual void on_no_server() = 0;
+};
+
+/** Drives a handle of the C client on the runtime's strand: waits for its descriptor and its timer, and lets it work.
+ *
+ *  Its descriptor is watched through a duplicate, because the C client closes and opens its own as it likes. A server
+ * that is silent, or slow to let in, is left for the next one long before the C client would do so, since a lease may
+ * not last that long.
+ */
+class Client final : public Afterthought, public std::enable_shared_from_this<Client>
+{
+public:
+    struct Limits {
+        /// from the first try of a server to the session
+        std::chrono::nanoseconds connect{};
+        /// without any answer, while one is awaited
+        std::chrono::nanoseconds silence{};
+    };
+
+    Client(std::shared_ptr<Runtime> runtime, ClientHandle::Settings settings, Limits limits, ClientListener& listener);
+    Client(Client const&) = delete;
+    Client& operator=(Client const&) = delete;
+    ~Client() = default;
+
+    void start();
+    /** Only while connected; what comes of it is told later, always. */
+    void ask(Question question, AnswerHandler handler);
+    void unwatch(std::string const& path);
+    /** Ends all at once; what was not answered ends as ZCLOSING. @param end_session  tell the server, too: all nodes of
+     * the session go */
+    void close(bool end_session) noexcept;
+    void drop_connection();
+    /** Only while not connected. */
+    void set_servers(std::string const& servers);
+
+    [[nodiscard]] bool connected() const { return !closed_ && handle_.connected(); }
+    [[nodiscard]] std::chrono::milliseconds timeout() const { return handle_.timeout(); }
+    [[nodiscard]] std::int64_t session_id() const { return handle_.session_id(); }
+    [[nodiscard]] std::string const& last_words() const noexcept { return handle_.last_words(); }
+    /** Just before the present connection was begun. */
+    [[nodiscard]] Instant connection_begun() const noexcept { return begun_; }
+
+private:
+    void come() override { pump(); }
+    void pump_soon();
+    void pump();
+    /** From the descriptor or the timer, as the handle says. */
+    void wait_for_news();
+    void adopt(ClientHandle::Interest const& interest);
+    void wait_for(ClientHandle::Interest const& interest);
+    void wait(bool readable);
+    void ready(std::uint64_t adoption, bool readable, error_code error);
+    void look_at_silence(Instant now);
+    void set_timer(Instant now, ClientHandle::Interest const& interest);
+    void tell_no_server();
+    void deliver();
+    void tell(ClientHandle::Happening& one);
+
+    std::shared_ptr<Runtime> runtime_;
+    ClientHandle handle_;
+    Limits limits_;
+    /// how long silence is borne now: longer after each time that another connection was no better
+    std::chrono::nanoseconds patience_{};
+    /// null once closed
+    ClientListener* listener_;
+    /// a duplicate of the handle's descriptor; closed while that has none
+    asio::posix::stream_descriptor descriptor_;
+    /// of the handle's connection, 0: none
+    std::uint64_t identity_ = 0;
+    /// counts the duplicates, so that what was waited for on one before is told from what is waited for now
+    std::uint64_t adoption_ = 0;
+    bool reading_ = false;
+    bool writing_ = false;
+    /// the duplicate was waited for to become writable
+    bool told_of_writing_ = false;
+    /// what is being told just now, and how many of it were told
+    std::vector<ClientHandle::Happening> happened_;
+    std::size_t told_ = 0;
+    bool pump_posted_ = false;
+    /// a watch was asked for, whose news come unasked
+    bool watches_ = false;
+    bool closed_ = false;
+    /// of the connection that began then
+    std::uint64_t begun_identity_ = 0;
+    Instant begun_{};
+    /// when something last came from the server
+    Instant heard_{};
+    Runtime::TimerId timer_ = 0;
+    /// when it rings
+    Instant timer_due_ = Instant::max();
+};
+
+} // namespace tenure::zookeeper

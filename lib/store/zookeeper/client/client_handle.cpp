@@ -1,0 +1,381 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "client_pending.hpp"
+
+#include "runtime/fork_guard.hpp"
+
+#include <zookeeper/zookeeper.h>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+namespace tenure::zookeeper
+{
+
+namespace
+{
+
+/// one turn hands on at most so many answers before others get theirs
+constexpr int answers_per_turn = 256;
+
+/// Of many that are asked in one turn so many leave together: the servers work on them while the next are being made.
+constexpr int questions_per_flush = 8;
+
+std::mutex& library_mutex()
+{
+    static std::mutex mutex;
+    return mutex;
+}
+
+/// whose call into the C client this thread makes: its log lines do not say
+thread_local ClientHandle* speaking = nullptr;
+
+} // namespace
+
+/** What the C client calls besides, inside of a call into it. */
+struct ClientHandle::Calls {
+    static void on_login(int, void const*) {}
+    static void on_unwatched(int, void const*) {}
+
+    static void on_event(zhandle_t*, int type, int state, char const* path, void* context)
+    {
+        using Kind = SessionEvent::Kind;
+        auto& self = *static_cast<ClientHandle*>(context);
+        auto const node = [path] { return std::string(path == nullptr ? "" : path); };
+        if (type == ZOO_CHILD_EVENT)
+            self.happened_.emplace_back(SessionEvent{Kind::children_changed, node()});
+        else if (type == ZOO_DELETED_EVENT)
+            self.happened_.emplace_back(SessionEvent{Kind::node_deleted, node()});
+        else if (type == ZOO_CREATED_EVENT || type == ZOO_CHANGED_EVENT)
+            self.happened_.emplace_back(SessionEvent{Kind::node_changed, node()});
+        else if (type != ZOO_SESSION_EVENT)
+            return;
+        else if (state == ZOO_CONNECTED_STATE)
+            self.happened_.emplace_back(SessionEvent{Kind::connected});
+        else if (state == ZOO_EXPIRED_SESSION_STATE)
+            self.happened_.emplace_back(SessionEvent{Kind::expired});
+        else if (state == ZOO_AUTH_FAILED_STATE)
+            self.happened_.emplace_back(SessionEvent{Kind::authentication_failed});
+        else
+            self.happened_.emplace_back(SessionEvent{Kind::disconnected});
+    }
+
+    static void on_log(char const* line)
+    {
+        if (speaking != nullptr && line != nullptr)
+            speaking->heard(line);
+    }
+};
+
+namespace
+{
+
+/** Makes a call into the C client: one at a time, and with its log lines told apart. */
+class Call
+{
+public:
+    explicit Call(ClientHandle* who)
+        : lock_(library_mutex())
+        , before_(std::exchange(speaking, who))
+    {
+    }
+    Call(Call const&) = delete;
+    Call& operator=(Call const&) = delete;
+    ~Call() { speaking = before_; }
+
+private:
+    std::lock_guard<std::mutex> lock_;
+    ClientHandle* before_;
+};
+
+} // namespace
+
+ClientHandle::ClientHandle(Settings settings)
+    : settings_(std::move(settings))
+    , fork_generation_(engine::fork_generation())
+{
+    Call const call(this);
+    // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): what it calls back needs all members
+    handle_ = ::zookeeper_init2(
+        settings_.servers.c_str(), &Calls::on_event, static_cast<int>(settings_.timeout.count()), nullptr, this,
+        ZOO_NO_LOG_CLIENTENV, &Calls::on_log);
+    if (handle_ == nullptr)
+        throw std::runtime_error("the ZooKeeper client refused its settings: " + last_words_);
+    // else it resolves its addresses anew whenever it is asked what it waits for
+    ::zoo_set_servers_resolution_delay(handle_, -1);
+    if (!settings_.login.empty())
+        ::zoo_add_auth(
+            handle_, "digest", settings_.login.data(), static_cast<int>(settings_.login.size()), &Calls::on_login,
+            nullptr);
+}
+
+ClientHandle::~ClientHandle()
+{
+    if (fork_generation_ != engine::fork_generation()) {
+        // The connection is the parent's, and a thread of it may have held the lock: only this copy goes.
+        if (descriptor_ >= 0)
+            ::close(descriptor_);
+        return;
+    }
+    Call const call(this);
+    // While it believes to be connected its close waits for the server.
+    if (has_socket())
+        cut();
+    ::zookeeper_close(handle_);
+}
+
+void ClientHandle::heard(std::string_view line)
+{
+    auto const level = line.find(":ZOO_");
+    if (level == std::string_view::npos)
+        return;
+    auto const kind = line.substr(level + 5);
+    if (!kind.starts_with("ERROR@") && !kind.starts_with("WARN@"))
+        return;
+    auto const text = kind.find(": ");
+    auto const words = text == std::string_view::npos ? kind : kind.substr(text + 2);
+    // warnings tell what it does about it, not what is wrong
+    if (kind.starts_with("ERROR@"))
+        last_words_ = std::string(words);
+    if (settings_.log)
+        settings_.log(words);
+}
+
+void ClientHandle::ask(Question question, AnswerHandler handler)
+{
+    auto const id = ++last_id_;
+    auto& asked = place(id);
+    asked.question = std::move(question);
+    asked.handler = std::move(handler);
+    asked.sent = settings_.now();
+    Call const call(this);
+    bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+    bool const is_alone = pending_.size() == 1;
+    if (was_connected)
+        set_cork(!is_alone);
+    auto const* const acl = settings_.login.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
+    int const code = was_connected ? asked.submit(handle_, acl) : ZINVALIDSTATE;
+    if (code != ZOK && pending_.contains(id))
+        finish(id, {code});
+    wrote();
+    if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
+        sending_failed_ = true;
+}
+
+void ClientHandle::unwatch(std::string const& path)
+{
+    if (fork_generation_ != engine::fork_generation())
+        return;
+    Call const call(this);
+    bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+    // a server forgets its watches with the connection, and is told of those that the C client has with the next one
+    // it calls what it is given itself, although its type is that of a pointer to it
+    auto* const called = reinterpret_cast<void_completion_t*>(&Calls::on_unwatched);
+    ::zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, was_connected ? 0 : 1, called, nullptr);
+    wrote();
+    if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
+        sending_failed_ = true;
+}
+
+ClientHandle::Pending& ClientHandle::place(std::uint64_t id)
+{
+    if (spare_.empty())
+        return *(pending_[id] = std::make_unique<Pending>(this, id));
+    spare_.key() = id;
+    auto& used_again = *spare_.mapped();
+    used_again.id = id;
+    // all else is written before it is read
+    used_again.results = {};
+    return *pending_.insert(std::move(spare_)).position->second;
+}
+
+void ClientHandle::finish(std::uint64_t id, Answer answer)
+{
+    auto found = pending_.extract(id);
+    if (found.empty() || !found.mapped()->handler)
+        return;
+    answer.sent = found.mapped()->sent;
+    answer.answered = settings_.now();
+    happened_.emplace_back(Finished{std::move(found.mapped()->handler), std::move(answer)});
+    spare_ = std::move(found);
+}
+
+ClientHandle::Interest ClientHandle::interest()
+{
+    Call const call(this);
+    // a connection is made in the course of several calls: one that is there before a call and after it is the same
+    bool const was_connected = identity_ != 0 && !sending_failed_ && ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+    Interest interest;
+    int events = 0;
+    timeval limit{};
+    int descriptor = -1;
+    // The rest of what was asked over a socket that is closed would be mixed up with the next connection's.
+    if (std::exchange(sending_failed_, false) && ::zookeeper_interest(handle_, &descriptor, &events, &limit) == ZOK &&
+        descriptor >= 0) {
+        descriptor_ = descriptor;
+        cut();
+        descriptor = -1;
+    }
+    int const code = ::zookeeper_interest(handle_, &descriptor, &events, &limit);
+    interest.over = code == ZINVALIDSTATE;
+    interest.timeout = std::chrono::seconds(limit.tv_sec) + std::chrono::microseconds(limit.tv_usec);
+    bool const same = was_connected && descriptor == descriptor_ && ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+    descriptor_ = descriptor;
+    if (!has_socket()) {
+        descriptor_ = -1;
+        identity_ = 0;
+        return interest;
+    }
+    if (!same)
+        if (auto const identity = identity_of_socket(); identity != std::exchange(identity_, identity))
+            corked_ = false;
+    // pings, which it sends while no answer is awaited, are written by the call above
+    if (unflushed_ > 0 || pending_.empty())
+        flush();
+    interest.descriptor = descriptor_;
+    interest.identity = identity_;
+    interest.write = (events & ZOOKEEPER_WRITE) != 0;
+    return interest;
+}
+
+void ClientHandle::process(bool readable, bool writable)
+{
+    Call const call(this);
+    if (writable)
+        unflushed_ = std::max(unflushed_, 1);
+    int const events = (readable ? ZOOKEEPER_READ : 0) | (writable ? ZOOKEEPER_WRITE : 0);
+    int code = ::zookeeper_process(handle_, events);
+    // It reads one answer at a time. When none is awaited any more there is hardly anything to come, and waiting for it
+    // costs no more than looking for it.
+    for (int i = 1; readable && code == ZOK && i < answers_per_turn && !pending_.empty(); ++i)
+        code = ::zookeeper_process(handle_, ZOOKEEPER_READ);
+}
+
+std::uint64_t ClientHandle::identity_of_socket() const noexcept
+{
+    struct stat status{};
+    return ::fstat(descriptor_, &status) == 0 ? status.st_ino : 0;
+}
+
+bool ClientHandle::has_socket() const noexcept
+{
+    int const state = ::zoo_state(handle_);
+    return descriptor_ >= 0 && state > 0 && state != ZOO_NOTCONNECTED_STATE;
+}
+
+void ClientHandle::set_cork(bool wanted) noexcept
+{
+    // It writes each length and each request by itself, and each is a packet that wakes the server. That costs much
+    // where there are many. A lone request comes sooner so: the server wakes while the rest is being written.
+    if (corked_ == wanted || !has_socket())
+        return;
+    int const on = wanted ? 1 : 0;
+    if (::setsockopt(descriptor_, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0)
+        corked_ = wanted;
+}
+
+void ClientHandle::wrote() noexcept
+{
+    if (corked_ && ++unflushed_ >= questions_per_flush)
+        flush();
+}
+
+void ClientHandle::flush() noexcept
+{
+    unflushed_ = 0;
+    if (!corked_)
+        return;
+    // sends what is there, and leaves the cork where it is (see tcp(7))
+    int const on = 1;
+    ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+void ClientHandle::cut() noexcept
+{
+    int const nowhere = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (nowhere >= 0) {
+        ::dup3(nowhere, descriptor_, O_CLOEXEC);
+        ::close(nowhere);
+    } else {
+        ::shutdown(descriptor_, SHUT_RDWR);
+    }
+    ::zookeeper_process(handle_, ZOOKEEPER_READ);
+    descriptor_ = -1;
+    identity_ = 0;
+    corked_ = false;
+}
+
+void ClientHandle::drop_connection()
+{
+    Call const call(this);
+    if (has_socket())
+        cut();
+}
+
+void ClientHandle::end_session()
+{
+    if (fork_generation_ != engine::fork_generation())
+        return;
+    auto const waits_for = interest();
+    Call const call(this);
+    if (::zoo_state(handle_) != ZOO_CONNECTED_STATE || waits_for.descriptor < 0 || waits_for.write)
+        return;
+    // length 8, a request number that is none of the C client's, operation -11
+    constexpr std::array<unsigned char, 12> frame{0, 0, 0, 8, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xf5};
+    // a session that does not hear of it ends by its timeout
+    [[maybe_unused]] auto const sent =
+        ::send(waits_for.descriptor, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void ClientHandle::set_servers(std::string const& servers)
+{
+    Call const call(this);
+    ::zoo_set_servers(handle_, servers.c_str());
+}
+
+void ClientHandle::answer_all()
+{
+    // what was asked is kept for the C client, which answers it once more when the handle goes
+    for (auto& [id, pending] : pending_)
+        if (pending->handler)
+            happened_.emplace_back(
+                Finished{std::exchange(pending->handler, nullptr), Answer{ZCLOSING, pending->sent, settings_.now()}});
+}
+
+void ClientHandle::take(std::vector<Happening>& into)
+{
+    into.clear();
+    into.swap(happened_);
+}
+
+bool ClientHandle::connected() const
+{
+    return !sending_failed_ && ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
+}
+
+std::chrono::milliseconds ClientHandle::timeout() const
+{
+    return std::chrono::milliseconds(::zoo_recv_timeout(handle_));
+}
+
+std::int64_t ClientHandle::session_id() const
+{
+    return ::zoo_client_id(handle_)->client_id;
+}
+
+Instant ClientHandle::oldest_unanswered() const noexcept
+{
+    return pending_.empty() ? Instant::max() : pending_.begin()->second->sent;
+}
+
+} // namespace tenure::zookeeper

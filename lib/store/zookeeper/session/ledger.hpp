@@ -1,0 +1,151 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "session.hpp"
+#include "store/zookeeper/node_names.hpp"
+
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tenure::zookeeper
+{
+
+/** A node that this process made, or may have made, for one of its owners. A claim's handle. */
+struct Holding {
+    enum class State {
+        /// its creation is under way, or nobody knows what became of it
+        asked,
+        held,
+        /// it is gone, or never was
+        gone
+    };
+
+    SessionPtr session;
+    Session::Use use;
+    /// the session that the node belongs to, by the number that the server gave it
+    std::int64_t session_id = 0;
+    KeyRangePtr range;
+    std::uint32_t index = 0;
+    SharedText path;
+    /// text of its own: what it shares would be the claim that has this as its handle
+    std::string owner;
+    State state = State::asked;
+    /// claims that are creating it just now, or reading whose it is
+    int under_way = 0;
+    /// its removal was asked for, and nobody knows what came of it
+    bool removal_unknown = false;
+    /// of the node; 0 while nobody knows
+    std::int64_t czxid = 0;
+    /// the node that everybody who claims the key writes to
+    SharedText generation;
+    /// of the generation, from the transaction that created the node: while it is this, nobody else has claimed the
+    /// key. Unset: nobody knows
+    std::optional<std::int32_t> generation_version;
+    /// when it lapses unless it is renewed, or when that is looked at again
+    Instant deadline{};
+    /// how often it was granted or renewed
+    std::uint64_t extensions = 0;
+
+    /** What was read is this node; whatever it holds now, if it is known which one it is. */
+    [[nodiscard]] bool made(Answer const& read) const;
+    /** And it still bears the owner. */
+    [[nodiscard]] bool owned(Answer const& read) const;
+};
+using HoldingPtr = std::shared_ptr<Holding>;
+
+/** What was read of a node, and of its generation before it: if that is unchanged later, nobody has claimed the key
+ * since. */
+struct Sighting {
+    /// of the write that it was read after, if one was asked for
+    Answer write{};
+    Answer generation{};
+    Answer node{};
+
+    /** Why it says nothing about the node; null: it does. */
+    [[nodiscard]] Answer const* failure() const;
+    /** What a change is to be conditioned on; unset: there is no generation, or its version cannot be a condition. */
+    [[nodiscard]] std::optional<std::int32_t> generation_version() const;
+};
+using SightingHandler = OneShot<void(Sighting const&)>;
+
+/** Reads a node and its generation. @param after_write  behind a write on the connection of now */
+void look_at(
+    SessionPtr const& session, SharedText const& path, SharedText const& generation, bool after_write,
+    SightingHandler handler);
+
+/** All nodes of this process, by owner. Nodes live as long as their session, and that lives as long as the process
+ *  talks to a server; so it is the ledger that removes a node when nobody has renewed it for its ttl. */
+class Ledger : public std::enable_shared_from_this<Ledger>
+{
+public:
+    explicit Ledger(std::shared_ptr<Runtime> runtime)
+        : runtime_(std::move(runtime))
+    {
+    }
+    Ledger(Ledger const&) = delete;
+    Ledger& operator=(Ledger const&) = delete;
+    ~Ledger() = default;
+
+    [[nodiscard]] HoldingPtr
+    add(SessionPtr session, KeyRangePtr range, std::uint32_t index, SharedText path, SharedText generation,
+        std::string owner);
+    /** It is gone. */
+    void remove(Holding& holding);
+    /** What a node must be for its removal. */
+    struct Condition {
+        /// unset: whichever it is
+        std::optional<std::int32_t> generation_version;
+        std::int32_t version = 0;
+    };
+    /** Deletes its node, and notes that it is gone.
+     *
+     * The node of whoever takes the key next has the same version, and a condition without a generation cannot tell it
+     * from this one. So there is one such request for a node at a time: who comes while one is under way knows what is
+     * no longer true, and is called back by `again` to begin anew. */
+    void delete_node(
+        HoldingPtr const& holding, Condition const& condition, AnswerHandler handler, std::function<void()> again);
+    /** It was granted or renewed: until when it stands. */
+    void extend(Holding& holding, Instant deadline);
+    /** All nodes of the session are gone. */
+    void session_over(std::int64_t session_id);
+
+    /** Who has this very node; null if nobody of this process has. */
+    [[nodiscard]] HoldingPtr holder_of(std::string const& owner, std::string const& path, std::int64_t czxid) const;
+    /** What bears the owner in the range. */
+    [[nodiscard]] std::vector<HoldingPtr> of(std::string const& owner, KeyRange const& range) const;
+    /** Somebody in this process is creating the node right now, or reads whose it is. */
+    [[nodiscard]] bool creating(std::string const& path) const { return creating_.contains(path); }
+    /** A claim has begun to create it, and goes on until it knows whether it has it. */
+    void begin_creating(Holding& holding);
+    void end_creating(Holding& holding);
+    /** Nodes that rest on the session. */
+    [[nodiscard]] bool any_of(std::int64_t session_id) const noexcept;
+
+    void close() noexcept;
+
+private:
+    void arm(Instant when);
+    void look();
+    /** A claim that is under way may yet be granted its node. */
+    [[nodiscard]] bool is_claimed(Holding const& holding) const;
+    void let_lapse(HoldingPtr const& holding);
+
+    std::shared_ptr<Runtime> runtime_;
+    std::unordered_multimap<std::string, HoldingPtr> by_owner_;
+    std::unordered_map<std::string, int> creating_;
+    /// who waits for the end of a deletion that is under way, by path; the request for it owns the list
+    std::unordered_map<std::string, std::weak_ptr<std::vector<std::function<void()>>>> deleting_;
+    Runtime::TimerId timer_ = 0;
+    Instant armed_for_ = Instant::max();
+    bool closed_ = false;
+};
+
+} // namespace tenure::zookeeper

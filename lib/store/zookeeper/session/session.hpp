@@ -1,0 +1,162 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "session_life.hpp"
+#include "store/zookeeper/client/client.hpp"
+#include "store/zookeeper/client/host_search.hpp"
+
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/zookeeper.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenure::zookeeper
+{
+
+/** One session with the ensemble, for the leases of one ttl or for everything else. It is opened when it is first
+ *  needed, opened anew when it has expired, and closed when it was of no use for a while.
+ *
+ *  While it is open it writes something every twelfth of its timeout (a tick at most, see SessionLife): a transaction
+ *  that changes nothing, for all of its leases together.
+ */
+class Session : public ClientListener, public std::enable_shared_from_this<Session>
+{
+public:
+    struct Settings {
+        /// of the store, without secrets
+        std::string name;
+        /// the timeout that is asked for
+        std::chrono::milliseconds timeout{};
+        /// no leases rest on it
+        bool only_looks = false;
+    };
+    /** What became of the session. */
+    enum class Change { connected, disconnected, expired };
+    using ChangeHandler = std::function<void(Session&, Change)>;
+    /** Null: connected. */
+    using ConnectedHandler = std::function<void(Failure const*)>;
+    /** A write, and what was read right after it. */
+    using ProofHandler = OneShot<void(Answer const& write, Answer const& read)>;
+
+    Session(
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings,
+        ChangeHandler on_change);
+    Session(Session const&) = delete;
+    Session& operator=(Session const&) = delete;
+    ~Session() override { close(false); }
+
+    /** Calls back once, never inside this call: when it is connected, or `not_after` has come, or nothing will help. */
+    void when_connected(Deadline not_after, ConnectedHandler handler);
+    /** Owners of requests have given up (see Deadline): who waits for one of them is called back. */
+    void drop_abandoned();
+    [[nodiscard]] bool connected() const noexcept { return client_ != nullptr && client_->connected(); }
+
+    [[nodiscard]] Failure why_not_connected() const;
+
+    /** Asks now. While not connected the answer is ZINVALIDSTATE. */
+    void ask(Question question, AnswerHandler handler);
+    /** A write that changes nothing: what is read behind it was there after all that was written before now, by
+     * anybody. */
+    void write(AnswerHandler handler) { ask({Question::Kind::check, root()}, std::move(handler)); }
+    /** Reads a node behind the next of the regular writes: now, unless the last one was too short a while ago. `wanted`
+     * is looked at right before it leaves; false: both answers are ZINVALIDSTATE. */
+    void read_with_next_write(std::string path, std::function<bool()> wanted, ProofHandler handler);
+
+    /** Whatever uses it holds one of these; nobody does: it closes after a while. */
+    using Use = std::shared_ptr<void>;
+    [[nodiscard]] Use use();
+
+    /** The timeout that the server granted; what was asked for while there is no session. */
+    [[nodiscard]] std::chrono::milliseconds timeout() const;
+    /** Names the session; 0: none yet. */
+    [[nodiscard]] std::int64_t id() const { return id_; }
+    /** From when the timeout surely counts. */
+    [[nodiscard]] Instant proven() const noexcept { return life_.proven(); }
+    /** Ends what `Question::watch` has begun for a node: it tells nothing any more. */
+    void unwatch(std::string const& path);
+    /** What watches tell; of `Question::watch` only. */
+    void on_node_event(std::function<void(SessionEvent const&)> handler) { node_event_ = std::move(handler); }
+
+    /** @param end_session  tell the server, so that all nodes of the session go */
+    void close(bool end_session) noexcept;
+
+private:
+    struct Waiting {
+        Deadline not_after;
+        ConnectedHandler handler;
+    };
+    struct Reading {
+        std::string path;
+        std::function<bool()> wanted;
+        ProofHandler handler;
+    };
+
+    void on_session_event(SessionEvent const& event) override;
+    void on_no_server() override;
+    void open();
+    void search();
+    /** @param beside_client  the search began while there was one */
+    void resolved(HostSearch::Result const& found, bool beside_client);
+    void open_client(std::string const& servers);
+    void search_again_later();
+    void connected_now();
+    void over(Change change);
+    void fail_waiting(Failure const& why);
+    /** Takes some of those that wait out, and tells them. */
+    void call_back(std::function<bool(Waiting const&)> const& whom, Failure const& why);
+    void fail_readings();
+    void answer_waiting();
+    void look_at_waiting();
+    void note(Question::Kind kind, Answer const& answer);
+    void write_regularly();
+    void arm_regular_write();
+    void idle_check();
+    [[nodiscard]] bool wanted() const noexcept;
+    [[nodiscard]] Clock::duration period() const;
+    [[nodiscard]] std::string const& root() const;
+
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<ZookeeperConfig const> config_;
+    Settings settings_;
+    ChangeHandler on_change_;
+    std::function<void(SessionEvent const&)> node_event_;
+    /// null: not open
+    std::shared_ptr<Client> client_;
+    std::shared_ptr<HostSearch> search_;
+    /// what was found of each server last
+    HostSearch::Addresses addresses_;
+    /// what the client was given last
+    std::string servers_;
+    std::string search_trouble_;
+    /// looks the servers up anew unless the client is connected by then
+    Runtime::TimerId search_timer_ = 0;
+    /// opens the session after a search that found no server
+    Runtime::TimerId open_timer_ = 0;
+    /// in the present client
+    std::int64_t id_ = 0;
+    bool online_ = false;
+    bool closed_ = false;
+    SessionLife life_;
+    std::vector<Waiting> waiting_;
+    Runtime::TimerId waiting_timer_ = 0;
+    /// of read_with_next_write
+    std::vector<Reading> readings_;
+    Instant last_regular_write_ = Instant::min();
+    bool writing_ = false;
+    Runtime::TimerId write_timer_ = 0;
+    /// counts its users by its own use count
+    std::shared_ptr<int> users_ = std::make_shared<int>(0);
+    Instant last_used_{};
+    Runtime::TimerId idle_timer_ = 0;
+    bool told_other_timeout_ = false;
+};
+
+using SessionPtr = std::shared_ptr<Session>;
+
+} // namespace tenure::zookeeper

@@ -1,0 +1,363 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "engine/machines/acquire_machine.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace tenure::engine
+{
+
+using namespace std::chrono_literals;
+
+namespace
+{
+
+Instant const start = Instant{} + 1000s;
+
+AcquireMachine::Limits limits_of(Clock::duration wait)
+{
+    AcquireMachine::Limits limits;
+    limits.deadline = start + wait;
+    limits.patience = 500ms;
+    return limits;
+}
+
+} // namespace
+
+TEST_CASE("an acquisition asks, waits while all are held, and asks again when it is told")
+{
+    AcquireMachine machine(limits_of(30s));
+    CHECK(machine.ask_now(start).ask);
+    auto const wait = machine.busy(Busy{}, 1ms, start + 1ms, 7);
+    CHECK_FALSE(wait.ask);
+    CHECK(wait.look_at > start + 1ms);
+    CHECK(machine.ask_now(start + 2ms).ask);
+}
+
+TEST_CASE("news that arrives while an answer is awaited leads to another question right after it")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    CHECK_FALSE(machine.ask_now(start + 1ms).ask);
+    CHECK(machine.busy(Busy{}, 1ms, start + 2ms, 7).ask);
+    CHECK_FALSE(machine.busy(Busy{}, 1ms, start + 3ms, 7).ask);
+}
+
+TEST_CASE("a preferred key that is held leads to one question about the others, within the wait")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    CHECK(machine.preferred_held(true, start + 1ms, 7).ask);
+    // the answer to a repetition of the first question
+    CHECK_FALSE(machine.preferred_held(false, start + 2ms, 7).ask);
+    AcquireMachine late(limits_of(30s));
+    (void)late.ask_now(start);
+    auto const step = late.preferred_held(true, start + 30s, 7);
+    CHECK_FALSE(step.ask);
+    CHECK(step.finish == make_error_code(errc::timed_out));
+}
+
+TEST_CASE("a late answer about the preferred key that is the last one awaited leads to a pause, and no longer one")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    (void)machine.tick(start + 500ms);
+    (void)machine.preferred_held(true, start + 501ms, 7);
+    CHECK(machine.failed(make_error_code(errc::store_refused), false, start + 502ms, 7).look_at > start + 1s);
+    CHECK(machine.preferred_held(false, start + 503ms, 7).look_at < start + 600ms);
+}
+
+TEST_CASE("the earliest expiry is waited for when it comes before the backoff, with little jitter")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    auto const step = machine.busy(Busy{5ms, false}, 1ms, start, 1023);
+    CHECK(step.look_at > start + 5ms);
+    CHECK(step.look_at <= start + 15ms);
+}
+
+TEST_CASE("pauses grow with jitter up to a second, without hints up to a quarter")
+{
+    for (bool const hints : {true, false}) {
+        auto limits = limits_of(1h);
+        limits.hints = hints;
+        AcquireMachine machine(limits);
+        auto now = start;
+        auto longest = Clock::duration::zero();
+        for (int round = 0; round < 30; ++round) {
+            REQUIRE(machine.ask_now(now).ask);
+            auto const step = machine.busy(Busy{}, 1ms, now, 1023);
+            longest = std::max(longest, step.look_at - now);
+            CHECK(step.look_at - now >= 20ms);
+            now = step.look_at;
+        }
+        CHECK(longest == (hints ? Clock::duration(1s) : Clock::duration(250ms)));
+    }
+}
+
+TEST_CASE("where keys free without any news, it polls every 50 to 90 ms, and leaves the store a hundred times as long")
+{
+    auto limits = limits_of(1h);
+    limits.silent_releases = true;
+    AcquireMachine machine(limits);
+    auto const pause_after = [&](Clock::duration took, std::uint64_t random) {
+        REQUIRE(machine.ask_now(start).ask);
+        return machine.busy(Busy{}, took, start, random).look_at - start;
+    };
+    for (int round = 0; round < 10; ++round) {
+        CHECK(pause_after(300us, 0) == 50ms);
+        CHECK(pause_after(300us, 1023) > 89ms);
+        CHECK(pause_after(300us, 1023) <= 90ms);
+    }
+    CHECK(pause_after(1800us, 1023) == 180ms);
+    CHECK(pause_after(50ms, 0) == 1s);
+    REQUIRE(machine.ask_now(start).ask);
+    CHECK(machine.busy(Busy{30ms, false}, 300us, start, 1023).look_at < start + 45ms);
+}
+
+TEST_CASE("no pause is longer than the options allow")
+{
+    for (bool const silent : {true, false}) {
+        auto limits = limits_of(1h);
+        limits.silent_releases = silent;
+        limits.longest_pause = 30ms;
+        AcquireMachine machine(limits);
+        auto now = start;
+        for (int round = 0; round < 10; ++round) {
+            REQUIRE(machine.ask_now(now).ask);
+            auto const step = machine.busy(Busy{}, 20ms, now, 1023);
+            CHECK(step.look_at - now <= 30ms);
+            REQUIRE(machine.ask_now(step.look_at).ask);
+            now = step.look_at;
+            CHECK(machine.failed(make_error_code(errc::store_refused), false, now, 1023).look_at - now <= 30ms);
+        }
+    }
+}
+
+TEST_CASE("when others are named, it asks when their time is over, which further news postpone until its poll")
+{
+    auto limits = limits_of(30s);
+    limits.silent_releases = true;
+    AcquireMachine machine(limits);
+    (void)machine.ask_now(start);
+    REQUIRE(machine.busy(Busy{}, 1ms, start, 0).look_at == start + 100ms);
+    CHECK(machine.yield(start + 20ms, start).look_at == start + 20ms);
+    CHECK_FALSE(machine.tick(start + 19ms).ask);
+    CHECK(machine.yield(start + 35ms, start + 19ms).look_at == start + 35ms);
+    CHECK_FALSE(machine.tick(start + 20ms).ask);
+    CHECK(machine.yield(start + 110ms, start + 34ms).look_at == start + 100ms);
+    CHECK_FALSE(machine.tick(start + 35ms).ask);
+    CHECK(machine.tick(start + 100ms).ask);
+}
+
+TEST_CASE("others that are named while a claim is under way have their time after a busy answer")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    CHECK_FALSE(machine.yield(start + 15ms, start + 5ms).ask);
+    CHECK(machine.busy(Busy{}, 6ms, start + 6ms, 1023).look_at == start + 15ms);
+    CHECK(machine.tick(start + 15ms).ask);
+    // those were before this claim
+    CHECK(machine.busy(Busy{}, 1ms, start + 16ms, 0).look_at >= start + 36ms);
+}
+
+TEST_CASE("a hint overrides that others go first")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.hold_back(start + 15ms, start);
+    CHECK(machine.ask_now(start + 1ms).ask);
+    (void)machine.busy(Busy{}, 1ms, start + 2ms, 7);
+    (void)machine.yield(start + 15ms, start + 3ms);
+    CHECK(machine.ask_now(start + 4ms).ask);
+}
+
+TEST_CASE("a first claim that is held back waits for named ones, but not forever, and not for all of its time")
+{
+    SECTION("until their time is over")
+    {
+        AcquireMachine machine(limits_of(30s));
+        CHECK(machine.hold_back(start + 10ms, start).look_at == start + 10ms);
+        // other stores' releases are no reason to wait longer
+        CHECK(machine.yield(start + 25ms, start + 5ms).look_at == start + 10ms);
+        // its own store's are, once more
+        CHECK(machine.hold_back(start + 15ms, start + 5ms).look_at == start + 15ms);
+        CHECK(machine.hold_back(start + 40ms, start + 10ms).look_at == start + 20ms);
+        CHECK_FALSE(machine.tick(start + 19ms).ask);
+        CHECK(machine.tick(start + 20ms).ask);
+    }
+    SECTION("a short wait")
+    {
+        AcquireMachine machine(limits_of(4ms));
+        CHECK(machine.hold_back(start + 10ms, start).look_at == start + 2ms);
+        CHECK(machine.tick(start + 2ms).ask);
+    }
+    SECTION("a wait that was over before it claimed ended because of others")
+    {
+        AcquireMachine machine(limits_of(4ms));
+        (void)machine.hold_back(start + 10ms, start);
+        CHECK(machine.tick(start + 4ms).finish == make_error_code(errc::timed_out));
+    }
+    SECTION("its turn came after others'")
+    {
+        AcquireMachine machine(limits_of(30s));
+        (void)machine.queue_up(start);
+        CHECK(machine.hold_back(start + 10ms, start).look_at == start + 10ms);
+        CHECK(machine.tick(start + 10ms).ask);
+    }
+}
+
+TEST_CASE("the wait ends at its deadline with the reason of the last answer")
+{
+    SECTION("held by others")
+    {
+        AcquireMachine machine(limits_of(1s));
+        (void)machine.ask_now(start);
+        (void)machine.busy(Busy{}, 1ms, start, 7);
+        CHECK(machine.tick(start + 1s).finish == make_error_code(errc::timed_out));
+    }
+    SECTION("no answer")
+    {
+        AcquireMachine machine(limits_of(1s));
+        (void)machine.ask_now(start);
+        CHECK(machine.tick(start + 1s).finish == make_error_code(errc::store_unavailable));
+    }
+    SECTION("refused")
+    {
+        AcquireMachine machine(limits_of(1s));
+        (void)machine.ask_now(start);
+        (void)machine.failed(make_error_code(errc::store_refused), false, start, 7);
+        CHECK(machine.tick(start + 1s).finish == make_error_code(errc::store_refused));
+    }
+    SECTION("queued behind others")
+    {
+        AcquireMachine machine(limits_of(1s));
+        (void)machine.queue_up(start);
+        CHECK(machine.tick(start + 1s).finish == make_error_code(errc::timed_out));
+    }
+    SECTION("every grant came too late")
+    {
+        AcquireMachine machine(limits_of(1s));
+        (void)machine.ask_now(start);
+        (void)machine.given_back(make_error_code(errc::ttl_too_short), false, start + 500ms, 7);
+        CHECK(machine.tick(start + 1s).finish == make_error_code(errc::ttl_too_short));
+    }
+}
+
+TEST_CASE("a try is over with its first answer")
+{
+    auto limits = limits_of(2s);
+    limits.only_try = true;
+    SECTION("busy")
+    {
+        AcquireMachine machine(limits);
+        (void)machine.ask_now(start);
+        CHECK(machine.busy(Busy{}, 1ms, start, 7).finish == make_error_code(errc::timed_out));
+    }
+    SECTION("failed")
+    {
+        AcquireMachine machine(limits);
+        (void)machine.ask_now(start);
+        CHECK(machine.failed(make_error_code(errc::store_refused), false, start, 7).finish);
+    }
+}
+
+TEST_CASE("what only a person can mend ends the wait at once")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    CHECK(
+        machine.failed(make_error_code(errc::permission_denied), true, start, 7).finish ==
+        make_error_code(errc::permission_denied));
+    AcquireMachine other(limits_of(30s));
+    (void)other.ask_now(start);
+    CHECK(other.busy(Busy{std::nullopt, true}, 1ms, start, 7).finish == make_error_code(errc::key_conflict));
+}
+
+TEST_CASE("an unanswered claim is asked again, each time with twice the patience")
+{
+    AcquireMachine machine(limits_of(30s));
+    CHECK(machine.ask_now(start).look_at == start + 500ms);
+    CHECK_FALSE(machine.tick(start + 499ms).ask);
+    auto const again = machine.tick(start + 500ms);
+    CHECK(again.ask);
+    CHECK(again.look_at == start + 1500ms);
+    // one of them fails: the other one is still awaited
+    CHECK_FALSE(machine.failed(make_error_code(errc::store_unavailable), false, start + 600ms, 7).ask);
+    CHECK(machine.asking());
+}
+
+TEST_CASE("a claim that stays without an answer lengthens the patience with others once")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    auto now = start + 500ms;
+    auto step = machine.tick(now);
+    for (int polls = 0; polls < 10; ++polls) {
+        REQUIRE(step.ask);
+        CHECK(step.look_at == now + 1s);
+        step = machine.busy(Busy{}, 1ms, now + 1ms, 7);
+        REQUIRE_FALSE(step.ask);
+        now = step.look_at;
+        step = machine.tick(now);
+    }
+}
+
+TEST_CASE("the patience with unanswered claims grows to half a minute")
+{
+    AcquireMachine machine(limits_of(24h));
+    auto now = start;
+    auto step = machine.ask_now(now);
+    for (int asked = 1; asked < 100; ++asked) {
+        CHECK(step.look_at - now <= 30s);
+        now = step.look_at;
+        step = machine.tick(now);
+        REQUIRE(step.ask);
+    }
+    CHECK(step.look_at == now + 30s);
+}
+
+TEST_CASE("when an owner is spent, one answer is all there is to wait for")
+{
+    AcquireMachine machine(limits_of(30s));
+    static_cast<void>(machine.ask_now(start));
+    REQUIRE(machine.tick(start + 500ms).ask);
+    machine.owner_spent();
+    auto const step = machine.failed(make_error_code(errc::store_unavailable), false, start + 510ms, 7);
+    CHECK_FALSE(machine.asking());
+    // the backoff, and not the patience with the claim before
+    CHECK(step.look_at <= start + 550ms);
+    auto const next = machine.tick(step.look_at);
+    CHECK(next.ask);
+    CHECK(next.look_at == step.look_at + 500ms);
+}
+
+TEST_CASE("after a grant that came too late, claims of its owner are not waited for")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    CHECK(machine.tick(start + 500ms).ask);
+    CHECK(machine.tick(start + 1500ms).ask);
+    // two more are under way; the pause after a grant is that of any other answer
+    auto const pause = machine.given_back(make_error_code(errc::ttl_too_short), false, start + 1600ms, 1023);
+    CHECK(pause.look_at <= start + 2600ms);
+    CHECK(machine.tick(pause.look_at).ask);
+    auto const refused = machine.failed(make_error_code(errc::store_refused), false, pause.look_at + 1ms, 1023);
+    CHECK(refused.look_at <= pause.look_at + 1001ms);
+    auto const again = machine.tick(refused.look_at);
+    CHECK(again.ask);
+    CHECK(again.look_at == refused.look_at + 500ms);
+}
+
+TEST_CASE("nothing is asked after the end")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    machine.end();
+    CHECK_FALSE(machine.ask_now(start).ask);
+    CHECK_FALSE(machine.tick(start + 10s).ask);
+    CHECK_FALSE(machine.busy(Busy{}, 1ms, start, 7).ask);
+    CHECK_FALSE(machine.queue_up(start).ask);
+}
+
+} // namespace tenure::engine

@@ -1,0 +1,345 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// After an election a held key moves to a lease that the new leader has granted, so that nothing that an earlier one
+// does to the leases it knew can end it. In virtual time, with a gateway that the test plays.
+#include "gateway.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+using namespace tenure;
+using namespace tenure::test;
+
+namespace
+{
+
+void elect(EtcdGateway& gateway, int term)
+{
+    gateway.term_of_transactions = gateway.term_of_grants = gateway.term_of_keep_alives = term;
+}
+
+bool renewed(RenewReply const& reply)
+{
+    return std::holds_alternative<Renewed>(reply);
+}
+
+} // namespace
+
+TEST_CASE("a key stays with its lease for as long as the leader stays", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    auto const lease = gateway.lease_of_key;
+    for (int i = 0; i < 5; ++i) {
+        CHECK(renewed(gateway.renew(claim)));
+        gateway.run_for(6s);
+    }
+    CHECK(gateway.lease_of_key == lease);
+    CHECK(gateway.take("lease/grant") == 1);
+    CHECK(gateway.take("lease/revoke") == 0);
+}
+
+TEST_CASE("the renewal that shows another leader moves the key to a lease of that one, once", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    auto const earlier = gateway.lease_of_key;
+    elect(gateway, 3);
+    CHECK(renewed(gateway.renew(claim)));
+    gateway.run_for(10ms);
+    CHECK(gateway.lease_of_key != earlier);
+    CHECK(gateway.take("lease/grant") == 2);
+    CHECK(gateway.take("lease/revoke") == 1); // the earlier one bears nothing
+
+    auto const later = gateway.lease_of_key;
+    for (int i = 0; i < 3; ++i) {
+        gateway.run_for(6s);
+        CHECK(renewed(gateway.renew(claim)));
+    }
+    CHECK(gateway.lease_of_key == later);
+    CHECK(gateway.take("lease/grant") == 0);
+    CHECK(std::holds_alternative<Released>(gateway.release(claim)));
+    CHECK(gateway.lease_of_key.empty());
+}
+
+TEST_CASE("a lease whose grant was asked for before the election moves too", "[etcd]")
+{
+    EtcdGateway gateway;
+    gateway.release(gateway.claim());
+    gateway.run_for(11s); // the spare one is given up
+    // the grant may have been the earlier leader's, whoever answers
+    elect(gateway, 3);
+    auto const claim = gateway.held(gateway.claim());
+    auto const earlier = gateway.lease_of_key;
+    CHECK(renewed(gateway.renew(claim)));
+    gateway.run_for(10ms);
+    CHECK(gateway.lease_of_key != earlier);
+}
+
+TEST_CASE("a move whose answer is lost is found by a later renewal", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    auto const earlier = gateway.lease_of_key;
+    elect(gateway, 3);
+    gateway.mute = true;
+    CHECK(renewed(gateway.renew(claim)));
+    gateway.run_for(6s);
+    REQUIRE(gateway.lease_of_key != earlier);
+    auto const later = gateway.lease_of_key;
+    gateway.mute = false;
+    // the connection was given up with the request
+    CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
+    gateway.run_for(10ms);
+    // the keep-alive was for the earlier lease, so this counts from the grant of the one that the key bears
+    auto const now = gateway.runtime->now();
+    auto const first = gateway.renew(claim);
+    REQUIRE(renewed(first));
+    CHECK(std::get<Renewed>(first).since <= now - 6s);
+    auto const second = gateway.renew(claim);
+    REQUIRE(renewed(second));
+    CHECK(std::get<Renewed>(second).since >= now);
+    gateway.run_for(10ms);
+    CHECK(gateway.lease_of_key == later);
+    CHECK(std::holds_alternative<Released>(gateway.release(claim)));
+}
+
+TEST_CASE("nobody counts on more than what the key has left if it moves late", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    auto const earlier = gateway.lease_of_key;
+    elect(gateway, 3);
+    gateway.withheld = "request_put";
+    auto const before_grant = gateway.runtime->now();
+    CHECK(renewed(gateway.renew(claim)));
+    gateway.run_for(10ms);
+    auto const after_grant = gateway.runtime->now();
+    REQUIRE(gateway.take("lease/grant") == 2);
+
+    // the put may still come, and its lease counts from its grant
+    gateway.run_for(300ms);
+    auto const second = gateway.renew(claim);
+    REQUIRE(renewed(second));
+    CHECK(std::get<Renewed>(second).since >= before_grant);
+    CHECK(std::get<Renewed>(second).since <= after_grant);
+    CHECK(failed_as(gateway.renew(claim), Failure::Effect::unknown));
+
+    SECTION("it comes late, and is found by whoever looks then")
+    {
+        gateway.on_request = [&](std::string const& path) {
+            if (path == "kv/txn" && !gateway.withheld.empty())
+                gateway.let_go();
+        };
+        auto const third = gateway.renew(claim);
+        CHECK(gateway.lease_of_key != earlier);
+        REQUIRE(renewed(third));
+        CHECK(std::get<Renewed>(third).since <= after_grant);
+    }
+    SECTION("the next renewal makes another move, and then it has no effect")
+    {
+        gateway.withheld = "nothing";
+        gateway.run_for(5s);
+        // a member that leaves a request unanswered for so long is left
+        CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
+        gateway.run_for(10ms);
+        auto const now = gateway.runtime->now();
+        auto const third = gateway.renew(claim);
+        REQUIRE(renewed(third));
+        CHECK(std::get<Renewed>(third).since >= now);
+        auto const moved_to = gateway.lease_of_key;
+        CHECK(moved_to != earlier);
+        gateway.let_go();
+        gateway.run_for(10ms);
+        CHECK(gateway.lease_of_key == moved_to);
+    }
+    SECTION("it comes before the next move, whose lease has no use then")
+    {
+        gateway.run_for(5s);
+        CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
+        gateway.run_for(10ms);
+        gateway.begin_renewal(claim, EtcdGateway::ttl);
+        REQUIRE(gateway.take("lease/grant") == 1);
+        gateway.let_go();
+        auto const moved_to = gateway.lease_of_key;
+        CHECK(moved_to != earlier);
+        gateway.run_for(10ms);
+        CHECK(gateway.lease_of_key == moved_to);
+    }
+    auto const now = gateway.runtime->now();
+    auto const last = gateway.renew(claim);
+    REQUIRE(renewed(last));
+    CHECK(std::get<Renewed>(last).since >= now);
+}
+
+TEST_CASE("a renewal that cannot make an open move void is worth what that one leaves of it", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    elect(gateway, 3);
+    gateway.withheld = "request_put";
+    CHECK(renewed(gateway.renew(claim)));
+    gateway.run_for(10ms);
+    auto const after_grant = gateway.runtime->now();
+    gateway.run_for(6s);
+    CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
+    gateway.run_for(10ms);
+    auto const began = gateway.runtime->now();
+    gateway.withheld = "lease/grant";
+    std::optional<RenewReply> reply;
+    renew_one(
+        *gateway.backend, {claim, EtcdGateway::ttl, began + 5s}, [&](RenewReply answer) { reply = std::move(answer); });
+    gateway.run_for(1s);
+    CHECK_FALSE(reply);
+    gateway.run_for(12s);
+    REQUIRE(reply);
+    REQUIRE(renewed(*reply));
+    CHECK(std::get<Renewed>(*reply).since <= after_grant);
+}
+
+TEST_CASE("a move to a shorter lease that is still open is made void by another one", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    gateway.withheld = "request_put";
+    gateway.begin_renewal(claim, 5s);
+    gateway.withheld = "nothing";
+    auto const now = gateway.runtime->now();
+    auto const reply = gateway.renew(claim);
+    REQUIRE(renewed(reply));
+    CHECK(std::get<Renewed>(reply).since >= now);
+    auto const moved_to = gateway.lease_of_key;
+    gateway.let_go();
+    gateway.run_for(10ms);
+    CHECK(gateway.lease_of_key == moved_to);
+}
+
+TEST_CASE("a renewal with another ttl, shorter or longer, moves the key", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    auto bears = gateway.lease_of_key;
+    for (auto const ttl : {5s, 60s}) {
+        gateway.run_for(1s);
+        auto const now = gateway.runtime->now();
+        auto const reply = gateway.renew(claim, ttl);
+        REQUIRE(renewed(reply));
+        CHECK(std::get<Renewed>(reply).ttl == ttl);
+        CHECK(std::get<Renewed>(reply).since >= now);
+        CHECK(std::exchange(bears, gateway.lease_of_key) != gateway.lease_of_key);
+    }
+}
+
+TEST_CASE("a shorter lease that was granted slowly is not used when its holder has asked for more since", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    auto const earlier = gateway.lease_of_key;
+    gateway.withheld = "lease/grant";
+    gateway.begin_renewal(claim, 5s);
+    CHECK(renewed(gateway.renew(claim)));
+    gateway.let_go();
+    gateway.run_for(10ms);
+    CHECK(gateway.lease_of_key == earlier);
+    CHECK(gateway.take("lease/revoke") == 1);
+}
+
+TEST_CASE("a lease that was granted too slowly for what is counted on by then is not used", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    auto const earlier = gateway.lease_of_key;
+    elect(gateway, 3);
+    gateway.withheld = "lease/grant";
+    CHECK(renewed(gateway.renew(claim)));
+    gateway.run_for(300ms);
+    auto const now = gateway.runtime->now();
+    auto const second = gateway.renew(claim);
+    REQUIRE(renewed(second));
+    CHECK(std::get<Renewed>(second).since >= now);
+    gateway.let_go();
+    gateway.run_for(10ms);
+    CHECK(gateway.lease_of_key == earlier);
+    CHECK(gateway.take("lease/revoke") == 1);
+    // a later renewal tries again, but not soon
+    gateway.run_for(6s);
+    CHECK(renewed(gateway.renew(claim)));
+    gateway.run_for(10ms);
+    CHECK(gateway.lease_of_key == earlier);
+    gateway.run_for(EtcdGateway::ttl);
+    CHECK(renewed(gateway.renew(claim)));
+    gateway.run_for(10ms);
+    CHECK(gateway.lease_of_key != earlier);
+}
+
+TEST_CASE("a key that is released while it moves is released, and leaves no lease behind", "[etcd]")
+{
+    EtcdGateway gateway;
+    auto const claim = gateway.held(gateway.claim());
+    elect(gateway, 3);
+    SECTION("before it is put")
+    {
+        gateway.on_request = [&](std::string const& path) {
+            if (path == "lease/grant")
+                claim->ended = true;
+        };
+        CHECK(renewed(gateway.renew(claim)));
+        gateway.run_for(10ms);
+        CHECK(gateway.last_transaction.find("request_put") == std::string::npos);
+        CHECK(std::holds_alternative<Released>(gateway.release(claim)));
+        // the one that was granted for nothing
+        CHECK(gateway.take("lease/revoke") == 1);
+    }
+    SECTION("when nobody has heard whether it was put")
+    {
+        gateway.mute = true;
+        CHECK(renewed(gateway.renew(claim)));
+        gateway.run_for(100ms);
+        claim->ended = true;
+        CHECK(std::holds_alternative<Released>(gateway.release(claim)));
+        gateway.run_for(10ms);
+        CHECK(gateway.take("lease/revoke") == 2);
+    }
+    CHECK(gateway.lease_of_key.empty());
+}
+
+TEST_CASE("an evicted key stays as long as a renewal just before the exchange would have kept it", "[etcd]")
+{
+    EtcdGateway gateway;
+    static_cast<void>(gateway.claim());
+    auto const reply = gateway.evict();
+    REQUIRE(std::holds_alternative<Evicted>(reply));
+    CHECK(std::get<Evicted>(reply).remaining >= EtcdGateway::ttl);
+    gateway.run_for(10ms);
+    CHECK(gateway.take("lease/keepalive") == 0);
+}
+
+TEST_CASE("the lease of an evicted key begins anew where the exchange came late", "[etcd]")
+{
+    EtcdGateway gateway;
+    static_cast<void>(gateway.claim());
+    gateway.on_request = [&](std::string const& path) {
+        // the former holder may have renewed meanwhile
+        if (path == "kv/txn")
+            gateway.runtime->skip(1500ms);
+    };
+    REQUIRE(std::holds_alternative<Evicted>(gateway.evict()));
+    gateway.run_for(10ms);
+    CHECK(gateway.take("lease/keepalive") == 1);
+}
+
+TEST_CASE("who evicts a key while it moves looks at it again", "[etcd]")
+{
+    EtcdGateway gateway;
+    static_cast<void>(gateway.claim());
+    int looks = 0;
+    gateway.on_request = [&](std::string const& path) {
+        if (path == "lease/timetolive" && ++looks == 1)
+            gateway.touch();
+    };
+    CHECK(std::holds_alternative<Evicted>(gateway.evict()));
+    CHECK(looks == 2);
+}

@@ -1,0 +1,193 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What a Redis store sends for keys that rest after their use.
+#include "harness/renewals.hpp"
+#include "store/redis/backend.hpp"
+#include "store/redis/scripts/release_scripts.hpp"
+#include "store/redis/scripts/scripts.hpp"
+#include "unit/fake_runtime.hpp"
+#include "unit/store/redis/link/fake_connection.hpp"
+
+#include <tenure/key_range.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace tenure;
+using namespace tenure::test;
+using redis::resp::Value;
+using Words = std::vector<std::string>;
+namespace scripts = redis::scripts;
+
+namespace
+{
+
+struct QuarantineSetting {
+    std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
+    FakeConnections connections{runtime, {}};
+    std::shared_ptr<Backend> backend;
+
+    explicit QuarantineSetting(std::string const& version = "7.0.15")
+    {
+        connections.info.version = version;
+        backend = redis::make_backend(runtime, connections.factory(), {.name = "redis://fake:6379/0"});
+    }
+    QuarantineSetting(QuarantineSetting const&) = delete;
+    QuarantineSetting& operator=(QuarantineSetting const&) = delete;
+    ~QuarantineSetting()
+    {
+        backend->shutdown();
+        runtime->run_ready();
+    }
+
+    template <class Reply, class Request>
+    std::shared_ptr<std::optional<Reply>> ask(void (Backend::*function)(Request, ReplyHandler<Reply>), Request request)
+    {
+        auto reply = std::make_shared<std::optional<Reply>>();
+        (backend.get()->*function)(std::move(request), [reply](Reply answer) { *reply = std::move(answer); });
+        runtime->run_ready();
+        return reply;
+    }
+    [[nodiscard]] auto claim(KeyRangePtr range, bool fencing)
+    {
+        ClaimRequest request{std::move(range), "me/1", 3s, runtime->now() + 10s, fencing, std::nullopt, 5s};
+        return ask(&Backend::claim, std::move(request));
+    }
+    [[nodiscard]] LaterRenewReply renew(RenewRequest request)
+    {
+        auto reply = renew_one(*backend, std::move(request));
+        runtime->run_ready();
+        return reply;
+    }
+    [[nodiscard]] ClaimPtr held(std::uint32_t index, std::chrono::milliseconds reuse_after = 5s) const
+    {
+        auto claim = std::make_shared<Claim>();
+        claim->range = numbered_keys("p", 3);
+        claim->index = index;
+        claim->owner = "me/1";
+        claim->reuse_after = reuse_after;
+        return claim;
+    }
+    void answer(Value reply)
+    {
+        connections.made.front()->answer(std::move(reply));
+        runtime->run_ready();
+    }
+    [[nodiscard]] Words last() { return connections.made.front()->sent.back().words; }
+};
+
+} // namespace
+
+TEST_CASE("a claim keeps its key for the ttl and the quarantine, and is granted the ttl", "[redis][quarantine]")
+{
+    QuarantineSetting setting;
+    auto const single = setting.claim(numbered_keys("p", 1), false);
+    CHECK(setting.last() == Words{"SET", "p0", "me/1", "NX", "PX", "8000"});
+    setting.answer(Value::status("OK"));
+    CHECK(std::get<Granted>(single->value()).ttl == 3s);
+    auto const pool = setting.claim(numbered_keys("p", 2), false);
+    CHECK(
+        setting.last() ==
+        Words{"EVALSHA", scripts::first_free().sha, "2", "p0", "p1", "me/1", "8000", "1", "", "", "", ""});
+    setting.answer(Value::list(redis::resp::Type::array, {Value::integer(1), Value::text("")}));
+    CHECK(std::get<Granted>(pool->value()).ttl == 3s);
+}
+
+TEST_CASE(
+    "where all keys of a large pool are held, a claim with quarantine learns when the first frees",
+    "[redis][quarantine]")
+{
+    QuarantineSetting setting;
+    // the first attempt at such a pool does without where a message tells of each release
+    auto const reply = setting.claim(numbered_keys("p", 100), false);
+    CHECK(setting.last().at(setting.last().size() - 5) == "1");
+    setting.answer(Value::list(redis::resp::Type::array, {Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    CHECK(std::get<Busy>(reply->value()).earliest_expiry == 700ms);
+}
+
+TEST_CASE(
+    "a renewal keeps the quarantine behind the ttl, by a script and by the server's own command", "[redis][quarantine]")
+{
+    auto const* const version = GENERATE("7.0.15", "8.4.0");
+    QuarantineSetting setting(version);
+    auto const claimed = setting.claim(numbered_keys("p", 1), false);
+    setting.answer(Value::status("OK"));
+    auto const renewed = setting.renew({setting.held(0), 3s, setting.runtime->now() + 1s});
+    if (std::string(version) == "8.4.0") {
+        CHECK(setting.last() == Words{"SET", "p0", "me/1", "IFEQ", "me/1", "PX", "8000"});
+        setting.answer(Value::status("OK"));
+    } else {
+        CHECK(setting.last() == Words{"EVALSHA", scripts::renew().sha, "1", "p0", "8000", "me/1"});
+        setting.answer(Value::text("1"));
+    }
+    CHECK(std::get<Renewed>(renewed->value()).ttl == 3s);
+}
+
+TEST_CASE("renewals of keys with and without quarantine share no call", "[redis][quarantine]")
+{
+    QuarantineSetting setting;
+    auto const claimed = setting.claim(numbered_keys("p", 1), false);
+    setting.answer(Value::status("OK"));
+    auto const before = setting.connections.made.front()->sent.size();
+    auto const limit = setting.runtime->now() + 1s;
+    auto const replies = renew_together(
+        *setting.backend,
+        {{setting.held(0), 3s, limit}, {setting.held(1, 0ms), 3s, limit}, {setting.held(2), 3s, limit}});
+    setting.runtime->run_ready();
+    auto const& sent = setting.connections.made.front()->sent;
+    REQUIRE(sent.size() == before + 2);
+    CHECK(sent[before].words == Words{"EVALSHA", scripts::renew().sha, "1", "p1", "3000", "me/1"});
+    CHECK(sent[before + 1].words == Words{"EVALSHA", scripts::renew().sha, "2", "p0", "p2", "8000", "me/1", "me/1"});
+    setting.answer(Value::text("1"));
+    setting.answer(Value::text("11"));
+    for (auto const& reply : replies)
+        CHECK(std::holds_alternative<Renewed>(reply->value()));
+}
+
+TEST_CASE(
+    "a release leaves the key to rest by the script, also where the server could delete it by itself",
+    "[redis][quarantine]")
+{
+    auto const* const version = GENERATE("7.0.15", "8.4.0");
+    QuarantineSetting setting(version);
+    auto const claimed = setting.claim(numbered_keys("p", 1), false);
+    setting.answer(Value::status("OK"));
+    auto const limit = setting.runtime->now() + 1s;
+    auto const told = setting.ask(&Backend::release, ReleaseRequest{setting.held(0), limit, true});
+    auto const name = setting.last().at(5);
+    CHECK(name.size() == 32);
+    CHECK(
+        setting.last() ==
+        Words{"EVALSHA", scripts::release().sha, "1", "p0", "me/1", name, "{p}", "resting/me/1", "5000"});
+    setting.answer(Value::text("1"));
+    CHECK(std::holds_alternative<Released>(told->value()));
+    auto const quiet = setting.ask(&Backend::release, ReleaseRequest{setting.held(1), limit, false});
+    CHECK(
+        setting.last() ==
+        Words{"EVALSHA", scripts::release().sha, "1", "p1", "me/1", name, "", "resting/me/1", "5000"});
+    setting.answer(Value::text("0"));
+    CHECK(std::holds_alternative<NotOwner>(quiet->value()));
+}
+
+TEST_CASE("a withdrawal names the rest only where something may have been held", "[redis][quarantine]")
+{
+    QuarantineSetting setting;
+    auto const range = numbered_keys("p", 2);
+    auto const limit = setting.runtime->now() + 1s;
+    auto const free = setting.ask(&Backend::withdraw, WithdrawRequest{range, "me/1", limit, true});
+    auto const name = setting.last().at(6);
+    CHECK(setting.last() == Words{"EVALSHA", scripts::withdraw().sha, "2", "p0", "p1", "me/1", name, "{p}"});
+    setting.answer(Value::text("1"));
+    auto const rest = setting.ask(&Backend::withdraw, WithdrawRequest{range, "me/1", limit, true, 5s});
+    CHECK(
+        setting.last() ==
+        Words{"EVALSHA", scripts::withdraw().sha, "2", "p0", "p1", "me/1", name, "{p}", "resting/me/1", "5000"});
+    setting.answer(Value::text("0"));
+    CHECK(std::holds_alternative<Released>(rest->value()));
+}

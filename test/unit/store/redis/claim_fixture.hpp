@@ -1,0 +1,111 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "unit/fake_runtime.hpp"
+#include "unit/store/redis/link/fake_connection.hpp"
+
+#include "store/redis/claims.hpp"
+
+#include <tenure/errc.hpp>
+#include <tenure/key_range.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure::test
+{
+
+using namespace std::chrono_literals;
+using redis::resp::Type;
+using redis::resp::Value;
+using Words = std::vector<std::string>;
+
+/** Claims on a server that is the test. */
+class ClaimFixture
+{
+public:
+    using ReplyPtr = std::shared_ptr<std::optional<ClaimReply>>;
+
+    explicit ClaimFixture(redis::Precautions precautions = {})
+        : node(std::make_shared<redis::Node>(
+              runtime, route,
+              redis::NodeSettings{"redis://fake:6379/0", "0123456789abcdef0123456789abcdef", precautions}))
+        , claims(std::make_shared<redis::Claims>(node))
+    {
+        connections.info.run_id = std::string(redis::resp::Command::run_id_size, 'a');
+    }
+    ClaimFixture(ClaimFixture const&) = delete;
+    ClaimFixture& operator=(ClaimFixture const&) = delete;
+    ~ClaimFixture()
+    {
+        route->close();
+        runtime->run_ready();
+    }
+
+    [[nodiscard]] ClaimRequest request_for(KeyRangePtr range, std::string owner = "me/1") const
+    {
+        return {std::move(range), std::move(owner), 3s, runtime->now() + 10s, true, std::nullopt};
+    }
+    ReplyPtr claim(ClaimRequest request)
+    {
+        auto reply = std::make_shared<std::optional<ClaimReply>>();
+        claims->add(std::move(request), [reply](ClaimReply answer) {
+            CHECK_FALSE(reply->has_value());
+            *reply = std::move(answer);
+        });
+        CHECK_FALSE(reply->has_value());
+        return reply;
+    }
+    ReplyPtr claim(std::string key) { return claim(request_for(named_key(std::move(key)))); }
+
+    /** Connected, by a claim that was granted and is forgotten. */
+    void connect()
+    {
+        auto const reply = claim("first");
+        runtime->run_ready();
+        answer(executed({Value::status("OK")}));
+        REQUIRE(std::holds_alternative<Granted>(reply->value()));
+        connection().sent.clear();
+    }
+
+    /** Keeps a first call under way, so that what follows in this turn joins. */
+    ReplyPtr occupy()
+    {
+        auto reply = claim("under way");
+        runtime->run_ready();
+        REQUIRE(connection().unanswered() == 1);
+        return reply;
+    }
+
+    [[nodiscard]] FakeConnection& connection() { return *connections.made.front(); }
+    [[nodiscard]] Words words(std::size_t index) { return connection().sent.at(index).words; }
+    void answer(Value reply, bool ran_apart = false)
+    {
+        connection().answer(std::move(reply), ran_apart);
+        runtime->run_ready();
+    }
+    /** EXEC's array: the answers to each SET, and the token or what came in its place. */
+    [[nodiscard]] static Value executed(std::vector<Value> replies, Value drawn = Value::text("1700000000000000"))
+    {
+        replies.push_back(std::move(drawn));
+        return Value::list(Type::array, std::move(replies));
+    }
+    [[nodiscard]] static Value array(std::vector<Value> elements)
+    {
+        return Value::list(Type::array, std::move(elements));
+    }
+
+    std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
+    FakeConnections connections{runtime, {}};
+    std::shared_ptr<redis::Route> route = redis::Route::make(runtime, connections.factory());
+    redis::NodePtr node;
+    std::shared_ptr<redis::Claims> claims;
+};
+
+} // namespace tenure::test

@@ -1,0 +1,462 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Claims of single keys with fencing: what is sent, and what becomes of the answers.
+#include "claim_fixture.hpp"
+#include "harness/expect_failure.hpp"
+
+#include "store/redis/scripts/scripts.hpp"
+
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <atomic>
+
+namespace tenure::test
+{
+
+using Catch::Matchers::ContainsSubstring;
+using redis::ConnectionState;
+
+namespace
+{
+
+auto const no_script = Value::error("NOSCRIPT No matching script. Please use EVAL.");
+auto const wrong_type = Value::error("WRONGTYPE Operation against a key holding the wrong kind of value");
+
+} // namespace
+
+TEST_CASE("a claim with fencing is a transaction: the SET, and a draw from the one counter", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    auto const reply = test.claim("job");
+    CHECK(
+        test.words(0) == Words{
+                             "MULTI", "SET", "job", "me/1", "NX", "PX", "3000", "EVALSHA", redis::scripts::draw().sha,
+                             "1", "tenure:fence", "EXEC"});
+    auto const since = test.connection().sent[0].since;
+    test.runtime->run_for(5ms);
+    test.answer(test.executed({Value::status("OK")}));
+    auto const granted = std::get<Granted>(reply->value());
+    CHECK(granted.fencing_token == 1'700'000'000'000'000U);
+    CHECK(granted.ttl == 3s);
+    CHECK(granted.since == since);
+}
+
+TEST_CASE("the first claim leaves at once, the rest of its turn together, each with its own ttl", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    auto const first = test.claim("a");
+    CHECK(test.connection().sent.size() == 1);
+    auto other = test.request_for(named_key("b"), "me/2");
+    other.ttl = 5s;
+    auto const second = test.claim(other);
+    auto const third = test.claim("c");
+    CHECK(test.connection().sent.size() == 1);
+    test.runtime->run_ready();
+    REQUIRE(test.connection().sent.size() == 2);
+    CHECK(
+        test.words(1) == Words{
+                             "MULTI", "SET", "b", "me/2", "NX", "PX", "5000", "SET", "c", "me/1", "NX", "PX", "3000",
+                             "EVALSHA", redis::scripts::draw().sha, "1", "tenure:fence", "EXEC"});
+    test.answer(test.executed({Value::status("OK")}));
+    CHECK(first->has_value());
+    CHECK_FALSE(second->has_value());
+    test.answer(test.executed({Value::status("OK"), Value::status("OK")}, Value::text("1700000000000001")));
+    CHECK(std::get<Granted>(second->value()).ttl == 5s);
+    CHECK(std::get<Granted>(second->value()).fencing_token == 1'700'000'000'000'001U);
+    CHECK(std::get<Granted>(third->value()).fencing_token == 1'700'000'000'000'001U);
+}
+
+TEST_CASE("no transaction grows beyond a hundred claims", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    for (int i = 0; i < 150; ++i)
+        (void)test.claim("key" + std::to_string(i));
+    test.runtime->run_ready();
+    REQUIRE(test.connection().sent.size() == 3);
+    CHECK(test.words(1).size() == 6 + 100 * 6);
+    CHECK(test.words(2).size() == 6 + 50 * 6);
+}
+
+TEST_CASE("what waits for a connection keeps its own time limit, and joins nothing", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    test.connection().become(ConnectionState::backing_off);
+    auto const now = test.runtime->now();
+    for (int i = 1; i <= 2; ++i) {
+        auto request = test.request_for(named_key("a"));
+        request.not_after = now + i * 1s;
+        (void)test.claim(std::move(request));
+    }
+    test.runtime->run_ready();
+    REQUIRE(test.connection().sent.size() == 3);
+    CHECK(test.connection().sent[1].not_after.at() == now + 1s);
+    CHECK(test.connection().sent[2].not_after.at() == now + 2s);
+}
+
+TEST_CASE("a claim whose owner has given up goes alone, so that it can be dropped alone", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    auto const abandoned = std::make_shared<std::atomic<bool>>(true);
+    auto request = test.request_for(named_key("a"));
+    request.not_after = {test.runtime->now() + 1s, abandoned};
+    (void)test.claim(std::move(request));
+    (void)test.claim("b");
+    test.runtime->run_ready();
+    REQUIRE(test.connection().sent.size() == 3);
+    CHECK(test.words(1).at(2) == "a");
+    CHECK(test.connection().sent[1].not_after.abandoned());
+    CHECK(test.words(2).at(2) == "b");
+    CHECK_FALSE(test.connection().sent[2].not_after.abandoned());
+}
+
+TEST_CASE("one held key among several is surveyed, and the others are granted", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    auto const free = test.claim("a");
+    auto const held = test.claim("b");
+    test.runtime->run_ready();
+    test.answer(test.executed({Value::status("OK")}));
+    test.answer(test.executed({Value::status("OK"), Value()}));
+    CHECK(std::get<Granted>(free->value()).fencing_token == 1'700'000'000'000'000U);
+    CHECK_FALSE(held->has_value());
+    auto const survey = test.connection().sent.back().words;
+    CHECK(survey.at(1) == redis::scripts::survey().sha);
+    CHECK(survey.at(3) == "b");
+    test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    CHECK(std::get<Busy>(held->value()).earliest_expiry == 700ms);
+}
+
+TEST_CASE("a claim that a release had named asks by SET, and if that fails joins the line in front", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    bool const fencing = GENERATE(true, false);
+    auto request = test.request_for(named_key("job"));
+    request.fencing = fencing;
+    request.waits = Waits::in_front;
+    auto const reply = test.claim(std::move(request));
+    CHECK(test.words(0).at(0) == (fencing ? "MULTI" : "SET"));
+    test.answer(fencing ? test.executed({Value()}) : Value());
+    auto const words = test.words(1);
+    CHECK(words.at(1) == redis::scripts::first_free().sha);
+    CHECK(
+        Words(words.begin() + 3, words.end()) ==
+        Words{"job", "me/1", "3000", "1", fencing ? "tenure:fence" : "", "{job}:waiting", test.node->waiter(), "1"});
+    SECTION("held by then, too")
+    {
+        test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+        CHECK(std::get<Busy>(reply->value()).earliest_expiry == 700ms);
+    }
+    SECTION("or freed meanwhile")
+    {
+        test.answer(test.array({Value::integer(0), Value::text(fencing ? "1700000000000002" : "")}));
+        CHECK(std::get<Granted>(reply->value()).fencing_token == (fencing ? 1'700'000'000'000'002U : 0U));
+    }
+}
+
+TEST_CASE("a claim that waits in line is the script at once, which takes the key or a place", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    auto request = test.request_for(named_key("job"));
+    request.fencing = GENERATE(true, false);
+    request.waits = Waits::in_line;
+    auto const reply = test.claim(request);
+    CHECK(test.words(0).at(1) == redis::scripts::first_free().sha);
+    CHECK(test.words(0).at(8) == "{job}:waiting");
+    CHECK(test.words(0).at(10).empty());
+    SECTION("a place that is refused is not asked for again on this connection")
+    {
+        test.answer(test.array(
+            {Value::integer(-1), Value::integer(700), Value::integer(0),
+             Value::text("NOPERM this user has no permissions to run the 'lpos' command")}));
+        CHECK(std::get<Busy>(reply->value()).earliest_expiry == 700ms);
+        CHECK(test.runtime->logged("may not use the line of waiters {job}:waiting") == 1);
+        auto const again = test.claim(request);
+        CHECK(test.words(1).at(8).empty());
+        test.connection().become(ConnectionState::ready);
+        auto const later = test.claim(request);
+        CHECK(test.words(2).at(8) == "{job}:waiting");
+    }
+    SECTION("one that is missed for a moment, or at this line alone, is")
+    {
+        auto const* const why = GENERATE("OOM command not allowed", "WRONGTYPE Operation against a key");
+        test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0), Value::text(why)}));
+        CHECK(std::holds_alternative<Busy>(reply->value()));
+        auto const again = test.claim(request);
+        CHECK(test.words(1).at(8) == "{job}:waiting");
+    }
+}
+
+TEST_CASE("where the server has forgotten the draw, it is sent anew while the keys are held", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    auto const first = test.claim("a");
+    auto const second = test.claim("b");
+    test.runtime->run_ready();
+    test.answer(test.executed({Value::status("OK")}));
+    auto const since = test.connection().sent[1].since;
+    test.runtime->run_for(5ms);
+    test.answer(test.executed({Value::status("OK"), Value::status("OK")}, no_script));
+    CHECK_FALSE(first->has_value());
+    auto const words = test.words(2);
+    REQUIRE(words.size() == 8);
+    CHECK(
+        Words(words.begin(), words.begin() + 6) ==
+        Words{"EVAL", redis::scripts::draw().text, "3", "tenure:fence", "a", "b"});
+    SECTION("and they are granted")
+    {
+        test.answer(Value::text("1700000000000007"));
+        for (auto const& reply : {first, second}) {
+            CHECK(std::get<Granted>(reply->value()).fencing_token == 1'700'000'000'000'007U);
+            CHECK(std::get<Granted>(reply->value()).since == since);
+        }
+    }
+    SECTION("or given back, where one of them is not ours any more")
+    {
+        test.answer(Value::text(""));
+        for (auto const& reply : {first, second}) {
+            CHECK(std::get<Unconfirmed>(reply->value()).error == errc::store_unavailable);
+            CHECK_FALSE(std::get<Unconfirmed>(reply->value()).fatal);
+        }
+    }
+    SECTION("or given back, where that fails")
+    {
+        test.answer(wrong_type);
+        for (auto const& reply : {first, second})
+            CHECK(std::get<Unconfirmed>(reply->value()).error == errc::key_conflict);
+    }
+    SECTION("or given back, where another connection answers: what it reached may be another server")
+    {
+        test.connection().become(ConnectionState::ready);
+        test.answer(Value::text("1700000000000007"));
+        for (auto const& reply : {first, second})
+            CHECK(std::get<Unconfirmed>(reply->value()).error == errc::store_unavailable);
+    }
+    SECTION("or given back, where no answer comes")
+    {
+        test.route->close();
+        test.runtime->run_ready();
+        for (auto const& reply : {first, second}) {
+            auto const& unconfirmed = std::get<Unconfirmed>(reply->value());
+            CHECK(unconfirmed.error == errc::closed);
+            CHECK_THAT(unconfirmed.detail, ContainsSubstring("no fencing token"));
+        }
+    }
+}
+
+TEST_CASE("a script that is not known costs nothing where no key was granted", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    auto const reply = test.claim("a");
+    test.answer(test.executed({Value()}, GENERATE(no_script, wrong_type, Value())));
+    CHECK(test.words(1).at(1) == redis::scripts::survey().sha);
+    test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    CHECK(std::holds_alternative<Busy>(reply->value()));
+    CHECK(test.connection().sent.size() == 2);
+}
+
+TEST_CASE("keys without a token are given back, all of them, with what to do", "[redis][claims]")
+{
+    struct Case {
+        Value drawn;
+        errc error;
+        bool fatal;
+        std::string advice;
+    };
+    auto const [drawn, error, fatal, advice] = GENERATE(values<Case>({
+        {wrong_type, errc::key_conflict, true, "delete that key"},
+        {Value::error("ERR value is not an integer or out of range"), errc::key_conflict, true, "delete that key"},
+        {Value::error("OOM command not allowed when used memory > 'maxmemory'."), errc::store_refused, false, "OOM"},
+        {Value::error("NOPERM this user has no permissions to access one of the keys used as arguments"),
+         errc::permission_denied, true, "~tenure:fence"},
+        {Value::error("NOPERM this user has no permissions to run the 'evalsha' command"), errc::permission_denied,
+         true, "+evalsha"},
+        {Value::integer(17), errc::protocol_error, false, "makes no sense"},
+        {Value(), errc::protocol_error, false, "makes no sense"},
+        {Value::text("0"), errc::protocol_error, false, "makes no sense"},
+        {Value::text("17x"), errc::protocol_error, false, "makes no sense"},
+    }));
+    CAPTURE(advice);
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    auto const first = test.claim("a");
+    auto const held = test.claim("b");
+    auto const second = test.claim("c");
+    test.runtime->run_ready();
+    test.answer(test.executed({Value::status("OK")}));
+    auto const since = test.connection().sent[1].since;
+    test.answer(test.executed({Value::status("OK"), Value(), Value::status("OK")}, drawn));
+    for (auto const& reply : {first, second}) {
+        auto const& unconfirmed = std::get<Unconfirmed>(reply->value());
+        CHECK(unconfirmed.error == error);
+        CHECK(unconfirmed.fatal == fatal);
+        CHECK(unconfirmed.grant.fencing_token == 0);
+        CHECK(unconfirmed.grant.since == since);
+        CHECK_THAT(unconfirmed.detail, ContainsSubstring("redis://fake:6379/0: tenure:fence: "));
+        CHECK_THAT(unconfirmed.detail, ContainsSubstring(advice));
+    }
+    CHECK(test.connection().distrusted == (error == errc::protocol_error));
+    test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    CHECK(std::holds_alternative<Busy>(held->value()));
+}
+
+TEST_CASE("where MULTI is refused, what was taken is given back, and no claim ends but by the rule", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    auto const taken = test.claim("a");
+    auto const held = test.claim("b");
+    test.runtime->run_ready();
+    test.answer(test.executed({Value::status("OK")}));
+    test.answer(
+        test.array(
+            {Value::error("NOPERM this user has no permissions to run the 'multi' command"), Value::status("OK"),
+             Value(), Value::text("1700000000000000")}),
+        true);
+    auto const& unconfirmed = std::get<Unconfirmed>(taken->value());
+    CHECK(unconfirmed.error == errc::permission_denied);
+    CHECK(unconfirmed.fatal);
+    CHECK_THAT(unconfirmed.detail, ContainsSubstring("+multi +exec"));
+    auto const& refused = expect_refused(held->value());
+    CHECK(refused.error == errc::permission_denied);
+    CHECK(refused.fatal);
+    CHECK_THAT(refused.detail, ContainsSubstring("redis://fake:6379/0: b: "));
+    CHECK_THAT(refused.detail, ContainsSubstring("+multi +exec"));
+}
+
+TEST_CASE("a transaction of several that did not run is asked for key by key", "[redis][claims]")
+{
+    auto const error = GENERATE(
+        Value::error("NOPERM this user has no permissions to access one of the keys used as arguments"),
+        Value::error("TRYAGAIN Multiple keys request during rehashing of slot"));
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    auto const good = test.claim("a");
+    auto const bad = test.claim("b");
+    auto const late = test.claim("c");
+    test.runtime->run_ready();
+    test.answer(test.executed({Value::status("OK")}));
+    test.answer(error);
+    REQUIRE(test.connection().unanswered() == 3);
+    CHECK(test.words(2).size() == 12);
+    CHECK(test.words(2).at(2) == "a");
+    CHECK(test.words(3).at(2) == "b");
+    test.answer(test.executed({Value::status("OK")}));
+    test.answer(error);
+    CHECK(std::holds_alternative<Granted>(good->value()));
+    CHECK(failed_as(bad->value(), Failure::Effect::refused));
+    CHECK(test.connection().unanswered() == 1);
+    CHECK_FALSE(late->has_value());
+}
+
+TEST_CASE("an error about the server is the answer to all claims of the transaction", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    auto const first = test.claim("a");
+    auto const second = test.claim("b");
+    test.runtime->run_ready();
+    test.answer(test.executed({Value::status("OK")}));
+    test.answer(Value::error("OOM command not allowed when used memory > 'maxmemory'."));
+    CHECK(test.connection().unanswered() == 0);
+    for (auto const& reply : {first, second}) {
+        CHECK(expect_refused(reply->value()).error == errc::store_refused);
+        CHECK_FALSE(expect_refused(reply->value()).fatal);
+    }
+}
+
+TEST_CASE("a key that is refused within a transaction costs the others nothing", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    auto const good = test.claim("a");
+    auto const bad = test.claim("b");
+    test.runtime->run_ready();
+    test.answer(test.executed({Value::status("OK")}));
+    test.answer(test.executed({Value::status("OK"), Value::error("OOM no")}));
+    CHECK(std::holds_alternative<Granted>(good->value()));
+    CHECK(expect_refused(bad->value()).error == errc::store_refused);
+}
+
+TEST_CASE("a lost transaction leaves each of its claims in doubt", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    auto const under_way = test.occupy();
+    auto const first = test.claim("a");
+    auto const second = test.claim("b");
+    test.runtime->run_ready();
+    test.route->close();
+    test.runtime->run_ready();
+    for (auto const& reply : {under_way, first, second})
+        CHECK(failed_as(reply->value(), Failure::Effect::unknown));
+}
+
+TEST_CASE("an answer to a SET that makes no sense leaves all in doubt, whatever was drawn", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    auto const first = test.claim("a");
+    auto const second = test.claim("b");
+    test.runtime->run_ready();
+    test.answer(test.executed({Value::status("OK")}));
+    test.answer(test.executed({Value::status("OK"), GENERATE(Value::integer(1), Value::status("QUEUED"))}));
+    for (auto const& reply : {first, second})
+        CHECK(expect_unknown(reply->value()).error == errc::protocol_error);
+    CHECK(test.connection().distrusted);
+}
+
+TEST_CASE("claims that were not written together are sent alone while their time lasts", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    (void)test.claim("a");
+    (void)test.claim("b");
+    test.runtime->run_ready();
+    REQUIRE(test.connection().sent.size() == 2);
+    auto dropped = std::move(test.connection().sent[1].handler);
+    test.connection().sent[1].open = false;
+    std::move(dropped)(redis::Outcome{});
+    test.runtime->run_ready();
+    REQUIRE(test.connection().sent.size() == 4);
+    CHECK(test.words(2).at(2) == "a");
+    CHECK(test.words(3).at(2) == "b");
+}
+
+TEST_CASE("later attempts and claims without fencing are no transactions", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    auto later = test.request_for(named_key("job"));
+    later.earliest_attempt = test.runtime->now();
+    (void)test.claim(later);
+    CHECK(test.words(0).at(1) == redis::scripts::own_or_first_free().sha);
+    CHECK(test.words(0).at(7) == "tenure:fence");
+    auto plain = test.request_for(named_key("job"));
+    plain.fencing = false;
+    (void)test.claim(plain);
+    CHECK(test.words(1) == Words{"SET", "job", "me/1", "NX", "PX", "3000"});
+}
+
+} // namespace tenure::test
