@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "store/redis": ["runtime", "config", "net", "store"],
     "store/redis/wire": ["runtime"],
     "store/redis/config": ["config", "net"],
-    "store/redis/link": ["runtime", "config", "net", "store/redis/config", "store/redis/wire"],
+    "store/redis/link": ["runtime", "config", "net", "store", "store/redis/config", "store/redis/wire"],
     "store/redis/scripts": ["runtime", "store/redis/link", "store/redis/wire"],
     "store/redis/redlock": ["runtime", "config", "net", "store", "store/redis"],
     "store/etcd": ["runtime", "config", "net", "store"],

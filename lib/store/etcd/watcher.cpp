@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 namespace tenure::etcd
@@ -20,43 +21,19 @@ using namespace std::chrono_literals;
 
 /// with more they are joined
 constexpr std::size_t most_streams = 8;
-/// how long something stays watched without watchers: whoever waits once often waits again
-constexpr auto linger = 30s;
+/// how often what nobody watches any more is looked for
 constexpr auto period = 10s;
 
 } // namespace
 
-class Watcher::Subscription final : public Watch
-{
-public:
-    Subscription(std::weak_ptr<Watcher> watcher, Name name, std::shared_ptr<Handler> handler)
-        : watcher_(std::move(watcher))
-        , name_(std::move(name))
-        , handler_(std::move(handler))
-    {
-    }
-
-    Subscription(Subscription const&) = delete;
-    Subscription& operator=(Subscription const&) = delete;
-
-    ~Subscription() override
-    {
-        if (auto const watcher = watcher_.lock())
-            watcher->watcher_gone(name_, handler_.get());
-    }
-
-private:
-    std::weak_ptr<Watcher> watcher_;
-    Name name_;
-    /// the only strong reference: once it is gone nobody calls it
-    std::shared_ptr<Handler> handler_;
-};
-
 Watcher::Watcher(NodePtr node)
     : node_(std::move(node))
-    , backoff_(node_->client->config().reconnect_backoff, [runtime = node_->client->shared_runtime()] {
-        return runtime->random();
-    })
+    , backoff_(
+          node_->client->config().reconnect_backoff,
+          [runtime = node_->client->shared_runtime()] { return runtime->random(); })
+    , watched_(node_->client->shared_runtime())
+    , pause_(node_->runtime())
+    , sweep_(node_->runtime())
 {
 }
 
@@ -76,32 +53,30 @@ void Watcher::start()
 
 std::unique_ptr<Watch> Watcher::watch(KeyRange const& range, Handler handler)
 {
+    if (closed_)
+        return watched_.add_closed(std::move(handler));
     auto const keys = whole(range);
     Name name{keys.key, keys.end};
-    auto shared = std::make_shared<Handler>(std::move(handler));
-    if (closed_) {
-        tell_later(shared, WatchEvent::unavailable);
-        return std::make_unique<Subscription>(weak_from_this(), std::move(name), std::move(shared));
-    }
-    auto& watched = watched_[name];
-    watched.watchers.push_back(shared);
-    if (watched.in_force)
-        tell_later(shared, WatchEvent::in_force);
-    else if (watched.refused)
-        tell_later(shared, WatchEvent::unavailable);
-    else if (watched.stream == 0)
+    auto const* const known = watched_.find(name);
+    std::optional<WatchEvent> now;
+    if (known != nullptr && known->in_force)
+        now = WatchEvent::in_force;
+    else if (known != nullptr && known->refused)
+        now = WatchEvent::unavailable;
+    else if (known == nullptr || known->stream == 0)
         begin_soon();
-    arm();
-    return std::make_unique<Subscription>(weak_from_this(), std::move(name), std::move(shared));
+    auto watch = watched_.add(std::move(name), std::move(handler), now);
+    if (!sweep_.pending())
+        sweep_.after(period, weak_from_this(), &Watcher::sweep);
+    return watch;
 }
 
 void Watcher::close() noexcept
 {
     if (std::exchange(closed_, true))
         return;
-    auto& runtime = node_->runtime();
-    runtime.cancel(std::exchange(pause_, 0));
-    runtime.cancel(std::exchange(sweep_, 0));
+    pause_.cancel();
+    sweep_.cancel();
     while (!streams_.empty())
         drop(streams_.begin()->first);
     watched_.clear();
@@ -111,14 +86,8 @@ void Watcher::close() noexcept
 
 void Watcher::begin_soon()
 {
-    if (closed_ || pause_ != 0 || std::exchange(begin_posted_, true))
-        return;
-    node_->runtime().post([weak = weak_from_this()] {
-        if (auto const self = weak.lock()) {
-            self->begin_posted_ = false;
-            self->begin();
-        }
-    });
+    if (!closed_ && !pause_.pending())
+        begin_.post(node_->runtime(), weak_from_this(), &Watcher::begin);
 }
 
 void Watcher::begin()
@@ -128,8 +97,8 @@ void Watcher::begin()
     Stream stream;
     auto const number = last_stream_ + 1;
     bool const joins = streams_.size() >= most_streams;
-    for (auto& [name, watched] : watched_)
-        if (!watched.refused && (watched.stream == 0 || joins)) {
+    for (auto& [name, entry] : watched_.entries())
+        if (auto& watched = entry.state; !watched.refused && (watched.stream == 0 || joins)) {
             watched.stream = number;
             stream.names.push_back(name);
         }
@@ -164,8 +133,8 @@ void Watcher::revision_learned(std::uint64_t number, Outcome outcome)
     auto const reply = outcome.good() ? parse_range(outcome.body) : std::nullopt;
     if (reply) {
         for (auto const& name : found->second.names)
-            if (auto const entry = watched_.find(name); entry != watched_.end() && entry->second.next_revision == 0)
-                entry->second.next_revision = reply->header.revision + 1;
+            if (auto* const watched = watched_.find(name); watched != nullptr && watched->next_revision == 0)
+                watched->next_revision = reply->header.revision + 1;
         connect(number);
         return;
     }
@@ -215,8 +184,8 @@ void Watcher::connected(std::uint64_t number)
     std::int64_t id = 0;
     for (auto const& name : stream.names) {
         ++id;
-        if (auto const entry = watched_.find(name); entry != watched_.end() && entry->second.stream == number)
-            call.body += watch_body(id, {name.first, name.second}, entry->second.next_revision);
+        if (auto const* const watched = in_stream(name, number))
+            call.body += watch_body(id, {name.first, name.second}, watched->next_revision);
     }
     auto const connection = stream.connection;
     connection->start_stream(call, node_->client->token(), [weak = weak_from_this(), number](std::string_view line) {
@@ -248,18 +217,18 @@ void Watcher::heard(std::uint64_t number, std::string_view line)
     if (reply->watch_id < 1 || reply->watch_id > static_cast<std::int64_t>(names.size()))
         return;
     auto const name = names[static_cast<std::size_t>(reply->watch_id - 1)];
-    auto const entry = watched_.find(name);
-    if (entry == watched_.end() || entry->second.stream != number)
+    auto* const watched = in_stream(name, number);
+    if (watched == nullptr)
         return;
     if (reply->cancelled) {
         cancelled(name, reply->cancel_reason, reply->compacted_before != 0);
         return;
     }
     if (reply->has_events) {
-        entry->second.next_revision = std::max(entry->second.next_revision, reply->header.revision + 1);
-        tell(name, WatchEvent::hint);
-    } else if (reply->created && !std::exchange(entry->second.in_force, true)) {
-        tell(name, WatchEvent::in_force);
+        watched->next_revision = std::max(watched->next_revision, reply->header.revision + 1);
+        watched_.notify(name, WatchEvent::hint);
+    } else if (reply->created && !std::exchange(watched->in_force, true)) {
+        watched_.notify(name, WatchEvent::in_force);
     }
 }
 
@@ -283,7 +252,7 @@ void Watcher::look_for_refused(std::vector<Name> const& names)
 
 void Watcher::cancelled(Name const& name, std::string const& reason, bool compacted)
 {
-    auto& watched = watched_.at(name);
+    auto& watched = *watched_.find(name);
     if (!compacted && reason.find("permission denied") != std::string::npos) {
         refuse(name, reason);
         return;
@@ -292,7 +261,7 @@ void Watcher::cancelled(Name const& name, std::string const& reason, bool compac
     watched.next_revision = compacted ? 0 : watched.next_revision;
     watched.stream = 0;
     if (std::exchange(watched.in_force, false))
-        tell(name, WatchEvent::interrupted);
+        watched_.notify(name, WatchEvent::interrupted);
     begin_soon();
 }
 
@@ -307,23 +276,16 @@ void Watcher::broken(std::uint64_t number, std::string const& why, Fault fault)
     drop(number);
     if (node_->runtime().logs(LogLevel::info))
         node_->runtime().log(LogLevel::info, node_->where() + ": hints are interrupted: " + why);
-    if (pause_ == 0) {
-        auto const pause = worked ? backoff_.after_loss() : backoff_.after_failure();
-        pause_ = node_->runtime().call_at(node_->runtime().now() + pause, [weak = weak_from_this()] {
-            if (auto const self = weak.lock()) {
-                self->pause_ = 0;
-                self->begin_soon();
-            }
-        });
-    }
+    if (!pause_.pending())
+        pause_.after(worked ? backoff_.after_loss() : backoff_.after_failure(), weak_from_this(), &Watcher::begin_soon);
     for (auto const& name : names)
-        if (auto const entry = watched_.find(name); entry != watched_.end() && entry->second.stream == number) {
-            entry->second.stream = 0;
+        if (auto* const watched = in_stream(name, number)) {
+            watched->stream = 0;
             // whoever hears that it is in force again looks again
             if (fault == Fault::useless)
-                entry->second.next_revision = 0;
-            if (std::exchange(entry->second.in_force, false))
-                tell(name, WatchEvent::interrupted);
+                watched->next_revision = 0;
+            if (std::exchange(watched->in_force, false))
+                watched_.notify(name, WatchEvent::interrupted);
         }
 }
 
@@ -343,89 +305,44 @@ void Watcher::join_all()
 {
     while (!streams_.empty())
         drop(streams_.begin()->first);
-    for (auto& [name, watched] : watched_)
-        watched.stream = 0;
+    for (auto& [name, entry] : watched_.entries())
+        entry.state.stream = 0;
     begin_soon();
 }
 
 void Watcher::refuse(Name const& name, std::string const& why)
 {
-    auto const found = watched_.find(name);
-    if (found == watched_.end())
+    auto* const watched = watched_.find(name);
+    if (watched == nullptr)
         return; // nobody watches it any more
-    auto& watched = found->second;
-    watched.refused = true;
-    watched.in_force = false;
-    watched.stream = 0;
+    watched->refused = true;
+    watched->in_force = false;
+    watched->stream = 0;
     if (!std::exchange(refusal_logged_, true))
         node_->runtime().log(
             LogLevel::warning, node_->where() + ": may not watch " + name.first + ", so waiters poll: " + why);
-    tell(name, WatchEvent::unavailable);
+    watched_.notify(name, WatchEvent::unavailable);
 }
 
-// -- watchers --
-
-void Watcher::tell(Name const& name, WatchEvent event)
+Watcher::Watched* Watcher::in_stream(Name const& name, std::uint64_t number)
 {
-    auto const entry = watched_.find(name);
-    if (entry == watched_.end())
-        return;
-    auto const watchers = entry->second.watchers; // a handler may end its watch
-    for (auto const& watcher : watchers)
-        if (auto const handler = watcher.lock())
-            (*handler)(event);
-}
-
-void Watcher::tell_later(std::weak_ptr<Handler> handler, WatchEvent event)
-{
-    node_->runtime().post([handler = std::move(handler), event] {
-        if (auto const alive = handler.lock())
-            (*alive)(event);
-    });
-}
-
-void Watcher::watcher_gone(Name const& name, Handler const* handler)
-{
-    auto const entry = watched_.find(name);
-    if (entry == watched_.end())
-        return;
-    // its own is not expired yet: it is the one that is being destroyed
-    std::erase_if(entry->second.watchers, [handler](std::weak_ptr<Handler> const& watcher) {
-        auto const alive = watcher.lock();
-        return alive == nullptr || alive.get() == handler;
-    });
-    if (entry->second.watchers.empty())
-        entry->second.idle_since = node_->runtime().now();
-}
-
-void Watcher::arm()
-{
-    if (sweep_ == 0 && !closed_)
-        sweep_ = node_->runtime().call_at(node_->runtime().now() + period, [weak = weak_from_this()] {
-            if (auto const self = weak.lock()) {
-                self->sweep_ = 0;
-                self->sweep();
-            }
-        });
+    auto* const watched = watched_.find(name);
+    return watched != nullptr && watched->stream == number ? watched : nullptr;
 }
 
 void Watcher::sweep()
 {
     auto const now = node_->runtime().now();
-    std::erase_if(watched_, [&](auto const& entry) {
-        return entry.second.watchers.empty() && now - entry.second.idle_since >= linger;
-    });
+    std::erase_if(watched_.entries(), [&](auto const& entry) { return entry.second.idle(now); });
     std::vector<std::uint64_t> unused;
     for (auto const& [number, stream] : streams_)
-        if (std::ranges::none_of(stream.names, [this, at = number](Name const& name) {
-                auto const entry = watched_.find(name);
-                return entry != watched_.end() && entry->second.stream == at;
-            }))
+        if (std::ranges::none_of(
+                stream.names, [this, at = number](Name const& name) { return in_stream(name, at) != nullptr; }))
             unused.push_back(number);
     for (auto const number : unused)
         drop(number);
-    if (!watched_.empty())
-        arm();
+    if (!watched_.entries().empty())
+        sweep_.after(period, weak_from_this(), &Watcher::sweep);
 }
 
 } // namespace tenure::etcd

@@ -3,6 +3,10 @@
 
 #include "node.hpp"
 
+#include "runtime/once_per_turn.hpp"
+#include "runtime/timer.hpp"
+#include "store/hint_registry.hpp"
+
 #include <net/backoff.hpp>
 #include <tenure/backend/backend.hpp>
 
@@ -42,20 +46,16 @@ public:
     void close() noexcept;
 
 private:
-    class Subscription;
     /// where the keys begin and end
     using Name = std::pair<std::string, std::string>;
 
     struct Watched {
-        std::vector<std::weak_ptr<Handler>> watchers;
         /// the first revision whose events were not heard; 0: none is known yet
         std::uint64_t next_revision = 0;
         bool in_force = false;
         bool refused = false;
         /// of the stream that it is in; 0: none
         std::uint64_t stream = 0;
-        /// when the last watcher went
-        Instant idle_since{};
     };
     struct Stream {
         /// null until the present revision is known
@@ -84,21 +84,18 @@ private:
     void drop(std::uint64_t number) noexcept;
     void join_all();
     void refuse(Name const& name, std::string const& why);
-    void tell(Name const& name, WatchEvent event);
-    void tell_later(std::weak_ptr<Handler> handler, WatchEvent event);
-    void watcher_gone(Name const& name, Handler const* handler);
-    void arm();
     void sweep();
+    [[nodiscard]] Watched* in_stream(Name const& name, std::uint64_t number);
 
     NodePtr node_;
     net::Backoff backoff_;
-    std::map<Name, Watched> watched_;
+    store::HintRegistry<Name, Watched> watched_;
     std::map<std::uint64_t, Stream> streams_;
     std::uint64_t last_stream_ = 0;
-    bool begin_posted_ = false;
+    OncePerTurn begin_;
     /// no stream is begun before this, after failures
-    Runtime::TimerId pause_ = 0;
-    Runtime::TimerId sweep_ = 0;
+    Timer pause_;
+    Timer sweep_;
     bool refusal_logged_ = false;
     bool closed_ = false;
 };

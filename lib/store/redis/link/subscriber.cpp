@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace tenure::redis
 {
@@ -16,38 +18,10 @@ namespace
 
 using namespace std::chrono_literals;
 
-// How long a channel stays subscribed without watchers.
-constexpr auto linger = 30s;
 // How often the connection is looked after: idle channels go, and a question shows whether it lives.
 constexpr auto period = 10s;
 
 } // namespace
-
-class Subscriber::Entry final : public Watch
-{
-public:
-    Entry(std::weak_ptr<Subscriber> subscriber, std::string channel, std::shared_ptr<Handler> handler)
-        : subscriber_(std::move(subscriber))
-        , channel_(std::move(channel))
-        , handler_(std::move(handler))
-    {
-    }
-
-    Entry(Entry const&) = delete;
-    Entry& operator=(Entry const&) = delete;
-
-    ~Entry() override
-    {
-        if (auto const subscriber = subscriber_.lock())
-            subscriber->watcher_gone(channel_, handler_.get());
-    }
-
-private:
-    std::weak_ptr<Subscriber> subscriber_;
-    std::string channel_;
-    /// the only strong reference: once it is gone nobody calls it
-    std::shared_ptr<Handler> handler_;
-};
 
 std::shared_ptr<Subscriber> Subscriber::make(
     std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter)
@@ -62,6 +36,8 @@ Subscriber::Subscriber(
     , connect_(std::move(connect))
     , server_name_(std::move(server_name))
     , waiter_(std::move(waiter))
+    , channels_(runtime_)
+    , timer_(*runtime_)
 {
 }
 
@@ -72,24 +48,23 @@ Subscriber::~Subscriber()
 
 std::unique_ptr<Watch> Subscriber::watch(std::string channel, Handler handler)
 {
-    auto shared = std::make_shared<Handler>(std::move(handler));
-    if (closed_) {
-        tell_later(shared, WatchEvent::unavailable);
-        return std::make_unique<Entry>(weak_from_this(), std::move(channel), std::move(shared));
-    }
-    auto& entry = channels_[channel];
-    entry.watchers.push_back(shared);
-    if (entry.state == State::in_force)
-        tell_later(shared, WatchEvent::in_force);
-    else if (entry.state == State::refused)
-        tell_later(shared, WatchEvent::unavailable);
+    if (closed_)
+        return channels_.add_closed(std::move(handler));
+    auto const* const known = channels_.find(channel);
+    auto const state = known == nullptr ? State::wanted : *known;
+    std::optional<WatchEvent> now;
+    if (state == State::in_force)
+        now = WatchEvent::in_force;
+    else if (state == State::refused)
+        now = WatchEvent::unavailable;
+    auto watch = channels_.add(channel, std::move(handler), now);
     if (connection_ == nullptr)
         open();
     else if (!connection_->ready())
         connection_->open(); // one that was refused tries again only if it is asked to
-    else if (entry.state == State::wanted || entry.state == State::moved)
+    else if (state == State::wanted || state == State::moved)
         subscribe(channel);
-    return std::make_unique<Entry>(weak_from_this(), std::move(channel), std::move(shared));
+    return watch;
 }
 
 void Subscriber::close() noexcept
@@ -98,7 +73,7 @@ void Subscriber::close() noexcept
     if (closed_)
         return;
     closed_ = true;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     drop_connection();
     channels_.clear();
 }
@@ -116,13 +91,13 @@ void Subscriber::open()
             self->pushed(push);
     });
     connection_->open();
-    if (timer_ == 0)
-        arm();
+    if (!timer_.pending())
+        timer_.after(period, weak_from_this(), &Subscriber::tick);
 }
 
 void Subscriber::subscribe(std::string const& name)
 {
-    channels_[name].state = State::asked;
+    channels_.entries()[name].state = State::asked;
     // The connection is ready: the command is written now or never.
     connection_->execute(
         resp::Command(in_shards() ? "SSUBSCRIBE" : "SUBSCRIBE", name), runtime_->now() + period,
@@ -134,17 +109,17 @@ void Subscriber::subscribe(std::string const& name)
 
 void Subscriber::subscribed(std::string const& name, std::uint64_t connection, Outcome outcome)
 {
-    auto const found = channels_.find(name);
-    if (closed_ || connection != connection_number_ || found == channels_.end() || found->second.state != State::asked)
+    auto* const channel = channels_.find(name);
+    if (closed_ || connection != connection_number_ || channel == nullptr || *channel != State::asked)
         return;
     if (outcome.delivery != Delivery::answered) {
         // The change of state that comes with it asks again.
-        found->second.state = State::wanted;
+        *channel = State::wanted;
         return;
     }
     if (!outcome.reply.is_error()) {
-        found->second.state = State::in_force;
-        tell(name, WatchEvent::in_force);
+        *channel = State::in_force;
+        channels_.notify(name, WatchEvent::in_force);
         return;
     }
     if (in_shards() && outcome.reply.error_word() == "MOVED") {
@@ -154,16 +129,16 @@ void Subscriber::subscribed(std::string const& name, std::uint64_t connection, O
     auto const error = classify(outcome.reply.as_string());
     if (!error.fatal) {
         // The server is in trouble for now: asked again at the next look.
-        found->second.state = State::wanted;
+        *channel = State::wanted;
         return;
     }
-    found->second.state = State::refused;
+    *channel = State::refused;
     if (!std::exchange(refusal_logged_, true))
         runtime_->log(
             LogLevel::warning,
             server_name_ + ": may not subscribe to " + name + ", so waiters poll and wake later; grant " +
                 (in_shards() ? "+ssubscribe" : "+subscribe") + " and &" + name + " (" + error.words + ")");
-    tell(name, WatchEvent::unavailable);
+    channels_.notify(name, WatchEvent::unavailable);
 }
 
 void Subscriber::state_changed(std::uint64_t connection, ConnectionState state)
@@ -175,11 +150,11 @@ void Subscriber::state_changed(std::uint64_t connection, ConnectionState state)
         return;
     }
     probing_ = false;
-    std::erase_if(channels_, [](auto const& entry) {
-        return entry.second.state == State::moved && entry.second.watchers.empty();
+    std::erase_if(channels_.entries(), [](auto const& entry) {
+        return entry.second.state == State::moved && !entry.second.watched();
     });
     std::vector<std::string> names;
-    for (auto& [name, channel] : channels_) {
+    for (auto& [name, channel] : channels_.entries()) {
         // Permissions may have changed with the server: what was refused is asked once on each connection.
         channel.state = State::wanted;
         names.push_back(name);
@@ -195,7 +170,7 @@ void Subscriber::pushed(resp::Value const& push)
         return;
     auto const kind = parts[0].as_string();
     if (kind == "message" || kind == "smessage")
-        tell(std::string(parts[1].as_string()), whose_turn(parts[2].as_string(), waiter_));
+        channels_.notify(std::string(parts[1].as_string()), whose_turn(parts[2].as_string(), waiter_));
     else if (kind == "sunsubscribe" && moved_)
         // also the answer to nobody's question: the slot has gone to another node
         moved_away(std::string(parts[1].as_string()), push);
@@ -208,11 +183,11 @@ bool Subscriber::in_shards() const
 
 void Subscriber::moved_away(std::string const& name, resp::Value const& said)
 {
-    auto const found = channels_.find(name);
-    if (found == channels_.end() || found->second.state == State::moved)
+    auto* const channel = channels_.find(name);
+    if (channel == nullptr || *channel == State::moved)
         return;
-    if (std::exchange(found->second.state, State::moved) == State::in_force)
-        tell(name, WatchEvent::interrupted);
+    if (std::exchange(*channel, State::moved) == State::in_force)
+        channels_.notify(name, WatchEvent::interrupted);
     // a copy: whoever is told may end this
     if (auto const handler = moved_)
         handler(name, said);
@@ -221,71 +196,29 @@ void Subscriber::moved_away(std::string const& name, resp::Value const& said)
 void Subscriber::interrupted()
 {
     std::vector<std::string> names;
-    for (auto& [name, channel] : channels_) {
+    for (auto& [name, channel] : channels_.entries()) {
         if (channel.state == State::in_force)
             names.push_back(name);
         if (channel.state != State::refused && channel.state != State::moved)
             channel.state = State::wanted;
     }
     for (auto const& name : names)
-        tell(name, WatchEvent::interrupted);
-}
-
-void Subscriber::tell(std::string const& name, WatchEvent event)
-{
-    auto const found = channels_.find(name);
-    if (found == channels_.end())
-        return;
-    // A copy: handlers may begin and end watches. A watch that has ended meanwhile is not called.
-    auto const watchers = found->second.watchers;
-    for (auto const& watcher : watchers)
-        if (auto const handler = watcher.lock())
-            (*handler)(event);
-}
-
-void Subscriber::tell_later(std::weak_ptr<Handler> handler, WatchEvent event)
-{
-    runtime_->post([handler = std::move(handler), event] {
-        if (auto const alive = handler.lock())
-            (*alive)(event);
-    });
-}
-
-void Subscriber::watcher_gone(std::string const& name, Handler const* handler)
-{
-    auto const found = channels_.find(name);
-    if (found == channels_.end())
-        return;
-    auto& watchers = found->second.watchers;
-    std::erase_if(watchers, [handler](std::weak_ptr<Handler> const& watcher) {
-        auto const alive = watcher.lock();
-        return alive == nullptr || alive.get() == handler;
-    });
-    if (watchers.empty())
-        found->second.idle_since = runtime_->now();
-}
-
-void Subscriber::arm()
-{
-    timer_ = runtime_->call_at(runtime_->now() + period, [weak = weak_from_this()] {
-        if (auto const self = weak.lock())
-            self->tick();
-    });
+        channels_.notify(name, WatchEvent::interrupted);
 }
 
 void Subscriber::tick()
 {
-    timer_ = 0;
     auto const now = runtime_->now();
-    for (auto entry = channels_.begin(); entry != channels_.end();) {
+    auto& channels = channels_.entries();
+    for (auto entry = channels.begin(); entry != channels.end();) {
         auto const& [name, channel] = *entry;
-        bool const idle = channel.watchers.empty() && now >= channel.idle_since + linger;
+        bool const idle = channel.idle(now);
         if (idle && channel.state == State::in_force && connection_->ready())
             connection_->execute(
                 resp::Command(in_shards() ? "SUNSUBSCRIBE" : "UNSUBSCRIBE", name), now + period, [](Outcome const&) {});
-        entry = idle ? channels_.erase(entry) : std::next(entry);
+        entry = idle ? channels.erase(entry) : std::next(entry);
     }
-    if (channels_.empty()) {
+    if (channels.empty()) {
         drop_connection();
         return;
     }
@@ -296,16 +229,15 @@ void Subscriber::tick()
         open();
     } else if (connection_->ready()) {
         std::vector<std::string> wanted;
-        for (auto const& [name, channel] : channels_)
+        for (auto const& [name, channel] : channels)
             if (channel.state == State::wanted)
                 wanted.push_back(name);
         for (auto const& name : wanted)
             subscribe(name);
         // Subscribing once more changes nothing and needs no other permission than the one there is.
-        auto const in_force = std::find_if(channels_.begin(), channels_.end(), [](auto const& entry) {
-            return entry.second.state == State::in_force;
-        });
-        if (in_force != channels_.end()) {
+        auto const in_force =
+            std::ranges::find_if(channels, [](auto const& entry) { return entry.second.state == State::in_force; });
+        if (in_force != channels.end()) {
             probing_ = true;
             connection_->execute(
                 resp::Command(in_shards() ? "SSUBSCRIBE" : "SUBSCRIBE", in_force->first), now + period,
@@ -317,8 +249,8 @@ void Subscriber::tick()
     } else {
         connection_->open();
     }
-    if (timer_ == 0)
-        arm();
+    if (!timer_.pending())
+        timer_.after(period, weak_from_this(), &Subscriber::tick);
 }
 
 void Subscriber::drop_connection() noexcept

@@ -2,18 +2,18 @@
 #pragma once
 
 #include "route.hpp"
+#include "runtime/timer.hpp"
+#include "store/hint_registry.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace tenure::redis
 {
@@ -57,7 +57,7 @@ public:
     void close() noexcept;
 
 private:
-    class Entry;
+    /** Of one channel. */
     enum class State {
         wanted,
         asked,
@@ -66,12 +66,7 @@ private:
         /// at another node of the cluster
         moved
     };
-    struct Channel {
-        State state = State::wanted;
-        std::vector<std::weak_ptr<Handler>> watchers;
-        /// when the last watcher went
-        Instant idle_since{};
-    };
+    using Channels = store::HintRegistry<std::string, State>;
 
     void open();
     void subscribe(std::string const& name);
@@ -81,10 +76,6 @@ private:
     void interrupted();
     [[nodiscard]] bool in_shards() const;
     void moved_away(std::string const& name, resp::Value const& said);
-    void tell(std::string const& name, WatchEvent event);
-    void tell_later(std::weak_ptr<Handler> handler, WatchEvent event);
-    void watcher_gone(std::string const& name, Handler const* handler);
-    void arm();
     void tick();
     void drop_connection() noexcept;
 
@@ -100,8 +91,8 @@ private:
     std::shared_ptr<Connection> connection_;
     /// counts connections: what an earlier one says late is ignored
     std::uint64_t connection_number_ = 0;
-    std::map<std::string, Channel, std::less<>> channels_;
-    Runtime::TimerId timer_ = 0;
+    Channels channels_;
+    Timer timer_;
     /// a question asked to see whether the connection lives, and not answered yet
     bool probing_ = false;
     /// that subscribing is refused was logged

@@ -1,0 +1,37 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend/runtime.hpp>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace tenure
+{
+
+/** Posts work once per turn of the loop, however often it is asked for.
+ *
+ *  A member of the object that it calls, like `Timer`. Everything belongs to the strand. */
+class OncePerTurn
+{
+public:
+    /** Calls `(owner.*run)()`, or `run(owner)`, after the caller has returned, unless the owner is gone by then. */
+    template <class Owner, class Run>
+    void post(Runtime& runtime, std::weak_ptr<Owner> owner, Run run)
+    {
+        if (std::exchange(posted_, true))
+            return;
+        runtime.post([this, owner = std::move(owner), run = std::move(run)] {
+            if (auto const self = owner.lock()) {
+                posted_ = false;
+                std::invoke(run, *self);
+            }
+        });
+    }
+
+private:
+    bool posted_ = false;
+};
+
+} // namespace tenure

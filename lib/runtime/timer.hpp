@@ -1,0 +1,64 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend/runtime.hpp>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace tenure
+{
+
+/** One timer of a runtime, cancelled with this object.
+ *
+ *  A member of the object that it calls. The runtime outlives it: the owner declares what keeps the runtime before its
+ * timers. Everything belongs to the strand. */
+class Timer
+{
+public:
+    explicit Timer(Runtime& runtime) noexcept
+        : runtime_(&runtime)
+    {
+    }
+    Timer(Timer const&) = delete;
+    Timer& operator=(Timer const&) = delete;
+    ~Timer() { cancel(); }
+
+    /** Calls `(owner.*run)()`, or `run(owner)`, at `when`, unless the owner is gone by then. Replaces what was set
+     * before. `owner` keeps this timer alive, as its member does. */
+    template <class Owner, class Run>
+    void at(Instant when, std::weak_ptr<Owner> owner, Run run)
+    {
+        cancel();
+        id_ = runtime_->call_at(when, [this, owner = std::move(owner), run = std::move(run)]() mutable {
+            if (auto const self = owner.lock()) {
+                id_ = 0;
+                // a copy: the call may set this timer again, or end it
+                auto const call = std::move(run);
+                std::invoke(call, *self);
+            }
+        });
+    }
+
+    /** The same, `delay` from now. */
+    template <class Owner, class Run>
+    void after(Clock::duration delay, std::weak_ptr<Owner> owner, Run run)
+    {
+        at(runtime_->now() + delay, std::move(owner), std::move(run));
+    }
+
+    void cancel() noexcept
+    {
+        if (id_ != 0)
+            runtime_->cancel(std::exchange(id_, 0));
+    }
+
+    [[nodiscard]] bool pending() const noexcept { return id_ != 0; }
+
+private:
+    Runtime* runtime_;
+    Runtime::TimerId id_ = 0;
+};
+
+} // namespace tenure

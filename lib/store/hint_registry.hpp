@@ -1,0 +1,156 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tenure::store
+{
+
+/** Who watches which topic of a server's notifications, and what the store knows of each topic.
+ *
+ *  A topic stays for a while after its last watcher, because a program that waited once often waits again. The store
+ * subscribes and unsubscribes; this is the list of handlers. Everything belongs to the strand.
+ *
+ *  @tparam Topic  what the server notifies about: a channel, a range of keys
+ *  @tparam State  what the store keeps for each topic
+ */
+template <class Topic, class State>
+class HintRegistry
+{
+public:
+    using Handler = std::function<void(WatchEvent)>;
+
+    /// how long a topic stays without watchers
+    static constexpr std::chrono::seconds linger{30};
+
+    struct Entry {
+        State state{};
+        std::vector<std::weak_ptr<Handler>> watchers{};
+        /// when the last watcher went
+        Instant idle_since{};
+
+        [[nodiscard]] bool watched() const noexcept { return !watchers.empty(); }
+        /** No watcher for so long that the topic may go. */
+        [[nodiscard]] bool idle(Instant now) const noexcept { return !watched() && now >= idle_since + linger; }
+    };
+    using Entries = std::map<Topic, Entry, std::less<>>;
+
+    explicit HintRegistry(std::shared_ptr<Runtime> runtime)
+        : shared_(std::make_shared<Shared>(std::move(runtime)))
+    {
+    }
+
+    HintRegistry(HintRegistry const&) = delete;
+    HintRegistry& operator=(HintRegistry const&) = delete;
+    ~HintRegistry() = default;
+
+    /** Adds a watcher to the topic. Its handler is told `now`, if set, after the caller has returned. */
+    [[nodiscard]] std::unique_ptr<Watch> add(Topic topic, Handler handler, std::optional<WatchEvent> now)
+    {
+        auto shared = std::make_shared<Handler>(std::move(handler));
+        shared_->entries[topic].watchers.push_back(shared);
+        if (now)
+            notify_later(*shared_->runtime, shared, *now);
+        return std::make_unique<Watcher>(shared_, std::move(topic), std::move(shared));
+    }
+
+    /** A watch of a store that is closed: its handler is told that no hints will come. */
+    [[nodiscard]] std::unique_ptr<Watch> add_closed(Handler handler)
+    {
+        auto shared = std::make_shared<Handler>(std::move(handler));
+        notify_later(*shared_->runtime, shared, WatchEvent::unavailable);
+        return std::make_unique<Watcher>(shared_, Topic{}, std::move(shared));
+    }
+
+    [[nodiscard]] Entries& entries() noexcept { return shared_->entries; }
+    /** The state of a topic, or null. */
+    [[nodiscard]] State* find(Topic const& topic)
+    {
+        auto const found = shared_->entries.find(topic);
+        return found == shared_->entries.end() ? nullptr : &found->second.state;
+    }
+
+    /** Tells all watchers of the topic. They may begin and end watches meanwhile. */
+    void notify(Topic const& topic, WatchEvent event)
+    {
+        auto const found = shared_->entries.find(topic);
+        if (found == shared_->entries.end())
+            return;
+        // A copy, since handlers change the list. A watch that has ended meanwhile is not called.
+        auto const watchers = found->second.watchers;
+        for (auto const& watcher : watchers)
+            if (auto const handler = watcher.lock())
+                (*handler)(event);
+    }
+
+    /** Forgets all topics: the watches that are left are told nothing any more. */
+    void clear() noexcept { shared_->entries.clear(); }
+
+private:
+    struct Shared {
+        explicit Shared(std::shared_ptr<Runtime> of)
+            : runtime(std::move(of))
+        {
+        }
+        std::shared_ptr<Runtime> runtime;
+        Entries entries;
+    };
+
+    class Watcher final : public Watch
+    {
+    public:
+        Watcher(std::weak_ptr<Shared> registry, Topic topic, std::shared_ptr<Handler> handler)
+            : registry_(std::move(registry))
+            , topic_(std::move(topic))
+            , handler_(std::move(handler))
+        {
+        }
+        Watcher(Watcher const&) = delete;
+        Watcher& operator=(Watcher const&) = delete;
+
+        ~Watcher() override
+        {
+            auto const registry = registry_.lock();
+            if (registry == nullptr)
+                return;
+            auto const found = registry->entries.find(topic_);
+            if (found == registry->entries.end())
+                return;
+            auto& watchers = found->second.watchers;
+            // its own has not expired yet
+            std::erase_if(watchers, [this](std::weak_ptr<Handler> const& watcher) {
+                auto const alive = watcher.lock();
+                return alive == nullptr || alive == handler_;
+            });
+            if (watchers.empty())
+                found->second.idle_since = registry->runtime->now();
+        }
+
+    private:
+        std::weak_ptr<Shared> registry_;
+        Topic topic_;
+        /// the only strong reference: without it the handler is not called
+        std::shared_ptr<Handler> handler_;
+    };
+
+    static void notify_later(Runtime& runtime, std::weak_ptr<Handler> handler, WatchEvent event)
+    {
+        runtime.post([handler = std::move(handler), event] {
+            if (auto const alive = handler.lock())
+                (*alive)(event);
+        });
+    }
+
+    std::shared_ptr<Shared> shared_;
+};
+
+} // namespace tenure::store
