@@ -62,7 +62,6 @@ target_sources(
     runtime/clock.cpp
     runtime/context_guard.cpp
     runtime/fork_guard.cpp
-    runtime/handler_batch.cpp
     runtime/log.cpp
     runtime/log_queue.cpp
     runtime/own_thread.cpp

@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "runtime/handler_batch.hpp"
 #include "runtime/no_executor.hpp"
 
 #include <tenure/backend/one_shot.hpp>
@@ -15,6 +14,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 
 #include <memory>
@@ -58,23 +58,19 @@ public:
     [[nodiscard]] asio::cancellation_slot slot() const noexcept { return waiting_->handler.get_cancellation_slot(); }
 
     /** Calls the handler on its executor, never inside this function and never on the strand of the library: user code
-     * that takes its time must not hold up renewals. A HandlerBatch may call it right after the
-     * strand is free. */
+     * that takes its time must not hold up renewals. */
     void post(Results... results) &&
     {
         auto& waiting = *waiting_;
         waiting.results.emplace(std::move(results)...);
-        Task call(std::unique_ptr<Task::Target>(std::move(waiting_)));
-        if (HandlerBatch::take(call))
-            return;
-        waiting.posted = true;
         // a copy: it may be called before this function ends
         auto const executor = waiting.default_executor;
-        HandlerBatch::post(executor, std::move(call));
+        asio::post(executor, Task(std::unique_ptr<Task::Target>(std::move(waiting_))));
     }
 
 private:
-    /** Itself what is called in the end, on the default executor or by a HandlerBatch. */
+    /** Itself what is called in the end, on the default executor. A handler with an executor of its own is dispatched
+     * from there: Asio cannot post to an `any_completion_executor`. */
     class Waiting final : public Task::Target
     {
     public:
@@ -95,25 +91,19 @@ private:
 
         void call() override
         {
-            if (!own_executor_ && (posted || HandlerBatch::is_run_by(default_executor))) {
+            if (!own_executor_) {
                 std::apply(std::move(handler), std::move(*results));
                 return;
             }
-            auto completion = [handler = std::move(handler), results = std::move(*results)]() mutable {
+            asio::dispatch(own_executor_, [handler = std::move(handler), results = std::move(*results)]() mutable {
                 std::apply(std::move(handler), std::move(results));
-            };
-            if (own_executor_)
-                asio::dispatch(own_executor_, std::move(completion));
-            else
-                asio::dispatch(default_executor, std::move(completion));
+            });
         }
 
         Handler handler;
         asio::any_io_executor default_executor;
         /// set when the handler is to be called
         std::optional<std::tuple<Results...>> results;
-        /// on its way through the default executor
-        bool posted = false;
 
     private:
         /// the handler's, kept running; empty: it is called on the default executor

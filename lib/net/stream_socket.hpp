@@ -4,11 +4,8 @@
 #include "fork_watch.hpp"
 #include "stream.hpp"
 
-#include <runtime/handler_batch.hpp>
-
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 
 #include <sys/socket.h>
@@ -124,23 +121,14 @@ private:
         return error == asio::error::connection_reset || error == asio::error::broken_pipe;
     }
 
-    /** The handler of an operation of the layer, which runs on the strand. Where the layer is the socket itself it
-     * comes there by itself, and the handlers of users that it makes ready run right after it. */
+    /** The handler of an operation of the layer, which runs on the strand. */
     template <void (SocketStream::*ended)(error_code, std::size_t)>
     [[nodiscard]] auto on_strand()
     {
-        auto self = this->shared_from_this();
-        if constexpr (Derived::is_plain)
-            return [self = std::move(self)](error_code error, std::size_t size) mutable {
-                // the stream may go with the work
-                auto const runtime = self->runtime();
-                HandlerBatch::run_on_strand(
-                    *runtime, [self = std::move(self), error, size] { (self.get()->*ended)(error, size); });
-            };
-        else
-            return asio::bind_executor(
-                derived().runtime()->strand(),
-                [self = std::move(self)](error_code error, std::size_t size) { (self.get()->*ended)(error, size); });
+        return asio::bind_executor(
+            derived().runtime()->strand(), [self = this->shared_from_this()](error_code error, std::size_t size) {
+                (self.get()->*ended)(error, size);
+            });
     }
 
     /// null once closed

@@ -2,7 +2,6 @@
 #include <tenure/backend/strand.hpp>
 
 #include "fork_guard.hpp"
-#include "handler_batch.hpp"
 #include "own_thread.hpp"
 
 #include <tenure/backend/recycled_block.hpp>
@@ -206,9 +205,7 @@ Strand::Turn::Turn(Strand const& strand)
 {
     if (is_in(*strand.state_))
         begun_ = true;
-    else if (
-        (strand.state_->runs_here() || HandlerBatch::is_run_below(strand)) && !strand.state_->forked() &&
-        strand.state_->try_enter())
+    else if (strand.state_->runs_here() && !strand.state_->forked() && strand.state_->try_enter())
         begin(strand.state_);
 }
 

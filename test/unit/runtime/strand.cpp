@@ -1,8 +1,4 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "runtime/handler_batch.hpp"
-
-#include "runtime/asio_runtime.hpp"
-
 #include <tenure/backend/strand.hpp>
 
 #include <boost/asio/bind_executor.hpp>
@@ -83,23 +79,6 @@ TEST_CASE("a strand runs functions of many threads one at a time, those of each 
     }
 }
 
-TEST_CASE("handlers of one batch enter the strand at once, on every thread one at a time", "[strand]")
-{
-    constexpr int rounds = 3000;
-    asio::thread_pool pool(4);
-    auto const runtime = tenure::engine::make_asio_runtime(pool.get_executor(), {});
-    int count = 0;
-    for (int i = 0; i < rounds; ++i)
-        asio::post(pool, [&] {
-            tenure::HandlerBatch::run_on_strand(*runtime, [&] {
-                ++count;
-                runtime->strand().execute([&] { ++count; });
-            });
-        });
-    pool.join();
-    CHECK(count == 2 * rounds);
-}
-
 TEST_CASE("within the strand a function is called at once, and a posted one after its caller", "[strand]")
 {
     StrandLoop loop;
@@ -117,26 +96,6 @@ TEST_CASE("within the strand a function is called at once, and a posted one afte
     CHECK_FALSE(loop.strand.running_in_this_thread());
     loop.context.run();
     CHECK(loop.called == std::vector{1, 2, 3, 4});
-}
-
-TEST_CASE("outside of the strand a batch of its executor enters it at once, unless it is taken", "[strand]")
-{
-    StrandLoop loop;
-    auto const runtime = tenure::engine::make_asio_runtime(loop.context.get_executor(), {});
-    {
-        tenure::HandlerBatch const batch(*runtime);
-        runtime->strand().execute(loop.note(1));
-        // the same executor below another strand
-        loop.strand.execute(loop.note(2));
-        CHECK(loop.called == std::vector{1, 2});
-        // a queue that is on its way has the strand
-        loop.strand.post(loop.note(3));
-        loop.strand.execute(loop.note(4));
-        CHECK(loop.called == std::vector{1, 2});
-    }
-    loop.strand.execute(loop.note(5));
-    loop.context.run();
-    CHECK(loop.called == std::vector{1, 2, 3, 4, 5});
 }
 
 TEST_CASE("a handler of its context enters the strand at once, unless it is taken", "[strand]")
@@ -207,12 +166,6 @@ TEST_CASE("a function that throws leaves the strand to those behind it", "[stran
     loop.context.restart();
     loop.context.run();
     CHECK(loop.called == std::vector{1, 2});
-
-    auto const runtime = tenure::engine::make_asio_runtime(loop.context.get_executor(), {});
-    tenure::HandlerBatch const batch(*runtime);
-    CHECK_THROWS_AS(loop.strand.execute([] { throw std::runtime_error("at once"); }), std::runtime_error);
-    loop.strand.execute(loop.note(3));
-    CHECK(loop.called == std::vector{1, 2, 3});
 }
 
 TEST_CASE("what is queued when the context ends is destroyed, though it owns the strand or queues more", "[strand]")

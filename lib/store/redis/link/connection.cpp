@@ -4,8 +4,6 @@
 #include "connection_machine.hpp"
 #include "store/redis/config/config.hpp"
 
-#include <runtime/handler_batch.hpp>
-
 #include <tenure/errc.hpp>
 
 #include <cstddef>
@@ -21,7 +19,6 @@ namespace
 
 class StreamConnection final : public Connection,
                                private StreamEvents,
-                               public Afterthought,
                                public std::enable_shared_from_this<StreamConnection>
 {
 public:
@@ -52,7 +49,6 @@ public:
         bool const is_idle = machine_.oldest_unanswered() == Instant::max();
         if (ready() && !running_ && !more_follows && (is_idle || machine_.waiting() >= worth_a_write)) {
             write();
-            read();
         }
         if (machine_.waiting() > 0 || machine_.has_actions() || !ready())
             run_soon();
@@ -99,7 +95,6 @@ private:
     void on_connected(StreamError const& error) override;
     void on_read(StreamError const& error, std::string_view bytes) override;
     void on_written(StreamError const& error, std::size_t written, std::string buffer) override;
-    void come() override;
 
     void run_soon();
     void run();
@@ -316,19 +311,8 @@ void StreamConnection::read()
 {
     if (!connected_ || reading_)
         return;
-    // Nothing is asked or watched, so nothing is to come: a read that finds nothing would only keep the user's handler
-    // waiting, and what that asks for leaves before it then. Whoever asks meanwhile, on whatever thread, reads.
-    bool const expects_news = push_handler_ || !ready() || machine_.oldest_unanswered() != Instant::max();
-    if (!expects_news && HandlerBatch::put_off(*runtime_, shared_from_this()))
-        return;
     stream_->read();
     reading_ = true;
-    HandlerBatch::forget(*this);
-}
-
-void StreamConnection::come()
-{
-    read();
 }
 
 void StreamConnection::arm_timer()

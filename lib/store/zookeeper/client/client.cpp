@@ -33,14 +33,7 @@ void Client::start()
 
 void Client::ask(Question question, AnswerHandler handler)
 {
-    watches_ = watches_ || question.watch;
     handle_.ask(std::move(question), std::move(handler));
-    // what the pump was put off for has left: the answer is waited for at once, whatever the handler does meanwhile
-    if (HandlerBatch::forget(*this)) {
-        wait_for_news();
-        if (!handle_.has_news())
-            return;
-    }
     pump_soon();
 }
 
@@ -92,7 +85,7 @@ void Client::pump_soon()
         return;
     // not to the strand: what a user's handler asks for before it runs would have to wait for it
     asio::post(runtime_->io_executor(), [self = shared_from_this()] {
-        HandlerBatch::run_on_strand(*self->runtime_, [self] {
+        self->runtime_->strand().execute([self] {
             self->pump_posted_ = false;
             self->pump();
         });
@@ -162,8 +155,8 @@ void Client::wait(bool readable)
     descriptor_.async_wait(
         readable ? Descriptor::wait_read : Descriptor::wait_write,
         [self = shared_from_this(), adoption = adoption_, readable](error_code error) {
-            HandlerBatch::run_on_strand(
-                *self->runtime_, [self, adoption, readable, error] { self->ready(adoption, readable, error); });
+            self->runtime_->strand().execute(
+                [self, adoption, readable, error] { self->ready(adoption, readable, error); });
         });
 }
 
@@ -177,10 +170,7 @@ void Client::ready(std::uint64_t adoption, bool readable, error_code error)
     handle_.process(readable, !readable);
     // whoever waits for an answer gets it first, and what they ask for next leaves before the pump runs
     deliver();
-    // where nothing is to come it is worth something that the user's handler does not wait either
-    bool const expects_news = watches_ || !handle_.connected() || handle_.oldest_unanswered() != Instant::max();
-    if (expects_news || !HandlerBatch::put_off(*runtime_, shared_from_this()))
-        pump_soon();
+    pump_soon();
 }
 
 void Client::look_at_silence(Instant now)

@@ -3,8 +3,6 @@
 
 #include "client_handle.hpp"
 
-#include <runtime/handler_batch.hpp>
-
 #include <tenure/backend/runtime.hpp>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -42,7 +40,7 @@ public:
  * that is silent, or slow to let in, is left for the next one long before the C client would do so, since a lease may
  * not last that long.
  */
-class Client final : public Afterthought, public std::enable_shared_from_this<Client>
+class Client final : public std::enable_shared_from_this<Client>
 {
 public:
     struct Limits {
@@ -76,7 +74,6 @@ public:
     [[nodiscard]] Instant connection_begun() const noexcept { return begun_; }
 
 private:
-    void come() override { pump(); }
     void pump_soon();
     void pump();
     /** From the descriptor or the timer, as the handle says. */
@@ -112,8 +109,6 @@ private:
     std::vector<ClientHandle::Happening> happened_;
     std::size_t told_ = 0;
     bool pump_posted_ = false;
-    /// a watch was asked for, whose news come unasked
-    bool watches_ = false;
     bool closed_ = false;
     /// of the connection that began then
     std::uint64_t begun_identity_ = 0;

@@ -100,9 +100,6 @@ public:
     /** In the order in which it happened; in place of what is there. */
     void take(std::vector<Happening>& into);
 
-    /** `take` would hand out something. */
-    [[nodiscard]] bool has_news() const noexcept { return !happened_.empty(); }
-
     [[nodiscard]] bool connected() const;
     /** That the server granted. */
     [[nodiscard]] std::chrono::milliseconds timeout() const;
