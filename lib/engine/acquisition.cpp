@@ -149,15 +149,7 @@ void Acquisition::look_at(Instant when)
     // a timer that rings too early costs less than one that is set anew for every answer
     if (when >= look_at_)
         return;
-    if (has_timer_)
-        set_timer(when);
-    else
-        core_->tick_by(when);
-    look_at_ = when;
-}
-
-void Acquisition::set_timer(Instant when)
-{
+    look_at_ = Instant::max();
     auto& runtime = *core_->runtime();
     runtime.cancel(std::exchange(timer_, 0));
     timer_ = runtime.call_at(when, [weak = weak_from_this()] {
@@ -169,13 +161,7 @@ void Acquisition::set_timer(Instant when)
         auto const now = self->core_->runtime()->now();
         self->carry_out(self->machine_->tick(now), now);
     });
-}
-
-void Acquisition::take_timer()
-{
-    if (look_at_ != Instant::max())
-        set_timer(look_at_);
-    has_timer_ = true;
+    look_at_ = when;
 }
 
 std::string Acquisition::make_owner()

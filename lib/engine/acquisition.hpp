@@ -6,13 +6,13 @@
 #include "engine/machines/lease_terms.hpp"
 #include "gate.hpp"
 #include "lease_record.hpp"
-#include "runtime/recycling_list.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/lease.hpp>
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,9 +64,6 @@ private:
     [[gnu::cold]] void cancel();
     void carry_out(AcquireMachine::Step const& step, Instant now);
     void look_at(Instant when);
-    void set_timer(Instant when);
-    /** From now on it has a timer of its own. */
-    void take_timer();
     void ask(Instant now);
     /** One claim, as it was sent. */
     struct Asked {
@@ -135,11 +132,9 @@ private:
     bool claims_overlap_ = false;
     /// the machine's next tick
     Instant look_at_ = Instant::max();
-    /// unset while it shares the core's
-    bool has_timer_ = false;
     Runtime::TimerId timer_ = 0;
     /// where the core keeps it
-    RecyclingList<std::shared_ptr<Acquisition>>::iterator position_;
+    std::list<std::shared_ptr<Acquisition>>::iterator position_;
 };
 
 } // namespace tenure::engine

@@ -8,7 +8,6 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -34,7 +33,6 @@ Compensation::Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Bac
     : runtime_(std::move(runtime))
     , backend_(std::move(backend))
     , journal_(journal)
-    , timer_(*this, *runtime_)
 {
 }
 
@@ -76,7 +74,7 @@ void Compensation::detach(Detachment detachment, Instant now, milliseconds ttl)
 
 void Compensation::begin(ItemPtr const& item, Instant now)
 {
-    item->position_ = items_.push_back(item);
+    item->position_ = items_.insert(items_.end(), item);
     item->began_ = now;
     item->tell_at_ = now + patience;
     ask(item, now);
@@ -123,14 +121,6 @@ void Compensation::ask(ItemPtr const& item, Instant now)
 void Compensation::retry_at(ItemPtr const& item, Instant when)
 {
     item->ask_at_ = std::min(when, item->give_up_at_);
-    if (item->has_timer_)
-        set_timer(item);
-    else
-        timer_.ring_by(item->ask_at_);
-}
-
-void Compensation::set_timer(ItemPtr const& item)
-{
     runtime_->cancel(std::exchange(item->timer_, 0));
     item->timer_ = runtime_->call_at(item->ask_at_, [weak = weak_from_this(), waiting = std::weak_ptr(item)] {
         auto const self = weak.lock();
@@ -139,18 +129,6 @@ void Compensation::set_timer(ItemPtr const& item)
             self->ask(alive, self->runtime_->now());
         }
     });
-}
-
-void Compensation::give_timers()
-{
-    // the last ones are the youngest: those before them have had theirs since an earlier call
-    auto young = items_.end();
-    while (young != items_.begin() && !(*std::prev(young))->has_timer_)
-        --young;
-    for (; young != items_.end(); ++young) {
-        set_timer(*young);
-        (*young)->has_timer_ = true;
-    }
 }
 
 template <class Reply>
@@ -262,8 +240,7 @@ void Compensation::forget_callers()
 void Compensation::close()
 {
     auto const listener = std::exchange(listener_, {}).lock();
-    timer_.stop();
-    auto const all = items_.take_all();
+    auto const all = std::exchange(items_, {});
     for (auto const& item : all) {
         item->finished_ = true;
         log_unconfirmed(*item);

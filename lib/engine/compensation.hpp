@@ -2,8 +2,6 @@
 #pragma once
 
 #include "call.hpp"
-#include "runtime/recycling_list.hpp"
-#include "runtime/shared_timer.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
@@ -11,6 +9,7 @@
 #include <tenure/lease.hpp>
 
 #include <chrono>
+#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -97,14 +96,9 @@ public:
     [[nodiscard]] bool idle() const noexcept { return items_.empty(); }
 
 private:
-    friend SharedTimer<Compensation>;
-
     void begin(ItemPtr const& item, Instant now);
     void ask(ItemPtr const& item, Instant now);
     void retry_at(ItemPtr const& item, Instant when);
-    void set_timer(ItemPtr const& item);
-    /** To the items that have none. */
-    void give_timers();
     void finish(ItemPtr const& item, ReleaseOutcome outcome, bool named_another = false);
     void log_unconfirmed(Item const& item) const;
     static void tell(Listener* listener, Item& item, ReleaseOutcome outcome);
@@ -115,8 +109,7 @@ private:
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Backend> backend_;
     Journal& journal_;
-    RecyclingList<ItemPtr> items_;
-    SharedTimer<Compensation> timer_;
+    std::list<ItemPtr> items_;
     std::weak_ptr<Listener> listener_;
 };
 
@@ -144,8 +137,6 @@ private:
     Reason reason_ = Reason::lease_over;
     /// when it is asked again
     Instant ask_at_ = Instant::max();
-    /// unset while it shares that of all
-    bool has_timer_ = false;
     Runtime::TimerId timer_ = 0;
     /// requests without an answer
     unsigned asked_ = 0;
@@ -154,7 +145,7 @@ private:
     /// one of them may have taken effect
     bool may_be_done_ = false;
     bool finished_ = false;
-    RecyclingList<ItemPtr>::iterator position_;
+    std::list<ItemPtr>::iterator position_;
 };
 
 } // namespace tenure::engine

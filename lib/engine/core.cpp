@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -40,7 +39,6 @@ Core::Core(
     , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, journal_))
     , compensation_(std::make_shared<Compensation>(runtime_, backend_, journal_))
     , gates_(runtime_, backend_)
-    , timer_(*this, *runtime_)
 {
 }
 
@@ -76,7 +74,7 @@ bool Core::same_process() const noexcept
 void Core::add(std::shared_ptr<Acquisition> acquisition)
 {
     auto& added = *acquisition;
-    added.position_ = acquisitions_.push_back(std::move(acquisition));
+    added.position_ = acquisitions_.insert(acquisitions_.end(), std::move(acquisition));
     add_one(counters_.waiting);
 }
 
@@ -86,16 +84,6 @@ void Core::remove(Acquisition& acquisition)
     acquisitions_.erase(acquisition.position_);
     if (closing_)
         close_if_idle();
-}
-
-void Core::give_timers()
-{
-    // the last ones are the youngest: those before them have had theirs since an earlier call
-    auto young = acquisitions_.end();
-    while (young != acquisitions_.begin() && !(*std::prev(young))->has_timer_)
-        --young;
-    for (; young != acquisitions_.end(); ++young)
-        (*young)->take_timer();
 }
 
 bool Core::add(std::shared_ptr<Readiness> readiness)
@@ -326,7 +314,6 @@ void Core::close()
     closed_ = true;
     if (auto* const thread = runtime_->own_thread())
         thread->let_go();
-    timer_.stop();
     runtime_->cancel(std::exchange(closing_timer_, 0));
     bool const held = !keeper_->empty();
     if (held)
@@ -374,10 +361,9 @@ void Core::abandon() noexcept
     try {
         closed_ = true;
         until_closed_.reset();
-        timer_.stop();
         runtime_->cancel(std::exchange(closing_timer_, 0));
         gates_.close();
-        auto const acquisitions = acquisitions_.take_all();
+        auto const acquisitions = std::exchange(acquisitions_, {});
         for (auto const& acquisition : acquisitions)
             acquisition->abandon();
         compensation_->close();

@@ -12,8 +12,6 @@
 #include "lease_record.hpp"
 #include "runtime/context_guard.hpp"
 #include "runtime/own_thread.hpp"
-#include "runtime/recycling_list.hpp"
-#include "runtime/shared_timer.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
@@ -21,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -87,8 +86,6 @@ public:
 
     void add(std::shared_ptr<Acquisition> acquisition);
     void remove(Acquisition& acquisition);
-    /** One of the acquisitions that have no timer of their own wants a tick then. */
-    void tick_by(Instant when) { timer_.ring_by(when); }
 
     /** Acquisitions end with errc::closed. */
     [[nodiscard]] bool refuses_claims() const noexcept { return refuses_claims_; }
@@ -120,8 +117,6 @@ public:
         KeyRangePtr range, std::string owner, milliseconds lifetime, bool notifications, milliseconds reuse_after = {});
 
 private:
-    friend SharedTimer<Core>;
-
     void given_back(Compensation::Reason reason, ReleaseOutcome outcome) override;
     void released(KeyRangePtr const& range, bool freed, bool named_another) override;
     void kept(ReleaseOutcome outcome) override;
@@ -137,8 +132,6 @@ private:
     /** Those who wait for the store to become ready learn that it is being closed. */
     void refuse_readiness();
     void end_followers();
-    /** To the acquisitions that have none. */
-    void give_timers();
     /** Where the acquisition of a released lease may have left a second key behind. */
     void withdraw_second_key(LeaseRecord const& record);
 
@@ -156,8 +149,7 @@ private:
     std::shared_ptr<Compensation> compensation_;
     Gates gates_;
     /// acquisitions under way
-    RecyclingList<std::shared_ptr<Acquisition>> acquisitions_;
-    SharedTimer<Core> timer_;
+    std::list<std::shared_ptr<Acquisition>> acquisitions_;
     /// claims without an answer
     std::size_t claims_ = 0;
     /// `Backend::drop_abandoned` will be called
