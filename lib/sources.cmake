@@ -25,7 +25,6 @@ target_sources(
     engine/gates.cpp
     engine/journal.cpp
     engine/keeper.cpp
-    engine/keeper_agenda.cpp
     engine/lease_record.cpp
     engine/owner_text.cpp
     engine/readiness.cpp

@@ -41,6 +41,15 @@ std::string milliseconds_text(Clock::duration duration)
     return std::to_string(std::chrono::round<milliseconds>(duration).count()) + " ms";
 }
 
+/** A copy: what is done for one lease moves or removes others. */
+std::vector<LeaseRecordPtr> records(LeaseAgenda::iterator first, LeaseAgenda::iterator last)
+{
+    std::vector<LeaseRecordPtr> copied;
+    for (; first != last; ++first)
+        copied.push_back(first->second);
+    return copied;
+}
+
 } // namespace
 
 Keeper::Keeper(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, Journal& journal)
@@ -57,7 +66,7 @@ void Keeper::add(LeaseRecordPtr const& record, Instant now)
     record->kept = true;
     note_ttl(record->machine.ttl(), 1);
     auto const step = record->machine.tick(now, Clock::duration::zero(), 0);
-    agenda_.add(record, step.look_at);
+    record->agenda_place = agenda_.emplace(step.look_at, record);
     carry_out(record, step);
 }
 
@@ -85,7 +94,15 @@ void Keeper::forget(LeaseRecord& record)
     note_ttl(record.machine.ttl(), -1);
     take_one(counters_.held);
     // the caller may have it from here alone
-    auto const alive = agenda_.remove(record);
+    auto const alive = std::move(record.agenda_place->second);
+    agenda_.erase(record.agenda_place);
+}
+
+void Keeper::move(LeaseRecord& record, Instant when) noexcept
+{
+    auto entry = agenda_.extract(record.agenda_place);
+    entry.key() = when;
+    record.agenda_place = agenda_.insert(std::move(entry));
 }
 
 void Keeper::remove(LeaseRecord& record)
@@ -147,11 +164,11 @@ void Keeper::look(Instant now)
     }
     std::exception_ptr failure;
     DueRenewals due;
-    if (!agenda_.empty() && agenda_.first() <= now)
-        for (auto const& record : agenda_.due_by(now + longest_slack)) {
+    if (!agenda_.empty() && agenda_.begin()->first <= now)
+        for (auto const& record : records(agenda_.begin(), agenda_.upper_bound(now + longest_slack))) {
             auto const slack = slack_for(record->machine.ttl());
             try {
-                if (record->kept && agenda_.instant_of(*record) <= now + slack)
+                if (record->kept && record->agenda_place->first <= now + slack)
                     carry_out(record, record->machine.tick(now, slack, jitter(now)), due);
             } catch (...) {
                 failure = std::current_exception();
@@ -163,7 +180,7 @@ void Keeper::look(Instant now)
         failure = std::current_exception();
     }
     if (!agenda_.empty())
-        look_by(failure ? std::max(agenda_.first(), now + pause_after_failure) : agenda_.first());
+        look_by(failure ? std::max(agenda_.begin()->first, now + pause_after_failure) : agenda_.begin()->first);
     if (failure)
         std::rethrow_exception(failure);
 }
@@ -201,7 +218,7 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
                                    milliseconds_text(record->machine.valid_until() - runtime_->now()) + ", retrying");
     else if (!record->machine.at_risk() && was_at_risk)
         journal_.log(LogLevel::info, "lease on " + record->key() + " is renewed again");
-    agenda_.move(*record, step.look_at);
+    move(*record, step.look_at);
     look_by(step.look_at);
     if (step.renew == 0)
         return;
@@ -316,7 +333,7 @@ void Keeper::reachable()
 {
     auto const now = runtime_->now();
     DueRenewals due;
-    for (auto const& record : agenda_.all())
+    for (auto const& record : records(agenda_.begin(), agenda_.end()))
         if (record->kept)
             carry_out(record, record->machine.reachable(now), due);
     send(std::move(due));
@@ -326,8 +343,8 @@ void Keeper::close()
 {
     closed_ = true;
     runtime_->cancel(std::exchange(timer_, 0));
-    auto const all = std::exchange(agenda_, {}).all();
-    for (auto const& record : all) {
+    auto const all = std::exchange(agenda_, {});
+    for (auto const& [when, record] : all) {
         record->kept = false;
         record->machine.end();
         take_one(counters_.held);

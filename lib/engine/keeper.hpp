@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "keeper_agenda.hpp"
 #include "lease_record.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -59,6 +58,8 @@ private:
 
     void look(Instant now);
     void look_by(Instant when);
+    /** The lease is in the agenda, and is to be looked at then. Allocates nothing: renewals do it all the time. */
+    void move(LeaseRecord& record, Instant when) noexcept;
     /** Says so where the timer rang so late that leases are in danger: the executor was blocked. */
     void note_lateness(Clock::duration late, Instant now);
     void note_ttl(milliseconds ttl, int change);
@@ -85,7 +86,7 @@ private:
     Counters& counters_;
     Journal& journal_;
     /// all leases
-    KeeperAgenda agenda_;
+    LeaseAgenda agenda_;
     /// how many leases have which ttl: the store is told the shortest
     std::map<milliseconds, std::size_t> ttls_;
     milliseconds shortest_ttl_{0};

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,6 +27,8 @@ namespace tenure::engine
 class Handle;
 class LeaseRecord;
 using LeaseRecordPtr = std::shared_ptr<LeaseRecord>;
+/** Leases by the instant at which the keeper has to look at them next. */
+using LeaseAgenda = std::multimap<Instant, LeaseRecordPtr>;
 
 /** One granted lease: what its holder asks from any thread, and what the keeper knows on the strand. */
 class LeaseRecord : public std::enable_shared_from_this<LeaseRecord>
@@ -88,8 +91,8 @@ public:
     void tell_risk_waiters(error_code error);
 
     LeaseMachine machine;
-    /// its number in the keeper's agenda
-    std::uint32_t agenda_member = 0;
+    /// in the keeper's agenda, while that has it
+    LeaseAgenda::iterator agenda_place;
     /// true while the keeper has it; then it is in its agenda
     bool kept = false;
     /// the loss was counted
