@@ -6,7 +6,6 @@ set(TENURE_PUBLIC_HEADERS
     backend/backend.hpp
     backend/deadline.hpp
     backend/one_shot.hpp
-    backend/recycled_block.hpp
     backend/renew_each.hpp
     backend/runtime.hpp
     backend/shared_text.hpp

@@ -65,7 +65,6 @@ target_sources(
     runtime/log_queue.cpp
     runtime/own_thread.cpp
     runtime/random_pool.cpp
-    runtime/recycling_allocator.cpp
     runtime/running_threads.cpp
     runtime/runtime.cpp
     runtime/strand.cpp

@@ -4,7 +4,6 @@
 #include "engine/acquisition.hpp"
 #include "engine/completion.hpp"
 #include "engine/contest.hpp"
-#include "runtime/recycling_allocator.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -75,7 +74,7 @@ void start_acquisition(
         return;
     }
     engine::Acquisition::start(
-        make_recycled<engine::Acquisition>(contest, terms, wait, is_try, options.prefer, std::move(handler)));
+        std::make_shared<engine::Acquisition>(contest, terms, wait, is_try, options.prefer, std::move(handler)));
 }
 
 } // namespace

@@ -4,7 +4,6 @@
 #include "contest.hpp"
 #include "core.hpp"
 #include "owner_text.hpp"
-#include "runtime/recycling_allocator.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -189,7 +188,7 @@ void Acquisition::ask(Instant now)
 {
     claims_overlap_ = claims_overlap_ || machine_->asking_more();
     if (!claim_) {
-        claim_ = make_recycled<Claim>();
+        claim_ = std::make_shared<Claim>();
         claim_->range = range_;
         claim_->owner = make_owner();
         claim_->reuse_after = terms_.reuse_after;
@@ -317,7 +316,7 @@ void Acquisition::granted(Granted const& grant, Instant now)
     claim_->index = grant.index;
     claim_->fencing_token = grant.fencing_token;
     claim_->handle = grant.handle;
-    auto record = make_recycled<LeaseRecord>(contest_->handle(), core_->runtime(), claim_, terms_, grant, now);
+    auto record = std::make_shared<LeaseRecord>(contest_->handle(), core_->runtime(), claim_, terms_, grant, now);
     lease_ = record;
     record->second_key = unknown_;
     if (machine_->asking_more() || unknown_)
@@ -464,7 +463,7 @@ void Acquisition::call_handler(error_code error, LeaseRecordPtr record)
 void Acquisition::give_back(Claim const& claim, Granted const& grant)
 {
     // a claim of its own: the owner's may be that of a lease on another key
-    auto unwanted = make_recycled<Claim>();
+    auto unwanted = std::make_shared<Claim>();
     unwanted->range = range_;
     unwanted->index = grant.index;
     unwanted->owner = claim.owner;

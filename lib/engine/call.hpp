@@ -2,7 +2,6 @@
 #pragma once
 
 #include "completion.hpp"
-#include "runtime/recycling_allocator.hpp"
 
 #include <tenure/backend/runtime.hpp>
 
@@ -32,7 +31,7 @@ public:
     template <class Kind = Call>
     [[nodiscard]] static std::shared_ptr<Kind> start(Handler handler, std::shared_ptr<Runtime> const& runtime)
     {
-        auto call = make_recycled<Kind>(std::move(handler));
+        auto call = std::make_shared<Kind>(std::move(handler));
         if (auto slot = call->handler_->slot(); slot.is_connected())
             slot.assign([weak = std::weak_ptr(call), runtime = std::weak_ptr(runtime)](asio::cancellation_type) {
                 auto const strand = runtime.lock();

@@ -3,7 +3,6 @@
 
 #include "journal.hpp"
 #include "lease_record.hpp"
-#include "runtime/recycling_allocator.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -38,7 +37,7 @@ Compensation::Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Bac
 
 Compensation::ItemPtr Compensation::make_item()
 {
-    return make_recycled<Item>();
+    return std::make_shared<Item>();
 }
 
 void Compensation::release(

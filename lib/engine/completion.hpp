@@ -3,7 +3,6 @@
 
 #include "runtime/no_executor.hpp"
 
-#include <tenure/backend/one_shot.hpp>
 #include <tenure/backend/runtime.hpp>
 
 #include <boost/asio/any_completion_executor.hpp>
@@ -65,13 +64,13 @@ public:
         waiting.results.emplace(std::move(results)...);
         // a copy: it may be called before this function ends
         auto const executor = waiting.default_executor;
-        asio::post(executor, Task(std::unique_ptr<Task::Target>(std::move(waiting_))));
+        asio::post(executor, [called = std::move(waiting_)] { called->call(); });
     }
 
 private:
     /** Itself what is called in the end, on the default executor. A handler with an executor of its own is dispatched
      * from there: Asio cannot post to an `any_completion_executor`. */
-    class Waiting final : public Task::Target
+    class Waiting
     {
     public:
         Waiting(Handler waits, asio::any_io_executor const& executor, bool keeps_way_open)
@@ -89,7 +88,7 @@ private:
                 work_ = asio::prefer(executor, tracked);
         }
 
-        void call() override
+        void call()
         {
             if (!own_executor_) {
                 std::apply(std::move(handler), std::move(*results));

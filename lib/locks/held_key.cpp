@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "held_key.hpp"
 
-#include "runtime/recycling_allocator.hpp"
-
 #include <tenure/errc.hpp>
 
 #include <boost/asio/error.hpp>
@@ -131,7 +129,7 @@ std::optional<Refusal> HeldKey::refuse(EngineLock const& lock, milliseconds ttl)
 
 Hold HeldKey::reenter(std::shared_ptr<Grant> const& grant)
 {
-    auto entry = make_recycled<Entry>();
+    auto entry = std::make_shared<Entry>();
     entry->grant = grant;
     ++grant->depth;
     return Hold(std::move(entry));

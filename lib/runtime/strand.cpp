@@ -4,8 +4,6 @@
 #include "fork_guard.hpp"
 #include "own_thread.hpp"
 
-#include <tenure/backend/recycled_block.hpp>
-
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/require.hpp>
@@ -24,9 +22,6 @@ namespace
 struct Waiting {
     OneShot<void()> task;
     Waiting* next = nullptr;
-
-    static void* operator new(std::size_t size) { return detail::take_block(size); }
-    static void operator delete(void* block, std::size_t size) noexcept { detail::give_block(block, size); }
 };
 
 /// in place of a queue: somebody is in the strand, and nobody waits

@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/backend/recycled_block.hpp>
-
 #include <concepts>
 #include <cstddef>
 #include <functional>
@@ -25,26 +23,8 @@ template <class... Arguments>
 class OneShot<void(Arguments...)>
 {
 public:
-    /** What is called; for objects that wait to be called as they are. */
-    class Target
-    {
-    public:
-        Target() = default;
-        Target(Target const&) = delete;
-        Target& operator=(Target const&) = delete;
-        virtual ~Target() = default;
-        virtual void call(Arguments... arguments) = 0;
-
-        static void* operator new(std::size_t size) { return detail::take_block(size); }
-        static void operator delete(void* block, std::size_t size) noexcept { detail::give_block(block, size); }
-    };
-
     OneShot() noexcept = default;
     OneShot(std::nullptr_t) noexcept {}
-    explicit OneShot(std::unique_ptr<Target> target) noexcept
-        : target_(std::move(target))
-    {
-    }
     template <class Function>
         requires(
             !std::same_as<std::decay_t<Function>, OneShot> && std::invocable<std::decay_t<Function>&, Arguments...>)
@@ -65,6 +45,16 @@ public:
     }
 
 private:
+    class Target
+    {
+    public:
+        Target() = default;
+        Target(Target const&) = delete;
+        Target& operator=(Target const&) = delete;
+        virtual ~Target() = default;
+        virtual void call(Arguments... arguments) = 0;
+    };
+
     template <class Function>
     class Holder final : public Target
     {
@@ -77,7 +67,6 @@ private:
         void call(Arguments... arguments) override { function_(std::forward<Arguments>(arguments)...); }
 
     private:
-        static_assert(alignof(Function) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
         Function function_;
     };
 

@@ -6,7 +6,6 @@
 #include "claim_reply.hpp"
 #include "claim_survey.hpp"
 #include "gap_search.hpp"
-#include "runtime/recycling_allocator.hpp"
 #include "store/redis/scripts/script.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
@@ -200,12 +199,12 @@ void claim(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply>
     if (!request.fencing && may_claim_by_set(*node, request))
         claim_named_key(node, std::move(request), std::move(handler));
     else
-        make_recycled<RangeClaim>(node, std::move(request), std::move(handler))->start();
+        std::make_shared<RangeClaim>(node, std::move(request), std::move(handler))->start();
 }
 
 void claim_held_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
-    auto const claim = make_recycled<RangeClaim>(node, std::move(request), std::move(handler));
+    auto const claim = std::make_shared<RangeClaim>(node, std::move(request), std::move(handler));
     claim->start_held();
 }
 

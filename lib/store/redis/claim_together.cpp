@@ -4,7 +4,6 @@
 #include "claim.hpp"
 #include "claim_reply.hpp"
 #include "key_names.hpp"
-#include "runtime/recycling_allocator.hpp"
 
 #include <algorithm>
 #include <array>
@@ -171,7 +170,7 @@ void claim_together(NodePtr const& node, ClaimRequest request, ReplyHandler<Clai
     }
     node->route()->note_ttl(request.ttl);
     bool const may_hold_it = request.earliest_attempt.has_value();
-    auto const claim = make_recycled<TogetherClaim>(node, std::move(request), std::move(handler));
+    auto const claim = std::make_shared<TogetherClaim>(node, std::move(request), std::move(handler));
     if (may_hold_it)
         claim->search();
     else

@@ -251,7 +251,7 @@ private:
 
 void claim_in_transaction(NodePtr const& node, PendingClaims claims, OneShot<void()> answered)
 {
-    make_recycled<ClaimTransaction>(node, std::move(claims), std::move(answered))->send();
+    std::make_shared<ClaimTransaction>(node, std::move(claims), std::move(answered))->send();
 }
 
 } // namespace tenure::redis

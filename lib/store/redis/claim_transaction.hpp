@@ -3,7 +3,6 @@
 
 #include "claim_call.hpp"
 #include "node.hpp"
-#include "runtime/recycling_allocator.hpp"
 
 #include <tenure/backend/one_shot.hpp>
 
@@ -12,7 +11,7 @@
 namespace tenure::redis
 {
 
-using PendingClaims = std::vector<PendingClaim, RecyclingAllocator<PendingClaim>>;
+using PendingClaims = std::vector<PendingClaim>;
 
 /** Claims single keys with fencing, for which `may_claim_by_set` is true, in one transaction: a `SET NX` for each, and
  * a draw of the token that all of its grants share.

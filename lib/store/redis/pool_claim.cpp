@@ -144,7 +144,7 @@ bool may_share_a_call(ClaimRequest const& one, ClaimRequest const& other)
 
 void claim_from_pool(NodePtr const& node, PendingClaims claims, OneShot<void()> answered)
 {
-    make_recycled<PoolClaim>(node, std::move(claims), std::move(answered))->send();
+    std::make_shared<PoolClaim>(node, std::move(claims), std::move(answered))->send();
 }
 
 } // namespace tenure::redis

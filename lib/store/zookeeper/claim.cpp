@@ -2,7 +2,6 @@
 #include "claim.hpp"
 
 #include "node_value.hpp"
-#include "runtime/recycling_allocator.hpp"
 
 #include <store/not_written.hpp>
 
@@ -284,7 +283,7 @@ private:
 
 void claim(EnsemblePtr ensemble, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    make_recycled<ClaimRun>(std::move(ensemble), std::move(request), std::move(handler))->start();
+    std::make_shared<ClaimRun>(std::move(ensemble), std::move(request), std::move(handler))->start();
 }
 
 } // namespace tenure::zookeeper

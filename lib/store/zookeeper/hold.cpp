@@ -1,6 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "hold.hpp"
-#include "runtime/recycling_allocator.hpp"
 
 #include <store/not_written.hpp>
 
@@ -177,7 +176,7 @@ public:
                 self->failure_ = std::move(*failure);
             self->next();
         };
-        make_recycled<RemoveRun>(ensemble_, std::move(holding), not_after_, std::move(removed))->start();
+        std::make_shared<RemoveRun>(ensemble_, std::move(holding), not_after_, std::move(removed))->start();
     }
 
 private:
@@ -238,7 +237,7 @@ void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<R
         post(*ensemble, std::move(handler), ReleaseReply(NotOwner{}));
         return;
     }
-    make_recycled<RemoveRun>(ensemble, std::move(holding), request.not_after, std::move(handler))->start();
+    std::make_shared<RemoveRun>(ensemble, std::move(holding), request.not_after, std::move(handler))->start();
 }
 
 void withdraw(EnsemblePtr const& ensemble, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)

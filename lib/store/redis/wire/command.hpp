@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "runtime/recycling_allocator.hpp"
-
 #include <tenure/key_range.hpp>
 
 #include <array>
@@ -154,8 +152,7 @@ private:
         return to;
     }
 
-    /// in blocks that are used again: a command lives for as long as its request
-    std::basic_string<char, std::char_traits<char>, RecyclingAllocator<char>> bytes_;
+    std::string bytes_;
     std::size_t count_ = 0;
 };
 

@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "ledger.hpp"
 
-#include "runtime/recycling_allocator.hpp"
 #include "store/zookeeper/client/failure.hpp"
 #include "store/zookeeper/node_value.hpp"
 
@@ -75,7 +74,7 @@ HoldingPtr Ledger::add(
     SessionPtr session, KeyRangePtr range, std::uint32_t index, SharedText path, SharedText generation,
     std::string owner)
 {
-    auto holding = make_recycled<Holding>();
+    auto holding = std::make_shared<Holding>();
     holding->use = session->use();
     holding->session_id = session->id();
     holding->deadline = runtime_->now() + session->timeout();
