@@ -108,6 +108,9 @@ std::uint64_t VirtualTime::State::at(Instant when, Task task)
 
 void VirtualTime::State::cancel(std::uint64_t id) noexcept
 {
+    // of none: most are cancelled before they were ever set
+    if (id == 0)
+        return;
     auto const found = std::ranges::find_if(timers, [id](auto const& timer) { return timer.first.second == id; });
     if (found != timers.end())
         timers.erase(found);
