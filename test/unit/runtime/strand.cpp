@@ -13,14 +13,17 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace
@@ -40,6 +43,30 @@ struct StrandLoop {
     {
         return [this, number] { called.push_back(number); };
     }
+};
+
+/** Refuses what it is given, if it is told to: there is no memory, or no thread. */
+struct ScarceExecutor {
+    template <class Function>
+    void execute(Function function) const
+    {
+        if (*throws)
+            throw std::bad_alloc();
+        asio::require(context->get_executor(), asio::execution::blocking.never).execute(std::move(function));
+    }
+    asio::execution_context& query(asio::execution::context_t) const noexcept { return *context; }
+    static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept
+    {
+        return asio::execution::blocking_t::never;
+    }
+    [[nodiscard]] ScarceExecutor require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
+    friend bool operator==(ScarceExecutor const& left, ScarceExecutor const& right) noexcept
+    {
+        return left.context == right.context;
+    }
+
+    asio::io_context* context;
+    bool* throws;
 };
 
 } // namespace
@@ -205,6 +232,30 @@ TEST_CASE("what is queued when the context ends is destroyed, though it owns the
     }
     CHECK(called == 0);
     CHECK(left.expired());
+}
+
+TEST_CASE("an executor that throws leaves the strand free, and what it was given is destroyed", "[strand]")
+{
+    asio::io_context context;
+    bool throws = false;
+    Strand const strand{asio::any_io_executor(ScarceExecutor{&context, &throws})};
+    auto const token = std::make_shared<int>(1);
+    int called = 0;
+    bool const at_once = GENERATE(true, false);
+    auto const give = [&] {
+        auto function = [token, &called] { ++called; };
+        if (at_once)
+            strand.execute(std::move(function));
+        else
+            strand.post(std::move(function));
+    };
+    throws = true;
+    CHECK_THROWS_AS(give(), std::bad_alloc);
+    CHECK(token.use_count() == 1);
+    throws = false;
+    give();
+    context.run();
+    CHECK(called == 1);
 }
 
 TEST_CASE("a function may be all that keeps its strand", "[strand]")
