@@ -32,6 +32,11 @@ TEST_CASE("bytes go to base64 and back, and what is no base64 is refused", "[etc
     CHECK_FALSE(from_base64("Zg="));
     CHECK_FALSE(from_base64("Z!=="));
     CHECK_FALSE(from_base64("===="));
+    CHECK_FALSE(from_base64("Z=9v"));
+    CHECK_FALSE(from_base64("Zg==Zm9v"));
+    CHECK_FALSE(from_base64(" Zg="));
+    CHECK_FALSE(from_base64("Zm9v\n\n\n\n"));
+    CHECK_FALSE(from_base64("Zm9v----"));
 }
 
 TEST_CASE("a transaction says nothing that is a default", "[etcd]")
