@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cstddef>
-#include <cstring>
 #include <stdexcept>
 #include <system_error>
 
@@ -22,29 +20,13 @@ constexpr std::size_t random_digits = 2 * digits_of_a_number;
 /// of a second: more is beyond what the clock's type can hold, or the year 30,000
 constexpr std::size_t most_digits_of_a_second = 12;
 
-/** Eight digits, the last in the highest byte: all at once, since each owner has 32 of them. */
-constexpr std::uint64_t hex_digits(std::uint32_t number) noexcept
+/** Adds all digits of the number. */
+void add_hex(std::string& text, std::uint64_t number)
 {
-    std::uint64_t digits = number;
-    // one half of what is left to each half of the space, until each byte has its four bits
-    digits = (digits << 32U | digits >> 16U) & 0x0000'ffff'0000'ffffU;
-    digits = (digits << 16U | digits >> 8U) & 0x00ff'00ff'00ff'00ffU;
-    digits = (digits << 8U | digits >> 4U) & 0x0f0f'0f0f'0f0f'0f0fU;
-    auto const letters = (digits + 0x0606'0606'0606'0606U) >> 4U & 0x0101'0101'0101'0101U;
-    return digits + 0x3030'3030'3030'3030U + letters * ('a' - '0' - 10);
-}
-static_assert(hex_digits(0x0123'89afU) == 0x6661'3938'3332'3130U);
-
-/** Writes all digits of the number. */
-void put_hex(char* to, std::uint64_t number) noexcept
-{
-    for (auto const half : {number >> 32U, number & 0xffff'ffffU}) {
-        auto digits = hex_digits(static_cast<std::uint32_t>(half));
-        if constexpr (std::endian::native == std::endian::big)
-            digits = __builtin_bswap64(digits);
-        std::memcpy(to, &digits, sizeof digits);
-        to += sizeof digits;
-    }
+    std::array<char, digits_of_a_number> digits;
+    auto const* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+    auto const size = static_cast<std::size_t>(end - digits.data());
+    text.append(digits_of_a_number - size, '0').append(digits.data(), size);
 }
 
 bool consists_of(std::string_view text, std::string_view digits) noexcept
@@ -98,17 +80,13 @@ std::string owner_prefix(std::string_view worker, std::string_view note)
 std::string
 make_owner(std::string_view prefix, std::chrono::sys_seconds claimed_at, std::uint64_t high, std::uint64_t low)
 {
-    std::array<char, most_digits_of_a_second> second;
+    std::string owner;
+    owner.reserve(prefix.size() + most_digits_of_a_second + 1 + random_digits);
     // a clock before 1970 or far beyond our time is no use to anybody
-    auto const count = std::clamp<std::int64_t>(claimed_at.time_since_epoch().count(), 0, 999'999'999'999);
-    auto const* const end = std::to_chars(second.data(), second.data() + second.size(), count).ptr;
-    auto const size = static_cast<std::size_t>(end - second.data());
-    std::string owner(prefix.size() + size + 1 + random_digits, '/');
-    prefix.copy(owner.data(), prefix.size());
-    std::memcpy(owner.data() + prefix.size(), second.data(), size);
-    auto* const random = owner.data() + prefix.size() + size + 1;
-    put_hex(random, high);
-    put_hex(random + digits_of_a_number, low);
+    auto const second = std::clamp<std::int64_t>(claimed_at.time_since_epoch().count(), 0, 999'999'999'999);
+    owner.append(prefix).append(std::to_string(second)).push_back('/');
+    add_hex(owner, high);
+    add_hex(owner, low);
     return owner;
 }
 
