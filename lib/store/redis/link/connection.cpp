@@ -239,7 +239,7 @@ void StreamConnection::run()
 void StreamConnection::take_actions()
 {
     Action action;
-    while (machine_.next(action, Present(*runtime_)))
+    while (machine_.next(action, runtime_->now()))
         perform(action);
 }
 

@@ -190,7 +190,7 @@ void ConnectionMachine::end(Refusal why)
 
 // -- results --
 
-bool ConnectionMachine::next(Action& action, Present now)
+bool ConnectionMachine::next(Action& action, Instant now)
 {
     for (;;) {
         if (!actions_.empty()) {

@@ -3,7 +3,6 @@
 
 #include "connection_handshake.hpp"
 #include "connection_queue.hpp"
-#include "runtime/present.hpp"
 #include "store/redis/wire/parser.hpp"
 #include "store/redis/wire/transaction_replies.hpp"
 #include "stream.hpp"
@@ -93,8 +92,8 @@ public:
     void give_up();
 
     // -- results --
-    /** Takes the next action; false: none. Few of them need the time. */
-    [[nodiscard]] bool next(Action& action, Present now);
+    /** Takes the next action; false: none. */
+    [[nodiscard]] bool next(Action& action, Instant now);
     /** True if there are actions without further bytes having arrived. */
     [[nodiscard]] bool has_actions() const noexcept { return !actions_.empty(); }
     [[nodiscard]] bool has_output() const noexcept;
@@ -137,11 +136,11 @@ private:
     [[nodiscard]] bool has_stream() const noexcept;
 
     // what arrives on the connection
-    bool take_value(Action& action, resp::Value&& value, Present now);
+    bool take_value(Action& action, resp::Value&& value, Instant now);
     [[gnu::cold]] void take_login_reply(resp::Value const& value, Instant now);
-    bool take_reply(Action& action, resp::Value&& value, Present now);
-    bool take_transaction_reply(Action& action, resp::Value&& value, Present now);
-    bool take_confirmation(Action& action, resp::Value&& value, Present now);
+    bool take_reply(Action& action, resp::Value&& value, Instant now);
+    bool take_transaction_reply(Action& action, resp::Value&& value, Instant now);
+    bool take_confirmation(Action& action, resp::Value&& value, Instant now);
     void answer_front(Action& action, resp::Value&& value);
     [[gnu::cold]] void protocol_failure(std::string detail, Instant now);
 

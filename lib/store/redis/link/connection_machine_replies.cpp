@@ -57,7 +57,7 @@ bool begins(Answer kind) noexcept
 
 } // namespace
 
-bool ConnectionMachine::take_value(Action& action, resp::Value&& value, Present now)
+bool ConnectionMachine::take_value(Action& action, resp::Value&& value, Instant now)
 {
     if (value.type() == resp::Type::push) {
         if (phase_ == Phase::ready && confirmation_kind(value))
@@ -100,7 +100,7 @@ void ConnectionMachine::take_login_reply(resp::Value const& value, Instant now)
     }
 }
 
-bool ConnectionMachine::take_reply(Action& action, resp::Value&& value, Present now)
+bool ConnectionMachine::take_reply(Action& action, resp::Value&& value, Instant now)
 {
     if (queue_.written() == 0) {
         protocol_failure("a reply that nobody asked for", now);
@@ -117,7 +117,7 @@ bool ConnectionMachine::take_reply(Action& action, resp::Value&& value, Present 
     return true;
 }
 
-bool ConnectionMachine::take_transaction_reply(Action& action, resp::Value&& value, Present now)
+bool ConnectionMachine::take_transaction_reply(Action& action, resp::Value&& value, Instant now)
 {
     if (!transaction_.are_awaited())
         transaction_.begin(queue_.front().command.transaction_size());
@@ -154,7 +154,7 @@ void ConnectionMachine::answer_front(Action& action, resp::Value&& value)
     queue_.pop_front();
 }
 
-bool ConnectionMachine::take_confirmation(Action& action, resp::Value&& value, Present now)
+bool ConnectionMachine::take_confirmation(Action& action, resp::Value&& value, Instant now)
 {
     auto const kind = *confirmation_kind(value);
     auto const& channel = value.elements()[1];
