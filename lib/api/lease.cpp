@@ -27,7 +27,7 @@ void hand_over(
     });
 }
 
-[[gnu::noinline]] void release_in_background(engine::LeaseRecordPtr record) noexcept
+void release_in_background(engine::LeaseRecordPtr record) noexcept
 {
     try {
         if (auto handle = record->begin_release();

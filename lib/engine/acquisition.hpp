@@ -52,16 +52,16 @@ public:
     [[nodiscard]] bool asking() const noexcept { return machine_ && machine_->asking(); }
 
     /** The store is being closed: ends with this error. */
-    [[gnu::cold]] void refuse(error_code error);
+    void refuse(error_code error);
 
     /** The context is going away: drops the handler without calling it. */
-    [[gnu::cold]] void abandon();
+    void abandon();
 
 private:
     friend class Core;
 
     void begin();
-    [[gnu::cold]] void cancel();
+    void cancel();
     void carry_out(AcquireMachine::Step const& step, Instant now);
     void look_at(Instant when);
     void ask(Instant now);
@@ -75,7 +75,7 @@ private:
         std::optional<std::uint32_t> only;
     };
     void answered(Asked const& asked, ClaimReply const& reply);
-    [[gnu::cold]] void answered_too_late(Asked const& asked, ClaimReply const& reply);
+    void answered_too_late(Asked const& asked, ClaimReply const& reply);
     /** How the claim that is sent now stands in the store's line. */
     [[nodiscard]] Waits place();
     /** For its sake the store may stand in line. */
@@ -84,17 +84,17 @@ private:
     void look_at_place(Waits place, ClaimReply const& reply);
     void granted(Granted const& grant, Instant now);
     /** The grant is given back, and another owner tries again. */
-    [[gnu::cold]] void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now);
+    void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now);
     /** What gives its claims back is under way: the next claim is another owner's. */
-    [[gnu::cold]] void spend_owner();
+    void spend_owner();
     void busy(Busy const& reply, Clock::duration took, Instant now);
     void preferred_held(Instant now);
     void finish(error_code error);
     void end();
     /** Claims under the present owner that were not written yet never will be. */
-    [[gnu::cold]] void drop_claims(bool any_unanswered);
+    void drop_claims(bool any_unanswered);
     void call_handler(error_code error, LeaseRecordPtr record);
-    [[gnu::cold]] void give_back(Claim const& claim, Granted const& grant);
+    void give_back(Claim const& claim, Granted const& grant);
     [[nodiscard]] std::string make_owner();
     /** By then a claim that was granted has lapsed in the store. */
     [[nodiscard]] milliseconds lifetime() const noexcept { return terms_.ttl + terms_.reuse_after; }

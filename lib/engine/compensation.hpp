@@ -91,7 +91,7 @@ public:
     void close();
 
     /** What is under way goes on, and those who wait for it are dropped without being called. */
-    [[gnu::cold]] void forget_callers();
+    void forget_callers();
 
     [[nodiscard]] bool idle() const noexcept { return items_.empty(); }
 
@@ -102,7 +102,7 @@ private:
     void finish(ItemPtr const& item, ReleaseOutcome outcome, bool named_another = false);
     void log_unconfirmed(Item const& item) const;
     static void tell(Listener* listener, Item& item, ReleaseOutcome outcome);
-    [[gnu::cold]] static void tell(Listener* listener, Detachment& detachment, ReleaseOutcome outcome);
+    static void tell(Listener* listener, Detachment& detachment, ReleaseOutcome outcome);
     template <class Reply>
     void answered(ItemPtr const& item, Reply const& reply);
 

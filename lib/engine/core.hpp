@@ -68,15 +68,15 @@ public:
     void close_by(Instant at, std::shared_ptr<Call<>> call);
 
     /** The context is being destroyed: drops everything without calling anybody. */
-    [[gnu::cold]] void abandon() noexcept override;
+    void abandon() noexcept override;
     void context_ends() noexcept override { abandon(); }
     [[nodiscard]] bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire); }
 
     // -- for the store's own thread --
 
     [[nodiscard]] bool has_users() const noexcept override { return has_users_.load(std::memory_order_acquire); }
-    [[gnu::cold]] bool forget_callers() noexcept override;
-    [[gnu::cold]] void failed(std::exception_ptr failure) noexcept override;
+    bool forget_callers() noexcept override;
+    void failed(std::exception_ptr failure) noexcept override;
 
     // -- on the strand --
 
@@ -107,13 +107,13 @@ public:
 
     void release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item);
     /** @param remaining  how long the key stays taken; zero: for what is left of its ttl */
-    [[gnu::cold]] void detach(LeaseRecordPtr const& record, milliseconds remaining, std::shared_ptr<Call<>> call);
+    void detach(LeaseRecordPtr const& record, milliseconds remaining, std::shared_ptr<Call<>> call);
     /** A grant that nobody wants any more.
      *  @param lifetime  from now on: by then the key has lapsed by itself */
-    [[gnu::cold]] void give_back(ClaimPtr claim, milliseconds lifetime, bool notifications);
+    void give_back(ClaimPtr claim, milliseconds lifetime, bool notifications);
     /** A claim of an acquisition that is over, with unknown outcome.
      *  @param reuse_after  how long what is found rests; zero where nobody has held it */
-    [[gnu::cold]] void withdraw(
+    void withdraw(
         KeyRangePtr range, std::string owner, milliseconds lifetime, bool notifications, milliseconds reuse_after = {});
 
 private:

@@ -26,16 +26,16 @@ class Journal
 public:
     Journal(std::shared_ptr<Runtime> runtime, std::string store);
 
-    [[gnu::cold]] void log(LogLevel level, std::string_view line) const;
+    void log(LogLevel level, std::string_view line) const;
     [[nodiscard]] bool logs(LogLevel level) const noexcept { return runtime_->logs(level); }
 
     /** Trouble with the store, as it told it. */
-    [[gnu::cold]] void trouble(error_code error, std::string detail);
+    void trouble(error_code error, std::string detail);
     /** The same; what tells nothing about the store is not remembered. */
-    [[gnu::cold]] void trouble(Failure const& failure);
+    void trouble(Failure const& failure);
 
     /** A call was refused before the store was asked: log and diagnostics say why. Any thread. */
-    [[gnu::cold]] void refuse(error_code error, std::string words);
+    void refuse(error_code error, std::string words);
 
     [[nodiscard]] std::string const& store() const noexcept { return store_; }
     [[nodiscard]] Diagnostics diagnostics() const;

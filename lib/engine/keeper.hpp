@@ -78,7 +78,7 @@ private:
     /** Once, and only if its token was cancelled; tells if so. */
     bool count_loss(LeaseRecord& record);
     /** Counts it, and says so. */
-    [[gnu::cold]] void report_loss(LeaseRecord& record);
+    void report_loss(LeaseRecord& record);
     void forget(LeaseRecord& record);
 
     std::shared_ptr<Runtime> runtime_;

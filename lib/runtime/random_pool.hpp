@@ -25,7 +25,7 @@ public:
     }
 
 private:
-    [[gnu::cold]] void refill();
+    void refill();
 
     std::array<std::uint64_t, 128> numbers_{};
     /// first number not yet given out

@@ -15,7 +15,7 @@ namespace tenure::redis
 [[nodiscard]] ClaimReply confirmed(Node const& node, KeyRange const& range, Granted granted, Outcome const& outcome);
 
 /** The server refused a claim, which wrote nothing. */
-[[nodiscard, gnu::cold]] Failure refuse_claim(Node& node, resp::Value const& error, std::string_view what);
+[[nodiscard]] Failure refuse_claim(Node& node, resp::Value const& error, std::string_view what);
 
 /** Of a claim that waits in line: the server may have refused the place. */
 void note_place(Node& node, KeyRange const& range, PageHeld const& held);

@@ -57,10 +57,10 @@ public:
     [[nodiscard]] bool announces_in_shard() const noexcept;
 
     /** Understands an error reply, and connects anew where it says that the server is the wrong one for now. */
-    [[nodiscard, gnu::cold]] Failure refuse(resp::Value const& error, std::string_view what);
+    [[nodiscard]] Failure refuse(resp::Value const& error, std::string_view what);
 
     /** The same for one that was classified before. */
-    [[nodiscard, gnu::cold]] Failure refuse(struct ServerError const& error, std::string_view what);
+    [[nodiscard]] Failure refuse(struct ServerError const& error, std::string_view what);
 
     /** False once publishing was refused on this connection. */
     [[nodiscard]] bool may_publish() const noexcept
@@ -143,9 +143,9 @@ private:
 using NodePtr = std::shared_ptr<Node>;
 
 /** What a request ended as that brought no reply. */
-[[nodiscard, gnu::cold]] Failure undelivered(Outcome outcome);
+[[nodiscard]] Failure undelivered(Outcome outcome);
 
 /** A reply that makes no sense is not believed: anything may have happened. The connection is dropped with it. */
-[[nodiscard, gnu::cold]] Failure nonsense(Node& node, std::string_view what);
+[[nodiscard]] Failure nonsense(Node& node, std::string_view what);
 
 } // namespace tenure::redis

@@ -100,9 +100,9 @@ private:
     void run();
     void take_actions();
     void perform(Action& action);
-    [[gnu::cold]] void tell_state(ConnectionState state);
-    [[gnu::cold]] void connect(Instant deadline);
-    [[gnu::cold]] void drop_stream() noexcept;
+    void tell_state(ConnectionState state);
+    void connect(Instant deadline);
+    void drop_stream() noexcept;
     void write();
     void read();
     void arm_timer();

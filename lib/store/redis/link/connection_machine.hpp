@@ -116,33 +116,33 @@ private:
     enum class Phase { idle, connecting, login, ready, backing_off, failed, closed };
 
     void enter(Phase phase);
-    [[gnu::cold]] void begin_connect(Instant now);
-    [[gnu::cold]] void become_ready(Instant now);
+    void begin_connect(Instant now);
+    void become_ready(Instant now);
     /// the attempt to connect or the connection is over
-    [[gnu::cold]] void fail(Refusal why, Instant now);
-    [[gnu::cold]] void fail_for_good();
-    [[gnu::cold]] void end(Refusal why);
-    [[gnu::cold]] void retry(bool was_ready, std::size_t unanswered, Instant now);
+    void fail(Refusal why, Instant now);
+    void fail_for_good();
+    void end(Refusal why);
+    void retry(bool was_ready, std::size_t unanswered, Instant now);
     /// `can_write`: they come too late although the connection works
-    [[gnu::cold]] void expire_waiting(Instant now, bool can_write);
-    [[gnu::cold]] void note_earliest_deadline();
+    void expire_waiting(Instant now, bool can_write);
+    void note_earliest_deadline();
     /** Questions that wait for no second attempt learn why this one failed. */
-    [[gnu::cold]] void refuse_questions();
-    [[gnu::cold]] void answer_written(error_code error, std::string const& detail);
-    [[gnu::cold]] void refuse_waiting();
-    [[gnu::cold]] void not_sent(Request& request, error_code error, std::string detail, bool fatal);
+    void refuse_questions();
+    void answer_written(error_code error, std::string const& detail);
+    void refuse_waiting();
+    void not_sent(Request& request, error_code error, std::string detail, bool fatal);
     void complete(Request& request, Outcome outcome);
-    [[gnu::cold]] void log(LogLevel level, std::string line);
+    void log(LogLevel level, std::string line);
     [[nodiscard]] bool has_stream() const noexcept;
 
     // what arrives on the connection
     bool take_value(Action& action, resp::Value&& value, Instant now);
-    [[gnu::cold]] void take_login_reply(resp::Value const& value, Instant now);
+    void take_login_reply(resp::Value const& value, Instant now);
     bool take_reply(Action& action, resp::Value&& value, Instant now);
     bool take_transaction_reply(Action& action, resp::Value&& value, Instant now);
     bool take_confirmation(Action& action, resp::Value&& value, Instant now);
     void answer_front(Action& action, resp::Value&& value);
-    [[gnu::cold]] void protocol_failure(std::string detail, Instant now);
+    void protocol_failure(std::string detail, Instant now);
 
     MachineConfig const config_;
     Handshake handshake_;

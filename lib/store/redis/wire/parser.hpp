@@ -72,7 +72,7 @@ private:
     /// the line at the position without its end; false: not all there, or malformed (then error_ is set)
     bool find_line(std::string_view& line, std::size_t longest);
     void consume(std::size_t bytes) noexcept;
-    [[gnu::cold]] Step fail(char const* why) noexcept;
+    Step fail(char const* why) noexcept;
 
     /// what `feed` got, while nothing is kept
     std::string_view fed_;
