@@ -4,17 +4,15 @@
 # file by itself, so that a file that forgot an include is found.
 option(TENURE_UNITY_BUILD "Compile several sources of a target in one go" OFF)
 
-# tenure_unity_build(target [BATCH n] [ALONE source...] [FAST source...])
+# tenure_unity_build(target [BATCH n] [ALONE source...])
 #
 # Batches hold at most n sources (16), all of one folder: files of different folders may use the same names. Only small
-# folders share one. ALONE are sources that share names with others. FAST are what each lease goes through: an optimised
-# build compiles them by themselves, too. GCC lets a translation unit grow only so much by inlining, and does not know which
-# calls are worth it: among others an acquisition and its release take a tenth more instructions.
+# folders share one. ALONE are sources that share names with others.
 function(tenure_unity_build target)
   if(NOT TENURE_UNITY_BUILD)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 argument "" "BATCH" "ALONE;FAST")
+  cmake_parse_arguments(PARSE_ARGV 1 argument "" "BATCH" "ALONE")
   if(NOT argument_BATCH)
     set(argument_BATCH 16)
   endif()
@@ -27,9 +25,6 @@ function(tenure_unity_build target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   list(REMOVE_ITEM sources ${argument_ALONE})
-  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-    list(REMOVE_ITEM sources ${argument_FAST})
-  endif()
   # which sources go together, by folder
   set(folders "")
   foreach(source IN LISTS sources)
