@@ -8,7 +8,6 @@ set(TENURE_PUBLIC_HEADERS
     backend/one_shot.hpp
     backend/renew_each.hpp
     backend/runtime.hpp
-    backend/shared_text.hpp
     backend/strand.hpp
     cancel_on.hpp
     cancellation_token.hpp

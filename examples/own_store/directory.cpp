@@ -129,10 +129,10 @@ void Directory::tell_waiters() const
 Granted Directory::grant(ClaimRequest const& request, std::uint32_t index, Record record, Instant since)
 {
     auto const now = Clock::now();
-    bool const is_repeated = record.is_held_by(request.owner.text(), now);
+    bool const is_repeated = record.is_held_by(request.owner, now);
     if (request.fencing && !is_repeated)
         ++record.token;
-    record.owner = request.owner.text();
+    record.owner = request.owner;
     record.expire_after(request.lifetime(), now);
     store(request.range->key(index), record);
     return {index, request.fencing ? record.token : 0, request.ttl, since, nullptr};
@@ -147,7 +147,7 @@ ClaimReply Directory::claim(ClaimRequest const& request)
         // An attempt whose answer got lost may have been granted any key: a second one must not be taken.
         if (request.earliest_attempt)
             for (std::uint32_t index = 0; index < range.count; ++index)
-                if (auto record = load(range.key(index)); record.is_held_by(request.owner.text(), Clock::now()))
+                if (auto record = load(range.key(index)); record.is_held_by(request.owner, Clock::now()))
                     return grant(request, index, std::move(record), since);
         std::optional<milliseconds> earliest;
         for (std::uint32_t index = 0; index < range.count; ++index) {

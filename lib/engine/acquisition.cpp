@@ -197,7 +197,7 @@ void Acquisition::ask(Instant now)
     auto const only = gate_ ? std::nullopt : prefers_;
     ClaimRequest request;
     request.range = only ? one_of(*range_, *only) : range_;
-    request.owner = std::shared_ptr<std::string const>(claim_, &claim_->owner);
+    request.owner = claim_->owner;
     request.ttl = terms_.ttl;
     request.not_after = {write_by_, Deadline::Abandoned(claim_, &claim_->ended)};
     request.fencing = terms_.fencing;

@@ -12,7 +12,7 @@ if(NOT reached MATCHES "tenure/tenure\\.hpp" OR NOT reached MATCHES "boost/asio/
   message(FATAL_ERROR "the list of headers is not what it should be:\n${reached}")
 endif()
 foreach(forbidden "[^ ]*/spdlog/[^ ]*" "[^ ]*/fmt/[^ ]*" "[^ ]*/openssl/[^ ]*" "[^ ]*/boost/asio/ssl[^ ]*" "[^ ]*${SOURCE_DIR}/lib/[^ ]*"
-                  "[^ ]*/boost/json/[^ ]*" "[^ ]*/tenure/backend/[^ ]*" "[^ ]*/tenure/[^ ]*(one_shot|shared_text|allocator|strand)[^ ]*")
+                  "[^ ]*/boost/json/[^ ]*" "[^ ]*/tenure/backend/[^ ]*" "[^ ]*/tenure/[^ ]*(one_shot|allocator|strand)[^ ]*")
   if(reached MATCHES "${forbidden}")
     message(SEND_ERROR "tenure.hpp reaches ${CMAKE_MATCH_0}")
   endif()

@@ -49,7 +49,7 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        auto asked = about(Message::Kind::claim, *request.range, request.owner.text());
+        auto asked = about(Message::Kind::claim, *request.range, request.owner);
         asked.message.ttl = to_ns(request.ttl);
         asked.message.fencing = request.fencing;
         asked.message.search_own = request.earliest_attempt.has_value();

@@ -3,7 +3,6 @@
 
 #include <tenure/backend/deadline.hpp>
 #include <tenure/backend/one_shot.hpp>
-#include <tenure/backend/shared_text.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/detail/api.hpp>
 #include <tenure/inspection.hpp>
@@ -159,8 +158,7 @@ enum class Waits : std::uint8_t {
 
 struct ClaimRequest {
     KeyRangePtr range;
-    /// keeps the claim that it is to become alive: a `Granted::handle` that kept it would be a cycle
-    SharedText owner;
+    std::string owner;
     std::chrono::milliseconds ttl{};
     /// a request that is still unwritten when this is over is answered `Failure::dropped`
     Deadline not_after;

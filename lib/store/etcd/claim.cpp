@@ -229,7 +229,7 @@ private:
         }
         auto const key = request_.range->key(index);
         Transaction transaction;
-        transaction.if_absent(key).then_put(key, request_.owner.text(), lease_->id);
+        transaction.if_absent(key).then_put(key, request_.owner, lease_->id);
         auto const seen = std::min<std::size_t>(keys_seen_on_conflict, request_.range->count + 64);
         transaction.else_read(whole(*request_.range), {seen, true});
         state_->lease = lease_;

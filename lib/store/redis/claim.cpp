@@ -171,8 +171,7 @@ private:
 // whatever somebody else wrote there. Later attempts take the script, which extends what it finds.
 void claim_named_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
-    resp::Command command(
-        "SET", resp::KeyOf{*request.range, 0}, request.owner.text(), "NX", "PX", request.lifetime().count());
+    resp::Command command("SET", resp::KeyOf{*request.range, 0}, request.owner, "NX", "PX", request.lifetime().count());
     auto const not_after = request.not_after;
     node->route()->execute(
         std::move(command), not_after,

@@ -18,7 +18,7 @@ ScriptCall claim_call(
     call.script = &script;
     call.not_after = request.not_after;
     std::string_view const fence = request.fencing ? std::string_view(node.fence()) : std::string_view();
-    call.values.add_all(request.owner.text(), request.lifetime().count(), std::string_view(survey ? "1" : ""), fence);
+    call.values.add_all(request.owner, request.lifetime().count(), std::string_view(survey ? "1" : ""), fence);
     if (request.waits != Waits::no && node.may_line_up()) {
         std::string_view const in_front = request.waits == Waits::in_front ? "1" : "";
         call.values.add_all(line_of(*request.range), node.waiter(), in_front);
@@ -26,7 +26,7 @@ ScriptCall claim_call(
         call.values.add_all(std::string_view(), std::string_view(), std::string_view());
     }
     for (auto const& other : others)
-        call.values.add(other.request.owner.text());
+        call.values.add(other.request.owner);
     if (may_close) {
         call.values.add(node.marker());
         call.with_run_id = true;

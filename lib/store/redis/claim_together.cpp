@@ -52,7 +52,7 @@ public:
 
     void start()
     {
-        send(set, resp::Command("SET", key_, request_.owner.text(), "NX", "PX", request_.lifetime().count()));
+        send(set, resp::Command("SET", key_, request_.owner, "NX", "PX", request_.lifetime().count()));
         send(pttl, resp::Command("PTTL", key_));
         send(get, resp::Command("GET", fence_key(key_)));
         send(time, resp::Command("TIME"));

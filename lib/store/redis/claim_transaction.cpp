@@ -62,7 +62,7 @@ public:
         resp::Transaction transaction(claims_.size() * bytes_of_claim + bytes_of_draw);
         for (auto const& [request, handler] : claims_)
             transaction.add(
-                "SET", resp::KeyOf{*request.range, 0}, request.owner.text(), "NX", "PX", request.lifetime().count());
+                "SET", resp::KeyOf{*request.range, 0}, request.owner, "NX", "PX", request.lifetime().count());
         transaction.add(scripts::draw().one_key_by_name, node_->fence());
         node_->route()->execute(
             std::move(transaction).end(), not_after(),
@@ -171,7 +171,7 @@ private:
         for (std::size_t i = 0; i < claims_.size(); ++i)
             if (replies[i].is_ok()) {
                 keys.add(claims_[i].request.range->key(0));
-                owners.add(claims_[i].request.owner.text());
+                owners.add(claims_[i].request.owner);
             }
         resp::Command draw("EVAL", scripts::draw().text, keys.count() + 1, node_->fence());
         draw.add(keys).add(owners);

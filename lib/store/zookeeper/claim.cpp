@@ -103,7 +103,7 @@ private:
     void try_next()
     {
         for (; next_ < request_.range->count; ++next_)
-            if (!taken_[next_] && !ensemble_->ledger().creating(nodes_->path(next_).text())) {
+            if (!taken_[next_] && !ensemble_->ledger().creating(nodes_->path(next_))) {
                 try_key(next_++);
                 return;
             }
@@ -125,7 +125,7 @@ private:
     [[nodiscard]] HoldingPtr add(std::uint32_t index)
     {
         return ensemble_->ledger().add(
-            session_, request_.range, index, nodes_->path(index), nodes_->generation(index), request_.owner.text());
+            session_, request_.range, index, nodes_->path(index), nodes_->generation(index), request_.owner);
     }
 
     void create(HoldingPtr holding)
@@ -138,7 +138,7 @@ private:
         }
         ensemble_->ledger().begin_creating(*holding);
         session_->ask(
-            {Question::Kind::claim, holding->path, encode(request_.owner.text(), session_->timeout()), 0, false,
+            {Question::Kind::claim, holding->path, encode(request_.owner, session_->timeout()), 0, false,
              holding->generation},
             [self = shared_from_this(), holding](Answer const& answer) {
                 if (answer.code == ZNODEEXISTS) {
@@ -204,8 +204,7 @@ private:
             if (answer.node.ephemeral_owner != session_->id()) {
                 // the session expired before the answer was handed on
                 reply(Failure::unknown(
-                    errc::store_unavailable,
-                    ensemble_->name() + ": " + holding->path.text() + ": the session expired"));
+                    errc::store_unavailable, ensemble_->name() + ": " + holding->path + ": the session expired"));
                 return;
             }
             // the other one gave it up for taken, before this one made it

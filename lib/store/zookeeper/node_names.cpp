@@ -88,9 +88,9 @@ RangeNodes::RangeNodes(std::string chroot, std::string user, KeyRange range)
     first_generation_ = generation_path(chroot_, user_, range_.key(0));
 }
 
-SharedText RangeNodes::generation(std::uint32_t index) const
+std::string RangeNodes::generation(std::uint32_t index) const
 {
-    return index == 0 ? first_generation_ : SharedText(generation_path(chroot_, user_, range_.key(index)));
+    return index == 0 ? first_generation_ : generation_path(chroot_, user_, range_.key(index));
 }
 
 std::string RangeNodes::name(std::uint32_t index) const

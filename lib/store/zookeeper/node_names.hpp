@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <tenure/backend/shared_text.hpp>
 #include <tenure/key_range.hpp>
 
 #include <cstdint>
@@ -24,12 +23,12 @@ public:
     RangeNodes(std::string chroot, std::string user, KeyRange range);
 
     [[nodiscard]] std::string const& parent() const noexcept { return parent_; }
-    [[nodiscard]] SharedText path(std::uint32_t index) const
+    [[nodiscard]] std::string path(std::uint32_t index) const
     {
-        return index == 0 ? first_path_ : SharedText(parent_ + "/" + name(index));
+        return index == 0 ? first_path_ : parent_ + "/" + name(index);
     }
     /** See `generation_path`. */
-    [[nodiscard]] SharedText generation(std::uint32_t index) const;
+    [[nodiscard]] std::string generation(std::uint32_t index) const;
 
     /** The key that a child of the parent stands for; unset if it is none of this range. */
     [[nodiscard]] std::optional<std::uint32_t> index_of(std::string_view name) const;
@@ -44,8 +43,8 @@ private:
     /// what the names of the children begin with: digits, or nothing
     std::string digits_;
     // of the first key, which most ranges are asked for most often, and many have no other
-    SharedText first_path_;
-    SharedText first_generation_;
+    std::string first_path_;
+    std::string first_generation_;
 };
 
 /** A part of a key as a name that ZooKeeper takes: all but printable ASCII without '/' and '%' stands as `%XX`. */

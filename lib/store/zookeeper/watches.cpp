@@ -61,7 +61,7 @@ std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, std::function<void(Watc
 {
     listen();
     auto const nodes = ensemble_->nodes(range);
-    auto const path = range->count == 1 ? nodes->path(0).text() : nodes->parent();
+    auto const path = range->count == 1 ? nodes->path(0) : nodes->parent();
     auto const id = ++last_id_;
     auto& watched = watched_[path];
     watched.is_parent = range->count > 1;

@@ -80,7 +80,7 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        auto message = about(Kind::claim, *request.range, request.owner.text(), request.ttl);
+        auto message = about(Kind::claim, *request.range, request.owner, request.ttl);
         message.waits = request.waits;
         message.index = static_cast<std::uint8_t>(request.range->first);
         message.only = request.range->count == 1;

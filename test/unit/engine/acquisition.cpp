@@ -35,8 +35,8 @@ TEST_CASE("a grant becomes a lease that names its key, its owner and its fencing
     test.runtime->run_ready();
     REQUIRE(test.backend->claims.size() == 1);
     CHECK_FALSE(test.backend->claims.front().request.earliest_attempt);
-    CHECK(test.backend->claims.front().request.owner.text().starts_with("worker/"));
-    CHECK(test.backend->claims.front().request.owner.text().size() == std::string("worker/3600/").size() + 32);
+    CHECK(test.backend->claims.front().request.owner.starts_with("worker/"));
+    CHECK(test.backend->claims.front().request.owner.size() == std::string("worker/3600/").size() + 32);
     auto const asked = test.backend->answer(test.backend->claims, test.grant(3s));
     test.runtime->run_ready();
     REQUIRE(attempt.error == error_code());

@@ -99,7 +99,7 @@ void Candidacy::choose()
         finish(no_look(*quorum_, *request_.range, looks_));
         return;
     }
-    auto const found = survey(*quorum_, looks_, request_.range->count, request_.owner.text());
+    auto const found = survey(*quorum_, looks_, request_.range->count, request_.owner);
     if (found.own && request_.earliest_attempt) {
         vote(*found.own);
     } else if (found.free.empty()) {

@@ -17,7 +17,7 @@ Claims::Claims(QuorumPtr quorum)
 
 void Claims::claim(ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    auto const found = under_way_.find(request.owner.text());
+    auto const found = under_way_.find(request.owner);
     if (found != under_way_.end()) {
         if (found->second->join(handler))
             return;

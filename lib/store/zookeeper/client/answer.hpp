@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tenure/backend/one_shot.hpp>
-#include <tenure/backend/shared_text.hpp>
 #include <tenure/clock.hpp>
 
 #include <cstdint>
@@ -37,13 +36,13 @@ struct Question {
         sync
     };
     Kind kind;
-    SharedText path;
+    std::string path;
     std::string data = {};
     /// of `set` and `remove`; -1: any
     std::int32_t version = -1;
     bool watch = false;
     /// of `claim`, where it must be given, and of `set` and `remove`: the generation of the node at `path`
-    SharedText generation = {};
+    std::string generation = {};
     /// of `set` and `remove`: they fail unless the generation still has this version. Unset: it is not looked at
     std::optional<std::int32_t> generation_version = {};
 };

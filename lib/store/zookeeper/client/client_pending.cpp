@@ -82,7 +82,7 @@ struct ClientHandle::Pending::Calls {
 int ClientHandle::Pending::submit(zhandle_t* handle, ACL_vector const* acl)
 {
     using Kind = Question::Kind;
-    auto const* const path = question.path.text().c_str();
+    auto const* const path = question.path.c_str();
     auto const* const data = question.data.data();
     auto const size = static_cast<int>(question.data.size());
     auto const create = [&](int mode) {
@@ -90,7 +90,7 @@ int ClientHandle::Pending::submit(zhandle_t* handle, ACL_vector const* acl)
     };
     auto const check_generation = [&] {
         generation_part = 0;
-        ::zoo_check_op_init(&operations[0], question.generation.text().c_str(), *question.generation_version);
+        ::zoo_check_op_init(&operations[0], question.generation.c_str(), *question.generation_version);
     };
     auto const transact = [&](int count) {
         parts = static_cast<std::size_t>(count);
@@ -111,7 +111,7 @@ int ClientHandle::Pending::submit(zhandle_t* handle, ACL_vector const* acl)
         generation_part = 2;
         ::zoo_create_op_init(&operations[0], path, "", 0, acl, ZOO_EPHEMERAL, nullptr, 0);
         ::zoo_set_op_init(&operations[1], path, data, size, claimed_version - 1, &node);
-        ::zoo_set_op_init(&operations[2], question.generation.text().c_str(), "", 0, any_version, &generation);
+        ::zoo_set_op_init(&operations[2], question.generation.c_str(), "", 0, any_version, &generation);
         return transact(3);
     case Kind::set:
         if (question.generation_version) {

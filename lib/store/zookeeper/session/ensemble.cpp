@@ -93,7 +93,7 @@ void Ensemble::make(SessionPtr const& session, Question const& node, AnswerHandl
 {
     session->ask(
         node, [self = shared_from_this(), session, node, handler = std::move(handler)](Answer const& answer) mutable {
-            auto ancestors = std::make_shared<std::vector<std::string>>(ancestors_of(node.path.text()));
+            auto ancestors = std::make_shared<std::vector<std::string>>(ancestors_of(node.path));
             if (answer.code != ZNONODE || ancestors->empty())
                 handler(answer);
             else

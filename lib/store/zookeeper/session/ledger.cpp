@@ -54,7 +54,7 @@ std::optional<std::int32_t> Sighting::generation_version() const
 }
 
 void look_at(
-    SessionPtr const& session, SharedText const& path, SharedText const& generation, bool after_write,
+    SessionPtr const& session, std::string const& path, std::string const& generation, bool after_write,
     SightingHandler handler)
 {
     auto const seen = std::make_shared<Sighting>();
@@ -71,7 +71,7 @@ void look_at(
 }
 
 HoldingPtr Ledger::add(
-    SessionPtr session, KeyRangePtr range, std::uint32_t index, SharedText path, SharedText generation,
+    SessionPtr session, KeyRangePtr range, std::uint32_t index, std::string path, std::string generation,
     std::string owner)
 {
     auto holding = std::make_shared<Holding>();
@@ -92,14 +92,14 @@ HoldingPtr Ledger::add(
 void Ledger::begin_creating(Holding& holding)
 {
     if (holding.under_way++ == 0)
-        ++creating_[holding.path.text()];
+        ++creating_[holding.path];
 }
 
 void Ledger::end_creating(Holding& holding)
 {
     if (--holding.under_way > 0)
         return;
-    if (auto const found = creating_.find(holding.path.text()); found != creating_.end() && --found->second == 0)
+    if (auto const found = creating_.find(holding.path); found != creating_.end() && --found->second == 0)
         creating_.erase(found);
 }
 
@@ -124,7 +124,7 @@ void Ledger::extend(Holding& holding, Instant deadline)
 void Ledger::delete_node(
     HoldingPtr const& holding, Condition const& condition, AnswerHandler handler, std::function<void()> again)
 {
-    auto& of_path = deleting_[holding->path.text()];
+    auto& of_path = deleting_[holding->path];
     if (auto const under_way = of_path.lock()) {
         under_way->push_back(std::move(again));
         return;
@@ -140,7 +140,7 @@ void Ledger::delete_node(
          holding->generation,
          condition.generation_version},
         [self = shared_from_this(), holding, waiting, handler = std::move(handler)](Answer const& removed) mutable {
-            self->deleting_.erase(holding->path.text());
+            self->deleting_.erase(holding->path);
             if (!is_answered(removed.code))
                 holding->removal_unknown = true;
             if (removed.code == ZOK || (removed.code == ZNONODE && !removed.of_generation))

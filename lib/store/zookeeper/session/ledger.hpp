@@ -34,8 +34,7 @@ struct Holding {
     std::int64_t session_id = 0;
     KeyRangePtr range;
     std::uint32_t index = 0;
-    SharedText path;
-    /// text of its own: what it shares would be the claim that has this as its handle
+    std::string path;
     std::string owner;
     State state = State::asked;
     /// claims that are creating it just now, or reading whose it is
@@ -45,7 +44,7 @@ struct Holding {
     /// of the node; 0 while nobody knows
     std::int64_t czxid = 0;
     /// the node that everybody who claims the key writes to
-    SharedText generation;
+    std::string generation;
     /// of the generation, from the transaction that created the node: while it is this, nobody else has claimed the
     /// key. Unset: nobody knows
     std::optional<std::int32_t> generation_version;
@@ -78,7 +77,7 @@ using SightingHandler = OneShot<void(Sighting const&)>;
 
 /** Reads a node and its generation. @param after_write  behind a write on the connection of now */
 void look_at(
-    SessionPtr const& session, SharedText const& path, SharedText const& generation, bool after_write,
+    SessionPtr const& session, std::string const& path, std::string const& generation, bool after_write,
     SightingHandler handler);
 
 /** All nodes of this process, by owner. Nodes live as long as their session, and that lives as long as the process
@@ -95,7 +94,7 @@ public:
     ~Ledger() = default;
 
     [[nodiscard]] HoldingPtr
-    add(SessionPtr session, KeyRangePtr range, std::uint32_t index, SharedText path, SharedText generation,
+    add(SessionPtr session, KeyRangePtr range, std::uint32_t index, std::string path, std::string generation,
         std::string owner);
     /** It is gone. */
     void remove(Holding& holding);
