@@ -72,33 +72,22 @@ target_sources(
     store/memory/backend.cpp
     store/memory/domain.cpp
     store/memory/lines.cpp
-    store/redis/accept_token.cpp
     store/redis/backend.cpp
     store/redis/claim.cpp
-    store/redis/claim_answers.cpp
     store/redis/claim_call.cpp
-    store/redis/claim_reply.cpp
-    store/redis/claim_survey.cpp
     store/redis/claim_together.cpp
     store/redis/claim_transaction.cpp
     store/redis/claims.cpp
-    store/redis/detach.cpp
-    store/redis/evict.cpp
-    store/redis/flags_reply.cpp
-    store/redis/gap_search.cpp
     store/redis/inspect.cpp
-    store/redis/inspect_reply.cpp
     store/redis/key_names.cpp
-    store/redis/leave_line.cpp
     store/redis/node.cpp
     store/redis/observer.cpp
+    store/redis/operations.cpp
     store/redis/pool_claim.cpp
     store/redis/range_cache.cpp
-    store/redis/ready.cpp
-    store/redis/release_notes.cpp
-    store/redis/release_reply.cpp
     store/redis/releases.cpp
     store/redis/renewals.cpp
+    store/redis/replies.cpp
     store/redis/withdraw.cpp
     store/redis/cluster/announcer.cpp
     store/redis/cluster/backend.cpp

@@ -1,12 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // What the library makes of replies: of its scripts, to its login, and of errors. The first byte says how many keys
 // were asked for; the rest is what the server sent. Whatever it is: no crash, and nothing is believed that cannot be.
-#include "store/redis/claim_reply.hpp"
+#include "store/redis/replies.hpp"
 #include "store/redis/diagnose/clock_reading.hpp"
-#include "store/redis/flags_reply.hpp"
-#include "store/redis/inspect_reply.hpp"
 #include "store/redis/link/connection_handshake.hpp"
-#include "store/redis/release_reply.hpp"
 #include "store/redis/sentinel/sentinel_reply.hpp"
 #include "store/redis/wire/parser.hpp"
 #include "store/redis/wire/server_error.hpp"
@@ -57,8 +54,8 @@ void read_claim(Value const& value, std::uint32_t keys)
 
 void read_keys(Value const& value, std::uint32_t keys)
 {
-    if (auto const flags = redis::read_flags(value, keys))
-        demand(flags->own.size() == keys);
+    if (auto const flags = redis::read_renewed_flags(value, keys))
+        demand(flags->size() == keys);
     if (auto const flags = redis::read_release_flags(value, keys))
         demand(flags->keys.size() == keys && flags->keys.size() <= value.as_string().size());
     if (auto const withdrawn = redis::read_withdrawn_keys(value))

@@ -1,17 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "backend.hpp"
 
-#include "accept_token.hpp"
-#include "claim_together.hpp"
 #include "claims.hpp"
-#include "detach.hpp"
-#include "inspect.hpp"
 #include "key_names.hpp"
-#include "leave_line.hpp"
 #include "node.hpp"
 #include "node_backend.hpp"
 #include "observer.hpp"
-#include "ready.hpp"
+#include "operations.hpp"
 #include "releases.hpp"
 #include "renewals.hpp"
 #include "store/redis/config/config.hpp"
@@ -20,7 +15,6 @@
 #include "store/redis/link/connection_factory.hpp"
 #include "store/redis/link/subscriber.hpp"
 #include "store/redis/link/waiter_name.hpp"
-#include "withdraw.hpp"
 
 #include <utility>
 

@@ -1,8 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "claim_call.hpp"
+// What the kinds of claims share: the call of a claiming script, and what answers mean.
+#include "claim.hpp"
 
 #include "key_names.hpp"
+#include "store/redis/wire/server_error.hpp"
 
+#include <tenure/errc.hpp>
+
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +37,56 @@ ScriptCall claim_call(
         call.with_run_id = true;
     }
     return call;
+}
+
+Deadline earliest_deadline(PendingClaims const& claims)
+{
+    if (claims.size() == 1)
+        return claims.front().request.not_after;
+    auto const earliest =
+        std::ranges::min_element(claims, {}, [](PendingClaim const& claim) { return claim.request.not_after.at(); });
+    return earliest->request.not_after.at();
+}
+
+ClaimReply confirmed(Node const& node, KeyRange const& range, Granted granted, Outcome const& outcome)
+{
+    if (outcome.shortfall == nullptr)
+        return granted;
+    auto const& [error, missing, fatal, uncounted] = *outcome.shortfall;
+    auto detail = node.where() + ": " + range.key(granted.index) + ": " + missing;
+    // asked again, the owner finds its claim, and the replicas are counted again
+    if (uncounted)
+        return Failure::unknown(error, std::move(detail));
+    return Unconfirmed{std::move(granted), error, std::move(detail), fatal};
+}
+
+Failure refuse_claim(Node& node, resp::Value const& error, std::string_view what)
+{
+    auto understood = classify(error.as_string());
+    // the type of a lock's key does not matter to a claim: only the counter can be of a wrong one
+    if (understood.error == errc::key_conflict)
+        understood.advice = "another program wrote " + node.fence() +
+                            ", which counts fencing tokens: delete that key, and tokens go on from the server's clock";
+    return node.refuse(understood, what);
+}
+
+Failure failure_of_claim(Node& node, Outcome const& outcome, KeyRange const& range)
+{
+    return outcome.delivery == Delivery::answered ? refuse_claim(node, outcome.reply, range.describe())
+                                                  : undelivered(outcome);
+}
+
+Busy closed_reply(Node& node, PageClosed const& closed)
+{
+    node.note_closed(closed.opens_in);
+    return {closed.opens_in, false};
+}
+
+void note_place(Node& node, KeyRange const& range, PageHeld const& held)
+{
+    // what is no matter of permissions leaves the waiter to its timer for this time
+    if (!held.line_error.empty())
+        note_line_refusal(node, range, held.line_error);
 }
 
 } // namespace tenure::redis

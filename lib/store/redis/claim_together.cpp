@@ -1,9 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "claim_together.hpp"
+// A claim of one key on one of several servers that grant it together.
+#include "operations.hpp"
 
 #include "claim.hpp"
-#include "claim_reply.hpp"
 #include "key_names.hpp"
+#include "replies.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,22 +21,6 @@ namespace tenure::redis
 
 namespace
 {
-
-// No ttl that leases use comes near it; it keeps the arithmetic with instants in range.
-constexpr std::int64_t longest_expiry_ms = std::int64_t{1000} * 60 * 60 * 24 * 365;
-
-/** The server's clock in microseconds, from the reply to TIME; unset if it makes no sense. */
-std::optional<std::uint64_t> microseconds_of(resp::Value const& reply)
-{
-    auto const parts = reply.elements();
-    if (parts.size() != 2)
-        return std::nullopt;
-    auto const seconds = read_token(parts[0]);
-    if (!seconds || *seconds > std::uint64_t{1} << 40U || !parts[1].is_string())
-        return std::nullopt;
-    // 0 is no token, but a fair number of microseconds
-    return *seconds * 1'000'000 + read_token(parts[1]).value_or(0);
-}
 
 /** `SET NX PX`, `PTTL`, `GET` of the fence key and `TIME` in one write: a tenth of what a script costs the server, and
  * as fast where the key is held. They need not be one step: the fence key is changed by none but who holds the key. */
@@ -103,17 +88,13 @@ private:
             finish(granted(found_->since));
             return;
         }
-        auto& claim = outcomes_[set];
-        if (claim.delivery != Delivery::answered)
-            finish(undelivered(std::move(claim)));
-        else if (claim.reply.is_error())
-            finish(node_->refuse(claim.reply, key_));
-        else if (claim.reply.is_null())
-            finish(held());
-        else if (!claim.reply.is_ok())
-            finish(nonsense(*node_, key_));
-        else
+        auto const& claim = outcomes_[set];
+        if (claim.succeeded() && claim.reply.is_ok())
             finish(granted(claim.since));
+        else if (claim.succeeded() && claim.reply.is_null())
+            finish(held());
+        else
+            finish(failure_of(*node_, claim, key_));
     }
 
     [[nodiscard]] Busy held() const
@@ -125,27 +106,24 @@ private:
         auto const ms = left.reply.as_integer();
         if (ms == -1)
             return {std::nullopt, true};
-        return {std::chrono::milliseconds(std::clamp<std::int64_t>(ms, 0, longest_expiry_ms)), false};
+        return {at_most_a_year(std::max<std::int64_t>(ms, 0)), false};
     }
 
     /** The key is taken; without a token to begin from, the caller must see to it that it is given back. */
     [[nodiscard]] ClaimReply granted(Instant since)
     {
         for (auto const step : {get, time}) {
-            auto& outcome = outcomes_[step];
-            if (outcome.delivery != Delivery::answered)
-                return Failure::unknown(outcome.error, std::move(outcome.detail));
-            if (outcome.reply.is_error()) {
-                auto refused = node_->refuse(outcome.reply, fence_key(key_));
-                return Failure::unknown(refused.error, std::move(refused.detail));
+            if (auto const& outcome = outcomes_[step]; !outcome.succeeded()) {
+                auto why = failure_of(*node_, outcome, fence_key(key_));
+                return Failure::unknown(why.error, std::move(why.detail));
             }
         }
         auto const& fence = outcomes_[get].reply;
         auto const last = fence.is_null() ? std::optional<std::uint64_t>(0) : read_token(fence);
-        auto const now = microseconds_of(outcomes_[time].reply);
+        auto const now = read_server_time(outcomes_[time].reply);
         if (!last || !now)
             return nonsense(*node_, fence_key(key_));
-        return Granted{0, std::max(*last, *now), request_.ttl, since, nullptr};
+        return Granted{0, std::max(*last, static_cast<std::uint64_t>(now->count())), request_.ttl, since, nullptr};
     }
 
     void finish(ClaimReply reply) { std::move(handler_)(std::move(reply)); }

@@ -1,11 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "claim_transaction.hpp"
-
+// Claims of several single keys with fencing, in one transaction.
 #include "claim.hpp"
-#include "claim_answers.hpp"
-#include "store/redis/scripts/script.hpp"
+
 #include "store/redis/scripts/scripts.hpp"
-#include "store/redis/wire/server_error.hpp"
 #include "store/redis/wire/transaction.hpp"
 
 #include <tenure/errc.hpp>
@@ -29,13 +26,6 @@ namespace
 // What a claim and a draw take in a transaction, with a usual key and owner.
 constexpr std::size_t bytes_of_claim = 192;
 constexpr std::size_t bytes_of_draw = 160;
-
-/** Why keys that are held have no token. */
-struct NoToken {
-    error_code error;
-    std::string detail;
-    bool fatal = false;
-};
 
 std::optional<std::uint64_t> drawn_token(resp::Value const& reply)
 {
@@ -65,47 +55,27 @@ public:
                 "SET", resp::KeyOf{*request.range, 0}, request.owner, "NX", "PX", request.lifetime().count());
         transaction.add(scripts::draw().one_key_by_name, node_->fence());
         node_->route()->execute(
-            std::move(transaction).end(), not_after(),
+            std::move(transaction).end(), earliest_deadline(claims_),
             [self = shared_from_this()](Outcome&& outcome) { self->answered(std::move(outcome)); });
     }
 
 private:
-    /// The earliest of all. What it drops for the sake of one is sent again.
-    [[nodiscard]] Deadline not_after() const
-    {
-        if (claims_.size() == 1)
-            return claims_.front().request.not_after;
-        auto const earliest = std::ranges::min_element(
-            claims_, {}, [](PendingClaim const& claim) { return claim.request.not_after.at(); });
-        return earliest->request.not_after.at();
-    }
-
     void answered(Outcome&& outcome)
     {
         std::move(answered_)();
         if (outcome.delivery == Delivery::not_sent && claims_.size() > 1 && !outcome.fatal)
             send_each_alone(std::nullopt);
-        else if (outcome.delivery != Delivery::answered)
-            for (auto& claim : claims_)
-                std::move(claim.handler)(undelivered(Outcome(outcome)));
         else if (outcome.ran_apart)
             ran_apart(outcome);
-        else if (outcome.reply.is_error())
-            did_not_run(outcome.reply);
+        else if (claims_.size() > 1 && concerns_single_key(outcome))
+            send_each_alone(node_->refuse(outcome.reply, "claim"));
+        else if (!outcome.succeeded())
+            // nothing was written for any of them
+            answer_all(claims_, [&](ClaimRequest const& request) {
+                return failure_of_claim(*node_, outcome, *request.range);
+            });
         else
             ran(std::move(outcome));
-    }
-
-    /** Nothing was written for any of them. */
-    void did_not_run(resp::Value const& reply)
-    {
-        auto const error = classify(reply.as_string());
-        if (claims_.size() > 1 && concerns_single_key(error)) {
-            send_each_alone(node_->refuse(error, "claim"));
-            return;
-        }
-        for (auto& [request, handler] : claims_)
-            std::move(handler)(ClaimReply(refuse_claim(*node_, reply, request.range->describe())));
     }
 
     /** @param reason  why they were refused together: all that is known of one whose time is over */
@@ -113,12 +83,8 @@ private:
     {
         for (auto& [request, handler] : claims_) {
             PendingClaims alone;
-            if (reason)
-                handler = [handler = std::move(handler), reason = *reason](ClaimReply&& reply) mutable {
-                    bool const not_sent = failed_as(reply, Failure::Effect::not_sent);
-                    std::move(handler)(not_sent ? ClaimReply(std::move(reason)) : std::move(reply));
-                };
-            alone.push_back({std::move(request), std::move(handler)});
+            alone.push_back(
+                {std::move(request), reason ? or_refused(std::move(handler), *reason) : std::move(handler)});
             claim_in_transaction(node_, std::move(alone), [] {});
         }
     }
@@ -128,18 +94,14 @@ private:
     void ran_apart(Outcome const& outcome)
     {
         auto const replies = outcome.reply.elements();
-        for (std::size_t i = 0; i < claims_.size(); ++i) {
-            auto& [request, handler] = claims_[i];
+        std::size_t i = 0;
+        answer_all(claims_, [&](ClaimRequest const& request) -> ClaimReply {
             auto refused = node_->refuse(replies[0], request.range->describe());
-            if (replies[i + 1].is_ok())
-                std::move(handler)(ClaimReply(Unconfirmed{
-                    {0, 0, request.ttl, outcome.since, nullptr},
-                    refused.error,
-                    std::move(refused.detail),
-                    refused.fatal}));
-            else
-                std::move(handler)(ClaimReply(std::move(refused)));
-        }
+            if (!replies[++i].is_ok())
+                return refused;
+            return Unconfirmed{
+                {0, 0, request.ttl, outcome.since, nullptr}, refused.error, std::move(refused.detail), refused.fatal};
+        });
     }
 
     void ran(Outcome&& outcome)
@@ -147,8 +109,8 @@ private:
         auto const replies = outcome.reply.elements();
         auto const sets = replies.first(claims_.size());
         if (!std::ranges::all_of(sets, is_answer_to_set)) {
-            for (auto& [request, handler] : claims_)
-                std::move(handler)(ClaimReply(nonsense(*node_, request.range->describe())));
+            answer_all(
+                claims_, [this](ClaimRequest const& request) { return nonsense(*node_, request.range->describe()); });
             return;
         }
         auto const& drawn = replies.back();
@@ -189,38 +151,32 @@ private:
     {
         if (claimed.shortfall == nullptr)
             claimed.shortfall = drawn.shortfall;
-        auto const where = [this] { return node_->where() + ": " + node_->fence() + ": no fencing token: "; };
-        if (drawn.delivery != Delivery::answered) {
-            auto const error = drawn.error ? drawn.error : make_error_code(errc::store_unavailable);
-            finish(claimed, 0, NoToken{error, where() + drawn.detail});
-        } else if (drawn.login != claimed.login) {
+        if (drawn.delivery != Delivery::answered)
+            finish(claimed, 0, no_token(drawn.error ? drawn.error : errc::store_unavailable, drawn.detail));
+        else if (drawn.login != claimed.login)
             // A server that has taken over may have granted the keys to others, with lower tokens than this one.
-            finish(
-                claimed, 0,
-                NoToken{errc::store_unavailable, where() + "the connection was lost after the keys were taken"});
-        } else if (auto const token = drawn_token(drawn.reply)) {
+            finish(claimed, 0, no_token(errc::store_unavailable, "the connection was lost after the keys were taken"));
+        else if (auto const token = drawn_token(drawn.reply))
             finish(claimed, *token);
-        } else if (drawn.reply.is_string() && drawn.reply.as_string().empty()) {
+        else if (drawn.reply.is_string() && drawn.reply.as_string().empty())
             finish(
-                claimed, 0,
-                NoToken{errc::store_unavailable, where() + "a key was deleted or overwritten after it was taken"});
-        } else {
+                claimed, 0, no_token(errc::store_unavailable, "a key was deleted or overwritten after it was taken"));
+        else
             finish(claimed, 0, no_token(drawn.reply));
-        }
     }
 
-    [[nodiscard]] NoToken no_token(resp::Value const& drawn)
+    [[nodiscard]] Failure no_token(error_code error, std::string const& why) const
     {
-        if (!drawn.is_error()) {
-            auto unknown = nonsense(*node_, node_->fence());
-            return {unknown.error, std::move(unknown.detail)};
-        }
-        auto refused = refuse_claim(*node_, drawn, node_->fence());
-        return {refused.error, std::move(refused.detail), refused.fatal};
+        return Failure::unknown(error, node_->where() + ": " + node_->fence() + ": no fencing token: " + why);
+    }
+
+    [[nodiscard]] Failure no_token(resp::Value const& drawn)
+    {
+        return drawn.is_error() ? refuse_claim(*node_, drawn, node_->fence()) : nonsense(*node_, node_->fence());
     }
 
     /** Answers all. @param missing  why the grants have no token and are given back */
-    void finish(Outcome const& outcome, std::uint64_t token, std::optional<NoToken> const& missing = std::nullopt)
+    void finish(Outcome const& outcome, std::uint64_t token, std::optional<Failure> const& missing = std::nullopt)
     {
         auto const replies = outcome.reply.elements();
         for (std::size_t i = 0; i < claims_.size(); ++i) {

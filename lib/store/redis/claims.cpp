@@ -1,9 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "claims.hpp"
 
-#include "claim.hpp"
-#include "pool_claim.hpp"
-
 #include <algorithm>
 #include <utility>
 

@@ -1,8 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "claim_transaction.hpp"
-#include "node.hpp"
+#include "claim.hpp"
 
 #include <tenure/backend/backend.hpp>
 

@@ -1,8 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "inspect.hpp"
+// Inspection of a range, page by page.
+#include "operations.hpp"
 
-#include "inspect_reply.hpp"
 #include "key_names.hpp"
+#include "replies.hpp"
 #include "store/redis/scripts/script.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
@@ -48,20 +49,16 @@ public:
         }
         call.not_after = not_after_;
         call.reply_bytes = count * reply_bytes_per_key + 1024;
-        run_script(node_->route(), std::move(call), [self = shared_from_this(), count](Outcome outcome) {
-            self->answered(std::move(outcome), count);
+        run_script(node_->route(), std::move(call), [self = shared_from_this(), count](Outcome&& outcome) {
+            self->answered(outcome, count);
         });
     }
 
 private:
-    void answered(Outcome outcome, std::uint32_t count)
+    void answered(Outcome const& outcome, std::uint32_t count)
     {
-        if (outcome.delivery != Delivery::answered)
-            finish(undelivered(std::move(outcome)));
-        else if (outcome.reply.is_error())
-            finish(node_->refuse(outcome.reply, range_->describe()));
-        else if (!read_key_states(outcome.reply, count, keys_))
-            finish(nonsense(*node_, range_->describe()));
+        if (!outcome.succeeded() || !read_key_states(outcome.reply, count, keys_))
+            finish(failure_of(*node_, outcome, range_->describe()));
         else if (keys_.size() < range_->count)
             call_page();
         else

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "node.hpp"
 
+#include "replies.hpp"
 #include "store/redis/wire/server_error.hpp"
 
 #include <tenure/errc.hpp>
@@ -41,10 +42,17 @@ Failure Node::refuse(ServerError const& error, std::string_view what)
     return refused(error, where(), what);
 }
 
+Failure Node::refuse_native(resp::Value const& error, std::string_view what)
+{
+    auto const understood = classify(error.as_string());
+    if (understood.error != errc::key_conflict)
+        native_.note(route_->generation());
+    return refuse(understood, what);
+}
+
 void Node::publish_refused(std::string_view channel)
 {
-    publish_refused_in_ = route_->generation();
-    if (std::exchange(publish_refusal_logged_, true))
+    if (!publish_.note(route_->generation()))
         return;
     runtime_->log(
         LogLevel::warning, where() + ": may not announce releases on " + std::string(channel) +
@@ -55,8 +63,7 @@ void Node::publish_refused(std::string_view channel)
 
 void Node::line_refused(std::string_view line, std::string_view why)
 {
-    line_refused_in_ = route_->generation();
-    if (std::exchange(line_refusal_logged_, true))
+    if (!line_.note(route_->generation()))
         return;
     auto const stem = std::string(line.substr(0, line.rfind(':')));
     runtime_->log(
@@ -68,8 +75,7 @@ void Node::line_refused(std::string_view line, std::string_view why)
 
 void Node::watched_refused(std::string_view key, std::string_view why)
 {
-    watched_refused_in_ = route_->generation();
-    if (std::exchange(watched_refusal_logged_, true))
+    if (!watched_.note(route_->generation()))
         return;
     runtime_->log(
         LogLevel::warning, where() + ": may not write " + std::string(key) +
@@ -92,7 +98,7 @@ void Node::note_closed(std::chrono::milliseconds opens_in)
 Node::NativeDelete Node::native_delete() const noexcept
 {
     auto const& server = route_->server();
-    if (native_refused_in_ != 0 && native_refused_in_ == route_->generation())
+    if (native_.is(route_->generation()))
         return NativeDelete::none;
     if (server.version.at_least(9, 0) && server.server == "valkey")
         return NativeDelete::delifeq;
@@ -104,17 +110,30 @@ Node::NativeDelete Node::native_delete() const noexcept
 bool Node::has_set_ifeq() const noexcept
 {
     auto const& server = route_->server();
-    if (native_refused_in_ != 0 && native_refused_in_ == route_->generation())
+    if (native_.is(route_->generation()))
         return false;
     return (server.version.at_least(8, 1) && server.server == "valkey") ||
            (server.version.at_least(8, 4) && server.server == "redis");
 }
 
-Failure undelivered(Outcome outcome)
+Failure undelivered(Outcome const& outcome)
 {
     if (outcome.delivery == Delivery::not_sent)
-        return Failure::not_sent(outcome.error, std::move(outcome.detail), outcome.fatal);
-    return Failure::unknown(outcome.error, std::move(outcome.detail));
+        return Failure::not_sent(outcome.error, outcome.detail, outcome.fatal);
+    return Failure::unknown(outcome.error, outcome.detail);
+}
+
+Failure failure_of(Node& node, Outcome const& outcome, std::string_view what)
+{
+    if (outcome.delivery != Delivery::answered)
+        return undelivered(outcome);
+    return outcome.reply.is_error() ? node.refuse(outcome.reply, what) : nonsense(node, what);
+}
+
+bool concerns_single_key(Outcome const& outcome)
+{
+    return outcome.delivery == Delivery::answered && outcome.reply.is_error() &&
+           concerns_single_key(classify(outcome.reply.as_string()));
 }
 
 Failure nonsense(Node& node, std::string_view what)
@@ -122,6 +141,21 @@ Failure nonsense(Node& node, std::string_view what)
     node.route()->distrust("a reply that makes no sense");
     return Failure::unknown(
         errc::protocol_error, node.where() + ": " + std::string(what) + ": the reply makes no sense");
+}
+
+void take_notes(Node& node, KeyRange const& range, ReleaseNotes const& notes)
+{
+    if (notes.publish_refused)
+        node.publish_refused(channel_of(range));
+    if (!notes.line_refusal.empty())
+        note_line_refusal(node, range, notes.line_refusal);
+}
+
+void note_line_refusal(Node& node, KeyRange const& range, std::string_view words)
+{
+    // a slot on the move, a foreign key in the line's place: the next call may fare better
+    if (auto const error = classify(words); error.error == errc::permission_denied)
+        node.line_refused(line_of(range), error.words);
 }
 
 } // namespace tenure::redis

@@ -36,6 +36,29 @@ struct NodeSettings {
     std::string fence = std::string(fence_counter);
 };
 
+/** Something that the server refused to the user of one connection. It is not tried again on that connection, and
+ * logged only the first time. */
+class RefusedOnConnection
+{
+public:
+    [[nodiscard]] bool is(std::uint64_t generation) const noexcept { return in_ != 0 && in_ == generation; }
+
+    /** @returns true the first time */
+    bool note(std::uint64_t generation) noexcept
+    {
+        in_ = generation;
+        return !std::exchange(logged_, true);
+    }
+
+private:
+    /// generation of the route; 0: none yet
+    std::uint64_t in_ = 0;
+    bool logged_ = false;
+};
+
+struct ServerError;
+struct ReleaseNotes;
+
 /** One server, or the nodes that serve one hash slot, as the operations see it. Shared by the operations under way;
  * everything belongs to the strand. */
 class Node
@@ -60,14 +83,10 @@ public:
     [[nodiscard]] Failure refuse(resp::Value const& error, std::string_view what);
 
     /** The same for one that was classified before. */
-    [[nodiscard]] Failure refuse(struct ServerError const& error, std::string_view what);
+    [[nodiscard]] Failure refuse(ServerError const& error, std::string_view what);
 
     /** False once publishing was refused on this connection. */
-    [[nodiscard]] bool may_publish() const noexcept
-    {
-        return publish_refused_in_ == 0 || publish_refused_in_ != route_->generation();
-    }
-
+    [[nodiscard]] bool may_publish() const noexcept { return !publish_.is(route_->generation()); }
     /** Notes that publishing was refused, and says so once. */
     void publish_refused(std::string_view channel);
 
@@ -78,8 +97,10 @@ public:
     /** `SET key value IFEQ owner` exists. */
     [[nodiscard]] bool has_set_ifeq() const noexcept;
 
-    /** A native command was refused on this connection (a permission for scripts only): scripts do from now on. */
-    void native_refused() noexcept { native_refused_in_ = route_->generation(); }
+    /** As `refuse`, of a native command that the server does not execute: a permission for scripts only, an unknown
+     * command after all, or a key of another type. The script can tell. Unless the key was the reason, scripts do
+     * from now on on this connection. */
+    [[nodiscard]] Failure refuse_native(resp::Value const& error, std::string_view what);
 
     /** Claims may be closed after a failover; `marker` names the key that tells. */
     [[nodiscard]] bool delays_after_failover() const noexcept { return settings_.precautions.delay_after_failover; }
@@ -96,10 +117,7 @@ public:
     /** Under which name this store stands in lines of waiters. */
     [[nodiscard]] std::string const& waiter() const noexcept { return settings_.waiter; }
     /** False once the commands of the line were refused on this connection. */
-    [[nodiscard]] bool may_line_up() const noexcept
-    {
-        return line_refused_in_ == 0 || line_refused_in_ != route_->generation();
-    }
+    [[nodiscard]] bool may_line_up() const noexcept { return !line_.is(route_->generation()); }
     /** The name for scripts that use the line; "": it may not be used. */
     [[nodiscard]] std::string_view name_in_line() const noexcept
     {
@@ -109,21 +127,9 @@ public:
     void line_refused(std::string_view line, std::string_view why);
 
     /** False once the key that says that observers watch was refused on this connection. */
-    [[nodiscard]] bool may_write_watched() const noexcept
-    {
-        return watched_refused_in_ == 0 || watched_refused_in_ != route_->generation();
-    }
+    [[nodiscard]] bool may_write_watched() const noexcept { return !watched_.is(route_->generation()); }
     /** Notes that it was refused, and says so once. */
     void watched_refused(std::string_view key, std::string_view why);
-
-    /** Answers later, as every handler must be. */
-    template <class Reply>
-    void answer_later(ReplyHandler<Reply> handler, Reply reply) const
-    {
-        runtime_->post([handler = std::move(handler), reply = std::move(reply)]() mutable {
-            std::move(handler)(std::move(reply));
-        });
-    }
 
 private:
     std::shared_ptr<Runtime> runtime_;
@@ -131,21 +137,42 @@ private:
     RangeCache ranges_;
     NodeSettings settings_;
     Instant closed_until_ = Instant::min();
-    /// generations of the route; 0: none yet
-    std::uint64_t publish_refused_in_ = 0;
-    std::uint64_t native_refused_in_ = 0;
-    std::uint64_t line_refused_in_ = 0;
-    std::uint64_t watched_refused_in_ = 0;
-    bool publish_refusal_logged_ = false;
-    bool line_refusal_logged_ = false;
-    bool watched_refusal_logged_ = false;
+    RefusedOnConnection publish_;
+    RefusedOnConnection native_;
+    RefusedOnConnection line_;
+    RefusedOnConnection watched_;
 };
 using NodePtr = std::shared_ptr<Node>;
 
-/** What a request ended as that brought no reply. */
-[[nodiscard]] Failure undelivered(Outcome outcome);
+/** Why a request brought no reply. */
+[[nodiscard]] Failure undelivered(Outcome const& outcome);
+
+/** Why a request brought nothing to go by: no reply, an error, or a reply that makes no sense.
+ *  @param what  the key or range */
+[[nodiscard]] Failure failure_of(Node& node, Outcome const& outcome, std::string_view what);
+
+/** True where the server refused a call for several keys, and each of them alone may fare better. */
+[[nodiscard]] bool concerns_single_key(Outcome const& outcome);
+
+/** Answers a request that is sent again alone after it was refused together with others: what it could not send now,
+ * the call for all did, so `reason` is what is known about it. */
+template <class Reply>
+[[nodiscard]] ReplyHandler<Reply> or_refused(ReplyHandler<Reply> handler, Failure reason)
+{
+    return [handler = std::move(handler), reason = std::move(reason)](Reply&& reply) mutable {
+        if (failed_as(reply, Failure::Effect::not_sent))
+            reply = std::move(reason);
+        std::move(handler)(std::move(reply));
+    };
+}
 
 /** A reply that makes no sense is not believed: anything may have happened. The connection is dropped with it. */
 [[nodiscard]] Failure nonsense(Node& node, std::string_view what);
+
+/** Remembers for the connection what it may not do. Other errors of the line concern this call alone. */
+void take_notes(Node& node, KeyRange const& range, ReleaseNotes const& notes);
+
+/** Notes that a line was refused, if the words of the server say that it is for lack of permission. */
+void note_line_refusal(Node& node, KeyRange const& range, std::string_view words);
 
 } // namespace tenure::redis

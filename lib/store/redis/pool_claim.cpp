@@ -1,15 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "pool_claim.hpp"
-
+// Claims of several owners on one pool, by one script call.
 #include "claim.hpp"
-#include "claim_answers.hpp"
-#include "claim_survey.hpp"
-#include "gap_search.hpp"
-#include "store/redis/scripts/script.hpp"
-#include "store/redis/scripts/scripts.hpp"
-#include "store/redis/wire/server_error.hpp"
 
-#include <algorithm>
+#include "store/redis/scripts/scripts.hpp"
+
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -42,38 +36,24 @@ public:
         survey_ = survey_is_due(node_->ranges(), first, node_->runtime().now());
         auto call = claim_call(*node_, script, first, survey_, std::span(claims_).subspan(1), may_close);
         call.keys = node_->ranges().keys(range_, 0);
-        // what the earliest of them drops for the sake of one is sent again
-        auto const earliest = std::ranges::min_element(
-            claims_, {}, [](PendingClaim const& claim) { return claim.request.not_after.at(); });
-        call.not_after = earliest->request.not_after.at();
-        run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome&& outcome) {
-            self->answered(std::move(outcome));
+        call.not_after = earliest_deadline(claims_);
+        run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome const& outcome) {
+            self->answered(outcome);
         });
     }
 
 private:
-    void answered(Outcome&& outcome)
+    void answered(Outcome const& outcome)
     {
         std::move(answered_)();
         if (outcome.delivery == Delivery::not_sent && !outcome.fatal)
             send_each_alone(std::nullopt);
-        else if (outcome.delivery != Delivery::answered)
-            for (auto& claim : claims_)
-                std::move(claim.handler)(undelivered(Outcome(outcome)));
-        else if (outcome.reply.is_error())
-            refused(outcome);
+        else if (concerns_single_key(outcome))
+            send_each_alone(outcome.since);
+        else if (!outcome.succeeded())
+            answer_all(claims_, [&](auto const&) { return failure_of_claim(*node_, outcome, *range_); });
         else
             ran(outcome);
-    }
-
-    void refused(Outcome const& outcome)
-    {
-        if (concerns_single_key(classify(outcome.reply.as_string()))) {
-            send_each_alone(outcome.since);
-            return;
-        }
-        for (auto& [request, handler] : claims_)
-            std::move(handler)(ClaimReply(refuse_claim(*node_, outcome.reply, range_->describe())));
     }
 
     /** @param since  the call may have taken keys before one was refused: each owner is looked for first */
@@ -91,14 +71,12 @@ private:
         auto const reply = read_shared_page_reply(outcome.reply, range_->count, claims_.size(), fencing);
         auto const* const closed = reply ? std::get_if<PageClosed>(&*reply) : nullptr;
         if (!reply || (closed != nullptr && !node_->delays_after_failover())) {
-            for (auto& claim : claims_)
-                std::move(claim.handler)(ClaimReply(nonsense(*node_, range_->describe())));
+            answer_all(claims_, [this](auto const&) { return nonsense(*node_, range_->describe()); });
             return;
         }
         if (closed != nullptr) {
-            node_->note_closed(closed->opens_in);
-            for (auto& claim : claims_)
-                std::move(claim.handler)(ClaimReply(Busy{closed->opens_in, false}));
+            auto const busy = closed_reply(*node_, *closed);
+            answer_all(claims_, [&](auto const&) { return busy; });
             return;
         }
         hand_out(std::get<SharedPage>(*reply), outcome);
@@ -107,7 +85,7 @@ private:
     void hand_out(SharedPage const& page, Outcome const& outcome)
     {
         auto const& granted = page.granted;
-        note_first_free(node_, range_, granted.empty() ? std::nullopt : std::optional(granted.front()));
+        node_->ranges().note_first_free(range_, granted.empty() ? std::nullopt : std::optional(granted.front()));
         Busy busy;
         if (page.held) {
             note_place(*node_, *range_, *page.held);
@@ -116,14 +94,13 @@ private:
                                   : std::nullopt;
             busy = busy_reply(node_->ranges(), range_, node_->runtime().now(), seen);
         }
-        for (std::size_t i = 0; i < claims_.size(); ++i) {
-            auto& [request, handler] = claims_[i];
-            if (i < granted.size())
-                std::move(handler)(confirmed(
-                    *node_, *range_, Granted{granted[i], page.token, request.ttl, outcome.since, nullptr}, outcome));
-            else
-                std::move(handler)(ClaimReply(busy));
-        }
+        std::size_t i = 0;
+        answer_all(claims_, [&](ClaimRequest const& request) -> ClaimReply {
+            if (i == granted.size())
+                return busy;
+            return confirmed(
+                *node_, *range_, Granted{granted[i++], page.token, request.ttl, outcome.since, nullptr}, outcome);
+        });
     }
 
     NodePtr node_;

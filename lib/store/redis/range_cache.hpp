@@ -3,11 +3,14 @@
 
 #include "store/redis/wire/command.hpp"
 
+#include <tenure/backend/backend.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/key_range.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace tenure::redis
@@ -48,6 +51,13 @@ public:
     /** The keys of a part of a range of one page, encoded, without their number. */
     [[nodiscard]] EncodedKeys part(KeyRangePtr const& range, std::uint32_t part);
 
+    /** True where asking for the first part with a free key is expected to save more than the round trip that it costs:
+     * a large range of one page whose first part was held when it was claimed from last. */
+    [[nodiscard]] bool is_worth_a_gap_search(KeyRangePtr const& range);
+
+    /** Remembers where the first free key was. `index` is unset where there was none. */
+    void note_first_free(KeyRangePtr const& range, std::optional<std::uint32_t> index);
+
     /** What is known about a range. The reference is valid until the next call. */
     [[nodiscard]] Notes& notes(KeyRangePtr const& range);
 
@@ -60,5 +70,22 @@ private:
 {
     return (range.count + max_keys_per_call - 1) / max_keys_per_call;
 }
+
+/** What a look at all held keys of a range told: it costs more than the claim, so large ranges are looked at now and
+ * then, and what was seen is remembered meanwhile. */
+struct Survey {
+    /// unset: none expires
+    std::optional<std::chrono::milliseconds> earliest_expiry;
+    /// keys without ttl
+    std::uint32_t foreign = 0;
+};
+
+/** True if a busy answer to the request shall come with a survey. */
+[[nodiscard]] bool survey_is_due(RangeCache& ranges, ClaimRequest const& request, Instant now);
+
+/** The answer where all keys are held, and what is remembered of it.
+ *  @param survey  unset: none was made this time */
+[[nodiscard]] Busy
+busy_reply(RangeCache& ranges, KeyRangePtr const& range, Instant now, std::optional<Survey> const& survey);
 
 } // namespace tenure::redis

@@ -2,14 +2,11 @@
 #include "releases.hpp"
 
 #include "key_names.hpp"
-#include "release_reply.hpp"
+#include "replies.hpp"
 #include "store/redis/scripts/release_scripts.hpp"
 #include "store/redis/scripts/script.hpp"
-#include "store/redis/wire/server_error.hpp"
 
 #include <store/ended_claim.hpp>
-
-#include <tenure/errc.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -151,21 +148,10 @@ void Releases::send_script(Batch batch)
 
 void Releases::answered(std::span<Pending> batch, Outcome const& outcome)
 {
-    if (outcome.delivery != Delivery::answered) {
-        for (auto& pending : batch)
-            std::move(pending.handler)(undelivered(Outcome(outcome)));
-        return;
-    }
-    if (outcome.reply.is_error()) {
-        auto const error = classify(outcome.reply.as_string());
-        if (batch.size() > 1 && concerns_single_key(error)) {
-            auto const reason = node_->refuse(error, "release");
-            for (auto& pending : batch)
-                retry_alone(std::move(pending), reason);
-            return;
-        }
-        for (auto& pending : batch)
-            std::move(pending.handler)(ReleaseReply(node_->refuse(error, pending.request.claim->key())));
+    if (batch.size() > 1 && concerns_single_key(outcome)) {
+        auto const reason = node_->refuse(outcome.reply, "release");
+        for (auto& [request, handler] : batch)
+            send_script({std::move(request), or_refused(std::move(handler), reason)}, false);
         return;
     }
     auto const flags = read_release_flags(outcome.reply, batch.size());
@@ -174,24 +160,12 @@ void Releases::answered(std::span<Pending> batch, Outcome const& outcome)
     for (std::size_t i = 0; i < batch.size(); ++i) {
         auto& [request, handler] = batch[i];
         if (!flags)
-            std::move(handler)(ReleaseReply(nonsense(*node_, request.claim->key())));
+            std::move(handler)(ReleaseReply(failure_of(*node_, outcome, request.claim->key())));
         else if (flags->keys[i] == '0')
             std::move(handler)(ReleaseReply(NotOwner{}));
         else
             std::move(handler)(ReleaseReply(Released{flags->keys[i] == '2'}));
     }
-}
-
-void Releases::retry_alone(Pending pending, Failure reason)
-{
-    // What this one could not send, the batch did: refused is what is known about it.
-    auto handler = [handler = std::move(pending.handler), reason = std::move(reason)](ReleaseReply reply) mutable {
-        if (failed_as(reply, Failure::Effect::not_sent))
-            std::move(handler)(ReleaseReply(std::move(reason)));
-        else
-            std::move(handler)(std::move(reply));
-    };
-    send_script({std::move(pending.request), std::move(handler)}, false);
 }
 
 void Releases::send_natively(Pending pending)
@@ -207,25 +181,24 @@ void Releases::send_natively(Pending pending)
         std::move(command), not_after,
         [self = shared_from_this(), pending = std::move(pending)](Outcome&& outcome) mutable {
             --self->under_way_;
-            auto& [request, handler] = pending;
-            if (outcome.delivery != Delivery::answered) {
-                std::move(handler)(undelivered(std::move(outcome)));
-            } else if (
-                outcome.reply.is_integer() && (outcome.reply.as_integer() == 0 || outcome.reply.as_integer() == 1)) {
-                std::move(handler)(
-                    outcome.reply.as_integer() == 1 ? ReleaseReply(Released{}) : ReleaseReply(NotOwner{}));
-            } else if (!outcome.reply.is_error()) {
-                std::move(handler)(ReleaseReply(nonsense(*self->node_, request.claim->key())));
-            } else if (auto const error = classify(outcome.reply.as_string()); concerns_single_key(error)) {
-                // Refused, unknown after all, or a key of another type: the script can tell.
-                if (error.error != errc::key_conflict)
-                    self->node_->native_refused();
-                auto reason = self->node_->refuse(error, request.claim->key());
-                self->retry_alone(std::move(pending), std::move(reason));
-            } else {
-                std::move(handler)(ReleaseReply(self->node_->refuse(error, request.claim->key())));
-            }
+            self->answered_natively(std::move(pending), outcome);
         });
+}
+
+void Releases::answered_natively(Pending pending, Outcome const& outcome)
+{
+    auto& [request, handler] = pending;
+    auto const& reply = outcome.reply;
+    if (reply.is_integer() && reply.as_integer() == 1) {
+        std::move(handler)(ReleaseReply(Released{}));
+    } else if (reply.is_integer() && reply.as_integer() == 0) {
+        std::move(handler)(ReleaseReply(NotOwner{}));
+    } else if (concerns_single_key(outcome)) {
+        auto reason = node_->refuse_native(reply, request.claim->key());
+        send_script({std::move(request), or_refused(std::move(handler), std::move(reason))}, false);
+    } else {
+        std::move(handler)(ReleaseReply(failure_of(*node_, outcome, request.claim->key())));
+    }
 }
 
 } // namespace tenure::redis

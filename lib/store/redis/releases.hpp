@@ -45,7 +45,7 @@ private:
     void send_script(Pending pending, bool by_text);
     void send_script(Batch batch);
     void answered(std::span<Pending> batch, Outcome const& outcome);
-    void retry_alone(Pending pending, Failure reason);
+    void answered_natively(Pending pending, Outcome const& outcome);
 
     NodePtr node_;
     /// of this turn; owned by the task that sends it, for what is asked may own this, and a context that is destroyed

@@ -1,10 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "renewals.hpp"
 
-#include "flags_reply.hpp"
+#include "replies.hpp"
 #include "store/redis/scripts/script.hpp"
 #include "store/redis/scripts/scripts.hpp"
-#include "store/redis/wire/server_error.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -136,28 +135,18 @@ void Renewals::send_script(Batch batch, bool by_text)
 
 void Renewals::answered(Batch batch, Outcome const& outcome)
 {
-    if (outcome.delivery != Delivery::answered) {
-        auto const failure = undelivered(outcome);
-        answer(batch, [&](RenewRequest const&) { return RenewReply(failure); });
+    if (batch.pending.size() > 1 && concerns_single_key(outcome)) {
+        auto const reason = node_->refuse(outcome.reply, "renewal");
+        for (auto& pending : batch.pending)
+            retry_alone(std::move(pending), batch.handler, reason);
         return;
     }
-    if (outcome.reply.is_error()) {
-        auto const error = classify(outcome.reply.as_string());
-        if (batch.pending.size() > 1 && concerns_single_key(error)) {
-            auto const reason = node_->refuse(error, "renewal");
-            for (auto& pending : batch.pending)
-                retry_alone(std::move(pending), batch.handler, reason);
-            return;
-        }
-        answer(batch, [&](RenewRequest const& request) { return node_->refuse(error, request.claim->key()); });
-        return;
-    }
-    auto const flags = read_flags(outcome.reply, batch.pending.size());
+    auto const flags = read_renewed_flags(outcome.reply, batch.pending.size());
     std::size_t i = 0;
     answer(batch, [&](RenewRequest const& request) -> RenewReply {
         if (!flags)
-            return nonsense(*node_, request.claim->key());
-        if (flags->own[i++] == '1')
+            return failure_of(*node_, outcome, request.claim->key());
+        if ((*flags)[i++] == '1')
             return renewed(request, outcome);
         return NotOwner{};
     });
@@ -203,27 +192,18 @@ void Renewals::send_natively(Batch single)
 
 void Renewals::answered_natively(Batch single, Outcome const& outcome)
 {
-    if (outcome.delivery == Delivery::answered && outcome.reply.is_error()) {
-        if (auto const error = classify(outcome.reply.as_string()); concerns_single_key(error)) {
-            // Refused, unknown after all, or a key of another type: the script can tell.
-            if (error.error != errc::key_conflict)
-                node_->native_refused();
-            auto& pending = single.pending.front();
-            auto reason = node_->refuse(error, pending.request.claim->key());
-            retry_alone(std::move(pending), single.handler, std::move(reason));
-            return;
-        }
+    if (concerns_single_key(outcome)) {
+        auto& pending = single.pending.front();
+        auto reason = node_->refuse_native(outcome.reply, pending.request.claim->key());
+        retry_alone(std::move(pending), single.handler, std::move(reason));
+        return;
     }
     answer(single, [&](RenewRequest const& request) -> RenewReply {
-        if (outcome.delivery != Delivery::answered)
-            return undelivered(outcome);
-        if (outcome.reply.is_ok())
+        if (outcome.delivery == Delivery::answered && outcome.reply.is_ok())
             return renewed(request, outcome);
-        if (outcome.reply.is_null())
+        if (outcome.delivery == Delivery::answered && outcome.reply.is_null())
             return NotOwner{};
-        if (outcome.reply.is_error())
-            return node_->refuse(outcome.reply, request.claim->key());
-        return nonsense(*node_, request.claim->key());
+        return failure_of(*node_, outcome, request.claim->key());
     });
 }
 

@@ -1,8 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "withdraw.hpp"
+// Withdrawal of an owner from a range, page by page.
+#include "operations.hpp"
 
 #include "key_names.hpp"
-#include "release_reply.hpp"
+#include "replies.hpp"
 #include "store/redis/scripts/release_scripts.hpp"
 #include "store/redis/scripts/script.hpp"
 
@@ -42,34 +43,25 @@ public:
         if (request_.reuse_after > std::chrono::milliseconds{0})
             call.values.add(resting_value(request_.owner)).add(request_.reuse_after.count());
         call.not_after = request_.not_after;
-        run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome outcome) {
-            self->answered(std::move(outcome));
+        run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome&& outcome) {
+            self->answered(outcome);
         });
     }
 
 private:
-    void answered(Outcome outcome)
+    void answered(Outcome const& outcome)
     {
-        if (outcome.delivery != Delivery::answered)
-            finish(undelivered(std::move(outcome)));
-        else if (outcome.reply.is_error())
-            finish(node_->refuse(outcome.reply, request_.range->describe()));
-        else if (!understood(outcome.reply))
-            finish(nonsense(*node_, request_.range->describe()));
-        else if (++page_ < page_count(*request_.range))
+        auto const keys = outcome.succeeded() ? read_withdrawn_keys(outcome.reply) : std::nullopt;
+        if (!keys) {
+            finish(failure_of(*node_, outcome, request_.range->describe()));
+            return;
+        }
+        freed_ += keys->count;
+        take_notes(*node_, *request_.range, keys->notes);
+        if (++page_ < page_count(*request_.range))
             call_page();
         else
             finish(Released{});
-    }
-
-    [[nodiscard]] bool understood(resp::Value const& reply)
-    {
-        auto const keys = read_withdrawn_keys(reply);
-        if (!keys)
-            return false;
-        freed_ += keys->count;
-        take_notes(*node_, *request_.range, keys->notes);
-        return true;
     }
 
     void finish(WithdrawReply reply) { std::move(handler_)(std::move(reply), freed_); }

@@ -4,7 +4,7 @@
 #include "script_within.hpp"
 
 #include "store/redis/key_names.hpp"
-#include "store/redis/release_reply.hpp"
+#include "store/redis/replies.hpp"
 #include "store/redis/scripts/release_scripts.hpp"
 
 #include <chrono>

@@ -12,14 +12,10 @@
 #include "spread_withdraw.hpp"
 
 #include "store/redis/config/config.hpp"
-#include "store/redis/detach.hpp"
-#include "store/redis/inspect.hpp"
 #include "store/redis/key_names.hpp"
-#include "store/redis/leave_line.hpp"
 #include "store/redis/link/connection_factory.hpp"
 #include "store/redis/observer.hpp"
-#include "store/redis/ready.hpp"
-#include "store/redis/withdraw.hpp"
+#include "store/redis/operations.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -4,8 +4,8 @@
 #include "script_within.hpp"
 
 #include "store/redis/key_names.hpp"
-#include "store/redis/leave_line.hpp"
-#include "store/redis/release_reply.hpp"
+#include "store/redis/operations.hpp"
+#include "store/redis/replies.hpp"
 #include "store/redis/scripts/release_scripts.hpp"
 
 #include <chrono>

@@ -4,7 +4,7 @@
 #include "spread_look.hpp"
 
 #include "store/redis/claim.hpp"
-#include "store/redis/claim_survey.hpp"
+#include "store/redis/range_cache.hpp"
 
 #include <tenure/errc.hpp>
 

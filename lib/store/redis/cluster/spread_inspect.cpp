@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "spread_inspect.hpp"
 
-#include "store/redis/inspect.hpp"
+#include "store/redis/operations.hpp"
 
 #include <algorithm>
 #include <cstddef>

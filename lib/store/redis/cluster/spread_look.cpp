@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "spread_look.hpp"
 
-#include "store/redis/claim_reply.hpp"
 #include "store/redis/range_cache.hpp"
+#include "store/redis/replies.hpp"
 #include "store/redis/scripts/script.hpp"
 #include "store/redis/scripts/scripts.hpp"
 

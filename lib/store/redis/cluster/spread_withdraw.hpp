@@ -3,7 +3,7 @@
 
 #include "slot_nodes.hpp"
 
-#include "store/redis/withdraw.hpp"
+#include "store/redis/operations.hpp"
 
 #include <tenure/backend/backend.hpp>
 

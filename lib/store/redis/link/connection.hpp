@@ -62,6 +62,9 @@ struct Outcome {
     std::uint64_t login = 0;
     /// answered: set by AcknowledgedWay; null: nothing is missing, or nobody asked
     std::shared_ptr<Shortfall const> shortfall = nullptr;
+
+    /** The server answered, and not with an error. */
+    [[nodiscard]] bool succeeded() const noexcept { return delivery == Delivery::answered && !reply.is_error(); }
 };
 using OutcomeHandler = OneShot<void(Outcome&&)>;
 

@@ -1,8 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "store/redis/claim_reply.hpp"
-#include "store/redis/flags_reply.hpp"
-#include "store/redis/inspect_reply.hpp"
-#include "store/redis/release_reply.hpp"
+#include "store/redis/replies.hpp"
 #include "store/redis/wire/server_error.hpp"
 
 #include <tenure/errc.hpp>
@@ -135,13 +132,13 @@ TEST_CASE("an answer to a claim that makes no sense is not believed", "[redis][r
 TEST_CASE("flags are read one for each key", "[redis][replies]")
 {
     auto const reply = Value::text("101");
-    auto const flags = read_flags(reply, 3);
+    auto const flags = read_renewed_flags(reply, 3);
     REQUIRE(flags);
-    CHECK(flags->own == "101");
+    CHECK(flags == "101");
     for (auto const* const bad : {"1", "1011", "12", "10!", ""})
-        CHECK_FALSE(read_flags(Value::text(bad), 2));
-    CHECK_FALSE(read_flags(Value::integer(10), 2));
-    CHECK_FALSE(read_flags(Value(), 0));
+        CHECK_FALSE(read_renewed_flags(Value::text(bad), 2));
+    CHECK_FALSE(read_renewed_flags(Value::integer(10), 2));
+    CHECK_FALSE(read_renewed_flags(Value(), 0));
 }
 
 TEST_CASE("the answer to releases has a character for each key, and notes", "[redis][replies]")

@@ -1,13 +1,18 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Readers of what the scripts answer (see scripts.hpp). Each takes any reply, and answers nothing to one that no script
+// gives.
 #pragma once
 
 #include "store/redis/wire/value.hpp"
+
+#include <tenure/backend/backend.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -55,5 +60,41 @@ read_shared_page_reply(resp::Value const& reply, std::uint32_t keys, std::size_t
 
 /** A fencing token as text; unset unless it is a number from 1 up. */
 [[nodiscard]] std::optional<std::uint64_t> read_token(resp::Value const& text);
+
+/** The server's clock since 1970, from the reply to TIME. */
+[[nodiscard]] std::optional<std::chrono::microseconds> read_server_time(resp::Value const& reply);
+
+/** No ttl that leases use comes near a year; it keeps the arithmetic with instants in range. */
+[[nodiscard]] std::chrono::milliseconds at_most_a_year(std::int64_t ms) noexcept;
+
+/** Reads the answer of the script that renews: for each of the keys '1' if it bore its owner, else '0'. A view of the
+ * reply; unset if it makes no sense. */
+[[nodiscard]] std::optional<std::string_view> read_renewed_flags(resp::Value const& reply, std::size_t keys);
+
+/** What the scripts that release add to their replies (see release_scripts.hpp); views of the reply. */
+struct ReleaseNotes {
+    bool publish_refused = false;
+    /// the server's words; empty: the line was not refused
+    std::string_view line_refusal;
+};
+
+struct ReleaseFlags {
+    /// for each key '0', '1' or '2'
+    std::string_view keys;
+    ReleaseNotes notes;
+};
+/** Reads the answer for `keys` keys; unset if it makes no sense. */
+[[nodiscard]] std::optional<ReleaseFlags> read_release_flags(resp::Value const& reply, std::size_t keys);
+
+struct WithdrawnKeys {
+    std::uint32_t count = 0;
+    ReleaseNotes notes;
+};
+/** Reads the answer to a withdrawal; unset if it makes no sense. */
+[[nodiscard]] std::optional<WithdrawnKeys> read_withdrawn_keys(resp::Value const& reply);
+
+/** Reads the inspecting script's answer (see scripts.hpp) about the next `count` keys and appends a state for each.
+ * False, and nothing appended, if it makes no sense. */
+[[nodiscard]] bool read_key_states(resp::Value const& reply, std::uint32_t count, std::vector<KeyState>& states);
 
 } // namespace tenure::redis

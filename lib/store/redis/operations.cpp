@@ -1,0 +1,153 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// The operations that are one command or one script call for one key.
+#include "operations.hpp"
+
+#include "key_names.hpp"
+#include "replies.hpp"
+#include "store/redis/scripts/script.hpp"
+#include "store/redis/scripts/scripts.hpp"
+
+#include <store/ended_claim.hpp>
+
+#include <tenure/errc.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+// A name that stays costs the others a pause once: not worth more.
+constexpr std::chrono::seconds leave_within{1};
+
+/** Answers with what `read` makes of the server's reply; unset: the reply makes no sense.
+ *  @param what  for errors */
+template <class Reply, class Read>
+OutcomeHandler answer_by(NodePtr const& node, std::string what, ReplyHandler<Reply> handler, Read read)
+{
+    return [node, what = std::move(what), handler = std::move(handler), read](Outcome&& outcome) mutable {
+        auto reply = outcome.succeeded() ? read(outcome.reply) : std::nullopt;
+        std::move(handler)(reply ? std::move(*reply) : Reply(failure_of(*node, outcome, what)));
+    };
+}
+
+/** Calls a script for one key of the range; see `answer_by`. */
+template <class Reply, class Read>
+void call_for_key(
+    NodePtr const& node, Script const& script, KeyRange const& range, std::uint32_t index,
+    resp::EncodedArguments values, Deadline not_after, ReplyHandler<Reply> handler, Read read)
+{
+    ScriptCall call;
+    call.script = &script;
+    call.keys = encode_keys(range, index, 1);
+    call.values = std::move(values);
+    call.not_after = std::move(not_after);
+    run_script(node->route(), std::move(call), answer_by<Reply>(node, range.key(index), std::move(handler), read));
+}
+
+bool is_word(resp::Value const& reply, std::string_view word)
+{
+    return reply.is_string() && reply.as_string() == word;
+}
+
+} // namespace
+
+void accept_token(NodePtr const& node, TokenRequest request, ReplyHandler<TokenReply> handler)
+{
+    auto const affixes = fence_affixes(*request.range);
+    resp::EncodedArguments values;
+    values.add_all(request.owner, request.token, affixes.before, affixes.after);
+    auto const read = [proposed = request.token](resp::Value const& reply) -> std::optional<TokenReply> {
+        if (is_word(reply, "accepted"))
+            return TokenAccepted{};
+        if (is_word(reply, "not owner"))
+            return NotOwner{};
+        auto const last = read_token(reply);
+        return last && *last >= proposed ? std::optional<TokenReply>(TokenTooLow{*last}) : std::nullopt;
+    };
+    call_for_key<TokenReply>(
+        node, scripts::accept_token(), *request.range, request.index, std::move(values), request.not_after,
+        std::move(handler), read);
+}
+
+void detach(NodePtr const& node, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
+{
+    auto const& claim = *request.claim;
+    resp::EncodedArguments values;
+    values.add_all(claim.owner, kept_value(claim.owner));
+    if (*request.keep_for > std::chrono::milliseconds{0})
+        values.add(request.keep_for->count());
+    auto const read = [](resp::Value const& reply) -> std::optional<ReleaseReply> {
+        if (is_word(reply, "kept"))
+            return Released{};
+        return is_word(reply, "not owner") ? std::optional<ReleaseReply>(NotOwner{}) : std::nullopt;
+    };
+    call_for_key<ReleaseReply>(
+        node, scripts::detach(), *claim.range, claim.index, std::move(values), request.not_after, std::move(handler),
+        read);
+}
+
+void evict(NodePtr const& node, EvictRequest request, ReplyHandler<EvictReply> handler)
+{
+    resp::EncodedArguments values;
+    values.add_all(request.owner, "evicted/" + request.evicted_by);
+    auto const read = [node, range = request.range,
+                       index = request.index](resp::Value const& reply) -> std::optional<EvictReply> {
+        if (!reply.is_integer() || reply.as_integer() < -2)
+            return std::nullopt;
+        auto const left = reply.as_integer();
+        if (left == -2)
+            return NotOwner{};
+        if (left == -1)
+            return Failure::refused(
+                errc::key_conflict,
+                node->where() + ": " + range->key(index) +
+                    ": has no ttl, so it is not a lease and would never free; delete it by hand if nobody uses it",
+                true);
+        return Evicted{std::chrono::milliseconds(left)};
+    };
+    call_for_key<EvictReply>(
+        node, scripts::evict(), *request.range, request.index, std::move(values), request.not_after, std::move(handler),
+        read);
+}
+
+void leave_line(NodePtr const& node, KeyRangePtr range)
+{
+    // asking a way that was never used whether it is ready would connect it
+    if (node->route()->generation() == 0 || !node->route()->ready() || !node->may_line_up())
+        return;
+    resp::Command command("LREM", line_of(*range), 0, node->waiter());
+    node->route()->execute(
+        std::move(command), node->runtime().now() + leave_within,
+        [node, range = std::move(range)](Outcome const& outcome) {
+            if (outcome.delivery == Delivery::answered && outcome.reply.is_error())
+                note_line_refusal(*node, *range, outcome.reply.as_string());
+        });
+}
+
+void ready(NodePtr const& node, Deadline not_after, ReplyHandler<ReadyReply> handler)
+{
+    auto const read = [](resp::Value const& reply) {
+        return reply.is_integer() ? std::optional<ReadyReply>(Ready{}) : std::nullopt;
+    };
+    node->route()->execute(
+        resp::Command("EXISTS", node->fence()), std::move(not_after),
+        answer_by<ReadyReply>(node, node->fence(), std::move(handler), read));
+}
+
+void ready_together(NodePtr const& node, Deadline not_after, ReplyHandler<ReadyReply> handler)
+{
+    auto const read = [](resp::Value const& reply) {
+        return reply.is_list() ? std::optional<ReadyReply>(Ready{}) : std::nullopt;
+    };
+    node->route()->execute(
+        resp::Command("TIME"), std::move(not_after),
+        answer_by<ReadyReply>(node, "the server's time", std::move(handler), read));
+}
+
+} // namespace tenure::redis
