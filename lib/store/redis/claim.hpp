@@ -41,12 +41,10 @@ void claim_held_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<Cl
  *  @param answered  called when the transaction is answered, before any of the handlers */
 void claim_in_transaction(NodePtr const& node, PendingClaims claims, OneShot<void()> answered);
 
-/** Claims keys of one pool of one page for several owners by one script call: first attempts that may share it.
+/** Claims keys of one pool of one page for several owners by one script call: first attempts that want
+ * the same.
  *  @param answered  called when the call is answered, before any of the handlers */
 void claim_from_pool(NodePtr const& node, PendingClaims claims, OneShot<void()> answered);
-
-/** True where one such call may serve both: they want the same of the same pool. */
-[[nodiscard]] bool may_share_a_call(ClaimRequest const& one, ClaimRequest const& other);
 
 // -- what all of them share --
 
@@ -58,8 +56,8 @@ void claim_from_pool(NodePtr const& node, PendingClaims claims, OneShot<void()> 
     Node const& node, Script const& script, ClaimRequest const& request, bool survey,
     std::span<PendingClaim const> others, bool may_close);
 
-/** When a call for all of them is of no use any more: at the earliest of their deadlines. What the call drops for the
- * sake of one is sent again. */
+/** When a call for all of them must have been sent: the earliest of their deadlines. What the call drops
+ * for the sake of one is sent again. */
 [[nodiscard]] Deadline earliest_deadline(PendingClaims const& claims);
 
 /** Answers each of the claims. */

@@ -207,6 +207,8 @@ private:
 
 void claim_in_transaction(NodePtr const& node, PendingClaims claims, OneShot<void()> answered)
 {
+    for (auto const& claim : claims)
+        node->route()->note_ttl(claim.request.ttl);
     std::make_shared<ClaimTransaction>(node, std::move(claims), std::move(answered))->send();
 }
 

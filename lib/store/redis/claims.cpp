@@ -2,6 +2,7 @@
 #include "claims.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace tenure::redis
@@ -13,20 +14,35 @@ namespace
 constexpr std::size_t keys_per_transaction = 100;
 constexpr std::size_t owners_per_call = 64;
 
+bool is_pool(PendingClaim const& claim) noexcept
+{
+    return claim.request.range->count > 1;
+}
+
+/** True where one call may serve both: each wants a single key, or they want the same of the same pool. */
+bool may_share_a_call(PendingClaim const& claim, PendingClaim const& other)
+{
+    if (!is_pool(claim) || !is_pool(other))
+        return is_pool(claim) == is_pool(other);
+    auto const& [one, two] = std::tie(claim.request, other.request);
+    return (one.range == two.range || *one.range == *two.range) && one.ttl == two.ttl &&
+           one.reuse_after == two.reuse_after && one.fencing == two.fencing && one.waits == two.waits;
+}
+
 } // namespace
 
 void Claims::add(ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
     auto const& range = *request.range;
-    bool const is_pool = range.count > 1 && page_count(range) == 1 && !request.earliest_attempt;
-    if (!is_pool && !(request.fencing && may_claim_by_set(*node_, request))) {
+    bool const may_share_a_page = range.count > 1 && page_count(range) == 1 && !request.earliest_attempt;
+    if (!may_share_a_page && !(request.fencing && may_claim_by_set(*node_, request))) {
         claim(node_, std::move(request), std::move(handler));
         return;
     }
     PendingClaim pending{std::move(request), std::move(handler)};
     auto gathered = gathered_.lock();
     if (!gathered && under_way_ == 0 && !has_company_) {
-        send_alone(std::move(pending), is_pool);
+        send_alone(std::move(pending));
         return;
     }
     if (!gathered) {
@@ -34,32 +50,22 @@ void Claims::add(ClaimRequest request, ReplyHandler<ClaimReply> handler)
         gathered_ = gathered;
         flush_soon(gathered);
     }
-    if (is_pool)
-        gather_pool(*gathered, std::move(pending));
-    else
-        gather_key(*gathered, std::move(pending));
+    gather(*gathered, std::move(pending));
 }
 
-void Claims::gather_key(Gathered& gathered, PendingClaim pending)
-{
-    gathered.keys.push_back(std::move(pending));
-    if (gathered.keys.size() == keys_per_transaction)
-        send_keys(std::exchange(gathered.keys, {}));
-}
-
-void Claims::gather_pool(Gathered& gathered, PendingClaim pending)
+void Claims::gather(Gathered& gathered, PendingClaim pending)
 {
     // a program claims from few pools at a time
-    auto& pools = gathered.pools;
-    auto pool = std::ranges::find_if(
-        pools, [&](PendingClaims const& claims) { return may_share_a_call(claims.front().request, pending.request); });
-    if (pool == pools.end())
-        pool = pools.insert(pool, PendingClaims());
-    pool->push_back(std::move(pending));
-    if (pool->size() == owners_per_call) {
-        auto full = std::move(*pool);
-        pools.erase(pool);
-        send_pool(std::move(full));
+    auto& groups = gathered.groups;
+    auto group = std::ranges::find_if(
+        groups, [&](PendingClaims const& claims) { return may_share_a_call(claims.front(), pending); });
+    if (group == groups.end())
+        group = groups.insert(group, PendingClaims());
+    group->push_back(std::move(pending));
+    if (group->size() == (is_pool(group->front()) ? owners_per_call : keys_per_transaction)) {
+        auto full = std::move(*group);
+        groups.erase(group);
+        send(std::move(full));
     }
 }
 
@@ -77,14 +83,10 @@ void Claims::flush_soon(std::shared_ptr<Gathered> gathered)
 void Claims::flush(Gathered& gathered)
 {
     gathered_.reset();
-    auto count = gathered.keys.size();
-    for (auto const& pool : gathered.pools)
-        count += pool.size();
-    has_company_ = count > 1;
-    if (!gathered.keys.empty())
-        send_keys(std::move(gathered.keys));
-    for (auto& pool : gathered.pools)
-        send_pool(std::move(pool));
+    auto& groups = gathered.groups;
+    has_company_ = groups.size() > 1 || (groups.size() == 1 && groups.front().size() > 1);
+    for (auto& claims : groups)
+        send(std::move(claims));
 }
 
 bool Claims::may_join(PendingClaims const& claims) const
@@ -96,48 +98,34 @@ bool Claims::may_join(PendingClaims const& claims) const
             }));
 }
 
-void Claims::send_alone(PendingClaim pending, bool is_pool)
+void Claims::send_alone(PendingClaim pending)
 {
     PendingClaims alone;
     alone.push_back(std::move(pending));
-    if (is_pool)
-        send_pool(std::move(alone));
-    else
-        send_keys(std::move(alone));
+    send(std::move(alone));
 }
 
-void Claims::send_keys(PendingClaims claims)
+void Claims::send(PendingClaims claims)
 {
     if (!may_join(claims)) {
         for (auto& pending : claims)
-            send_alone(std::move(pending), false);
+            send_alone(std::move(pending));
         return;
     }
     ++under_way_;
-    for (auto const& pending : claims)
-        node_->route()->note_ttl(pending.request.ttl);
-    claim_in_transaction(node_, std::move(claims), [self = shared_from_this()] { --self->under_way_; });
-}
-
-void Claims::send_pool(PendingClaims claims)
-{
-    if (!may_join(claims)) {
-        for (auto& pending : claims)
-            send_alone(std::move(pending), true);
-        return;
+    auto answered = [self = shared_from_this()] { --self->under_way_; };
+    if (!is_pool(claims.front())) {
+        claim_in_transaction(node_, std::move(claims), std::move(answered));
+    } else if (claims.size() > 1) {
+        claim_from_pool(node_, std::move(claims), std::move(answered));
+    } else {
+        auto& [request, handler] = claims.front();
+        auto then = [answered = std::move(answered), handler = std::move(handler)](ClaimReply&& reply) mutable {
+            answered();
+            std::move(handler)(std::move(reply));
+        };
+        claim(node_, std::move(request), std::move(then));
     }
-    ++under_way_;
-    if (claims.size() > 1) {
-        node_->route()->note_ttl(claims.front().request.ttl);
-        claim_from_pool(node_, std::move(claims), [self = shared_from_this()] { --self->under_way_; });
-        return;
-    }
-    auto& [request, handler] = claims.front();
-    auto then = [self = shared_from_this(), handler = std::move(handler)](ClaimReply&& reply) mutable {
-        --self->under_way_;
-        std::move(handler)(std::move(reply));
-    };
-    claim(node_, std::move(request), std::move(then));
 }
 
 } // namespace tenure::redis

@@ -30,23 +30,19 @@ public:
 private:
     /** Of one turn, or of two. */
     struct Gathered {
-        /// single keys
-        PendingClaims keys;
-        /// of each pool, those that may share a call
-        std::vector<PendingClaims> pools;
+        /// those of one group may share a call
+        std::vector<PendingClaims> groups;
         /// for a second turn, because a call was under way
         bool has_waited = false;
     };
 
-    void gather_key(Gathered& gathered, PendingClaim pending);
-    void gather_pool(Gathered& gathered, PendingClaim pending);
+    void gather(Gathered& gathered, PendingClaim pending);
     void flush_soon(std::shared_ptr<Gathered> gathered);
     void flush(Gathered& gathered);
     /// false: each of them goes alone
     [[nodiscard]] bool may_join(PendingClaims const& claims) const;
-    void send_alone(PendingClaim pending, bool is_pool);
-    void send_keys(PendingClaims claims);
-    void send_pool(PendingClaims claims);
+    void send_alone(PendingClaim pending);
+    void send(PendingClaims claims);
 
     NodePtr node_;
     /// of this turn; owned by the task that sends it, for what is asked may own this, and a context that is destroyed

@@ -113,14 +113,9 @@ private:
 
 } // namespace
 
-bool may_share_a_call(ClaimRequest const& one, ClaimRequest const& other)
-{
-    return (one.range == other.range || *one.range == *other.range) && one.ttl == other.ttl &&
-           one.reuse_after == other.reuse_after && one.fencing == other.fencing && one.waits == other.waits;
-}
-
 void claim_from_pool(NodePtr const& node, PendingClaims claims, OneShot<void()> answered)
 {
+    node->route()->note_ttl(claims.front().request.ttl);
     std::make_shared<PoolClaim>(node, std::move(claims), std::move(answered))->send();
 }
 
