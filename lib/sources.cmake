@@ -108,10 +108,9 @@ target_sources(
     store/redis/cluster/spread_withdraw.cpp
     store/redis/cluster/topology.cpp
     store/redis/config/config.cpp
-    store/redis/diagnose/clock_reading.cpp
+    store/redis/diagnose/clocks.cpp
     store/redis/diagnose/examine.cpp
     store/redis/diagnose/findings.cpp
-    store/redis/diagnose/replica_clocks.cpp
     store/redis/link/acknowledged_way.cpp
     store/redis/link/connection.cpp
     store/redis/link/connection_handshake.cpp
@@ -120,7 +119,6 @@ target_sources(
     store/redis/link/route.cpp
     store/redis/link/stream.cpp
     store/redis/link/subscriber.cpp
-    store/redis/link/waiter_name.cpp
     store/redis/redlock/backend.cpp
     store/redis/redlock/candidacy.cpp
     store/redis/redlock/candidacy_votes.cpp
@@ -139,7 +137,6 @@ target_sources(
     store/redis/scripts/release_scripts.cpp
     store/redis/scripts/script.cpp
     store/redis/scripts/scripts.cpp
-    store/redis/scripts/sha1.cpp
     store/redis/sentinel/inquiry.cpp
     store/redis/sentinel/master_directory.cpp
     store/redis/sentinel/master_search.cpp
@@ -148,11 +145,10 @@ target_sources(
     store/redis/sentinel/sentinel_reply.cpp
     store/redis/sentinel/switch_watch.cpp
     store/redis/wire/command.cpp
-    store/redis/wire/info_reply.cpp
     store/redis/wire/parser.cpp
     store/redis/wire/server_error.cpp
-    store/redis/wire/server_version.cpp
-    store/redis/wire/transaction_replies.cpp
+    store/redis/wire/server_info.cpp
+    store/redis/wire/transaction.cpp
     store/zookeeper/config.cpp
 )
 

@@ -72,7 +72,7 @@ Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOp
     std::vector<redlock::Quorum::Node> nodes;
     nodes.reserve(config.servers.size());
     for (auto const& server : config.servers)
-        nodes.push_back(redis::make_node_backend(runtime, server, redis::socket_streams()));
+        nodes.push_back(redis::make_backend(runtime, server, redis::socket_streams()));
     auto backend = redlock::make_backend(runtime, std::move(nodes));
     return {std::move(runtime), std::move(backend), std::move(options)};
 }

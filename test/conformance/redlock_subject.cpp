@@ -5,7 +5,7 @@
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
 
-#include "store/redis/node_backend.hpp"
+#include "store/redis/backend.hpp"
 #include "store/redis/redlock/backend.hpp"
 
 #include <tenure/conformance/subject.hpp>
@@ -106,7 +106,7 @@ private:
         for (auto const& server : servers_) {
             RedisConfig config;
             config.port = port_of(*server);
-            nodes.push_back(redis::make_node_backend(runtime, config, redis::socket_streams()));
+            nodes.push_back(redis::make_backend(runtime, config, redis::socket_streams()));
         }
         return redlock::make_backend(std::move(runtime), std::move(nodes));
     }

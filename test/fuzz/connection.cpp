@@ -152,8 +152,9 @@ private:
     bool logged_in_ = false;
     tenure::Instant now_{1h};
     std::uint64_t random_ = 0;
-    redis::ConnectionMachine machine_{
-        redis::MachineConfig{tenure::RedisConfig{}, "fuzzed", 4096}, [this] { return random_ += 0x9e3779b97f4a7c15U; }};
+    redis::ConnectionMachine machine_{tenure::RedisConfig{}, redis::ConnectionOptions{"fuzzed", 4096}, [this] {
+                                          return random_ += 0x9e3779b97f4a7c15U;
+                                      }};
 };
 
 } // namespace

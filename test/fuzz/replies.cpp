@@ -2,7 +2,7 @@
 // What the library makes of replies: of its scripts, to its login, and of errors. The first byte says how many keys
 // were asked for; the rest is what the server sent. Whatever it is: no crash, and nothing is believed that cannot be.
 #include "store/redis/replies.hpp"
-#include "store/redis/diagnose/clock_reading.hpp"
+#include "store/redis/diagnose/clocks.hpp"
 #include "store/redis/link/connection_handshake.hpp"
 #include "store/redis/sentinel/sentinel_reply.hpp"
 #include "store/redis/wire/parser.hpp"

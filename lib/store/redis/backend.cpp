@@ -4,7 +4,6 @@
 #include "claims.hpp"
 #include "key_names.hpp"
 #include "node.hpp"
-#include "node_backend.hpp"
 #include "observer.hpp"
 #include "operations.hpp"
 #include "releases.hpp"
@@ -12,9 +11,8 @@
 #include "store/redis/config/config.hpp"
 #include "store/redis/diagnose/examine.hpp"
 #include "store/redis/link/acknowledged_way.hpp"
-#include "store/redis/link/connection_factory.hpp"
+#include "store/redis/link/connection.hpp"
 #include "store/redis/link/subscriber.hpp"
-#include "store/redis/link/waiter_name.hpp"
 
 #include <utility>
 
@@ -181,7 +179,7 @@ private:
     NodePtr node_;
     /// carries claims and renewals where replicas must acknowledge them, and nothing else; null: `route_` does
     std::shared_ptr<Route> acknowledged_route_;
-    /// the server by that route; `node_` where there is none
+    /// the server by that route; without one, `node_`
     NodePtr holding_node_;
     std::shared_ptr<Claims> claims_;
     std::shared_ptr<Renewals> renewals_;
@@ -193,14 +191,8 @@ private:
 
 } // namespace
 
-std::shared_ptr<Backend>
-make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams)
-{
-    return make_node_backend(std::move(runtime), config, std::move(streams));
-}
-
 std::shared_ptr<NodeBackend>
-make_node_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams)
+make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams)
 {
     check_config(config);
     auto name = describe(config);
@@ -216,7 +208,7 @@ make_node_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, S
     return std::make_shared<RedisBackend>(std::move(runtime), connect, std::move(settings));
 }
 
-std::shared_ptr<Backend>
+std::shared_ptr<NodeBackend>
 make_backend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, BackendSettings settings)
 {
     return std::make_shared<RedisBackend>(std::move(runtime), connect, std::move(settings));

@@ -138,7 +138,7 @@ private:
             return;
         }
         if (std::exchange(part_, std::nullopt)) {
-            // somebody was faster: the whole range in one step
+            // another claim was faster: the whole range in one step
             call_page();
             return;
         }
@@ -190,7 +190,7 @@ private:
 };
 
 // A first attempt cannot find a claim of its own owner, which is new: so no GET, which Redis 6 refuses and which brings
-// whatever somebody else wrote there. Later attempts take the script, which extends what it finds.
+// whatever another program wrote there. Later attempts take the script, which extends what it finds.
 void claim_named_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
     resp::Command command("SET", resp::KeyOf{*request.range, 0}, request.owner, "NX", "PX", request.lifetime().count());

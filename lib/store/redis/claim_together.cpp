@@ -58,7 +58,7 @@ private:
 
     void send(Step step, resp::Command command)
     {
-        // all of them in time or none: a grant without its token is of no use
+        // all of them in time or none: a grant needs its token
         if (step + 1 < steps)
             command.leave_with_next();
         node_->route()->execute(

@@ -18,7 +18,7 @@ namespace tenure::redis
 namespace
 {
 
-// Small pages, because each key may bring 1 KiB of somebody's value.
+// Small pages, because each key may bring 1 KiB of a foreign value.
 constexpr std::uint32_t keys_per_page = 512;
 constexpr std::size_t reply_bytes_per_key = 1200;
 

@@ -20,7 +20,7 @@
 namespace tenure::redis
 {
 
-/** What a node is told about its store. */
+/** The settings of a node, which its store knows. */
 struct NodeSettings {
     /// of the store, without secrets
     std::string name;
@@ -87,7 +87,7 @@ public:
 
     /** False once publishing was refused on this connection. */
     [[nodiscard]] bool may_publish() const noexcept { return !publish_.is(route_->generation()); }
-    /** Notes that publishing was refused, and says so once. */
+    /** Notes that publishing was refused, and logs it once. */
     void publish_refused(std::string_view channel);
 
     /** What compares and deletes in one command, where the server has it. */
@@ -109,7 +109,7 @@ public:
     /** The counter from which claims draw their fencing tokens. */
     [[nodiscard]] std::string const& fence() const noexcept { return settings_.fence; }
 
-    /** Notes that claims are closed for so long, and says so once. */
+    /** Notes that claims are closed for this time, and logs it once. */
     void note_closed(std::chrono::milliseconds opens_in);
     /** When they open, as far as is known here; in the past: they are open. */
     [[nodiscard]] Instant closed_until() const noexcept { return closed_until_; }
@@ -123,12 +123,12 @@ public:
     {
         return may_line_up() ? std::string_view(settings_.waiter) : std::string_view();
     }
-    /** Notes that they were refused, and says so once. */
+    /** Notes that they were refused, and logs it once. */
     void line_refused(std::string_view line, std::string_view why);
 
     /** False once the key that says that observers watch was refused on this connection. */
     [[nodiscard]] bool may_write_watched() const noexcept { return !watched_.is(route_->generation()); }
-    /** Notes that it was refused, and says so once. */
+    /** Notes that it was refused, and logs it once. */
     void watched_refused(std::string_view key, std::string_view why);
 
 private:
@@ -147,7 +147,7 @@ using NodePtr = std::shared_ptr<Node>;
 /** Why a request brought no reply. */
 [[nodiscard]] Failure undelivered(Outcome const& outcome);
 
-/** Why a request brought nothing to go by: no reply, an error, or a reply that makes no sense.
+/** Why a request brought nothing to go by: no reply, an error, or a malformed reply.
  *  @param what  the key or range */
 [[nodiscard]] Failure failure_of(Node& node, Outcome const& outcome, std::string_view what);
 
@@ -166,7 +166,7 @@ template <class Reply>
     };
 }
 
-/** A reply that makes no sense is not believed: anything may have happened. The connection is dropped with it. */
+/** The failure of a request that brought a malformed reply: it may have taken effect. Drops the connection. */
 [[nodiscard]] Failure nonsense(Node& node, std::string_view what);
 
 /** Remembers for the connection what it may not do. Other errors of the line concern this call alone. */

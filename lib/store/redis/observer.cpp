@@ -2,6 +2,7 @@
 #include "observer.hpp"
 
 #include "key_names.hpp"
+#include "runtime/timer.hpp"
 #include "store/redis/wire/server_error.hpp"
 
 #include <tenure/errc.hpp>
@@ -33,6 +34,7 @@ public:
         : node_(std::move(node))
         , key_(std::move(key))
         , handler_(std::move(handler))
+        , timer_(node_->runtime())
     {
     }
 
@@ -51,7 +53,7 @@ public:
         case WatchEvent::interrupted:
         case WatchEvent::unavailable:
             rest();
-            // one that was never told that it is in force need not hear that it is not
+            // a handler that never got in_force needs no interruption
             if (event == WatchEvent::unavailable || std::exchange(told_, false))
                 tell(event);
             break;
@@ -69,7 +71,7 @@ private:
     {
         // what is under way is not listened to
         ++subscription_;
-        node_->runtime().cancel(std::exchange(timer_, 0));
+        timer_.cancel();
     }
 
     void write()
@@ -78,7 +80,7 @@ private:
             tell_in_force();
             return;
         }
-        write_in(between_attempts);
+        timer_.after(between_attempts, weak_from_this(), &WatchedKey::write);
         node_->route()->execute(
             resp::Command("SET", key_, "1", "PX", std::chrono::milliseconds(watched_for).count()),
             node_->runtime().now() + between_attempts,
@@ -96,12 +98,12 @@ private:
             auto const error = classify(outcome.reply.as_string());
             if (error.error != errc::permission_denied)
                 return;
-            // Releases of a user that may not touch the key are announced all the same: see release_scripts.hpp.
-            node_->runtime().cancel(std::exchange(timer_, 0));
+            // Releases of a user that may not touch the key are announced all the same: see scripts.hpp.
+            timer_.cancel();
             node_->watched_refused(key_, error.words);
         } else {
             auto const lapsed = std::exchange(lapses_, outcome.since + watched_for) < outcome.since;
-            write_in(between_writes);
+            timer_.after(between_writes, weak_from_this(), &WatchedKey::write);
             if (told_ && lapsed)
                 // it was gone for a while, and releases were not announced
                 tell(WatchEvent::hint);
@@ -115,18 +117,6 @@ private:
             tell(WatchEvent::in_force);
     }
 
-    void write_in(std::chrono::seconds pause)
-    {
-        auto& runtime = node_->runtime();
-        runtime.cancel(timer_);
-        timer_ = runtime.call_at(runtime.now() + pause, [weak = weak_from_this()] {
-            if (auto const self = weak.lock()) {
-                self->timer_ = 0;
-                self->write();
-            }
-        });
-    }
-
     void tell(WatchEvent event)
     {
         // a copy: it may end the watch
@@ -138,7 +128,7 @@ private:
     std::string key_;
     /// empty once the watch has ended
     std::function<void(WatchEvent)> handler_;
-    Runtime::TimerId timer_ = 0;
+    Timer timer_;
     /// counts subscriptions: what a write for an earlier one brings is ignored
     std::uint64_t subscription_ = 0;
     /// when the key is gone, by the last write that was answered

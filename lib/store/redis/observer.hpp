@@ -18,9 +18,9 @@ class WatchedKey;
 
 /** The observers of a store.
  *
- *  While one watches, the key `<stem>:watched` exists, so that releases are announced where nobody waits; it is written
- * anew every 20 seconds and lives for 60. The watch is in force once the key is there: a release before would have been
- * announced to nobody. Whose turn it is does not matter to an observer: it hears hints. */
+ *  While one watches, the key `<stem>:watched` exists, so that releases are announced also without waiters; it is
+ * written anew every 20 seconds and lives for 60. The watch is in force once the key is there: a release before would
+ * not have been announced. Whose turn it is does not matter to an observer: it hears hints. */
 class Observers
 {
 public:
@@ -31,7 +31,7 @@ public:
     [[nodiscard]] std::unique_ptr<Watch>
     watch(NodePtr node, KeyRange const& range, Subscribe const& subscribe, Handler handler);
 
-    /** Ends everything; watches that are still there hear nothing any more. */
+    /** Ends everything: the handlers of watches that still exist are not called again. */
     void close() noexcept;
 
 private:

@@ -25,7 +25,7 @@ namespace
 // A name that stays costs the others a pause once: not worth more.
 constexpr std::chrono::seconds leave_within{1};
 
-/** Answers with what `read` makes of the server's reply; unset: the reply makes no sense.
+/** Answers with what `read` makes of the server's reply; unset: the reply is malformed.
  *  @param what  for errors */
 template <class Reply, class Read>
 OutcomeHandler answer_by(NodePtr const& node, std::string what, ReplyHandler<Reply> handler, Read read)

@@ -2,8 +2,8 @@
 // What a backend does on one server besides claiming (claim.hpp), renewing and releasing (renewals.hpp, releases.hpp).
 #pragma once
 
+#include "backend.hpp"
 #include "node.hpp"
-#include "node_backend.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/one_shot.hpp>

@@ -12,7 +12,7 @@ namespace
 
 using namespace std::chrono_literals;
 
-// Up to so many keys a range's encoding is kept: about a megabyte.
+// The encoding of larger ranges is not kept: it takes more than about a megabyte.
 constexpr std::uint32_t max_cached_count = 4 * max_keys_per_call;
 
 // Ranges up to this size are surveyed with every busy answer: it costs less than the call itself.

@@ -24,7 +24,7 @@ inline constexpr std::uint32_t max_keys_per_call = 4096;
 
 [[nodiscard]] EncodedKeys encode_keys(KeyRange const& range, std::uint32_t first_index, std::uint32_t count);
 
-/** What is kept about the ranges in use, for as long as somebody uses them. */
+/** Encoded keys of the ranges in use, and what claims have learned about them. */
 class RangeCache
 {
 public:
@@ -39,7 +39,7 @@ public:
         std::vector<EncodedKeys> parts;
         /// when the range was claimed from last, its first free key was not in the first part
         bool first_part_was_held = false;
-        /// before this, what a survey told is taken for known; the epoch: never busy so far
+        /// until then the last survey counts; the epoch: never busy so far
         Instant next_survey{};
         /// when the first held key of the range expires as the last survey saw it; min: unknown
         Instant earliest_expiry = Instant::min();
@@ -71,7 +71,7 @@ private:
     return (range.count + max_keys_per_call - 1) / max_keys_per_call;
 }
 
-/** What a look at all held keys of a range told: it costs more than the claim, so large ranges are looked at now and
+/** What a look at all held keys of a range shows: it costs more than the claim, so large ranges are looked at now and
  * then, and what was seen is remembered meanwhile. */
 struct Survey {
     /// unset: none expires

@@ -3,8 +3,8 @@
 
 #include "key_names.hpp"
 #include "replies.hpp"
-#include "store/redis/scripts/release_scripts.hpp"
 #include "store/redis/scripts/script.hpp"
+#include "store/redis/scripts/scripts.hpp"
 
 #include <store/ended_claim.hpp>
 

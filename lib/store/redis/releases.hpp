@@ -16,9 +16,9 @@ namespace tenure::redis
 /** Releases on one server.
  *
  * Those that are asked for in one turn of the loop share script calls of up to 100 keys. A release that comes alone
- * leaves at once while none is under way, because waiting for company would cost it another turn; whether it comes
- * alone, the turn before tells. Where nobody is to be
- * woken and the server can compare and delete by itself, it does. */
+ * leaves at once while none is under way, because waiting for company would cost it another turn; the turn before
+ * tells whether it comes alone. A release that wakes no waiter is one command where the server can compare and delete
+ * by itself. */
 class Releases : public std::enable_shared_from_this<Releases>
 {
 public:

@@ -47,7 +47,7 @@ private:
     /// extended, unless replicas that were asked for do not have it
     [[nodiscard]] RenewReply renewed(RenewRequest const& request, Outcome const& outcome) const;
     void retry_alone(Pending pending, std::shared_ptr<RenewHandler const> const& handler, Failure reason);
-    /// answers, and takes out, what is over meanwhile and must not be written any more
+    /// takes out and answers leases that are over by now: they must not be written again
     static void drop_ended(Batch& batch);
 
     NodePtr node_;

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <span>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 namespace tenure::redis
@@ -63,7 +64,7 @@ std::optional<ReleaseNotes> read_notes(std::string_view text)
     }
     if (text.starts_with('?')) {
         notes.line_refusal = text.substr(1);
-        // without words it says nothing that could be told
+        // a note without words is malformed
         return notes.line_refusal.empty() ? std::nullopt : std::optional(notes);
     }
     return text.empty() ? std::optional(notes) : std::nullopt;

@@ -51,7 +51,7 @@ using PageReply = std::variant<PageGrant, PageHeld, PageClosed>;
 
 using SharedPageReply = std::variant<SharedPage, PageClosed>;
 
-/** Reads the answer about a page of `keys` keys; unset if it makes no sense. */
+/** Reads the answer about a page of `keys` keys; unset if it is malformed. */
 [[nodiscard]] std::optional<PageReply> read_page_reply(resp::Value const& reply, std::uint32_t keys, bool fencing);
 
 /** Reads the answer to several owners. */
@@ -68,10 +68,10 @@ read_shared_page_reply(resp::Value const& reply, std::uint32_t keys, std::size_t
 [[nodiscard]] std::chrono::milliseconds at_most_a_year(std::int64_t ms) noexcept;
 
 /** Reads the answer of the script that renews: for each of the keys '1' if it bore its owner, else '0'. A view of the
- * reply; unset if it makes no sense. */
+ * reply; unset if it is malformed. */
 [[nodiscard]] std::optional<std::string_view> read_renewed_flags(resp::Value const& reply, std::size_t keys);
 
-/** What the scripts that release add to their replies (see release_scripts.hpp); views of the reply. */
+/** What the scripts that release add to their replies (see scripts.hpp); views of the reply. */
 struct ReleaseNotes {
     bool publish_refused = false;
     /// the server's words; empty: the line was not refused
@@ -83,18 +83,18 @@ struct ReleaseFlags {
     std::string_view keys;
     ReleaseNotes notes;
 };
-/** Reads the answer for `keys` keys; unset if it makes no sense. */
+/** Reads the answer for `keys` keys; unset if it is malformed. */
 [[nodiscard]] std::optional<ReleaseFlags> read_release_flags(resp::Value const& reply, std::size_t keys);
 
 struct WithdrawnKeys {
     std::uint32_t count = 0;
     ReleaseNotes notes;
 };
-/** Reads the answer to a withdrawal; unset if it makes no sense. */
+/** Reads the answer to a withdrawal; unset if it is malformed. */
 [[nodiscard]] std::optional<WithdrawnKeys> read_withdrawn_keys(resp::Value const& reply);
 
 /** Reads the inspecting script's answer (see scripts.hpp) about the next `count` keys and appends a state for each.
- * False, and nothing appended, if it makes no sense. */
+ * False, and nothing appended, if it is malformed. */
 [[nodiscard]] bool read_key_states(resp::Value const& reply, std::uint32_t count, std::vector<KeyState>& states);
 
 } // namespace tenure::redis

@@ -4,8 +4,8 @@
 
 #include "key_names.hpp"
 #include "replies.hpp"
-#include "store/redis/scripts/release_scripts.hpp"
 #include "store/redis/scripts/script.hpp"
+#include "store/redis/scripts/scripts.hpp"
 
 #include <store/ended_claim.hpp>
 
@@ -69,7 +69,7 @@ private:
     NodePtr node_;
     WithdrawRequest request_;
     CountedWithdrawal handler_;
-    /// empty: nobody is to be woken
+    /// empty: no waiter is to be woken
     std::string stem_;
     std::uint32_t page_ = 0;
     std::uint32_t freed_ = 0;

@@ -4,7 +4,6 @@
 #include "../world.hpp"
 
 #include <store/ended_claim.hpp>
-#include <store/redis/scripts/release_scripts.hpp>
 #include <store/redis/scripts/scripts.hpp>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 
 #include "../random.hpp"
 
-#include <store/redis/node_backend.hpp>
+#include <store/redis/backend.hpp>
 
 #include <tenure/backend/renew_each.hpp>
 #include <tenure/backend/runtime.hpp>

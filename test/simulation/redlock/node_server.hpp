@@ -3,7 +3,7 @@
 
 #include "../random.hpp"
 
-#include <store/redis/node_backend.hpp>
+#include <store/redis/backend.hpp>
 
 #include <cstdint>
 #include <map>

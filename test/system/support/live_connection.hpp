@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/asio_runtime.hpp"
-#include "store/redis/link/connection_factory.hpp"
+#include "store/redis/link/connection.hpp"
 
 #include <tenure/errc.hpp>
 

@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "system/support/scripted_keyspace.hpp"
 
-#include "store/redis/scripts/release_scripts.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 
 #include "store/redis/key_names.hpp"
 #include "store/redis/replies.hpp"
-#include "store/redis/scripts/release_scripts.hpp"
+#include "store/redis/scripts/scripts.hpp"
 
 #include <chrono>
 #include <utility>

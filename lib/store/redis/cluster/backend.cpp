@@ -13,7 +13,7 @@
 
 #include "store/redis/config/config.hpp"
 #include "store/redis/key_names.hpp"
-#include "store/redis/link/connection_factory.hpp"
+#include "store/redis/link/connection.hpp"
 #include "store/redis/observer.hpp"
 #include "store/redis/operations.hpp"
 

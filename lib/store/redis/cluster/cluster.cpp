@@ -3,7 +3,7 @@
 
 #include "redirect.hpp"
 
-#include "store/redis/link/waiter_name.hpp"
+#include "store/redis/link/subscriber.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 #include "examine.hpp"
 
 #include "findings.hpp"
-#include "store/redis/wire/info_reply.hpp"
+#include "store/redis/wire/server_info.hpp"
 
 #include <algorithm>
 #include <array>

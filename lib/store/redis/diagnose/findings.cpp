@@ -1,6 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "findings.hpp"
 
+#include "store/redis/replies.hpp"
+
+#include <store/diagnosis.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -75,12 +79,6 @@ std::int64_t number(std::string_view text)
     return value;
 }
 
-std::string milliseconds(std::chrono::nanoseconds duration)
-{
-    auto const tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
-    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
-}
-
 Finding version(Facts const& facts)
 {
     auto name = facts.server.server;
@@ -114,36 +112,13 @@ Finding role(Facts const& facts)
     return {Severity::ok, "role", "master, " + (mode.empty() ? std::string("standalone") : mode), ""};
 }
 
-Finding round_trip(Facts const& facts)
-{
-    auto times = facts.round_trips;
-    std::sort(times.begin(), times.end());
-    auto const median = times[times.size() / 2];
-    auto const worst = times.back();
-    Finding finding{
-        Severity::ok, "round trip",
-        "median " + milliseconds(median) + ", worst of " + std::to_string(times.size()) + " " + milliseconds(worst) +
-            ", ttl " + std::to_string(facts.ttl.count()) + " ms",
-        ""};
-    if (worst * 3 > facts.ttl) {
-        finding.severity = Severity::error;
-        finding.advice =
-            "a lease is used up before it arrives: raise the ttl to ten round trips or more, or move closer";
-    } else if (worst * 10 > facts.ttl) {
-        finding.severity = Severity::warning;
-        finding.advice = "a few slow answers in a row lose a lease: raise the ttl to ten round trips or more";
-    }
-    return finding;
-}
-
 Finding clock(Facts const& facts)
 {
-    auto const parts = facts.server_time.elements();
-    if (parts.size() != 2)
+    auto const shown = read_server_time(facts.server_time);
+    if (!shown)
         return {Severity::unverified, "clock", "not told", "fencing tokens need TIME: grant +time"};
-    auto const server = std::chrono::seconds(number(parts[0].as_string()));
     auto const local = std::chrono::system_clock::now().time_since_epoch();
-    auto const apart = std::chrono::duration_cast<std::chrono::seconds>(server - local).count();
+    auto const apart = std::chrono::duration_cast<std::chrono::seconds>(*shown - local).count();
     std::string const observed = std::to_string(apart) + " s from this machine's";
     if (apart > 10 || apart < -10)
         return {
@@ -331,8 +306,9 @@ Findings judge(Facts const& facts)
 {
     if (!facts.unreachable.empty())
         return {{Severity::error, "connection", facts.unreachable, "no lease can be had from this server now"}};
-    Findings findings{version(facts),     role(facts),     round_trip(facts), clock(facts),
-                      persistence(facts), eviction(facts), replicas(facts),   permissions(facts)};
+    Findings findings{version(facts),  role(facts),        judge_round_trips(facts.round_trips, facts.ttl),
+                      clock(facts),    persistence(facts), eviction(facts),
+                      replicas(facts), permissions(facts)};
     for (auto const& replica : facts.replica_clocks)
         findings.push_back(judge(replica, facts.clock, facts.ttl));
     return findings;

@@ -1,8 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "replica_clocks.hpp"
-#include "store/redis/link/connection.hpp"
+#include "clocks.hpp"
 #include "store/redis/wire/value.hpp"
 
 #include <tenure/backend/backend.hpp>

@@ -34,7 +34,7 @@ void AcknowledgedWay::execute(resp::Command&& command, Deadline not_after, Outco
     });
     // one that is stuck on a silent connection must not keep what another connection could do
     if (awaited_ == nullptr || awaited_on_ != route_->target())
-        wait_soon();
+        wait_soon_.post(*runtime_, weak_from_this(), &AcknowledgedWay::wait);
 }
 
 void AcknowledgedWay::answered(Group& group, std::size_t index, Outcome outcome)
@@ -43,16 +43,6 @@ void AcknowledgedWay::answered(Group& group, std::size_t index, Outcome outcome)
     group.sent[index].outcome = std::move(outcome);
     if (!wrote || group.wait)
         hand_on(group, index);
-}
-
-void AcknowledgedWay::wait_soon()
-{
-    if (std::exchange(wait_posted_, true))
-        return;
-    runtime_->post([self = shared_from_this()] {
-        self->wait_posted_ = false;
-        self->wait();
-    });
 }
 
 void AcknowledgedWay::wait()
@@ -76,7 +66,7 @@ void AcknowledgedWay::wait_answered(Group& group, Outcome outcome)
         route_->distrust("a reply to WAIT that is no number of replicas");
     group.wait = std::move(outcome);
     if (gathering_ != nullptr && awaited_ == nullptr)
-        wait_soon();
+        wait_soon_.post(*runtime_, weak_from_this(), &AcknowledgedWay::wait);
     for (std::size_t i = 0; i < group.sent.size(); ++i)
         if (group.sent[i].outcome)
             hand_on(group, i);

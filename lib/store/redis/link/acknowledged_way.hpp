@@ -2,6 +2,7 @@
 #pragma once
 
 #include "route.hpp"
+#include "runtime/once_per_turn.hpp"
 #include "way.hpp"
 
 #include <tenure/backend/runtime.hpp>
@@ -19,11 +20,11 @@ namespace tenure::redis
 {
 
 /** The way to one server for writes that replicas shall have: each reply is kept until a `WAIT` behind the command, on
- * the same connection, has told how many replicas have it. A reply with too few comes with a `Shortfall`.
+ * the same connection, has returned how many replicas have it. A reply with too few comes with a `Shortfall`.
  *
  *  What is sent in one turn shares one WAIT, and what is sent while one is awaited shares the next: a server whose
- * replicas are away holds up nobody for more than twice the limit, however many ask. Error replies wrote nothing and
- * are handed on at once.
+ * replicas are unavailable delays a request by at most twice the limit, however many there are. Error replies wrote
+ * nothing and are handed on at once.
  */
 class AcknowledgedWay final : public Way, public std::enable_shared_from_this<AcknowledgedWay>
 {
@@ -61,7 +62,6 @@ private:
     using GroupPtr = std::shared_ptr<Group>;
 
     void answered(Group& group, std::size_t index, Outcome outcome);
-    void wait_soon();
     void wait();
     void wait_answered(Group& group, Outcome outcome);
     void hand_on(Group& group, std::size_t index);
@@ -72,10 +72,10 @@ private:
     ReplicaAcknowledgement wanted_;
     /// has no WAIT behind it yet; null: nothing was sent since the last one
     GroupPtr gathering_;
-    /// whose WAIT is awaited, and where that was sent; null: nobody's
+    /// whose WAIT is awaited, and where that was sent; null: no WAIT is
     GroupPtr awaited_;
     void const* awaited_on_ = nullptr;
-    bool wait_posted_ = false;
+    OncePerTurn wait_soon_;
 };
 
 } // namespace tenure::redis

@@ -1,8 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Moves bytes, time and handlers between a stream, the runtime and the state machine of a connection.
-#include "connection_factory.hpp"
+#include "connection.hpp"
+
 #include "connection_machine.hpp"
 #include "store/redis/config/config.hpp"
+
+#include <runtime/timer.hpp>
 
 #include <tenure/errc.hpp>
 
@@ -27,11 +30,8 @@ public:
         : runtime_(std::move(runtime))
         , config_(std::move(config))
         , streams_(std::move(streams))
-        , machine_(
-              MachineConfig{
-                  config_, std::move(options.name), options.max_reply_bytes, options.master_only, options.quiet,
-                  options.learns_run_id},
-              [runtime = runtime_.get()] { return runtime->random(); })
+        , machine_(config_, std::move(options), [runtime = runtime_.get()] { return runtime->random(); })
+        , timer_(*runtime_)
     {
     }
 
@@ -45,7 +45,7 @@ public:
             machine_.open(runtime_->now());
         bool const more_follows = command.leaves_with_next();
         machine_.execute(std::move(command), std::move(not_after), std::move(handler));
-        // the server may begin while we prepare the rest; what is dropped here is told by the run that follows
+        // the server may begin while the rest is prepared; the run that follows answers what is dropped here
         bool const is_idle = machine_.oldest_unanswered() == Instant::max();
         if (ready() && !running_ && !more_follows && (is_idle || machine_.waiting() >= worth_a_write)) {
             write();
@@ -106,10 +106,10 @@ private:
     void write();
     void read();
     void arm_timer();
-    void cancel_timer() noexcept;
+    void rang();
 
-    /// so many requests leave without waiting for what else this turn of the loop brings: a write costs little for each
-    /// of them, and the server works while the next ones are prepared (64 in flight on two cores: 1.07 times a raw
+    /// this many requests leave without waiting for what else this turn of the loop brings: a write costs little for
+    /// each of them, and the server works while the next ones are prepared (64 in flight on two cores: 1.07 times a raw
     /// client, else 0.82)
     static constexpr std::size_t worth_a_write = 32;
 
@@ -132,16 +132,17 @@ private:
     bool running_ = false;
     /// of the last write, so that a steady load allocates none; with the stream while that writes the rest
     std::string output_;
-    Runtime::TimerId timer_ = 0;
-    Instant timer_at_ = Instant::max();
+    Timer timer_;
+    /// while it is set
+    Instant timer_at_{};
 };
 
 StreamConnection::~StreamConnection()
 {
-    // nobody is left who could call in; what was promised an outcome gets it all the same
+    // no caller is left, but each pending request still gets its outcome
     machine_.close();
     drop_stream();
-    cancel_timer();
+    timer_.cancel();
     try {
         Action action;
         while (machine_.next(action, Instant{}))
@@ -149,7 +150,7 @@ StreamConnection::~StreamConnection()
                 runtime_->post([handler = std::move(done->handler), outcome = std::move(done->outcome)]() mutable {
                     std::move(handler)(std::move(outcome));
                 });
-    } catch (...) { // out of memory: their owners are told nothing, which is all that is left to do
+    } catch (...) { // out of memory: their owners get no answer
     }
 }
 
@@ -157,7 +158,7 @@ void StreamConnection::close() noexcept
 {
     machine_.close();
     drop_stream();
-    cancel_timer();
+    timer_.cancel();
     run_soon();
 }
 
@@ -321,31 +322,22 @@ void StreamConnection::arm_timer()
     if (when == Instant::max()) {
         // an early call of a timer does no harm, and the armed read keeps the loop alive anyway
         if (machine_.state() != ConnectionState::ready)
-            cancel_timer();
+            timer_.cancel();
         return;
     }
-    if (timer_ != 0 && timer_at_ <= when)
+    if (timer_.pending() && timer_at_ <= when)
         return;
-    cancel_timer();
     timer_at_ = when;
-    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
-        auto const self = weak.lock();
-        if (!self)
-            return;
-        self->timer_ = 0;
-        self->timer_at_ = Instant::max();
-        bool const connecting = self->stream_ && !self->connected_;
-        if (connecting)
-            self->machine_.turned_to(self->stream_->peer());
-        self->machine_.timeout(self->runtime_->now(), connecting ? self->stream_->overdue() : StreamError());
-        self->run();
-    });
+    timer_.at(when, weak_from_this(), &StreamConnection::rang);
 }
 
-void StreamConnection::cancel_timer() noexcept
+void StreamConnection::rang()
 {
-    runtime_->cancel(std::exchange(timer_, 0));
-    timer_at_ = Instant::max();
+    bool const connecting = stream_ && !connected_;
+    if (connecting)
+        machine_.turned_to(stream_->peer());
+    machine_.timeout(runtime_->now(), connecting ? stream_->overdue() : StreamError());
+    run();
 }
 
 } // namespace
@@ -361,7 +353,7 @@ make_connection(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFact
 
 ConnectTo connect_to_replicas(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams)
 {
-    // its user may lack SELECT, and what is asked needs none
+    // its user may lack SELECT, and these questions need no database
     config.database = 0;
     config.socket_path.clear();
     return [runtime = std::move(runtime), config = std::move(config),

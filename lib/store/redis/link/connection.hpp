@@ -1,12 +1,16 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "server_address.hpp"
 #include "store/redis/wire/command.hpp"
-#include "store/redis/wire/server_version.hpp"
+#include "store/redis/wire/server_info.hpp"
 #include "store/redis/wire/value.hpp"
+#include "stream.hpp"
 
 #include <tenure/backend/deadline.hpp>
 #include <tenure/backend/one_shot.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/redis_config.hpp>
 
 #include <boost/system/error_code.hpp>
 
@@ -29,7 +33,7 @@ enum class Delivery {
     answered,
     /// not a byte was written
     not_sent,
-    /// it may have been written, and no reply can come any more
+    /// it may have been written, and no reply can come
     unknown
 };
 
@@ -40,7 +44,7 @@ struct Shortfall {
     std::string detail;
     /// nothing will change until a person acts
     bool fatal = false;
-    /// nobody knows how many have it: the connection was lost before they were counted
+    /// the number is unknown: the connection was lost before they were counted
     bool uncounted = false;
 };
 
@@ -60,30 +64,13 @@ struct Outcome {
     bool ran_apart = false;
     /// answered: over which login of which connection; two that are equal came over one and the same stream
     std::uint64_t login = 0;
-    /// answered: set by AcknowledgedWay; null: nothing is missing, or nobody asked
+    /// answered: set by AcknowledgedWay; null: nothing is missing, or no acknowledgement was wanted
     std::shared_ptr<Shortfall const> shortfall = nullptr;
 
     /** The server answered, and not with an error. */
     [[nodiscard]] bool succeeded() const noexcept { return delivery == Delivery::answered && !reply.is_error(); }
 };
 using OutcomeHandler = OneShot<void(Outcome&&)>;
-
-/** Told by the handshake: what kind of server this is. */
-struct ServerInfo {
-    /// "redis", "valkey" ...
-    std::string server;
-    ServerVersion version;
-    /// "standalone", "sentinel", "cluster"
-    std::string mode;
-    /// "master", "replica"
-    std::string role;
-    /// 2 or 3
-    int protocol = 2;
-    /// "host:port" where the config does not say which server this is; else empty
-    std::string address = {};
-    /// of the server process: another one after every start. Empty where nobody wanted to know
-    std::string run_id = {};
-};
 
 enum class ConnectionState { idle, connecting, ready, backing_off, failed, closed };
 
@@ -144,9 +131,42 @@ public:
     /** Ends it for good: what was not written ends as not_sent, what was written as unknown, handlers are posted. */
     virtual void close() noexcept = 0;
 
-    /** The same for one that another connection has replaced: nobody closed the store, so its requests end as those of
+    /** The same for one that another connection has replaced: the store is not closed, so its requests end as those of
      * a connection that was lost. */
     virtual void give_up() noexcept = 0;
 };
+
+/** Makes an unopened connection to one and the same server; `purpose` tells them apart in the log: "", "second",
+ * "hints". */
+using ConnectionFactory = std::function<std::shared_ptr<Connection>(std::string_view purpose)>;
+
+/** What connects to one of several servers that are used alike. */
+using ConnectTo = std::function<ConnectionFactory(ServerAddress const&)>;
+
+/** The purpose of connections that subscribe, and send nothing else. */
+inline constexpr std::string_view hints_purpose = "hints";
+
+struct ConnectionOptions {
+    /// how log lines name the connection: "redis://host:6379/0"; empty: made from the config
+    std::string name;
+    /// the largest reply or push that is accepted unless its command expects more, in bytes on the wire
+    std::size_t max_reply_bytes = std::size_t{64} * 1024;
+    /// a server that is not the master is not used: refused like a login, and tried again
+    bool master_only = false;
+    /// the user of the connection logs what matters: its own lines are for debugging
+    bool quiet = false;
+    /// asks for the server's run id (`INFO`) with the login: for commands that are sent with it
+    bool learns_run_id = false;
+};
+
+/** A connection that has not been opened yet. `close` it on the strand before the last reference goes; a connection
+ *  that is dropped without that closes itself. */
+[[nodiscard]] std::shared_ptr<Connection> make_connection(
+    std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options = {});
+
+/** What connects to the replicas of a server, as to itself: same user, same TLS. For questions that concern no
+ * database. */
+[[nodiscard]] ConnectTo
+connect_to_replicas(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams);
 
 } // namespace tenure::redis

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "connection_handshake.hpp"
 
-#include "store/redis/wire/info_reply.hpp"
+#include "store/redis/wire/server_info.hpp"
 
 #include <algorithm>
 #include <array>
@@ -67,28 +67,28 @@ Handshake::Progress Handshake::ask(Step step)
         if (!password_.empty())
             hello.add("AUTH").add(username_.empty() ? std::string_view("default") : username_).add(password_);
         hello.append_to(bytes_);
-        return Progress::more;
+        break;
     }
     case Step::auth: {
         resp::Command auth("AUTH");
         if (!username_.empty())
             auth.add(username_);
         auth.add(password_).append_to(bytes_);
-        return Progress::more;
+        break;
     }
     case Step::role:
         resp::Command("ROLE").append_to(bytes_);
-        return Progress::more;
+        break;
     case Step::select:
         resp::Command("SELECT", database_).append_to(bytes_);
-        return Progress::more;
+        break;
     case Step::info:
         resp::Command("INFO", "server").append_to(bytes_);
-        return Progress::more;
-    case Step::done:
         break;
+    case Step::done:
+        return Progress::done;
     }
-    return Progress::done;
+    return Progress::more;
 }
 
 Handshake::Progress Handshake::after_login()

@@ -43,11 +43,22 @@ error_code public_code(error_code error)
 
 } // namespace
 
-ConnectionMachine::ConnectionMachine(MachineConfig config, std::function<std::uint64_t()> random)
-    : config_(std::move(config))
-    , handshake_(config_.redis, config_.master_only, config_.learns_run_id)
-    , backoff_(config_.redis.reconnect_backoff, std::move(random))
+ConnectionMachine::ConnectionMachine(
+    RedisConfig const& config, ConnectionOptions options, std::function<std::uint64_t()> random)
+    : options_(std::move(options))
+    , connect_timeout_(config.connect_timeout)
+    , handshake_(config, options_.master_only, options_.learns_run_id)
+    , backoff_(config.reconnect_backoff, std::move(random))
 {
+}
+
+template <class Predicate>
+void ConnectionMachine::refuse_waiting(Predicate is_over, Refusal const& why)
+{
+    queue_.take_waiting(is_over, [&](Request request) { not_sent(request, why); });
+    earliest_not_after_ = Instant::max();
+    for (std::size_t i = queue_.written(); i < queue_.size(); ++i)
+        earliest_not_after_ = std::min(earliest_not_after_, queue_[i].not_after.at());
 }
 
 // -- events --
@@ -60,26 +71,20 @@ void ConnectionMachine::open(Instant now)
 
 void ConnectionMachine::execute(resp::Command&& command, Deadline&& not_after, OutcomeHandler&& handler)
 {
-    if (not_after.abandoned()) {
-        Request request(std::move(command), std::move(not_after), std::move(handler));
-        not_sent(request, {}, {}, false);
-        return;
+    Request request(std::move(command), std::move(not_after), std::move(handler));
+    if (request.not_after.abandoned()) {
+        not_sent(request, {});
+    } else if (phase_ == Phase::closed || phase_ == Phase::failed) {
+        not_sent(request, failure_);
+    } else {
+        earliest_not_after_ = std::min(earliest_not_after_, request.not_after.at());
+        queue_.push(std::move(request));
     }
-    if (phase_ == Phase::closed || phase_ == Phase::failed) {
-        Request request(std::move(command), std::move(not_after), std::move(handler));
-        not_sent(request, failure_.error, failure_.detail, failure_.fatal);
-        return;
-    }
-    earliest_not_after_ = std::min(earliest_not_after_, not_after.at());
-    queue_.push(std::move(command), std::move(not_after), std::move(handler));
 }
 
 void ConnectionMachine::drop_abandoned()
 {
-    queue_.take_waiting(
-        [](Request const& request) { return request.not_after.abandoned(); },
-        [&](Request request) { not_sent(request, {}, {}, false); });
-    note_earliest_deadline();
+    refuse_waiting([](Request const& request) { return request.not_after.abandoned(); }, {});
 }
 
 void ConnectionMachine::connected(StreamError const& error, Instant now)
@@ -113,7 +118,7 @@ void ConnectionMachine::lost(StreamError const& error, Instant now)
     std::string detail = handshake_.harmless(error.text());
     if (phase_ == Phase::login && !error.fatal)
         detail += " before the login was answered";
-    // a connection that has worked needs nobody to act: whatever broke it, the next attempt tells
+    // a connection that has worked is retried, whatever broke it: the next attempt shows whether a person must act
     fail({public_code(error.code), std::move(detail), error.fatal && phase_ != Phase::ready}, now);
 }
 
@@ -142,7 +147,7 @@ void ConnectionMachine::timeout(Instant now, StreamError const& overdue)
             auto const code = has_worked_ ? make_error_code(errc::store_unavailable) : public_code(overdue.code);
             fail({code, handshake_.harmless(overdue.text(), longest_reason), overdue.fatal}, now);
         } else if (phase_ == Phase::connecting || phase_ == Phase::login) {
-            auto const limit = milliseconds_text(config_.redis.connect_timeout);
+            auto const limit = milliseconds_text(connect_timeout_);
             fail(
                 {make_error_code(errc::store_unavailable),
                  phase_ == Phase::connecting ? "no connection within " + limit
@@ -180,8 +185,8 @@ void ConnectionMachine::end(Refusal why)
         return;
     bool const had_stream = has_stream();
     failure_ = std::move(why);
-    answer_written(failure_.error, failure_.detail);
-    refuse_waiting();
+    answer_written();
+    refuse_all();
     if (had_stream)
         actions_.emplace_back(DropStream{});
     parser_.reset();
@@ -200,7 +205,7 @@ bool ConnectionMachine::next(Action& action, Instant now)
         }
         if (phase_ != Phase::login && phase_ != Phase::ready)
             return false;
-        auto limit = config_.max_reply_bytes;
+        auto limit = options_.max_reply_bytes;
         if (queue_.written() > 0)
             limit = std::max(limit, queue_.front().command.expected_reply_bytes());
         resp::Value value;
@@ -238,7 +243,7 @@ void ConnectionMachine::take_output(std::string& out, Instant now)
         auto& request = queue_[queue_.written()];
         auto const before = out.size();
         // Only here is it known which process reads it. A connection is to one process from its beginning to its end,
-        // so what the login told holds for as long as anything can be written on it.
+        // so what the login returned holds for as long as anything can be written on it.
         if (request.command.wants_run_id())
             request.command.set_run_id(server().run_id);
         request.command.append_to(out);
@@ -302,7 +307,7 @@ void ConnectionMachine::enter(Phase phase)
 
 void ConnectionMachine::begin_connect(Instant now)
 {
-    deadline_ = now + config_.redis.connect_timeout;
+    deadline_ = now + connect_timeout_;
     address_.clear();
     enter(Phase::connecting);
     actions_.emplace_back(ConnectStream{deadline_});
@@ -335,7 +340,7 @@ void ConnectionMachine::fail(Refusal why, Instant now)
         failure_.detail.insert(0, address_ + ": ");
     parser_.reset();
     actions_.emplace_back(DropStream{});
-    answer_written(failure_.error, failure_.detail);
+    answer_written();
     if (failure_.fatal) {
         deadline_ = now + backoff_.after_refusal();
         fail_for_good();
@@ -348,7 +353,7 @@ void ConnectionMachine::fail_for_good()
 {
     log(logged_failure_ == failure_.detail ? LogLevel::debug : LogLevel::error, "cannot be used: " + failure_.detail);
     logged_failure_ = failure_.detail;
-    refuse_waiting();
+    refuse_all();
     enter(Phase::failed);
 }
 
@@ -366,7 +371,8 @@ void ConnectionMachine::retry(bool was_ready, std::size_t unanswered, Instant no
     log(!was_ready && logged_failure_ == failure_.detail ? LogLevel::debug : LogLevel::warning, std::move(line));
     logged_failure_ = failure_.detail;
     if (!was_ready)
-        refuse_questions();
+        // questions that wait for no second attempt learn why this one failed
+        refuse_waiting([](Request const& request) { return request.not_after.one_attempt(); }, failure_);
     enter(Phase::backing_off);
 }
 
@@ -374,60 +380,41 @@ void ConnectionMachine::expire_waiting(Instant now, bool can_write)
 {
     if (now < earliest_not_after_)
         return;
-    auto error = failure_.error;
-    if (!error && !can_write)
-        error = make_error_code(errc::store_unavailable);
-    auto const detail =
-        failure_.detail.empty() ? std::string("still unwritten when its time was over") : failure_.detail;
-    queue_.take_waiting(
-        [now](Request const& request) { return request.not_after.over(now); },
-        [&](Request request) { not_sent(request, error, detail, false); });
-    note_earliest_deadline();
+    Refusal why{failure_.error, failure_.detail, false};
+    if (!why.error && !can_write)
+        why.error = make_error_code(errc::store_unavailable);
+    if (why.detail.empty())
+        why.detail = "still unwritten when its time was over";
+    refuse_waiting([now](Request const& request) { return request.not_after.over(now); }, why);
 }
 
-void ConnectionMachine::note_earliest_deadline()
-{
-    earliest_not_after_ = Instant::max();
-    for (std::size_t i = queue_.written(); i < queue_.size(); ++i)
-        earliest_not_after_ = std::min(earliest_not_after_, queue_[i].not_after.at());
-}
-
-void ConnectionMachine::refuse_questions()
-{
-    queue_.take_waiting(
-        [](Request const& request) { return request.not_after.one_attempt(); },
-        [&](Request request) { not_sent(request, failure_.error, failure_.detail, false); });
-    note_earliest_deadline();
-}
-
-void ConnectionMachine::answer_written(error_code error, std::string const& detail)
+void ConnectionMachine::answer_written()
 {
     while (queue_.written() > 0) {
         Outcome outcome;
         outcome.delivery = Delivery::unknown;
         outcome.since = queue_.front().since;
-        outcome.error = error;
-        outcome.detail = detail;
+        outcome.error = failure_.error;
+        outcome.detail = failure_.detail;
         complete(queue_.front(), std::move(outcome));
         queue_.pop_front();
     }
 }
 
-void ConnectionMachine::refuse_waiting()
+void ConnectionMachine::refuse_all()
 {
     while (!queue_.empty()) {
-        not_sent(queue_.front(), failure_.error, failure_.detail, failure_.fatal);
+        not_sent(queue_.front(), failure_);
         queue_.pop_front();
     }
 }
 
-void ConnectionMachine::not_sent(Request& request, error_code error, std::string detail, bool fatal)
+void ConnectionMachine::not_sent(Request& request, Refusal const& why)
 {
     Outcome outcome;
-    outcome.delivery = Delivery::not_sent;
-    outcome.error = error;
-    outcome.detail = std::move(detail);
-    outcome.fatal = fatal;
+    outcome.error = why.error;
+    outcome.detail = why.detail;
+    outcome.fatal = why.fatal;
     complete(request, std::move(outcome));
 }
 
@@ -439,7 +426,7 @@ void ConnectionMachine::complete(Request& request, Outcome outcome)
 void ConnectionMachine::log(LogLevel level, std::string line)
 {
     actions_.emplace_back(
-        WriteLog{config_.quiet ? std::min(level, LogLevel::debug) : level, config_.name + ": " + std::move(line)});
+        WriteLog{options_.quiet ? std::min(level, LogLevel::debug) : level, options_.name + ": " + std::move(line)});
 }
 
 } // namespace tenure::redis

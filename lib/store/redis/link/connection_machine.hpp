@@ -4,7 +4,7 @@
 #include "connection_handshake.hpp"
 #include "connection_queue.hpp"
 #include "store/redis/wire/parser.hpp"
-#include "store/redis/wire/transaction_replies.hpp"
+#include "store/redis/wire/transaction.hpp"
 #include "stream.hpp"
 
 #include <net/backoff.hpp>
@@ -44,25 +44,16 @@ struct WriteLog {
 };
 using Action = std::variant<std::monostate, ConnectStream, DropStream, Complete, DeliverPush, TellState, WriteLog>;
 
-struct MachineConfig {
-    RedisConfig redis;
-    std::string name;
-    std::size_t max_reply_bytes;
-    bool master_only = false;
-    bool quiet = false;
-    bool learns_run_id = false;
-};
-
 /** A connection as a state machine: events and the time in; bytes, actions and the time of the next wake-up out. It
- *  does no I/O, has no clock, and calls nobody but the source of randomness.
+ *  does no I/O, has no clock, and calls nothing but the source of randomness.
  *
- *  After each event the driver takes actions by `next` until there is none; what it calls for an action may give the
- *  machine further events. Then it writes what `take_output` gives, unless a write is under way.
+ *  After each event the driver takes actions by `next` until that returns false; what it calls for an action may give
+ * the machine further events. Then it writes what `take_output` gives, unless a write is under way.
  */
 class ConnectionMachine
 {
 public:
-    ConnectionMachine(MachineConfig config, std::function<std::uint64_t()> random);
+    ConnectionMachine(RedisConfig const& config, ConnectionOptions options, std::function<std::uint64_t()> random);
 
     // -- events --
     void open(Instant now);
@@ -125,12 +116,13 @@ private:
     void retry(bool was_ready, std::size_t unanswered, Instant now);
     /// `can_write`: they come too late although the connection works
     void expire_waiting(Instant now, bool can_write);
-    void note_earliest_deadline();
-    /** Questions that wait for no second attempt learn why this one failed. */
-    void refuse_questions();
-    void answer_written(error_code error, std::string const& detail);
-    void refuse_waiting();
-    void not_sent(Request& request, error_code error, std::string detail, bool fatal);
+    /// those of the waiting requests that are over
+    template <class Predicate>
+    void refuse_waiting(Predicate is_over, Refusal const& why);
+    /// nothing was written, or all of that was answered
+    void refuse_all();
+    void answer_written();
+    void not_sent(Request& request, Refusal const& why);
     void complete(Request& request, Outcome outcome);
     void log(LogLevel level, std::string line);
     [[nodiscard]] bool has_stream() const noexcept;
@@ -144,7 +136,8 @@ private:
     void answer_front(Action& action, resp::Value&& value);
     void protocol_failure(std::string detail, Instant now);
 
-    MachineConfig const config_;
+    ConnectionOptions const options_;
+    std::chrono::milliseconds const connect_timeout_;
     Handshake handshake_;
     net::Backoff backoff_;
     resp::Parser parser_;
@@ -162,7 +155,7 @@ private:
     /// connecting, login: when the attempt is over. backing_off, failed: when the next may begin
     Instant deadline_{};
     Instant ready_since_{};
-    /// the server has let somebody in before: what does not answer now is unavailable, not misconfigured
+    /// a login has worked before: a server that does not answer now is unavailable, not misconfigured
     bool has_worked_ = false;
     /// see Outcome::login
     std::uint64_t login_ = 0;

@@ -3,12 +3,12 @@
 
 #include "connection.hpp"
 
+#include <boost/circular_buffer.hpp>
+
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
-#include <vector>
 
 namespace tenure::redis
 {
@@ -38,24 +38,23 @@ struct Request {
 class RequestQueue
 {
 public:
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] std::size_t size() const noexcept { return requests_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return requests_.empty(); }
     /** How many of the first were written. */
     [[nodiscard]] std::size_t written() const noexcept { return written_; }
-    [[nodiscard]] std::size_t waiting() const noexcept { return size_ - written_; }
+    [[nodiscard]] std::size_t waiting() const noexcept { return size() - written_; }
 
     /** `index` counts from the oldest. */
-    [[nodiscard]] Request& operator[](std::size_t index) noexcept { return *ring_[place(index)]; }
-    [[nodiscard]] Request const& operator[](std::size_t index) const noexcept { return *ring_[place(index)]; }
-    [[nodiscard]] Request& front() noexcept { return (*this)[0]; }
-    [[nodiscard]] Request const& front() const noexcept { return (*this)[0]; }
+    [[nodiscard]] Request& operator[](std::size_t index) noexcept { return requests_[index]; }
+    [[nodiscard]] Request const& operator[](std::size_t index) const noexcept { return requests_[index]; }
+    [[nodiscard]] Request& front() noexcept { return requests_.front(); }
+    [[nodiscard]] Request const& front() const noexcept { return requests_.front(); }
 
-    void push(resp::Command&& command, Deadline&& not_after, OutcomeHandler&& handler)
+    void push(Request&& request)
     {
-        if (size_ == ring_.size())
-            grow();
-        ring_[place(size_)].emplace(std::move(command), std::move(not_after), std::move(handler));
-        ++size_;
+        if (requests_.full())
+            requests_.set_capacity(requests_.empty() ? 16 : requests_.capacity() * 2);
+        requests_.push_back(std::move(request));
     }
 
     /** The oldest waiting request now counts as written. */
@@ -74,10 +73,8 @@ public:
 
     void pop_front() noexcept
     {
-        assert(size_ > 0);
-        ring_[first_].reset();
-        first_ = (first_ + 1) & (ring_.size() - 1);
-        --size_;
+        assert(!empty());
+        requests_.pop_front();
         if (written_ > 0)
             --written_;
     }
@@ -87,35 +84,17 @@ public:
     void take_waiting(Predicate is_over, Take take)
     {
         std::size_t kept = written_;
-        for (std::size_t i = written_; i < size_; ++i) {
-            auto& request = ring_[place(i)];
-            if (is_over(*request)) {
-                take(*std::exchange(request, std::nullopt));
-            } else {
-                if (kept != i)
-                    ring_[place(kept)] = std::exchange(request, std::nullopt);
-                ++kept;
-            }
+        for (std::size_t i = written_; i < size(); ++i) {
+            if (is_over(std::as_const(requests_[i])))
+                take(std::move(requests_[i]));
+            else if (kept++ != i)
+                requests_[kept - 1] = std::move(requests_[i]);
         }
-        size_ = kept;
+        requests_.erase_end(size() - kept);
     }
 
 private:
-    [[nodiscard]] std::size_t place(std::size_t index) const noexcept { return (first_ + index) & (ring_.size() - 1); }
-
-    void grow()
-    {
-        std::vector<std::optional<Request>> larger(ring_.empty() ? 16 : ring_.size() * 2);
-        for (std::size_t i = 0; i < size_; ++i)
-            larger[i] = std::move(ring_[place(i)]);
-        ring_ = std::move(larger);
-        first_ = 0;
-    }
-
-    /// a power of two long
-    std::vector<std::optional<Request>> ring_;
-    std::size_t first_ = 0;
-    std::size_t size_ = 0;
+    boost::circular_buffer<Request> requests_;
     std::size_t written_ = 0;
 };
 

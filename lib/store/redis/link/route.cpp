@@ -27,6 +27,7 @@ std::shared_ptr<Route> Route::make(std::shared_ptr<Runtime> runtime, ConnectionF
 Route::Route(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect)
     : runtime_(std::move(runtime))
     , connect_(std::move(connect))
+    , timer_(*runtime_)
 {
 }
 
@@ -49,7 +50,7 @@ void Route::execute(resp::Command&& command, Deadline not_after, OutcomeHandler 
         current_ = make_connection("");
     use_other_if_it_works();
     sent_ = true;
-    if (timer_ == 0)
+    if (!timer_.pending())
         arm(runtime_->now() + patience());
     current_->execute(std::move(command), std::move(not_after), std::move(handler));
 }
@@ -83,7 +84,7 @@ void Route::shortest_ttl(std::chrono::milliseconds ttl)
         if (connection != nullptr)
             connection->shortest_ttl(ttl);
     // A shorter ttl makes what is under way now too old sooner.
-    if (timer_ != 0 && timer_at_ > runtime_->now() + patience())
+    if (timer_.pending() && timer_at_ > runtime_->now() + patience())
         arm(runtime_->now() + patience());
 }
 
@@ -124,7 +125,7 @@ void Route::close() noexcept
     if (closed_)
         return;
     closed_ = true;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     on_reachable_ = nullptr;
     if (other_ != nullptr)
         std::exchange(other_, nullptr)->close();
@@ -173,7 +174,7 @@ void Route::state_changed(Connection const* connection, ConnectionState state)
         return;
     server_ = connection->server();
     ++generation_;
-    if (timer_ == 0)
+    if (!timer_.pending())
         arm(runtime_->now() + patience());
     // a copy: the handler may close this
     if (auto const handler = on_reachable_)
@@ -224,17 +225,12 @@ void Route::watch_silence()
 
 void Route::arm(Instant when)
 {
-    runtime_->cancel(timer_);
     timer_at_ = when;
-    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
-        if (auto const self = weak.lock())
-            self->tick();
-    });
+    timer_.at(when, weak_from_this(), &Route::tick);
 }
 
 void Route::tick()
 {
-    timer_ = 0;
     if (closed_ || current_ == nullptr)
         return;
     auto const now = runtime_->now();
@@ -250,7 +246,7 @@ void Route::tick()
     if (other_ != nullptr && (now >= other_until_ ||
                               (current_->ready() && other_->ready() && other_->oldest_unanswered() == Instant::max())))
         retire_other();
-    if (timer_ != 0)
+    if (timer_.pending())
         return;
     auto const oldest = current_->oldest_unanswered();
     if (oldest != Instant::max() && oldest + patience() > now)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "connection.hpp"
-#include "server_address.hpp"
+#include "runtime/timer.hpp"
 #include "way.hpp"
 
 #include <tenure/backend/runtime.hpp>
@@ -17,22 +17,12 @@
 namespace tenure::redis
 {
 
-/** Makes an unopened connection to one and the same server; `purpose` tells them apart in the log: "", "second",
- * "hints". */
-using ConnectionFactory = std::function<std::shared_ptr<Connection>(std::string_view purpose)>;
-
-/** What connects to one of several servers that are used alike. */
-using ConnectTo = std::function<ConnectionFactory(ServerAddress const&)>;
-
-/** The purpose of connections that subscribe, and send nothing else. */
-inline constexpr std::string_view hints_purpose = "hints";
-
 /** The way to one server: a connection, and beside it a second one while the first is silent.
  *
  *  A silent connection must not cost leases while the server can be reached. When the oldest unanswered request is
  * older than min(1 s, shortest held ttl / 6), new requests go to a second connection; the first is still read, because
- * it may bring grants that must be given back, and closed when it has nothing to say any more or a ttl later. Whichever
- * of the two works is used.
+ * it may bring grants that must be given back, and closed once all its requests are answered, or a ttl later. Requests
+ * go to whichever of the two works.
  */
 class Route final : public Way, public std::enable_shared_from_this<Route>
 {
@@ -83,7 +73,7 @@ public:
     /** Ends both connections; from now on everything is answered `not_sent`. */
     void close() noexcept;
 
-    /** The same where nobody closed the store: what is under way ends as that of a connection that was lost. */
+    /** The same while the store stays open: requests under way end as those of a lost connection. */
     void give_up() noexcept;
 
 private:
@@ -116,8 +106,7 @@ private:
     Instant last_reconnect_ = Instant::min();
     /// when a connection was last opened because of silence
     Instant last_silence_{};
-    /// 0: not armed
-    Runtime::TimerId timer_ = 0;
+    Timer timer_;
     Instant timer_at_{};
     /// the timer came late and gave the loop time to read first; not twice in a row
     bool postponed_ = false;

@@ -2,10 +2,11 @@
 #include "subscriber.hpp"
 
 #include "store/redis/wire/server_error.hpp"
-#include "waiter_name.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,7 +22,39 @@ using namespace std::chrono_literals;
 // How often the connection is looked after: idle channels go, and a question shows whether it lives.
 constexpr auto period = 10s;
 
+constexpr std::size_t name_size = 32;
+constexpr std::string_view digits_of_names = "0123456789abcdef";
+
+bool is_waiter_name(std::string_view text) noexcept
+{
+    return text.size() == name_size && text.find_first_not_of(digits_of_names) == std::string_view::npos;
+}
+
 } // namespace
+
+std::string make_waiter_name(Runtime& runtime)
+{
+    std::string name;
+    name.reserve(name_size);
+    for (auto const bits : {runtime.random(), runtime.random()})
+        for (unsigned shift = 64; shift > 0; shift -= 4)
+            name += digits_of_names[(bits >> (shift - 4)) & 0xFU];
+    return name;
+}
+
+WatchEvent whose_turn(std::string_view message, std::string_view waiter) noexcept
+{
+    bool ours = false;
+    for (;;) {
+        auto const name = message.substr(0, message.find(' '));
+        if (!is_waiter_name(name))
+            return WatchEvent::hint;
+        ours = ours || name == waiter;
+        if (name.size() == message.size())
+            return ours ? WatchEvent::our_turn : WatchEvent::others_turn;
+        message.remove_prefix(name.size() + 1);
+    }
+}
 
 std::shared_ptr<Subscriber> Subscriber::make(
     std::shared_ptr<Runtime> runtime, ConnectionFactory connect, std::string server_name, std::string waiter)
@@ -107,6 +140,21 @@ void Subscriber::subscribe(std::string const& name)
         });
 }
 
+void Subscriber::subscribe_wanted()
+{
+    for (auto const& name : channels_in(State::wanted))
+        subscribe(name);
+}
+
+std::vector<std::string> Subscriber::channels_in(State state)
+{
+    std::vector<std::string> names;
+    for (auto const& [name, channel] : channels_.entries())
+        if (channel.state == state)
+            names.push_back(name);
+    return names;
+}
+
 void Subscriber::subscribed(std::string const& name, std::uint64_t connection, Outcome outcome)
 {
     auto* const channel = channels_.find(name);
@@ -153,14 +201,10 @@ void Subscriber::state_changed(std::uint64_t connection, ConnectionState state)
     std::erase_if(channels_.entries(), [](auto const& entry) {
         return entry.second.state == State::moved && !entry.second.watched();
     });
-    std::vector<std::string> names;
-    for (auto& [name, channel] : channels_.entries()) {
-        // Permissions may have changed with the server: what was refused is asked once on each connection.
+    // Permissions may have changed with the server: what was refused is asked once on each connection.
+    for (auto& [name, channel] : channels_.entries())
         channel.state = State::wanted;
-        names.push_back(name);
-    }
-    for (auto const& name : names)
-        subscribe(name);
+    subscribe_wanted();
 }
 
 void Subscriber::pushed(resp::Value const& push)
@@ -172,7 +216,7 @@ void Subscriber::pushed(resp::Value const& push)
     if (kind == "message" || kind == "smessage")
         channels_.notify(std::string(parts[1].as_string()), whose_turn(parts[2].as_string(), waiter_));
     else if (kind == "sunsubscribe" && moved_)
-        // also the answer to nobody's question: the slot has gone to another node
+        // sent also without a request: the slot has gone to another node
         moved_away(std::string(parts[1].as_string()), push);
 }
 
@@ -188,20 +232,17 @@ void Subscriber::moved_away(std::string const& name, resp::Value const& said)
         return;
     if (std::exchange(*channel, State::moved) == State::in_force)
         channels_.notify(name, WatchEvent::interrupted);
-    // a copy: whoever is told may end this
+    // a copy: the handler may end this
     if (auto const handler = moved_)
         handler(name, said);
 }
 
 void Subscriber::interrupted()
 {
-    std::vector<std::string> names;
-    for (auto& [name, channel] : channels_.entries()) {
-        if (channel.state == State::in_force)
-            names.push_back(name);
+    auto const names = channels_in(State::in_force);
+    for (auto& [name, channel] : channels_.entries())
         if (channel.state != State::refused && channel.state != State::moved)
             channel.state = State::wanted;
-    }
     for (auto const& name : names)
         channels_.notify(name, WatchEvent::interrupted);
 }
@@ -228,12 +269,7 @@ void Subscriber::tick()
         drop_connection();
         open();
     } else if (connection_->ready()) {
-        std::vector<std::string> wanted;
-        for (auto const& [name, channel] : channels)
-            if (channel.state == State::wanted)
-                wanted.push_back(name);
-        for (auto const& name : wanted)
-            subscribe(name);
+        subscribe_wanted();
         // Subscribing once more changes nothing and needs no other permission than the one there is.
         auto const in_force =
             std::ranges::find_if(channels, [](auto const& entry) { return entry.second.state == State::in_force; });

@@ -14,15 +14,23 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tenure::redis
 {
 
+/** A name under which a store stands in lines of waiters: 32 hex digits that no other store has. */
+[[nodiscard]] std::string make_waiter_name(Runtime& runtime);
+
+/** What a message on the channel of a range says to the store of that name: `our_turn`, `others_turn` or `hint`. What
+ * is no list of names, from an observer's "1" to another program's text, is a hint. */
+[[nodiscard]] WatchEvent whose_turn(std::string_view message, std::string_view waiter) noexcept;
+
 /** Subscriptions to news of freed keys, over a connection of their own, which is opened for the first watcher and
  * carries nothing else.
  *
- *  A channel stays subscribed for a while after its last watcher, and the connection after its last channel: whoever
- * waits once often waits again.
+ *  A channel stays subscribed for a while after its last watcher, and the connection after its last channel: a
+ * store that waits once often waits again.
  */
 class Subscriber : public std::enable_shared_from_this<Subscriber>
 {
@@ -44,7 +52,7 @@ public:
 
     /** From now on channels belong to hash slots of a cluster, and are subscribed with SSUBSCRIBE where the server has
      * it (Redis 7). `moved` is told of a channel that is at another node, and what this one said; it is not asked for
-     * here again before somebody else watches it. */
+     * here again before another watcher comes. */
     void use_shards(std::function<void(std::string const& channel, resp::Value const& said)> moved)
     {
         moved_ = std::move(moved);
@@ -53,7 +61,7 @@ public:
     /** Subscribes; destroying what is returned ends it. */
     [[nodiscard]] std::unique_ptr<Watch> watch(std::string channel, Handler handler);
 
-    /** Ends everything; watches that are still there hear nothing any more. */
+    /** Ends everything: the handlers of watches that still exist are not called again. */
     void close() noexcept;
 
 private:
@@ -70,6 +78,8 @@ private:
 
     void open();
     void subscribe(std::string const& name);
+    void subscribe_wanted();
+    [[nodiscard]] std::vector<std::string> channels_in(State state);
     void subscribed(std::string const& name, std::uint64_t connection, Outcome outcome);
     void state_changed(std::uint64_t connection, ConnectionState state);
     void pushed(resp::Value const& push);
@@ -87,7 +97,7 @@ private:
     std::string server_name_;
     /// by which messages name this store
     std::string waiter_;
-    /// null while nobody watches
+    /// null without watchers
     std::shared_ptr<Connection> connection_;
     /// counts connections: what an earlier one says late is ignored
     std::uint64_t connection_number_ = 0;

@@ -32,7 +32,7 @@ public:
     /** Why not, for a person. */
     [[nodiscard]] virtual std::string last_error() const = 0;
 
-    /** What the last handshake told; all empty before the first. */
+    /** What the last handshake returned; all empty before the first. */
     [[nodiscard]] virtual ServerInfo const& server() const noexcept = 0;
 
     /** Another number for each handshake: what was learned about one connection need not hold for the next. */

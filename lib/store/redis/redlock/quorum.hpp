@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include <store/redis/node_backend.hpp>
+#include <store/redis/backend.hpp>
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>

@@ -3,7 +3,7 @@
 
 #include "votes.hpp"
 
-#include <store/redis/node_backend.hpp>
+#include <store/redis/backend.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "release_scripts.hpp"
+// The scripts that free keys and tell the waiters.
+#include "scripts.hpp"
 
-#include "line_script.hpp"
+#include "script_parts.hpp"
 
 #include <runtime/immortal.hpp>
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -18,9 +18,9 @@ namespace
 // A name leaves the line, and is published, only after its key was deleted: the named store asks at once, and must
 // find the key free. Nothing here may fail a release, so each command is called by pcall.
 //
-// A release whose reply is lost did all of this or nothing. Repeated, it finds another owner and names nobody again. A
-// message that is lost, with the subscription or with the server, is lost for a moment only: the named store asks again
-// when its subscription is in force again, and every waiter has its timer and polls.
+// A release whose reply is lost did all of this or nothing. Repeated, it finds another owner and names no store again.
+// A message that is lost, with the subscription or with the server, is lost for a moment only: the named store asks
+// again when its subscription is in force again, and every waiter has its timer and polls.
 //
 // A command of the line that fails leaves the waiters to a message for all. So it is in a cluster while the slot moves:
 // a name beside the key may be at the other node already, and asking for it is an error there.
@@ -61,7 +61,7 @@ end
 )";
 
 // One key alone, the usual case, takes the short way: less than half the time of the general one. GET by pcall: a key
-// of another type is somebody else's, which MGET takes for none and GET for an error.
+// of another type belongs to another program: MGET answers nil for it, GET an error.
 //
 // A key that is to rest comes alone. Names leave the line for it all the same: the named store asks, and learns when
 // the key frees.
@@ -209,14 +209,6 @@ end
 return redis.pcall('LLEN', KEYS[1]) == before and 'there' or 'joined'
 )";
 
-std::string text_of(std::initializer_list<std::string_view> parts)
-{
-    std::string text;
-    for (auto const part : parts)
-        text += part;
-    return text;
-}
-
 // Through the channel's own shard: nodes that serve other slots have nothing to do with it.
 std::string with_spublish(std::string text)
 {
@@ -230,43 +222,43 @@ std::string with_spublish(std::string text)
 
 Script const& release()
 {
-    static Immortal<Script> const script(text_of({release_one_text, wake_text, release_many_text}));
+    static Immortal<Script> const script(join({release_one_text, wake_text, release_many_text}));
     return *script;
 }
 
 Script const& release_in_shard()
 {
-    static Immortal<Script> const script(with_spublish(text_of({release_one_text, wake_text, release_many_text})));
+    static Immortal<Script> const script(with_spublish(join({release_one_text, wake_text, release_many_text})));
     return *script;
 }
 
 Script const& withdraw()
 {
-    static Immortal<Script> const script(text_of({wake_text, withdraw_text}));
+    static Immortal<Script> const script(join({wake_text, withdraw_text}));
     return *script;
 }
 
 Script const& withdraw_in_shard()
 {
-    static Immortal<Script> const script(with_spublish(text_of({wake_text, withdraw_text})));
+    static Immortal<Script> const script(with_spublish(join({wake_text, withdraw_text})));
     return *script;
 }
 
 Script const& tell_freed()
 {
-    static Immortal<Script> const script(text_of({wake_text, tell_freed_text}));
+    static Immortal<Script> const script(join({wake_text, tell_freed_text}));
     return *script;
 }
 
 Script const& tell_freed_in_shard()
 {
-    static Immortal<Script> const script(with_spublish(text_of({wake_text, tell_freed_text})));
+    static Immortal<Script> const script(with_spublish(join({wake_text, tell_freed_text})));
     return *script;
 }
 
 Script const& line_up()
 {
-    static Immortal<Script> const script(text_of({join_line_text, line_up_text}));
+    static Immortal<Script> const script(join({join_line_text, line_up_text}));
     return *script;
 }
 

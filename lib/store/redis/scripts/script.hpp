@@ -9,11 +9,17 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace tenure::redis
 {
 
 class Way;
+
+/** The SHA-1 of `text` in 40 lower-case hexadecimal digits: the name under which servers cache a script. It protects
+ * nothing.
+ *  @throws std::runtime_error if OpenSSL is configured without SHA-1 */
+[[nodiscard]] std::string sha1_hex(std::string_view text);
 
 /** A Lua script and the name under which servers cache it. */
 struct Script {

@@ -1,13 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// The scripts that claim, renew, look and hand over.
 #include "scripts.hpp"
 
-#include "fence_script.hpp"
-#include "line_script.hpp"
-#include "marker_script.hpp"
+#include "script_parts.hpp"
 
 #include <runtime/immortal.hpp>
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -137,7 +135,7 @@ for i = 1, #KEYS do
 end
 )";
 
-// Keys were wanted, and none is left: what the caller is told, and what becomes of its place in the line.
+// All keys are held: what the caller gets, and what becomes of its place in the line.
 constexpr std::string_view begin_held_text = R"(
 result[#result + 1] = -1
 if ARGV[3] ~= '' then
@@ -207,7 +205,7 @@ return left
 )";
 
 // A repeated call finds what an earlier one has done, and does not begin the time anew. GET by pcall: a key of another
-// type is somebody else's.
+// type belongs to another program.
 constexpr std::string_view detach_text = R"(
 local held = redis.pcall('GET', KEYS[1])
 if held == ARGV[2] then
@@ -246,14 +244,6 @@ local ahead_ms = math.max(tonumber(ARGV[2]) / 1000 - time[1] * 1000, 0)
 redis.call('SET', fence, ARGV[2], 'PX', string.format('%.0f', ahead_ms + 86400000))
 return 'accepted'
 )";
-
-std::string join(std::initializer_list<std::string_view> parts)
-{
-    std::string text;
-    for (auto const part : parts)
-        text += part;
-    return text;
-}
 
 // What claiming scripts call, and what they end with.
 std::string_view claim_parts()

@@ -5,7 +5,7 @@
 #include "master_stream.hpp"
 #include "store/redis/backend.hpp"
 #include "store/redis/config/config.hpp"
-#include "store/redis/link/connection_factory.hpp"
+#include "store/redis/link/connection.hpp"
 
 #include <utility>
 

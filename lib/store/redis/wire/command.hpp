@@ -201,7 +201,6 @@ public:
 
     Command(Command&&) noexcept = default;
     Command& operator=(Command&&) noexcept = default;
-    Command(Command const&) = delete;
     Command& operator=(Command const&) = delete;
     ~Command() = default;
 
@@ -229,7 +228,7 @@ public:
     static constexpr std::size_t run_id_size = 40;
 
     /** The same command once more, for a server that it may have to be sent to as well. */
-    [[nodiscard]] Command copy() const { return Command(*this, 0); }
+    [[nodiscard]] Command copy() const { return *this; }
 
     /** Makes room for what will be added. */
     void reserve(std::size_t bytes) { arguments_.reserve(bytes); }
@@ -281,7 +280,7 @@ public:
 private:
     friend class Transaction;
 
-    /** @param transaction  bytes of MULTI, of so many commands, and of EXEC */
+    /** @param transaction  bytes of MULTI, of the commands, and of EXEC */
     Command(EncodedArguments&& transaction, std::uint32_t commands) noexcept
         : arguments_(std::move(transaction))
         , transaction_size_(commands)
@@ -289,16 +288,7 @@ private:
     {
     }
 
-    Command(Command const& other, int)
-        : arguments_(other.arguments_)
-        , head_size_(other.head_size_)
-        , reply_bytes_(other.reply_bytes_)
-        , run_id_at_(other.run_id_at_)
-        , transaction_size_(other.transaction_size_)
-        , answer_(other.answer_)
-        , leaves_with_next_(other.leaves_with_next_)
-    {
-    }
+    Command(Command const&) = default;
 
     template <class Argument>
     Command& add_any(Argument const& argument)
@@ -328,7 +318,7 @@ private:
     std::size_t head_size_ = empty_head.size();
     /// 0: no more than the connection's limit
     std::size_t reply_bytes_ = 0;
-    /// where the run id is in the bytes; 0: there is none
+    /// where the run id is in the bytes; 0: the command has no run id
     std::size_t run_id_at_ = 0;
     /// 0: no transaction
     std::uint32_t transaction_size_ = 0;

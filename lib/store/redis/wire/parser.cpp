@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <limits>
 #include <system_error>
 #include <utility>
@@ -141,9 +140,7 @@ Parser::Step Parser::read_one(Value& value, std::size_t limit)
         return Step::value;
     char const kind = rest.front();
     bool const is_text = kind == '+' || kind == '-' || kind == '(';
-    if (!is_text && std::strchr(":$*_#,=!%~>|", kind) == nullptr)
-        return fail("a byte that begins no reply");
-    if (kind == '\0')
+    if (!is_text && std::string_view(":$*_#,=!%~>|").find(kind) == std::string_view::npos)
         return fail("a byte that begins no reply");
 
     std::string_view line;
@@ -252,7 +249,7 @@ Parser::Step Parser::read_line_value(char kind, std::string_view line, Value& va
         double number = 0;
         auto const* const end = line.data() + line.size();
         auto const parsed = std::from_chars(line.data(), end, number);
-        // out of range: the server's number is none of ours, but it is a number
+        // out of range: a valid number that a double cannot hold
         if (parsed.ptr != end || line.empty() || parsed.ec == std::errc::invalid_argument)
             return fail("a double that is no number");
         if (parsed.ec == std::errc::result_out_of_range)

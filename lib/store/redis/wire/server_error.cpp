@@ -48,7 +48,7 @@ std::string permission_advice(std::string_view words)
     if (auto const at = words.find(mark); at != std::string_view::npos) {
         auto const rest = words.substr(at + mark.size());
         std::string command(rest.substr(0, rest.find('\'')));
-        // one is of no use without the other
+        // one needs the other
         if (command == "multi" || command == "exec")
             command = "multi +exec";
         return "grant +" + command + " to the user (docs/redis-protocol.md lists what leases need)";
@@ -63,7 +63,7 @@ std::string permission_advice(std::string_view words)
            "+time +multi +exec";
 }
 
-/** Hides what makes an owner one that nobody else can be: a server may repeat what it was sent. */
+/** Hides the secret part of owners: a server may repeat what it was sent. */
 void hide_owners(std::string& text)
 {
     constexpr std::size_t digits = 32;

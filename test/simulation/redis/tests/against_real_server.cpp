@@ -4,7 +4,7 @@
 
 #include "harness/redis_server.hpp"
 #include "simulation/random.hpp"
-#include "store/redis/scripts/line_script.hpp"
+#include "store/redis/scripts/script_parts.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>

@@ -2,7 +2,6 @@
 // What a Redis store sends for keys that rest after their use.
 #include "harness/renewals.hpp"
 #include "store/redis/backend.hpp"
-#include "store/redis/scripts/release_scripts.hpp"
 #include "store/redis/scripts/scripts.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_connection.hpp"

@@ -6,8 +6,7 @@
 #include "unit/store/redis/link/fake_connection.hpp"
 
 #include "store/redis/backend.hpp"
-#include "store/redis/link/waiter_name.hpp"
-#include "store/redis/scripts/release_scripts.hpp"
+#include "store/redis/link/subscriber.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <tenure/errc.hpp>

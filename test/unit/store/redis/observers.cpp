@@ -4,7 +4,7 @@
 #include "unit/store/redis/link/fake_connection.hpp"
 
 #include "store/redis/backend.hpp"
-#include "store/redis/link/waiter_name.hpp"
+#include "store/redis/link/subscriber.hpp"
 
 #include <tenure/key_range.hpp>
 

@@ -3,7 +3,6 @@
 #include "fake_cluster.hpp"
 
 #include "store/redis/key_names.hpp"
-#include "store/redis/scripts/release_scripts.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -4,7 +4,6 @@
 #include "harness/expect_failure.hpp"
 #include "harness/renewals.hpp"
 
-#include "store/redis/scripts/release_scripts.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <tenure/errc.hpp>

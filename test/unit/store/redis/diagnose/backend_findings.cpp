@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "store/redis/diagnose/findings.hpp"
-#include "store/redis/wire/info_reply.hpp"
+#include "store/redis/wire/server_info.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "store/redis/diagnose/replica_clocks.hpp"
+#include "store/redis/diagnose/clocks.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

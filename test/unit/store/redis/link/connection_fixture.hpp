@@ -4,7 +4,7 @@
 #include "fake_stream.hpp"
 #include "unit/fake_runtime.hpp"
 
-#include "store/redis/link/connection_factory.hpp"
+#include "store/redis/link/connection.hpp"
 
 #include <tenure/errc.hpp>
 

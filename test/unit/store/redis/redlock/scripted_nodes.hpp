@@ -6,7 +6,7 @@
 #include <tenure/backend/renew_each.hpp>
 #include <tenure/errc.hpp>
 
-#include <store/redis/node_backend.hpp>
+#include <store/redis/backend.hpp>
 #include <store/redis/redlock/backend.hpp>
 
 #include <cstddef>

@@ -1,7 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "info_reply.hpp"
+#include "server_info.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace tenure::redis
@@ -25,6 +27,15 @@ std::pair<std::string_view, std::string_view> take_line(std::string_view& text)
 }
 
 } // namespace
+
+void ServerVersion::read(std::string_view text)
+{
+    text_ = text;
+    char const* const end = text_.data() + text_.size();
+    auto const [dot, error] = std::from_chars(text_.data(), end, major_);
+    if (error == std::errc{} && dot != end && *dot == '.')
+        std::from_chars(dot + 1, end, minor_);
+}
 
 std::map<std::string, std::string, std::less<>> read_info(std::string_view text)
 {

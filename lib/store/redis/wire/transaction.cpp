@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "transaction_replies.hpp"
+#include "transaction.hpp"
 
 #include <string>
 #include <string_view>

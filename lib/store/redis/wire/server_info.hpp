@@ -1,7 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What a server tells about itself: by HELLO, and by INFO.
 #pragma once
 
 #include <concepts>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -39,5 +42,28 @@ private:
     int major_ = 0;
     int minor_ = 0;
 };
+
+/** Told by the handshake: what kind of server this is. */
+struct ServerInfo {
+    /// "redis", "valkey" ...
+    std::string server;
+    ServerVersion version;
+    /// "standalone", "sentinel", "cluster"
+    std::string mode;
+    /// "master", "replica"
+    std::string role;
+    /// 2 or 3
+    int protocol = 2;
+    /// "host:port" where the config does not say which server this is; else empty
+    std::string address = {};
+    /// of the server process: another one after every start. Empty: it was not asked for
+    std::string run_id = {};
+};
+
+/** The `name:value` lines of INFO. */
+[[nodiscard]] std::map<std::string, std::string, std::less<>> read_info(std::string_view text);
+
+/** The value of one of them, a part of `text`; empty: it is not there. */
+[[nodiscard]] std::string_view info_line(std::string_view text, std::string_view name);
 
 } // namespace tenure::redis

@@ -1,11 +1,82 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What scripts do with the marker of `delay_after_failover`: parts, of which scripts.cpp makes whole ones.
+// Parts of which scripts.cpp and release_scripts.cpp make whole scripts: the counter of fencing tokens, the line of
+// waiters, and the marker of `delay_after_failover`.
 #pragma once
 
+#include <initializer_list>
+#include <string>
 #include <string_view>
 
 namespace tenure::redis::scripts
 {
+
+[[nodiscard]] inline std::string join(std::initializer_list<std::string_view> parts)
+{
+    std::string text;
+    for (auto const part : parts)
+        text += part;
+    return text;
+}
+
+// The next token: greater than each one before, and at least the server's time in microseconds, so that tokens go on to
+// rise where the counter was lost. INCR comes first because it can fail, and must do so before a lock's key is written.
+// Numbers of Lua are doubles: exact up to 2^53, and `tostring` would round them, hence '%.0f' and GET.
+inline constexpr std::string_view draw_text = R"(
+local function draw(fence)
+  local token = redis.call('INCR', fence)
+  local time = redis.call('TIME')
+  local now = time[1] * 1000000 + time[2]
+  if token <= now then
+    token = string.format('%.0f', now)
+    redis.call('SET', fence, token)
+    return token
+  end
+  return redis.call('GET', fence)
+end
+)";
+
+// The line of a lock or pool is a list of names, one for each store that waits. It is a hint about the order and
+// nothing else, so no error of these commands may fail a claim: each is called by pcall. LPOS needs Redis 6.0.6.
+//
+// `join_line` answers '' or the error of the server. `in_front` is '1' for a waiter that a release had named before.
+inline constexpr std::string_view join_line_text = R"(
+local function join_line(line, name, in_front)
+  local place = redis.pcall('LPOS', line, name)
+  if type(place) == 'table' and place.err then
+    place = nil
+    local names = redis.pcall('LRANGE', line, 0, -1)
+    if names.err then
+      return names.err
+    end
+    for i = 1, #names do
+      if names[i] == name then
+        place = i
+      end
+    end
+  end
+  if not place then
+    local length = redis.pcall('LLEN', line)
+    if type(length) == 'table' then
+      return length.err
+    end
+    if length < 1024 then
+      local reply = redis.pcall(in_front == '1' and 'LPUSH' or 'RPUSH', line, name)
+      if type(reply) == 'table' then
+        return reply.err
+      end
+    end
+  end
+  local reply = redis.pcall('PEXPIRE', line, 60000)
+  return type(reply) == 'table' and reply.err or ''
+end
+)";
+
+// A claim that was granted although its store stands in line: the place goes with it.
+inline constexpr std::string_view leave_line_text = R"(
+local function leave_line(line, name)
+  redis.pcall('LREM', line, 0, name)
+end
+)";
 
 // Closes claims for a while after a failover, on request. The marker holds the run id of the server process that
 // granted last, the longest ttl in use, and until when claims are closed: ms of this server's clock. A process that

@@ -1,7 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "replica_clocks.hpp"
+#include "clocks.hpp"
+
+#include "store/redis/replies.hpp"
+#include "store/redis/wire/server_error.hpp"
 
 #include <config/number_from.hpp>
+#include <store/diagnosis.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -14,7 +18,6 @@ namespace
 {
 
 using Severity = Finding::Severity;
-using std::chrono::microseconds;
 
 constexpr auto subject = "clock of a replica";
 
@@ -24,13 +27,84 @@ std::chrono::nanoseconds margin_of(std::chrono::milliseconds ttl)
     return std::chrono::nanoseconds(ttl) / 100 + std::chrono::milliseconds(10);
 }
 
-std::string text(std::chrono::nanoseconds duration)
+constexpr int readings = 5;
+
+class Reading : public std::enable_shared_from_this<Reading>
 {
-    auto const tenths = std::chrono::duration_cast<microseconds>(std::chrono::abs(duration)).count() / 100;
-    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
-}
+public:
+    Reading(
+        Runtime& runtime, std::shared_ptr<Connection> connection, Deadline not_after,
+        std::function<void(std::optional<ClockReading>, std::string)> handler)
+        : runtime_(runtime)
+        , connection_(std::move(connection))
+        , not_after_(not_after)
+        , handler_(std::move(handler))
+    {
+    }
+
+    void ask()
+    {
+        connection_->execute(resp::Command("TIME"), not_after_, [self = shared_from_this()](Outcome const& outcome) {
+            self->answered(outcome);
+        });
+    }
+
+private:
+    void answered(Outcome const& outcome)
+    {
+        if (outcome.delivery != Delivery::answered) {
+            finish(outcome.detail.empty() ? outcome.error.message() : outcome.detail);
+            return;
+        }
+        if (outcome.reply.is_error()) {
+            finish(classify(outcome.reply.as_string()).words);
+            return;
+        }
+        best_ = better(best_, read_time(outcome.reply, outcome.since, runtime_.now()));
+        if (++answers_ < readings)
+            ask();
+        else
+            finish("the reply to TIME makes no sense");
+    }
+
+    void finish(std::string why_not)
+    {
+        connection_->close();
+        handler_(best_, best_ ? std::string() : std::move(why_not));
+    }
+
+    Runtime& runtime_;
+    std::shared_ptr<Connection> connection_;
+    Deadline not_after_;
+    std::function<void(std::optional<ClockReading>, std::string)> handler_;
+    std::optional<ClockReading> best_;
+    int answers_ = 0;
+};
 
 } // namespace
+
+std::optional<ClockReading> read_time(resp::Value const& reply, Instant asked, Instant answered)
+{
+    auto const shown = read_server_time(reply);
+    if (!shown)
+        return std::nullopt;
+    auto const half = (answered - asked) / 2;
+    return ClockReading{*shown - (asked + half).time_since_epoch(), half};
+}
+
+std::optional<ClockReading> better(std::optional<ClockReading> const& a, std::optional<ClockReading> const& b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    return b->uncertainty < a->uncertainty ? b : a;
+}
+
+void read_clock(
+    Runtime& runtime, std::shared_ptr<Connection> connection, Deadline not_after,
+    std::function<void(std::optional<ClockReading>, std::string why_not)> handler)
+{
+    std::make_shared<Reading>(runtime, std::move(connection), not_after, std::move(handler))->ask();
+}
 
 std::string field_of(std::string const& line, std::string const& name)
 {
@@ -73,9 +147,9 @@ Finding judge(ReplicaClock const& clock, std::optional<ClockReading> const& mast
     auto const ahead = clock.reading->offset - master->offset;
     auto const unknown = clock.reading->uncertainty + master->uncertainty;
     auto const margin = margin_of(ttl);
-    auto const observed = where + ": " + text(ahead) + (ahead.count() < 0 ? " behind" : " ahead of") +
-                          " the master's, give or take " + text(unknown) + "; ttl " + std::to_string(ttl.count()) +
-                          " ms";
+    auto const observed = where + ": " + milliseconds_text(std::chrono::abs(ahead)) +
+                          (ahead.count() < 0 ? " behind" : " ahead of") + " the master's, give or take " +
+                          milliseconds_text(unknown) + "; ttl " + std::to_string(ttl.count()) + " ms";
     if (ahead - unknown > ttl)
         return {
             Severity::error, subject, observed,
@@ -86,7 +160,7 @@ Finding judge(ReplicaClock const& clock, std::optional<ClockReading> const& mast
             Severity::warning, subject, observed,
             "after a failover to it leases end that much too soon, and others are granted what is still held: let all "
             "servers follow the same time, to " +
-                text(margin) + " for this ttl"};
+                milliseconds_text(margin) + " for this ttl"};
     if (ahead + unknown < -margin)
         return {
             Severity::warning, subject, observed,
@@ -95,7 +169,7 @@ Finding judge(ReplicaClock const& clock, std::optional<ClockReading> const& mast
     if (std::chrono::abs(ahead) + unknown > margin)
         return {
             Severity::unverified, subject, observed,
-            "whether it is within the " + text(margin) +
+            "whether it is within the " + milliseconds_text(margin) +
                 " that leases of this ttl allow cannot be told over such round trips: run this nearer to the servers"};
     return {Severity::ok, subject, observed, ""};
 }

@@ -1,0 +1,47 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What `tenure doctor` says alike of each kind of store.
+#pragma once
+
+#include <tenure/backend/backend.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace tenure
+{
+
+/** "12.3 ms" */
+[[nodiscard]] inline std::string milliseconds_text(std::chrono::nanoseconds duration)
+{
+    auto const tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
+}
+
+/** Whether leases of this ttl get along with round trips of that length.
+ *  @param times        at least one
+ *  @param per_renewal  how many of them a renewal takes: 1 or 2 */
+[[nodiscard]] inline Finding
+judge_round_trips(std::vector<std::chrono::nanoseconds> times, std::chrono::milliseconds ttl, int per_renewal = 1)
+{
+    std::ranges::sort(times);
+    auto const worst = times.back();
+    auto const enough =
+        std::string("raise the ttl to ") + (per_renewal == 1 ? "ten" : "twenty") + " round trips or more";
+    Finding finding{
+        Finding::Severity::ok, "round trip",
+        "median " + milliseconds_text(times[times.size() / 2]) + ", worst of " + std::to_string(times.size()) + " " +
+            milliseconds_text(worst) + ", ttl " + std::to_string(ttl.count()) + " ms",
+        ""};
+    if (worst * 3 * per_renewal > ttl) {
+        finding.severity = Finding::Severity::error;
+        finding.advice = "a lease is used up before it arrives: " + enough + ", or move closer";
+    } else if (worst * 10 * per_renewal > ttl) {
+        finding.severity = Finding::Severity::warning;
+        finding.advice = "a few slow answers in a row lose a lease: " + enough;
+    }
+    return finding;
+}
+
+} // namespace tenure
