@@ -13,7 +13,7 @@ namespace tenure
 {
 
 /** "12.3 ms" */
-[[nodiscard]] inline std::string milliseconds_text(std::chrono::nanoseconds duration)
+[[nodiscard]] inline std::string milliseconds_and_tenths(std::chrono::nanoseconds duration)
 {
     auto const tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
@@ -31,8 +31,8 @@ judge_round_trips(std::vector<std::chrono::nanoseconds> times, std::chrono::mill
         std::string("raise the ttl to ") + (per_renewal == 1 ? "ten" : "twenty") + " round trips or more";
     Finding finding{
         Finding::Severity::ok, "round trip",
-        "median " + milliseconds_text(times[times.size() / 2]) + ", worst of " + std::to_string(times.size()) + " " +
-            milliseconds_text(worst) + ", ttl " + std::to_string(ttl.count()) + " ms",
+        "median " + milliseconds_and_tenths(times[times.size() / 2]) + ", worst of " + std::to_string(times.size()) +
+            " " + milliseconds_and_tenths(worst) + ", ttl " + std::to_string(ttl.count()) + " ms",
         ""};
     if (worst * 3 * per_renewal > ttl) {
         finding.severity = Finding::Severity::error;

@@ -147,9 +147,9 @@ Finding judge(ReplicaClock const& clock, std::optional<ClockReading> const& mast
     auto const ahead = clock.reading->offset - master->offset;
     auto const unknown = clock.reading->uncertainty + master->uncertainty;
     auto const margin = margin_of(ttl);
-    auto const observed = where + ": " + milliseconds_text(std::chrono::abs(ahead)) +
+    auto const observed = where + ": " + milliseconds_and_tenths(std::chrono::abs(ahead)) +
                           (ahead.count() < 0 ? " behind" : " ahead of") + " the master's, give or take " +
-                          milliseconds_text(unknown) + "; ttl " + std::to_string(ttl.count()) + " ms";
+                          milliseconds_and_tenths(unknown) + "; ttl " + std::to_string(ttl.count()) + " ms";
     if (ahead - unknown > ttl)
         return {
             Severity::error, subject, observed,
@@ -160,7 +160,7 @@ Finding judge(ReplicaClock const& clock, std::optional<ClockReading> const& mast
             Severity::warning, subject, observed,
             "after a failover to it leases end that much too soon, and others are granted what is still held: let all "
             "servers follow the same time, to " +
-                milliseconds_text(margin) + " for this ttl"};
+                milliseconds_and_tenths(margin) + " for this ttl"};
     if (ahead + unknown < -margin)
         return {
             Severity::warning, subject, observed,
@@ -169,7 +169,7 @@ Finding judge(ReplicaClock const& clock, std::optional<ClockReading> const& mast
     if (std::chrono::abs(ahead) + unknown > margin)
         return {
             Severity::unverified, subject, observed,
-            "whether it is within the " + milliseconds_text(margin) +
+            "whether it is within the " + milliseconds_and_tenths(margin) +
                 " that leases of this ttl allow cannot be told over such round trips: run this nearer to the servers"};
     return {Severity::ok, subject, observed, ""};
 }

@@ -23,7 +23,7 @@ constexpr std::size_t longest_reason = 1024;
 /// what leaves in one write at most; the rest follows, and is younger when it is stamped
 constexpr std::size_t largest_write = std::size_t{256} * 1024;
 
-std::string milliseconds_text(Instant::duration duration)
+std::string whole_milliseconds(Instant::duration duration)
 {
     return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count()) + " ms";
 }
@@ -147,7 +147,7 @@ void ConnectionMachine::timeout(Instant now, StreamError const& overdue)
             auto const code = has_worked_ ? make_error_code(errc::store_unavailable) : public_code(overdue.code);
             fail({code, handshake_.harmless(overdue.text(), longest_reason), overdue.fatal}, now);
         } else if (phase_ == Phase::connecting || phase_ == Phase::login) {
-            auto const limit = milliseconds_text(connect_timeout_);
+            auto const limit = whole_milliseconds(connect_timeout_);
             fail(
                 {make_error_code(errc::store_unavailable),
                  phase_ == Phase::connecting ? "no connection within " + limit
@@ -367,7 +367,7 @@ void ConnectionMachine::retry(bool was_ready, std::size_t unanswered, Instant no
     line += failure_.detail;
     if (unanswered > 0)
         line += "; requests without an answer: " + std::to_string(unanswered);
-    line += "; trying again in " + milliseconds_text(pause);
+    line += "; trying again in " + whole_milliseconds(pause);
     log(!was_ready && logged_failure_ == failure_.detail ? LogLevel::debug : LogLevel::warning, std::move(line));
     logged_failure_ = failure_.detail;
     if (!was_ready)
