@@ -137,18 +137,15 @@ target_sources(
     store/redis/link/waiter_name.cpp
     store/redis/redlock/backend.cpp
     store/redis/redlock/candidacy.cpp
-    store/redis/redlock/candidacy_votes.cpp
     store/redis/redlock/claim_outcome.cpp
     store/redis/redlock/claims.cpp
     store/redis/redlock/config.cpp
-    store/redis/redlock/give_back.cpp
     store/redis/redlock/hold.cpp
     store/redis/redlock/look.cpp
+    store/redis/redlock/quorum.cpp
     store/redis/redlock/ready.cpp
     store/redis/redlock/split_vote.cpp
-    store/redis/redlock/survey.cpp
     store/redis/redlock/token_agreement.cpp
-    store/redis/redlock/votes.cpp
     store/redis/redlock/watch.cpp
     store/redis/scripts/release_scripts.cpp
     store/redis/scripts/script.cpp
