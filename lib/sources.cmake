@@ -154,7 +154,6 @@ target_sources(
     store/redis/sentinel/inquiry.cpp
     store/redis/sentinel/master_directory.cpp
     store/redis/sentinel/master_search.cpp
-    store/redis/sentinel/master_stream.cpp
     store/redis/sentinel/sentinel_backend.cpp
     store/redis/sentinel/sentinel_reply.cpp
     store/redis/sentinel/switch_watch.cpp
