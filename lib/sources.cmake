@@ -103,23 +103,20 @@ target_sources(
     store/redis/releases.cpp
     store/redis/renewals.cpp
     store/redis/withdraw.cpp
-    store/redis/cluster/announcer.cpp
     store/redis/cluster/backend.cpp
     store/redis/cluster/cluster.cpp
     store/redis/cluster/cluster_subscriber.cpp
     store/redis/cluster/examine_cluster.cpp
     store/redis/cluster/hash_slot.cpp
-    store/redis/cluster/line_up.cpp
     store/redis/cluster/members.cpp
     store/redis/cluster/redirect.cpp
-    store/redis/cluster/script_within.cpp
+    store/redis/cluster/remote_line.cpp
     store/redis/cluster/slot_map.cpp
     store/redis/cluster/slot_nodes.cpp
     store/redis/cluster/slot_way.cpp
+    store/redis/cluster/spread_all_keys.cpp
     store/redis/cluster/spread_claim.cpp
-    store/redis/cluster/spread_inspect.cpp
     store/redis/cluster/spread_look.cpp
-    store/redis/cluster/spread_withdraw.cpp
     store/redis/cluster/topology.cpp
     store/redis/config/config.cpp
     store/redis/diagnose/clock_reading.cpp

@@ -1,15 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "backend.hpp"
 
-#include "announcer.hpp"
 #include "cluster.hpp"
 #include "cluster_subscriber.hpp"
-#include "examine_cluster.hpp"
-#include "line_up.hpp"
+#include "operations.hpp"
+#include "remote_line.hpp"
 #include "slot_nodes.hpp"
-#include "spread_claim.hpp"
-#include "spread_inspect.hpp"
-#include "spread_withdraw.hpp"
 
 #include "store/redis/config/config.hpp"
 #include "store/redis/detach.hpp"
@@ -19,7 +15,6 @@
 #include "store/redis/link/connection_factory.hpp"
 #include "store/redis/observer.hpp"
 #include "store/redis/ready.hpp"
-#include "store/redis/withdraw.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -67,10 +62,8 @@ class ClusterBackend final : public Backend
 public:
     ClusterBackend(std::shared_ptr<Runtime> runtime, ClusterAccess access)
         : for_examination_{{}, access.precautions, access.connect}
-        , cluster_(Cluster::make(
-              std::move(runtime), std::move(access.connect), std::move(access.seeds), access.tls,
-              std::move(access.name)))
-        , nodes_(std::make_shared<SlotNodes>(cluster_, access.precautions))
+        , cluster_(Cluster::make(std::move(runtime), std::move(access)))
+        , nodes_(std::make_shared<SlotNodes>(cluster_, for_examination_.precautions))
         , subscriber_(std::make_shared<ClusterSubscriber>(cluster_))
         , announcer_(std::make_shared<Announcer>(nodes_))
     {
