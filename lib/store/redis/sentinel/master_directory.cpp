@@ -4,6 +4,7 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace tenure::redis
@@ -164,9 +165,9 @@ void MasterDirectory::found(MasterSearch::Found const& found)
             std::to_string(found.sentinels) + " sentinels asked)");
     // a copy: handlers may begin and end connections
     auto const followers = followers_;
-    for (auto follower = followers.rbegin(); follower != followers.rend(); ++follower)
-        if (auto const alive = follower->owner.lock())
-            follower->handler(found.address);
+    for (auto const& follower : std::views::reverse(followers))
+        if (auto const alive = follower.owner.lock())
+            follower.handler(found.address);
 }
 
 void MasterDirectory::hinted(ServerAddress address)
