@@ -89,23 +89,20 @@ target_sources(
     store/redis/renewals.cpp
     store/redis/replies.cpp
     store/redis/withdraw.cpp
-    store/redis/cluster/announcer.cpp
     store/redis/cluster/backend.cpp
     store/redis/cluster/cluster.cpp
     store/redis/cluster/cluster_subscriber.cpp
     store/redis/cluster/examine_cluster.cpp
     store/redis/cluster/hash_slot.cpp
-    store/redis/cluster/line_up.cpp
     store/redis/cluster/members.cpp
     store/redis/cluster/redirect.cpp
-    store/redis/cluster/script_within.cpp
+    store/redis/cluster/remote_line.cpp
     store/redis/cluster/slot_map.cpp
     store/redis/cluster/slot_nodes.cpp
     store/redis/cluster/slot_way.cpp
+    store/redis/cluster/spread_all_keys.cpp
     store/redis/cluster/spread_claim.cpp
-    store/redis/cluster/spread_inspect.cpp
     store/redis/cluster/spread_look.cpp
-    store/redis/cluster/spread_withdraw.cpp
     store/redis/cluster/topology.cpp
     store/redis/config/config.cpp
     store/redis/diagnose/clocks.cpp
@@ -121,18 +118,15 @@ target_sources(
     store/redis/link/subscriber.cpp
     store/redis/redlock/backend.cpp
     store/redis/redlock/candidacy.cpp
-    store/redis/redlock/candidacy_votes.cpp
     store/redis/redlock/claim_outcome.cpp
     store/redis/redlock/claims.cpp
     store/redis/redlock/config.cpp
-    store/redis/redlock/give_back.cpp
     store/redis/redlock/hold.cpp
     store/redis/redlock/look.cpp
+    store/redis/redlock/quorum.cpp
     store/redis/redlock/ready.cpp
     store/redis/redlock/split_vote.cpp
-    store/redis/redlock/survey.cpp
     store/redis/redlock/token_agreement.cpp
-    store/redis/redlock/votes.cpp
     store/redis/redlock/watch.cpp
     store/redis/scripts/release_scripts.cpp
     store/redis/scripts/script.cpp
@@ -140,7 +134,6 @@ target_sources(
     store/redis/sentinel/inquiry.cpp
     store/redis/sentinel/master_directory.cpp
     store/redis/sentinel/master_search.cpp
-    store/redis/sentinel/master_stream.cpp
     store/redis/sentinel/sentinel_backend.cpp
     store/redis/sentinel/sentinel_reply.cpp
     store/redis/sentinel/switch_watch.cpp

@@ -1,15 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "backend.hpp"
 
-#include "announcer.hpp"
 #include "cluster.hpp"
 #include "cluster_subscriber.hpp"
-#include "examine_cluster.hpp"
-#include "line_up.hpp"
+#include "operations.hpp"
+#include "remote_line.hpp"
 #include "slot_nodes.hpp"
-#include "spread_claim.hpp"
-#include "spread_inspect.hpp"
-#include "spread_withdraw.hpp"
 
 #include "store/redis/config/config.hpp"
 #include "store/redis/key_names.hpp"
@@ -63,10 +59,8 @@ class ClusterBackend final : public Backend
 public:
     ClusterBackend(std::shared_ptr<Runtime> runtime, ClusterAccess access)
         : for_examination_{{}, access.precautions, access.connect}
-        , cluster_(Cluster::make(
-              std::move(runtime), std::move(access.connect), std::move(access.seeds), access.tls,
-              std::move(access.name)))
-        , nodes_(std::make_shared<SlotNodes>(cluster_, access.precautions))
+        , cluster_(Cluster::make(std::move(runtime), std::move(access)))
+        , nodes_(std::make_shared<SlotNodes>(cluster_, for_examination_.precautions))
         , subscriber_(std::make_shared<ClusterSubscriber>(cluster_))
         , announcer_(std::make_shared<Announcer>(nodes_))
     {

@@ -21,11 +21,9 @@ constexpr auto unneeded_grace = 1000ms;
 
 } // namespace
 
-std::shared_ptr<Cluster> Cluster::make(
-    std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<ServerAddress> seeds, bool tls, std::string name)
+std::shared_ptr<Cluster> Cluster::make(std::shared_ptr<Runtime> runtime, ClusterAccess access)
 {
-    auto cluster = std::make_shared<Cluster>(
-        Private{}, std::move(runtime), std::move(connect), std::move(seeds), tls, std::move(name));
+    auto cluster = std::make_shared<Cluster>(Private{}, std::move(runtime), std::move(access));
     cluster->topology_->on_change([weak = std::weak_ptr(cluster)] {
         if (auto const self = weak.lock())
             self->map_changed();
@@ -53,14 +51,13 @@ std::shared_ptr<Cluster> Cluster::make(
     return cluster;
 }
 
-Cluster::Cluster(
-    Private, std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<ServerAddress> seeds, bool tls,
-    std::string name)
+Cluster::Cluster(Private, std::shared_ptr<Runtime> runtime, ClusterAccess access)
     : runtime_(std::move(runtime))
     , waiter_(make_waiter_name(*runtime_))
-    , members_(std::make_shared<Members>(runtime_, std::move(connect), waiter_))
-    , topology_(std::make_shared<Topology>(runtime_, members_, std::move(seeds), tls, name))
-    , name_(std::move(name))
+    , members_(std::make_shared<Members>(runtime_, std::move(access.connect), waiter_))
+    , topology_(std::make_shared<Topology>(runtime_, members_, std::move(access.seeds), access.tls, access.name))
+    , name_(std::move(access.name))
+    , timer_(*runtime_)
 {
 }
 
@@ -137,23 +134,17 @@ void Cluster::tend()
 void Cluster::arm()
 {
     auto const first = waiting_.empty() ? tend_at_ : std::min(tend_at_, waiting_.begin()->first);
-    if (closed_ || (timer_ != 0 && timer_at_ == first))
-        return;
-    runtime_->cancel(std::exchange(timer_, 0));
-    if (first == Instant::max())
+    if (closed_ || (timer_.pending() && timer_at_ == first))
         return;
     timer_at_ = first;
-    timer_ = runtime_->call_at(first, [weak = weak_from_this()] {
-        if (auto const self = weak.lock())
-            self->tick();
-    });
+    if (first == Instant::max())
+        timer_.cancel();
+    else
+        timer_.at(first, weak_from_this(), &Cluster::tick);
 }
 
 void Cluster::tick()
 {
-    timer_ = 0;
-    if (closed_)
-        return;
     auto const now = runtime_->now();
     std::vector<std::function<void()>> tasks;
     while (!waiting_.empty() && waiting_.begin()->first <= now) {
@@ -176,7 +167,7 @@ void Cluster::close() noexcept
     changed_ = nullptr;
     reachable_ = nullptr;
     channel_moved_ = nullptr;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     topology_->close();
     members_->close();
     for (auto& [until, waiting] : std::exchange(waiting_, {}))

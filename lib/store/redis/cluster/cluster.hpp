@@ -4,6 +4,10 @@
 #include "members.hpp"
 #include "topology.hpp"
 
+#include "store/redis/config/precautions.hpp"
+
+#include <runtime/timer.hpp>
+
 #include <tenure/backend/runtime.hpp>
 
 #include <chrono>
@@ -17,7 +21,16 @@
 namespace tenure::redis
 {
 
-class ClusterSubscriber;
+/** How a cluster is reached. */
+struct ClusterAccess {
+    ConnectTo connect;
+    std::vector<ServerAddress> seeds;
+    /// the nodes' TLS ports are the ones to use
+    bool tls = false;
+    /// of the cluster, without secrets
+    std::string name;
+    Precautions precautions = {};
+};
 
 /** What the parts of a cluster store share: the nodes, the map of slots, and the requests that wait for one of them.
  * Everything belongs to the strand. */
@@ -28,12 +41,8 @@ class Cluster : public std::enable_shared_from_this<Cluster>
     };
 
 public:
-    [[nodiscard]] static std::shared_ptr<Cluster> make(
-        std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<ServerAddress> seeds, bool tls,
-        std::string name);
-    Cluster(
-        Private, std::shared_ptr<Runtime> runtime, ConnectTo connect, std::vector<ServerAddress> seeds, bool tls,
-        std::string name);
+    [[nodiscard]] static std::shared_ptr<Cluster> make(std::shared_ptr<Runtime> runtime, ClusterAccess access);
+    Cluster(Private, std::shared_ptr<Runtime> runtime, ClusterAccess access);
     Cluster(Cluster const&) = delete;
     Cluster& operator=(Cluster const&) = delete;
     ~Cluster();
@@ -92,9 +101,9 @@ private:
     std::function<void()> changed_;
     std::function<void()> reachable_;
     std::function<void(ServerAddress const&, std::string const&)> channel_moved_;
-    /// when members that nobody needs may have to go
+    /// when members that serve no slot may be closed
     Instant tend_at_ = Instant::max();
-    Runtime::TimerId timer_ = 0;
+    Timer timer_;
     Instant timer_at_{};
     bool closed_ = false;
 };

@@ -40,7 +40,7 @@ public:
     }
 
 private:
-    /// the only strong reference: once it is gone nobody calls the handler
+    /// the only strong reference: without it the handler is not called
     std::shared_ptr<Subscription> subscription_;
 };
 
@@ -95,7 +95,7 @@ void ClusterSubscriber::settle(std::shared_ptr<Subscription> const& subscription
                 std::exchange(alive->in_force, event == WatchEvent::in_force || (is_news && alive->in_force));
             if (event == WatchEvent::interrupted) {
                 subscriber->cluster_->topology().refresh();
-                // told already when it was taken away from its node
+                // the handler was called when the subscription was taken away from its node
                 if (!was_in_force)
                     return;
             }
@@ -127,7 +127,7 @@ void ClusterSubscriber::channel_moved(ServerAddress const& node, std::string con
         if (auto const subscription = weak.lock();
             subscription && subscription->channel == channel && subscription->home == node)
             subscription->home = {};
-    // the map may know already, or else a refresh tells
+    // the map may be right already; otherwise a refresh follows
     follow_map();
 }
 

@@ -26,13 +26,13 @@ public:
     {
     }
 
-    /** Subscribes; destroying what is returned ends it. */
+    /** Subscribes. Destroying the watch ends the subscription. */
     [[nodiscard]] std::unique_ptr<Watch> watch(std::string channel, Handler handler);
 
-    /** Moves what is at the wrong node by the present map. */
+    /** Moves the subscriptions whose slot is at another node by the present map. */
     void follow_map();
 
-    /** The node that had the channel has it no more. */
+    /** The channel is not at this node any longer. */
     void channel_moved(ServerAddress const& node, std::string const& channel);
 
 private:

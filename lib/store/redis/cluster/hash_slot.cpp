@@ -5,7 +5,8 @@
 
 #include <runtime/immortal.hpp>
 
-#include <array>
+#include <boost/crc.hpp>
+
 #include <limits>
 #include <vector>
 
@@ -14,28 +15,6 @@ namespace tenure::redis
 
 namespace
 {
-
-constexpr std::array<std::uint16_t, 256> make_table()
-{
-    std::array<std::uint16_t, 256> table{};
-    for (std::uint32_t byte = 0; byte < 256; ++byte) {
-        std::uint32_t remainder = byte << 8;
-        for (int bit = 0; bit < 8; ++bit)
-            remainder = (remainder & 0x8000) != 0 ? (remainder << 1) ^ 0x1021 : remainder << 1;
-        table[byte] = static_cast<std::uint16_t>(remainder);
-    }
-    return table;
-}
-
-constexpr auto table = make_table();
-
-std::uint16_t crc16(std::string_view text) noexcept
-{
-    std::uint32_t crc = 0;
-    for (char const c : text)
-        crc = ((crc << 8) & 0xffff) ^ table[(crc >> 8) ^ static_cast<unsigned char>(c)];
-    return static_cast<std::uint16_t>(crc);
-}
 
 /// for each slot the lowest number in it; a few milliseconds, once
 std::vector<std::uint32_t> find_slot_numbers()
@@ -61,7 +40,10 @@ HashSlot hash_slot(std::string_view key) noexcept
         auto const open = key.find('{');
         key = key.substr(open + 1, key.find('}', open) - open - 1);
     }
-    return static_cast<HashSlot>(crc16(key) % hash_slot_count);
+    // CRC16 (XMODEM)
+    boost::crc_optimal<16, 0x1021, 0, 0, false, false> crc;
+    crc.process_bytes(key.data(), key.size());
+    return static_cast<HashSlot>(crc.checksum() % hash_slot_count);
 }
 
 std::string slot_number(HashSlot slot)

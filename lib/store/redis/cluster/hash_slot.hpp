@@ -15,8 +15,8 @@ namespace tenure::redis
 using HashSlot = std::uint16_t;
 inline constexpr std::uint32_t hash_slot_count = 16384;
 
-/** The slot of a key or channel: CRC16 (XMODEM) of what is between its first `{` and the next `}`, if anything is, else
- * of the whole. */
+/** The slot of a key or channel: CRC16 (XMODEM) of the text between its first `{` and the next `}`, or of the whole
+ * text if there is none. */
 [[nodiscard]] HashSlot hash_slot(std::string_view key) noexcept;
 
 /** The slot that all keys of the range share; unset where they spread: a range of several keys without a hash tag. */

@@ -54,8 +54,8 @@ public:
     void shortest_ttl(std::chrono::milliseconds ttl);
     void drop_abandoned();
 
-    /** Lets go of those that nobody needs: `needed` says no, and nothing was asked of them for `grace`. What they did
-     * not answer ends as lost. Tells when to look again; Instant::max(): no need. */
+    /** Closes the members that are not `needed` and that have had no request for `grace`. Requests without a reply end
+     * as lost. Returns when to call this again; Instant::max(): no need. */
     [[nodiscard]] Instant
     keep_needed(std::function<bool(ServerAddress const&)> const& needed, std::chrono::milliseconds grace);
 

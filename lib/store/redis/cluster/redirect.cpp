@@ -27,7 +27,7 @@ bool mentions_text(std::string_view text, std::string_view part) noexcept
     return text.find(part) != std::string_view::npos;
 }
 
-/// "3999 127.0.0.1:6381"; what cannot be read leaves the address empty, and a new map tells
+/// "3999 127.0.0.1:6381"; a malformed address stays empty, and the map is refreshed
 Redirect with_address(Redirect::Kind kind, std::string_view text, ServerAddress const& asked)
 {
     Redirect redirect{kind, 0, {}};

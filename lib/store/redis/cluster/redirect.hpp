@@ -27,7 +27,7 @@ struct Redirect {
         ask,
         /// the slot is being moved, and some of the keys have gone
         try_again,
-        /// nobody serves the slot for now
+        /// no node serves the slot for now
         down
     };
     Kind kind = Kind::down;
@@ -47,7 +47,7 @@ enum class Migration {
     /// waits until that is over: a claim at the other node would create the slot's counter of fencing tokens there, and
     /// the counter's own move would fail
     wait,
-    /// is told at once
+    /// fails at once
     report
 };
 
@@ -55,7 +55,7 @@ enum class Migration {
 class RedirectRules
 {
 public:
-    /// so many times a request goes to another node before it is given up
+    /// redirects that one request follows
     static constexpr int budget = 5;
 
     /** @param random  for the jitter of pauses */

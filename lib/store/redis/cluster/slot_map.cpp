@@ -12,7 +12,7 @@ std::uint16_t SlotMap::place_of(ServerAddress const& master)
     auto const found = std::ranges::find(masters_, master);
     if (found != masters_.end())
         return static_cast<std::uint16_t>(found - masters_.begin());
-    // more addresses than slots: nothing that a cluster tells
+    // more addresses than slots: no cluster has them
     if (masters_.size() >= nobody)
         return nobody;
     masters_.push_back(master);

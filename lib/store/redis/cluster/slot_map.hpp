@@ -14,7 +14,7 @@
 namespace tenure::redis
 {
 
-/** Which master serves which hash slot, as one node told it or as redirects have corrected it since. */
+/** Which master serves which hash slot, as one node described it and redirects have corrected it since. */
 class SlotMap
 {
 public:
@@ -40,7 +40,7 @@ private:
 
     [[nodiscard]] std::uint16_t place_of(ServerAddress const& master);
 
-    /// each address once; those that serve nothing any more stay, a map lives only until the next is read
+    /// each address once; an address that serves no slot stays, because the next map replaces this one
     std::vector<ServerAddress> masters_;
     /// places in `masters_`
     std::vector<std::uint16_t> owners_ = std::vector<std::uint16_t>(hash_slot_count, nobody);
@@ -52,8 +52,7 @@ struct AskedNode {
     bool tls = false;
 };
 
-/** Reads the answer to CLUSTER SHARDS; unset if it makes no sense. Masters without a known address ("?") are left
- * out. */
+/** Reads the answer to CLUSTER SHARDS; unset if it is malformed. Masters without a known address ("?") are left out. */
 [[nodiscard]] std::optional<SlotMap> read_cluster_shards(resp::Value const& reply, AskedNode const& asked);
 
 /** The same for CLUSTER SLOTS, which servers before Redis 7 have. */

@@ -11,7 +11,7 @@ namespace tenure::redis
 namespace
 {
 
-// About a megabyte; beyond, slots that nobody has used for a while are forgotten.
+// About a megabyte; beyond that, slots without requests for a while are forgotten.
 constexpr std::size_t many_slots = 1024;
 constexpr std::chrono::minutes kept_unused{1};
 
@@ -49,15 +49,9 @@ SlotNode& SlotNodes::at(HashSlot slot)
 
 void SlotNodes::forget_unused()
 {
-    auto const now = cluster_->runtime()->now();
-    std::erase_if(slots_, [now](auto const& entry) {
-        auto const& node = entry.second;
-        // requests under way hold one of these
-        bool const is_idle = node.claims.use_count() == 1 && node.spread_claims.use_count() == 1 &&
-                             node.renewals.use_count() == 1 && node.releases.use_count() == 1 &&
-                             node.waits.use_count() == 2 && node.is_told.use_count() == 2 &&
-                             node.follows.use_count() == 3;
-        return is_idle && now >= node.used + kept_unused;
+    // requests that are still under way hold what they need: those that follow only share nothing with them
+    std::erase_if(slots_, [now = cluster_->runtime()->now()](auto const& entry) {
+        return now >= entry.second.used + kept_unused;
     });
 }
 

@@ -1,23 +1,63 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// The hash slots of a cluster, as the operations on their keys see them: each like one server.
 #pragma once
 
 #include "cluster.hpp"
 #include "hash_slot.hpp"
-#include "slot_way.hpp"
+#include "redirect.hpp"
 
 #include "store/redis/claims.hpp"
+#include "store/redis/link/way.hpp"
 #include "store/redis/node.hpp"
 #include "store/redis/releases.hpp"
 #include "store/redis/renewals.hpp"
 
 #include <tenure/key_range.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 
 namespace tenure::redis
 {
+
+/** Carries commands to the node that serves one hash slot. Redirects are followed here, and the operations do not see
+ *  them. A command whose node is unreachable is held back, not written, until `not_after` or until another node serves
+ *  the slot. All keys of a command must be of this slot. */
+class SlotWay final : public Way, public std::enable_shared_from_this<SlotWay>
+{
+public:
+    SlotWay(std::shared_ptr<Cluster> cluster, HashSlot slot, Migration migration);
+
+    void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) override;
+    [[nodiscard]] bool ready() override;
+    [[nodiscard]] std::string last_error() const override;
+    [[nodiscard]] ServerInfo const& server() const noexcept override;
+    [[nodiscard]] std::uint64_t generation() const noexcept override;
+    void note_ttl(std::chrono::milliseconds ttl) noexcept override;
+    void reconnect() override { cluster_->topology().refresh(); }
+    void distrust(std::string_view what) override;
+    [[nodiscard]] std::string place() const override;
+
+    /** The node that serves the slot has lost its connection. Calling this starts the search for it. */
+    [[nodiscard]] bool is_lost();
+
+private:
+    class Request;
+
+    [[nodiscard]] Member* member() const noexcept;
+
+    std::shared_ptr<Cluster> cluster_;
+    HashSlot slot_;
+    Migration migration_;
+    /// who answered last
+    ServerAddress answered_by_;
+    /// the longest ttl noted, for nodes that serve the slot later
+    std::chrono::milliseconds longest_ttl_{};
+};
 
 /** What the operations on the keys of one hash slot need: as for one server, whichever node it is. */
 struct SlotNode {
@@ -26,7 +66,7 @@ struct SlotNode {
     NodePtr follows;
     /// for what creates keys or concerns several: waits for the end of the move
     NodePtr waits;
-    /// likewise, but is told
+    /// likewise, but fails at once
     NodePtr is_told;
     /// of locks, and of pools whose keys are all in the slot: by `waits`
     std::shared_ptr<Claims> claims;

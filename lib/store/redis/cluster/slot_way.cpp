@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "slot_way.hpp"
+#include "slot_nodes.hpp"
 
 #include <runtime/immortal.hpp>
 

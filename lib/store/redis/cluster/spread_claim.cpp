@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "spread_claim.hpp"
+#include "operations.hpp"
 
 #include "spread_look.hpp"
 
@@ -23,9 +23,8 @@ namespace
 
 using namespace std::chrono_literals;
 
-// The first look is at so many keys, further ones at more: the usual pool has a free key early.
+// Keys of the first look. Further looks are larger: the usual pool has a free key early.
 constexpr std::uint32_t first_look = 128;
-constexpr std::uint32_t largest_look = 4096;
 // How long a node may take to answer a look. An own claim is worth waiting for, a free key is to be had elsewhere.
 constexpr auto look_within = 500ms;
 constexpr auto search_within = 2000ms;
@@ -46,7 +45,7 @@ public:
     {
         bool const searching = request_.earliest_attempt.has_value();
         auto const wanted = searching || next_ > 0 ? largest_look : first_look;
-        SpreadPart const part{request_.range, next_, std::min(wanted, request_.range->count - next_)};
+        auto const part = part_of(request_.range, next_, wanted);
         auto const deadline =
             request_.not_after.no_later_than(nodes_->runtime().now() + (searching ? search_within : look_within));
         look_at(nodes_, part, request_.owner, deadline, searching, [self = shared_from_this(), part](Looks looks) {
@@ -57,7 +56,7 @@ public:
 private:
     void looked(SpreadPart const& part, Looks looks)
     {
-        next_ = part.first + part.count;
+        next_ = part.end();
         if (!unreadable_)
             unreadable_ = std::move(looks.why);
         for (std::uint32_t i = 0; i < part.count; ++i) {
@@ -93,7 +92,7 @@ private:
         }
     }
 
-    /// After a failover all keys of some nodes may be closed: what is known of a slot need not be asked again.
+    /// After a failover all keys of some nodes may be closed: a slot that is known to be closed is skipped.
     void skip_closed()
     {
         auto const now = nodes_->runtime().now();
@@ -144,7 +143,7 @@ private:
     void claimed(std::uint32_t index, ClaimReply reply)
     {
         if (std::holds_alternative<Busy>(reply)) {
-            // somebody was faster, or claims are closed there
+            // another claim was faster, or claims are closed there
             (void)note_closed(index, nodes_->runtime().now());
             take_next();
             return;

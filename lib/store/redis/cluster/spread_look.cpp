@@ -20,65 +20,6 @@ namespace tenure::redis
 namespace
 {
 
-// Of a survey, as many as of the largest look.
-constexpr std::uint32_t keys_per_page = 4096;
-
-/** Questions to many nodes, answered in any order, some of them never. */
-class Questions : public std::enable_shared_from_this<Questions>
-{
-public:
-    Questions(std::shared_ptr<SlotNodes> nodes, std::function<void()> done)
-        : nodes_(std::move(nodes))
-        , done_(std::move(done))
-    {
-    }
-
-    [[nodiscard]] SlotNodes& nodes() const noexcept { return *nodes_; }
-
-    /** What takes the outcome of one more question to the node. `answered` is not called any more once the deadline has
-     * passed. */
-    template <class Answered>
-    [[nodiscard]] OutcomeHandler handler(SlotNode const& node, Answered answered)
-    {
-        ++open_;
-        return
-            [self = shared_from_this(), node = node.follows, answered = std::move(answered)](Outcome const& outcome) {
-                if (self->done_ == nullptr)
-                    return;
-                answered(*node, outcome);
-                if (--self->open_ == 0)
-                    self->end();
-            };
-    }
-
-    /** All have been asked. */
-    void wait(Instant deadline)
-    {
-        auto& runtime = nodes_->runtime();
-        if (open_ == 0)
-            runtime.post([self = shared_from_this()] { self->end(); });
-        else
-            timer_ = runtime.call_at(deadline, [weak = weak_from_this()] {
-                if (auto const self = weak.lock())
-                    self->end();
-            });
-    }
-
-private:
-    void end()
-    {
-        nodes_->runtime().cancel(std::exchange(timer_, 0));
-        if (auto const done = std::exchange(done_, nullptr))
-            done();
-    }
-
-    std::shared_ptr<SlotNodes> nodes_;
-    /// null: all is over
-    std::function<void()> done_;
-    std::size_t open_ = 0;
-    Runtime::TimerId timer_ = 0;
-};
-
 KeyLook read_look(resp::Value const& reply)
 {
     if (!reply.is_integer())
@@ -116,67 +57,45 @@ Failure reason(Node& node, Outcome const& outcome, std::string const& key)
     return Failure::not_sent(error, node.where() + ": " + key + ": " + outcome.detail, outcome.fatal);
 }
 
-/** A survey under way, page by page: the largest pool must not fill one turn of the loop with its keys. */
-class PagedSurvey : public std::enable_shared_from_this<PagedSurvey>
-{
-public:
-    PagedSurvey(
-        std::shared_ptr<SlotNodes> nodes, KeyRangePtr range, Deadline deadline,
-        std::function<void(SpreadSurvey)> handler)
-        : nodes_(std::move(nodes))
-        , range_(std::move(range))
-        , deadline_(deadline)
-        , handler_(std::move(handler))
-    {
-    }
-
-    void look()
-    {
-        auto const end = std::min(next_ + keys_per_page, range_->count);
-        auto const questions = std::make_shared<Questions>(nodes_, [self = shared_from_this()] { self->looked(); });
-        for (auto index = std::exchange(next_, end); index < end; ++index) {
-            auto const& node = nodes_->of(*range_, index);
-            if (node.way->is_lost())
-                continue;
-            auto answered = questions->handler(
-                node, [self = shared_from_this()](Node&, Outcome const& outcome) { self->add(outcome); });
-            run_script(node.way, call_for(scripts::survey(), *range_, index, deadline_), std::move(answered));
-        }
-        questions->wait(deadline_.at());
-    }
-
-private:
-    void add(Outcome const& outcome)
-    {
-        if (outcome.delivery != Delivery::answered)
-            return;
-        auto const reply = read_page_reply(outcome.reply, 1, false);
-        auto const* const held = reply ? std::get_if<PageHeld>(&*reply) : nullptr;
-        if (held == nullptr)
-            return;
-        ++result_.seen;
-        result_.foreign += held->foreign.value_or(0);
-        auto const& expiry = held->earliest_expiry;
-        if (expiry && (!result_.earliest_expiry || *expiry < *result_.earliest_expiry))
-            result_.earliest_expiry = expiry;
-    }
-
-    void looked()
-    {
-        if (next_ < range_->count && !deadline_.over(nodes_->runtime().now()))
-            look();
-        else
-            handler_(result_);
-    }
-
-    std::shared_ptr<SlotNodes> nodes_;
-    KeyRangePtr range_;
-    Deadline deadline_;
-    std::function<void(SpreadSurvey)> handler_;
-    /// the first key that was not looked at yet
-    std::uint32_t next_ = 0;
-    SpreadSurvey result_;
+struct PartedSurvey {
+    std::shared_ptr<SlotNodes> nodes;
+    KeyRangePtr range;
+    Deadline deadline;
+    std::function<void(SpreadSurvey)> handler;
+    SpreadSurvey seen = {};
 };
+
+void add(SpreadSurvey& seen, Outcome const& outcome)
+{
+    auto const reply = outcome.delivery == Delivery::answered ? read_page_reply(outcome.reply, 1, false) : std::nullopt;
+    auto const* const held = reply ? std::get_if<PageHeld>(&*reply) : nullptr;
+    if (held == nullptr)
+        return;
+    ++seen.seen;
+    seen.foreign += held->foreign.value_or(0);
+    auto const& expiry = held->earliest_expiry;
+    if (expiry && (!seen.earliest_expiry || *expiry < *seen.earliest_expiry))
+        seen.earliest_expiry = expiry;
+}
+
+void survey_from(std::shared_ptr<PartedSurvey> const& all, std::uint32_t first)
+{
+    auto const part = part_of(all->range, first, largest_look);
+    auto const replies = std::make_shared<Gathering>(all->nodes, [all, part] {
+        if (part.end() < all->range->count && !all->deadline.over(all->nodes->runtime().now()))
+            survey_from(all, part.end());
+        else
+            all->handler(all->seen);
+    });
+    for (auto index = part.first; index < part.end(); ++index) {
+        auto const& way = all->nodes->of(*all->range, index).way;
+        if (!way->is_lost())
+            run_script(
+                way, call_for(scripts::survey(), *all->range, index, all->deadline),
+                replies->handler([all](Outcome const& outcome) { add(all->seen, outcome); }));
+    }
+    replies->wait(all->deadline.at());
+}
 
 } // namespace
 
@@ -186,7 +105,7 @@ void look_at(
 {
     auto const looks = std::make_shared<Looks>();
     looks->keys.assign(part.count, KeyLook::unreadable);
-    auto const questions = std::make_shared<Questions>(nodes, [nodes, looks, handler = std::move(handler), part] {
+    auto const replies = std::make_shared<Gathering>(nodes, [nodes, looks, handler = std::move(handler), part] {
         auto const missing = std::ranges::find(looks->keys, KeyLook::unreadable);
         if (missing != looks->keys.end() && !looks->why) {
             auto const index = part.first + static_cast<std::uint32_t>(missing - looks->keys.begin());
@@ -202,11 +121,11 @@ void look_at(
         auto const& node = nodes->at(hash_slot(key));
         if (!searching && node.way->is_lost())
             continue;
-        auto answered = questions->handler(node, [looks, i, key](Node& at, Outcome const& outcome) {
+        auto answered = replies->handler([looks, i, key, at = node.follows](Outcome const& outcome) {
             if (outcome.delivery == Delivery::answered)
                 looks->keys[i] = read_look(outcome.reply);
             if (looks->keys[i] == KeyLook::unreadable && !looks->why)
-                looks->why = reason(at, outcome, key);
+                looks->why = reason(*at, outcome, key);
         });
         if (searching) {
             auto call = call_for(scripts::look(), *part.range, part.first + i, deadline);
@@ -216,14 +135,14 @@ void look_at(
             node.way->execute(resp::Command("EXISTS", key), deadline, std::move(answered));
         }
     }
-    questions->wait(deadline.at());
+    replies->wait(deadline.at());
 }
 
 void survey(
     std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr const& range, Deadline deadline,
     std::function<void(SpreadSurvey)> handler)
 {
-    std::make_shared<PagedSurvey>(nodes, range, deadline, std::move(handler))->look();
+    survey_from(std::make_shared<PartedSurvey>(nodes, range, std::move(deadline), std::move(handler)), 0);
 }
 
 } // namespace tenure::redis

@@ -38,6 +38,7 @@ Topology::Topology(
     , tls_(tls)
     , name_(std::move(name))
     , pause_(shortest_refresh_pause)
+    , timer_(*runtime_)
 {
 }
 
@@ -57,7 +58,7 @@ void Topology::refresh()
     if (closed_)
         return;
     wanted_ = true;
-    if (running_ || timer_ != 0)
+    if (running_ || timer_.pending())
         return;
     if (runtime_->now() < not_before_)
         arm(not_before_);
@@ -188,26 +189,14 @@ void Topology::failed(ServerAddress const& address, Refusal const& why)
 void Topology::finish()
 {
     running_ = false;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     if (!failure_.detail.empty())
         pause_ = std::min<std::chrono::milliseconds>(pause_ * 2, longest_refresh_pause);
     not_before_ = std::max(not_before_, runtime_->now() + pause_ / 2);
     if (auto const handler = changed_)
         handler();
-    if (wanted_ && !running_ && !closed_ && timer_ == 0)
+    if (wanted_ && !running_ && !closed_ && !timer_.pending())
         arm(not_before_);
-}
-
-void Topology::arm(Instant when)
-{
-    runtime_->cancel(timer_);
-    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
-        auto const self = weak.lock();
-        if (!self || self->closed_)
-            return;
-        self->timer_ = 0;
-        self->timer_reached();
-    });
 }
 
 void Topology::timer_reached()
@@ -227,7 +216,7 @@ void Topology::close() noexcept
 {
     closed_ = true;
     changed_ = nullptr;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
 }
 
 } // namespace tenure::redis

@@ -7,6 +7,8 @@
 #include "store/redis/link/connection.hpp"
 #include "store/redis/link/connection_handshake.hpp"
 
+#include <runtime/timer.hpp>
+
 #include <tenure/backend/runtime.hpp>
 
 #include <chrono>
@@ -22,7 +24,7 @@ namespace tenure::redis
 /** Knows which master serves which slot, and asks the nodes again when something does not fit.
  *
  *  One refresh runs at a time, and a few in a second at most, however many requests are redirected: they go on by what
- *  the redirects say. A refresh asks one node, and another one beside it where that takes too long. */
+ *  the redirects say. A refresh asks one node, and a second one in parallel if the first is slow. */
 class Topology : public std::enable_shared_from_this<Topology>
 {
 public:
@@ -33,7 +35,7 @@ public:
         std::string name);
 
     [[nodiscard]] SlotMap const& map() const noexcept { return map_; }
-    /** False until a node has told its map. */
+    /** False until a node has described the map. */
     [[nodiscard]] bool known() const noexcept { return known_; }
 
     /** A redirect said so; the rest of the map may have changed as well. */
@@ -61,7 +63,8 @@ private:
         ServerAddress const& address, std::size_t refresh, bool by_slots, std::string const& refused, Outcome outcome);
     void failed(ServerAddress const& address, Refusal const& why);
     void finish();
-    void arm(Instant when);
+    /// replaces what the timer was set to
+    void arm(Instant when) { timer_.at(when, weak_from_this(), &Topology::timer_reached); }
     void timer_reached();
 
     std::shared_ptr<Runtime> runtime_;
@@ -91,8 +94,8 @@ private:
     std::size_t open_questions_ = 0;
     /// of this refresh: all failures so far were fatal
     bool all_fatal_ = true;
-    /// for the next question of this refresh, or for the next refresh; 0: not armed
-    Runtime::TimerId timer_ = 0;
+    /// for the next question of this refresh, or for the next refresh
+    Timer timer_;
     bool closed_ = false;
 };
 

@@ -2,10 +2,7 @@
 #include "backend.hpp"
 
 #include "claims.hpp"
-#include "hold.hpp"
-#include "look.hpp"
-#include "ready.hpp"
-#include "watch.hpp"
+#include "operations.hpp"
 
 #include <config/schemes.hpp>
 
@@ -35,7 +32,7 @@ public:
 
     void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        redlock::renew(quorum_, std::move(requests), std::move(handler));
+        redlock::renew(quorum_, requests, std::move(handler));
     }
 
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override

@@ -1,10 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "candidates.hpp"
+#include "claims.hpp"
 #include "quorum.hpp"
+#include "split_vote.hpp"
 #include "token_agreement.hpp"
-#include "votes.hpp"
+
+#include <runtime/timer.hpp>
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
@@ -12,7 +14,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,14 +22,12 @@
 namespace tenure::redlock
 {
 
-class Claims;
-class SplitVote;
-
-/** One claim under way on all nodes: chooses a key, asks for it everywhere, and gives back what is no majority. See
+/** One claim under way on all nodes: chooses a key, claims it on all nodes, and gives a minority of grants back. See
  *  `Claims::claim`.
  *
- *  Held by `Claims` until it has answered, and all nodes have that it was granted without, and by the questions that
- *  nodes have not answered; timers do not hold it, for a runtime that is gone never rings them. */
+ *  Held by `Claims` until it has answered, all nodes have that it was granted without, and nothing more is tried for
+ *  what the lease lacks; and by the questions that nodes have not answered. Timers do not hold it, for a runtime that
+ *  is gone never rings them. */
 class Candidacy : public std::enable_shared_from_this<Candidacy>
 {
 public:
@@ -42,9 +41,9 @@ public:
     [[nodiscard]] bool join(ReplyHandler<ClaimReply>& handler);
 
     /** What may be granted is being given back: it waits for nothing that others decide. */
-    void stop() noexcept { stopped_ = true; }
+    void stop();
 
-    /** The nodes are closed: what they were asked they answer, but nothing waits for time to pass any more. */
+    /** The nodes are closed: they answer the requests under way, and this claim waits for no timer. */
     void close();
 
     [[nodiscard]] std::string const& owner() const noexcept { return request_.owner; }
@@ -62,7 +61,7 @@ private:
     void looked(std::size_t node, InspectReply reply, Instant began);
     void choose();
     void choose_among(std::vector<std::uint32_t> const& free);
-    /** Others are voting on what is free: some of it may be left. */
+    /** Other claims are voting on the free keys: some of the keys may be left. */
     void pause();
     void give_up_pause();
 
@@ -74,7 +73,6 @@ private:
     // a token that a majority has not seen yet
     void propose(std::uint64_t token);
     void agreed(std::size_t node, std::uint64_t round, redis::TokenReply reply);
-    void tell_token(std::size_t node);
 
     // no majority
     void fail();
@@ -83,18 +81,18 @@ private:
     void given_back();
 
     // time, and the end
-    void arm(Instant when);
+    /// replaces what the timer was set to
+    void arm(Instant when) { timer_.at(when, weak_from_this(), &Candidacy::rang); }
     void rang();
     void succeed(std::uint64_t token);
     /** A majority is had; what losers give back is asked for, and waited for a moment. */
     void take_the_rest();
-    /** The same for a node that told of another holder when the lease was handed out already. */
-    void take_late(std::size_t node);
-    void take(std::vector<std::size_t> missing, std::function<void()> over);
+    /** Asks these nodes again, whatever becomes of the grant meanwhile. */
+    void take(std::vector<std::size_t> const& missing);
     void hand_out();
     void finish(ClaimReply const& reply);
-    /** Has answered, and of a lease that it has granted all that could be missing is known. */
-    void leave();
+    /** Once it has answered, and of a lease that it has granted all is known that is missing and can be had. */
+    void leave_if_over();
 
     QuorumPtr quorum_;
     std::shared_ptr<Candidates> candidates_;
@@ -106,11 +104,11 @@ private:
     Phase phase_ = Phase::looking;
     /// of looking and voting: what belongs to an earlier one does not count
     std::uint64_t round_ = 0;
-    /// when the nodes that have not answered are not waited for any more
+    /// when the nodes that have not answered are no longer waited for
     Deadline until_;
     /// when the votes were asked for
     Instant asked_at_{};
-    Runtime::TimerId timer_ = 0;
+    Timer timer_;
     unsigned tries_ = 0;
     /// the key that is voted on
     std::uint32_t index_ = 0;
@@ -128,8 +126,8 @@ private:
     /// a majority has granted
     bool succeeded_ = false;
     Granted granted_{};
-    /// what the granted lease lacks
-    std::weak_ptr<SplitVote> rest_;
+    /// what the granted lease lacks; null: nothing, as far as is known
+    std::shared_ptr<SplitVote> rest_;
     /// the lease is being released, or the store is closed
     bool stopped_ = false;
     /// a majority granted, but did not agree on a token

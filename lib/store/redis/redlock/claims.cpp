@@ -2,7 +2,6 @@
 #include "claims.hpp"
 
 #include "candidacy.hpp"
-#include "split_vote.hpp"
 
 #include <utility>
 
@@ -17,11 +16,12 @@ Claims::Claims(QuorumPtr quorum)
 
 void Claims::claim(ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    auto const found = under_way_.find(request.owner);
-    if (found != under_way_.end()) {
-        if (found->second->join(handler))
+    if (auto const found = under_way_.find(request.owner); found != under_way_.end()) {
+        // it may remove itself
+        auto const earlier = found->second;
+        if (earlier->join(handler))
             return;
-        found->second->stop();
+        earlier->stop();
     }
     auto const candidacy =
         std::make_shared<Candidacy>(quorum_, candidates_, weak_from_this(), std::move(request), std::move(handler));
@@ -31,11 +31,10 @@ void Claims::claim(ClaimRequest request, ReplyHandler<ClaimReply> handler)
 
 void Claims::stop(std::string_view owner)
 {
-    if (auto const found = under_way_.find(owner); found != under_way_.end())
-        found->second->stop();
-    if (auto const found = split_votes_.find(owner); found != split_votes_.end()) {
-        found->second->stop();
-        split_votes_.erase(found);
+    if (auto const found = under_way_.find(owner); found != under_way_.end()) {
+        // it may remove itself
+        auto const candidacy = found->second;
+        candidacy->stop();
     }
 }
 
@@ -44,15 +43,6 @@ void Claims::close()
     auto const claims = std::exchange(under_way_, {});
     for (auto const& [owner, candidacy] : claims)
         candidacy->close();
-    auto const split_votes = std::exchange(split_votes_, {});
-    for (auto const& [owner, split_vote] : split_votes)
-        split_vote->stop();
-}
-
-void Claims::add(std::shared_ptr<SplitVote> split_vote)
-{
-    auto owner = split_vote->owner();
-    split_votes_.insert_or_assign(std::move(owner), std::move(split_vote));
 }
 
 void Claims::remove(Candidacy const& candidacy)
@@ -62,11 +52,16 @@ void Claims::remove(Candidacy const& candidacy)
         under_way_.erase(found);
 }
 
-void Claims::remove(SplitVote const& split_vote)
+void give_back(
+    redis::NodeBackend& node, KeyRangePtr key, std::string owner, Instant not_after, ReplyHandler<ReleaseReply> handler)
 {
-    auto const found = split_votes_.find(split_vote.owner());
-    if (found != split_votes_.end() && found->second.get() == &split_vote)
-        split_votes_.erase(found);
+    auto claim = std::make_shared<Claim>();
+    claim->range = std::move(key);
+    claim->owner = std::move(owner);
+    ReleaseRequest request;
+    request.claim = std::move(claim);
+    request.not_after = not_after;
+    node.release(std::move(request), std::move(handler));
 }
 
 } // namespace tenure::redlock

@@ -1,14 +1,19 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "look.hpp"
+#include "operations.hpp"
 
-#include "survey.hpp"
-#include "votes.hpp"
+#include "poll.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace tenure::redlock
 {
@@ -22,19 +27,19 @@ using std::chrono::milliseconds;
 struct KeyAccount {
     /// by what they say and of which owner: held by it, or resting or kept since its lease ended
     std::map<std::pair<KeyState::Kind, std::string>, std::vector<KeyState const*>> taken;
-    /// what is left of the other programs' values; unset: such a value never expires
+    /// the remaining times of other programs' values; unset: such a value never expires
     std::vector<std::optional<milliseconds>> foreign;
 };
 
-/** Held is what a majority says is held by one owner; a minority's leftover is as good as free, for it keeps nobody
- * out. */
+/** A key is held if a majority says that one owner holds it. A leftover on a minority counts as free, because it blocks
+ * no claim. */
 KeyState agree(Quorum const& quorum, KeyAccount account, std::uint32_t index)
 {
     KeyState state;
     state.index = index;
     if (account.foreign.size() >= quorum.veto()) {
         state.kind = KeyState::Kind::foreign;
-        // the key can be had once one node too few for a veto is left
+        // the key can be claimed once too few nodes for a veto are left
         auto const last = account.foreign.begin() + static_cast<std::ptrdiff_t>(account.foreign.size() - quorum.veto());
         std::ranges::nth_element(
             account.foreign, last, {}, [](auto left) { return left.value_or(milliseconds::max()); });
@@ -65,138 +70,50 @@ KeyState agree(Quorum const& quorum, KeyAccount account, std::uint32_t index)
     return state;
 }
 
-class Inspection : public std::enable_shared_from_this<Inspection>
+class Inspection final : public Poll<KeyRangePtr, InspectReply>
 {
 public:
-    Inspection(QuorumPtr quorum, KeyRangePtr range, ReplyHandler<InspectReply> handler)
-        : quorum_(std::move(quorum))
-        , range_(std::move(range))
-        , handler_(std::move(handler))
-        , looks_(quorum_->size())
-    {
-    }
-
-    void start(Deadline not_after)
-    {
-        auto& runtime = quorum_->runtime();
-        // held by the nodes that have not answered; a runtime that is gone never rings
-        timer_ = runtime.call_at(not_after.at(), [weak = weak_from_this()] {
-            if (auto const self = weak.lock())
-                self->finish();
-        });
-        for (std::size_t node = 0; node < quorum_->size(); ++node)
-            quorum_->nodes()[node]->inspect_with_tokens(
-                range_, not_after, [self = shared_from_this(), node](InspectReply reply) {
-                    self->looks_.cast(node, std::move(reply));
-                    if (self->looks_.complete())
-                        self->finish();
-                });
-    }
+    using Poll::Poll;
 
 private:
-    void finish()
-    {
-        if (!handler_)
-            return;
-        quorum_->runtime().cancel(timer_);
-        std::exchange(handler_, nullptr)(reply());
-    }
+    [[nodiscard]] std::string what() const override { return "look at " + request_->describe(); }
 
-    [[nodiscard]] InspectReply reply() const
+    [[nodiscard]] std::string_view words(InspectReply const&) const override { return "answered"; }
+
+    [[nodiscard]] InspectReply conclude() const override
     {
-        if (looks_.count<std::vector<KeyState>>() < quorum_->majority())
-            return no_majority();
+        if (votes_.count<std::vector<KeyState>>() < quorum_->majority())
+            return failure(Failure::Effect::refused);
         std::vector<KeyState> states;
-        states.reserve(range_->count);
-        for (std::uint32_t index = 0; index < range_->count; ++index) {
-            KeyAccount account;
-            for (std::size_t node = 0; node < looks_.size(); ++node)
-                if (auto const* const keys = looks_.get<std::vector<KeyState>>(node); keys && index < keys->size()) {
-                    auto const& key = (*keys)[index];
-                    if (key.kind != KeyState::Kind::free && key.kind != KeyState::Kind::foreign)
-                        account.taken[{key.kind, key.owner}].push_back(&key);
-                    if (key.kind == KeyState::Kind::foreign)
-                        account.foreign.push_back(key.remaining);
-                }
-            states.push_back(agree(*quorum_, std::move(account), index));
-        }
+        states.reserve(request_->count);
+        for (std::uint32_t index = 0; index < request_->count; ++index)
+            states.push_back(agree(*quorum_, account_of(index), index));
         return states;
     }
 
-    [[nodiscard]] InspectReply no_majority() const
+    [[nodiscard]] KeyAccount account_of(std::uint32_t index) const
     {
-        VerdictBuilder builder(*quorum_, "look at " + range_->describe());
-        for (std::size_t node = 0; node < quorum_->size(); ++node) {
-            auto const name = quorum_->nodes()[node]->describe();
-            if (!looks_.is_cast(node))
-                builder.add_silence(name);
-            else if (!builder.add_failure_in(name, looks_.of(node)))
-                builder.add(name, "answered");
-        }
-        return builder.take(Failure::Effect::refused);
-    }
-
-    QuorumPtr quorum_;
-    KeyRangePtr range_;
-    /// empty: answered
-    ReplyHandler<InspectReply> handler_;
-    Votes<InspectReply> looks_;
-    Runtime::TimerId timer_ = 0;
-};
-
-class Examination : public std::enable_shared_from_this<Examination>
-{
-public:
-    Examination(QuorumPtr quorum, ReplyHandler<Findings> handler)
-        : quorum_(std::move(quorum))
-        , handler_(std::move(handler))
-        , told_(quorum_->size())
-    {
-    }
-
-    void start(milliseconds ttl, Deadline not_after)
-    {
-        for (std::size_t node = 0; node < quorum_->size(); ++node)
-            quorum_->nodes()[node]->examine(ttl, not_after, [self = shared_from_this(), node](Findings findings) {
-                self->told_[node] = std::move(findings);
-                if (++self->count_ == self->told_.size())
-                    self->finish();
-            });
-    }
-
-private:
-    void finish()
-    {
-        Findings all;
-        all.push_back(
-            {Finding::Severity::ok, "quorum",
-             std::to_string(quorum_->majority()) + " of " + std::to_string(quorum_->size()) + " servers decide",
-             "A lease is safe while fewer than that lose their data or their clock at a time; keep each server on a "
-             "machine of its own, and one that lost its data down for the longest ttl"});
-        for (std::size_t node = 0; node < told_.size(); ++node)
-            for (auto& finding : told_[node]) {
-                finding.subject = quorum_->nodes()[node]->describe() + ": " + finding.subject;
-                all.push_back(std::move(finding));
+        KeyAccount account;
+        for (std::size_t node = 0; node < votes_.size(); ++node)
+            if (auto const* const keys = votes_.get<std::vector<KeyState>>(node); keys && index < keys->size()) {
+                auto const& key = (*keys)[index];
+                if (key.kind != KeyState::Kind::free && key.kind != KeyState::Kind::foreign)
+                    account.taken[{key.kind, key.owner}].push_back(&key);
+                if (key.kind == KeyState::Kind::foreign)
+                    account.foreign.push_back(key.remaining);
             }
-        std::move(handler_)(std::move(all));
+        return account;
     }
-
-    QuorumPtr quorum_;
-    ReplyHandler<Findings> handler_;
-    std::vector<Findings> told_;
-    std::size_t count_ = 0;
 };
 
 } // namespace
 
 void inspect(QuorumPtr const& quorum, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
-    std::make_shared<Inspection>(quorum, std::move(range), std::move(handler))->start(not_after);
-}
-
-void examine(QuorumPtr const& quorum, milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
-{
-    std::make_shared<Examination>(quorum, std::move(handler))->start(ttl, not_after);
+    auto ask = [&not_after](redis::NodeBackend& node, KeyRangePtr of, ReplyHandler<InspectReply> reply_to) {
+        node.inspect_with_tokens(std::move(of), not_after, std::move(reply_to));
+    };
+    std::make_shared<Inspection>(quorum, std::move(range), std::move(handler))->start(ask, not_after.at());
 }
 
 } // namespace tenure::redlock

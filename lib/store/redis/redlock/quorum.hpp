@@ -6,10 +6,15 @@
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace tenure::redlock
@@ -43,5 +48,94 @@ using QuorumPtr = std::shared_ptr<Quorum const>;
 
 /** The one key of the range at `index` as a range of its own; it has the channel of the whole range. */
 [[nodiscard]] KeyRangePtr single_key(KeyRangePtr const& range, std::uint32_t index);
+
+/** What the nodes of a quorum have answered to one and the same question. */
+template <class Reply>
+class Votes
+{
+public:
+    explicit Votes(std::size_t nodes)
+        : replies_(nodes)
+    {
+    }
+
+    void cast(std::size_t node, Reply reply) { replies_[node] = std::move(reply); }
+
+    [[nodiscard]] std::size_t size() const noexcept { return replies_.size(); }
+    [[nodiscard]] bool is_cast(std::size_t node) const noexcept { return replies_[node].has_value(); }
+    [[nodiscard]] Reply const& of(std::size_t node) const { return *replies_[node]; }
+
+    /** How many of the replies fit. */
+    template <class Predicate>
+    [[nodiscard]] std::size_t count_if(Predicate predicate) const
+    {
+        return static_cast<std::size_t>(
+            std::ranges::count_if(replies_, [&](auto const& reply) { return reply && predicate(*reply); }));
+    }
+
+    /** How many answered at all. */
+    [[nodiscard]] std::size_t cast() const
+    {
+        return count_if([](Reply const&) { return true; });
+    }
+
+    /** How many answered so. */
+    template <class Answer>
+    [[nodiscard]] std::size_t count() const
+    {
+        return count_if([](Reply const& reply) { return std::holds_alternative<Answer>(reply); });
+    }
+
+    /** How many may have done what was asked, or may still do it. */
+    [[nodiscard]] std::size_t count_unknown() const
+    {
+        return count_if([](Reply const& reply) { return failed_as(reply, Failure::Effect::unknown); });
+    }
+
+    /** The node's answer, if it is such a one. */
+    template <class Answer>
+    [[nodiscard]] Answer const* get(std::size_t node) const noexcept
+    {
+        return replies_[node] ? std::get_if<Answer>(&*replies_[node]) : nullptr;
+    }
+
+    [[nodiscard]] bool complete() const { return cast() == size(); }
+
+private:
+    std::vector<std::optional<Reply>> replies_;
+};
+
+/** What became of one node's part in a request, for a person. */
+struct NodeAccount {
+    bool replied = false;
+    /// null: the reply is no failure
+    Failure const* failure = nullptr;
+    /// of a reply that is no failure; empty: the node is not mentioned
+    std::string_view words = {};
+};
+
+/** Why a majority was not reached, with the error that says most and the words of every node. Fatal if as many nodes as
+ * can veto will refuse until a person acts.
+ *  @param what      was asked
+ *  @param accounts  of all nodes, in their order
+ *  @param effect    of the request; unset: as the replies say */
+[[nodiscard]] Failure no_majority(
+    Quorum const& quorum, std::string what, std::vector<NodeAccount> const& accounts,
+    std::optional<Failure::Effect> effect);
+
+/** The same of votes. `words(node)` are those of a reply that is no failure. */
+template <class Reply, class Words>
+[[nodiscard]] Failure no_majority(
+    Quorum const& quorum, std::string what, Votes<Reply> const& votes, Words words,
+    std::optional<Failure::Effect> effect)
+{
+    std::vector<NodeAccount> accounts(quorum.size());
+    for (std::size_t node = 0; node < quorum.size(); ++node)
+        if (votes.is_cast(node)) {
+            auto const* const failure = votes.template get<Failure>(node);
+            accounts[node] = {true, failure, failure == nullptr ? words(node) : std::string_view()};
+        }
+    return no_majority(quorum, std::move(what), accounts, effect);
+}
 
 } // namespace tenure::redlock

@@ -1,11 +1,17 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "ready.hpp"
+// Whether the servers of a quorum can be used.
+#include "operations.hpp"
 
-#include "votes.hpp"
+#include "poll.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 namespace tenure::redlock
 {
@@ -13,80 +19,72 @@ namespace tenure::redlock
 namespace
 {
 
-class ReadinessPoll : public std::enable_shared_from_this<ReadinessPoll>
+class Readiness final : public Poll<Deadline, ReadyReply>
 {
 public:
-    ReadinessPoll(QuorumPtr quorum, ReplyHandler<ReadyReply> handler)
-        : quorum_(std::move(quorum))
-        , handler_(std::move(handler))
-        , votes_(quorum_->size())
-    {
-    }
-
-    void start(Deadline const& not_after)
-    {
-        // held by the nodes that have not answered; a runtime that is gone never rings
-        timer_ = quorum_->runtime().call_at(not_after.at(), [weak = weak_from_this()] {
-            if (auto const self = weak.lock())
-                self->finish();
-        });
-        for (std::size_t node = 0; node < quorum_->size(); ++node)
-            quorum_->nodes()[node]->ready_together(not_after, [self = shared_from_this(), node](ReadyReply reply) {
-                self->voted(node, std::move(reply));
-            });
-    }
+    using Poll::Poll;
 
 private:
-    void voted(std::size_t node, ReadyReply reply)
-    {
-        fatal_ += is_fatal(reply) ? 1U : 0U;
-        votes_.cast(node, std::move(reply));
-        if (votes_.count<Ready>() >= quorum_->majority() || fatal_ >= quorum_->veto() || votes_.complete())
-            finish();
-    }
+    [[nodiscard]] std::string what() const override { return "not ready"; }
 
-    [[nodiscard]] static bool is_fatal(ReadyReply const& reply) noexcept
-    {
-        auto const* const failure = std::get_if<Failure>(&reply);
-        return failure != nullptr && failure->fatal;
-    }
+    [[nodiscard]] std::string_view words(ReadyReply const&) const override { return "ready"; }
 
-    void finish()
-    {
-        if (!handler_)
-            return;
-        quorum_->runtime().cancel(timer_);
-        std::exchange(handler_, nullptr)(reply());
-    }
-
-    [[nodiscard]] ReadyReply reply() const
+    [[nodiscard]] std::optional<ReadyReply> decide() const override
     {
         if (votes_.count<Ready>() >= quorum_->majority())
             return Ready{};
-        VerdictBuilder builder(*quorum_, "not ready");
-        for (std::size_t node = 0; node < quorum_->size(); ++node) {
-            auto const name = quorum_->nodes()[node]->describe();
-            if (!votes_.is_cast(node))
-                builder.add_silence(name);
-            else if (!builder.add_failure_in(name, votes_.of(node)))
-                builder.add(name, "ready");
-        }
-        return builder.take(Failure::Effect::refused);
+        auto const fatal = votes_.count_if([](ReadyReply const& reply) {
+            auto const* const failure = std::get_if<Failure>(&reply);
+            return failure != nullptr && failure->fatal;
+        });
+        if (fatal >= quorum_->veto())
+            return conclude();
+        return std::nullopt;
     }
 
-    QuorumPtr quorum_;
-    /// empty: answered
-    ReplyHandler<ReadyReply> handler_;
-    Votes<ReadyReply> votes_;
-    std::size_t fatal_ = 0;
-    Runtime::TimerId timer_ = 0;
+    [[nodiscard]] ReadyReply conclude() const override { return failure(Failure::Effect::refused); }
 };
+
+Findings findings_of(Quorum const& quorum, std::vector<Findings>& told)
+{
+    Findings all;
+    all.push_back(
+        {Finding::Severity::ok, "quorum",
+         std::to_string(quorum.majority()) + " of " + std::to_string(quorum.size()) + " servers decide",
+         "A lease is safe while fewer than that lose their data or their clock at a time; keep each server on a "
+         "machine of its own, and one that lost its data down for the longest ttl"});
+    for (std::size_t node = 0; node < told.size(); ++node)
+        for (auto& finding : told[node]) {
+            finding.subject = quorum.nodes()[node]->describe() + ": " + finding.subject;
+            all.push_back(std::move(finding));
+        }
+    return all;
+}
 
 } // namespace
 
 void ready(QuorumPtr const& quorum, Deadline not_after, ReplyHandler<ReadyReply> handler)
 {
-    std::make_shared<ReadinessPoll>(quorum, std::move(handler))->start(not_after);
+    auto const limit = not_after.at();
+    std::make_shared<Readiness>(quorum, std::move(not_after), std::move(handler))
+        ->start(&redis::NodeBackend::ready_together, limit);
+}
+
+void examine(QuorumPtr const& quorum, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
+{
+    struct Examination {
+        ReplyHandler<Findings> handler;
+        std::vector<Findings> told;
+        std::size_t missing;
+    };
+    auto const examination =
+        std::make_shared<Examination>(std::move(handler), std::vector<Findings>(quorum->size()), quorum->size());
+    for (std::size_t node = 0; node < quorum->size(); ++node)
+        quorum->nodes()[node]->examine(ttl, not_after, [quorum, examination, node](Findings findings) {
+            examination->told[node] = std::move(findings);
+            if (--examination->missing == 0)
+                std::move(examination->handler)(findings_of(*quorum, examination->told));
+        });
 }
 
 } // namespace tenure::redlock

@@ -3,67 +3,57 @@
 
 #include "quorum.hpp"
 
+#include <runtime/timer.hpp>
+
 #include <tenure/backend/backend.hpp>
-#include <tenure/backend/runtime.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace tenure::redlock
 {
 
-class Claims;
-
 /** What a granted lease lacks on the nodes that others held for a moment.
  *
  *  A lease on a bare majority is lost with one server more. Those whose votes were split give back at once what they
  *  took, and then the rest can be had: the grant waits for that, but not for long. What is still missing later a
- * renewal brings. Held by `Claims` and by the questions that nodes have not answered, never by its timer. */
+ * renewal brings. Held by its claim and by the questions that nodes have not answered, never by its timer. */
 class SplitVote : public std::enable_shared_from_this<SplitVote>
 {
 public:
-    /** @param claim    of the one key that was granted, until the store lets go of it unless it is renewed
-     *  @param token    0: fencing was not asked for
-     *  @param missing  the nodes on which others hold it
-     *  @param over     called once, on the strand, when nothing is missing any more or nothing more is tried; not when
-     * it was stopped */
-    SplitVote(
-        QuorumPtr quorum, std::weak_ptr<Claims> claims, ClaimRequest claim, std::uint64_t token,
-        std::vector<std::size_t> missing, std::function<void()> over);
+    /** @param claim  of the one key that was granted, until the store lets go of it unless it is renewed
+     *  @param token  0: fencing was not asked for
+     *  @param done   called on the strand, never inside another call, when no node is missing, and when nothing more is
+     * tried; not after `stop` */
+    SplitVote(QuorumPtr quorum, ClaimRequest claim, std::uint64_t token, std::function<void()> done);
 
-    void start() { wait(); }
-
-    /** Another node on which others hold it, as was told late. */
-    void add(std::size_t node);
+    /** Nodes on which others hold it: they are asked again in a moment. */
+    void add(std::vector<std::size_t> const& nodes);
 
     /** The lease is being released, or the store is closed: takes nothing more, and waits for nothing. */
     void stop() noexcept;
 
-    [[nodiscard]] std::string const& owner() const noexcept { return claim_.owner; }
+    /** Nothing more is tried, or all is being stopped. */
+    [[nodiscard]] bool over() const noexcept { return stopped_ || (!again_.pending() && unanswered_ == 0); }
 
 private:
     void wait();
     void ask();
     void answered(std::size_t node, ClaimReply const& reply);
-    void leave();
-    void tell();
+    void tell_if_done();
 
     QuorumPtr quorum_;
-    /// where it is registered; empty: it has left
-    std::weak_ptr<Claims> claims_;
     ClaimRequest claim_;
     std::uint64_t token_;
+    std::function<void()> done_;
     std::vector<std::size_t> missing_;
-    /// null once called
-    std::function<void()> over_;
     /// how often they were asked again
     unsigned times_ = 0;
-    /// until the next time; 0: not waiting for it
-    Runtime::TimerId timer_ = 0;
+    /// until the next time
+    Timer again_;
     /// what was asked and not answered yet
     std::size_t unanswered_ = 0;
     bool stopped_ = false;

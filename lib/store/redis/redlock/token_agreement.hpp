@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "votes.hpp"
+#include "quorum.hpp"
 
 #include <store/redis/backend.hpp>
 
@@ -22,9 +22,9 @@ public:
         /// more answers can decide it
         open,
         accepted,
-        /// somebody has seen a greater one: a new proposal is due
+        /// a node has seen a greater one: a new proposal is due
         too_low,
-        /// the claim was lost on so many nodes, or so many are silent, that no majority can accept
+        /// too many nodes have lost the claim or are silent: no majority can accept
         failed
     };
 

@@ -1,7 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "watch.hpp"
+#include "operations.hpp"
+
+#include <runtime/timer.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,26 +26,17 @@ constexpr auto hint_grace = 5ms;
 class QuorumWatch final : public Watch
 {
 public:
-    QuorumWatch(QuorumPtr quorum, std::function<void(WatchEvent)> handler)
-        : state_(std::make_shared<State>(std::move(quorum), std::move(handler)))
+    QuorumWatch(QuorumPtr const& quorum, KeyRangePtr const& range, std::function<void(WatchEvent)> handler)
+        : state_(std::make_shared<State>(quorum, std::move(handler)))
     {
+        for (std::size_t node = 0; node < quorum->size(); ++node)
+            watches_.push_back(quorum->nodes()[node]->watch(
+                range, WatchAs::observer, [state = state_, node](WatchEvent event) { state->heard(node, event); }));
     }
 
     QuorumWatch(QuorumWatch const&) = delete;
     QuorumWatch& operator=(QuorumWatch const&) = delete;
-
-    ~QuorumWatch() override
-    {
-        state_->handler = nullptr;
-        state_->quorum->runtime().cancel(state_->timer);
-    }
-
-    void start(KeyRangePtr const& range)
-    {
-        for (std::size_t node = 0; node < state_->quorum->size(); ++node)
-            watches_.push_back(state_->quorum->nodes()[node]->watch(
-                range, WatchAs::observer, [state = state_, node](WatchEvent event) { state->heard(node, event); }));
-    }
+    ~QuorumWatch() override { state_->end(); }
 
 private:
     struct State : std::enable_shared_from_this<State> {
@@ -48,7 +45,14 @@ private:
             , handler(std::move(tell))
             , last(quorum->size())
             , hinted(quorum->size())
+            , grace(quorum->runtime())
         {
+        }
+
+        void end()
+        {
+            handler = nullptr;
+            grace.cancel();
         }
 
         void heard(std::size_t node, WatchEvent event)
@@ -86,18 +90,13 @@ private:
             hinted[node] = true;
             if (static_cast<std::size_t>(std::ranges::count(hinted, true)) >= quorum->majority())
                 pass_on();
-            else if (timer == 0)
-                timer = quorum->runtime().call_at(quorum->runtime().now() + hint_grace, [weak = weak_from_this()] {
-                    if (auto const self = weak.lock()) {
-                        self->timer = 0;
-                        self->pass_on();
-                    }
-                });
+            else if (!grace.pending())
+                grace.after(hint_grace, weak_from_this(), &State::pass_on);
         }
 
         void pass_on()
         {
-            quorum->runtime().cancel(std::exchange(timer, 0));
+            grace.cancel();
             hinted.assign(hinted.size(), false);
             if (auto const call = handler)
                 call(WatchEvent::hint);
@@ -111,7 +110,8 @@ private:
         std::optional<WatchEvent> told;
         /// nodes that hinted since the last hint was passed on
         std::vector<bool> hinted;
-        Runtime::TimerId timer = 0;
+        /// until what was hinted is passed on
+        Timer grace;
     };
 
     std::shared_ptr<State> state_;
@@ -122,9 +122,7 @@ private:
 
 std::unique_ptr<Watch> watch(QuorumPtr const& quorum, KeyRangePtr const& range, std::function<void(WatchEvent)> handler)
 {
-    auto made = std::make_unique<QuorumWatch>(quorum, std::move(handler));
-    made->start(range);
-    return made;
+    return std::make_unique<QuorumWatch>(quorum, range, std::move(handler));
 }
 
 } // namespace tenure::redlock

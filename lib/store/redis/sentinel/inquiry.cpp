@@ -17,6 +17,7 @@ Inquiry::Inquiry(std::shared_ptr<Runtime> runtime, SentinelConnect connect, Ques
     , question_(std::move(question))
     , handler_(std::move(handler))
     , search_(question_.rules)
+    , timer_(*runtime_)
 {
 }
 
@@ -38,8 +39,10 @@ void Inquiry::start()
 void Inquiry::cancel() noexcept
 {
     handler_ = nullptr;
-    runtime_->cancel(std::exchange(timer_, 0));
-    drop_connections();
+    timer_.cancel();
+    for (auto& asked : asked_)
+        if (auto const connection = std::exchange(asked.connection, nullptr))
+            connection->close();
 }
 
 void Inquiry::ask(SentinelEntry const& sentinel)
@@ -69,7 +72,7 @@ void Inquiry::send(std::size_t sentinel, Part part, resp::Command command)
 
 void Inquiry::state_changed(std::size_t sentinel, ConnectionState now)
 {
-    // one that cannot be used for good tells it, with its reason, by the answers
+    // a connection that failed for good reports the reason through its replies
     if (handler_ == nullptr || now != ConnectionState::backing_off)
         return;
     // one attempt is all there is time for: others may have answered by now
@@ -165,21 +168,15 @@ void Inquiry::look()
 {
     auto const now = runtime_->now();
     if (!std::holds_alternative<std::monostate>(search_.verdict(now))) {
-        runtime_->cancel(std::exchange(timer_, 0));
+        timer_.cancel();
         runtime_->post([self = shared_from_this()] { self->finish(); });
         return;
     }
     auto const when = search_.decides_at();
-    if (timer_ != 0 && timer_at_ <= when)
+    if (timer_.pending() && timer_at_ <= when)
         return;
-    runtime_->cancel(timer_);
     timer_at_ = when;
-    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
-        if (auto const self = weak.lock()) {
-            self->timer_ = 0;
-            self->look();
-        }
-    });
+    timer_.at(when, weak_from_this(), &Inquiry::look);
 }
 
 void Inquiry::finish()
@@ -189,7 +186,7 @@ void Inquiry::finish()
     Result result;
     result.verdict = search_.verdict(runtime_->now());
     if (std::holds_alternative<std::monostate>(result.verdict)) {
-        // an answer that came meanwhile told of more sentinels
+        // an answer that came meanwhile named more sentinels
         look();
         return;
     }
@@ -201,13 +198,6 @@ void Inquiry::finish()
     auto const handler = std::exchange(handler_, nullptr);
     cancel();
     handler(std::move(result));
-}
-
-void Inquiry::drop_connections() noexcept
-{
-    for (auto& asked : asked_)
-        if (auto const connection = std::exchange(asked.connection, nullptr))
-            connection->close();
 }
 
 } // namespace tenure::redis

@@ -4,6 +4,8 @@
 #include "master_search.hpp"
 #include "store/redis/link/connection.hpp"
 
+#include <runtime/timer.hpp>
+
 #include <tenure/backend/runtime.hpp>
 
 #include <array>
@@ -39,7 +41,7 @@ public:
     };
     using Handler = std::function<void(Result)>;
 
-    /// so many sentinels are asked at most beside those that the user named
+    /// limit of sentinels that are asked beyond those that the user named
     static constexpr std::size_t learned_at_most = 16;
 
     Inquiry(std::shared_ptr<Runtime> runtime, SentinelConnect connect, Question question, Handler handler);
@@ -71,7 +73,6 @@ private:
     /// ends the round if there is a verdict
     void look();
     void finish();
-    void drop_connections() noexcept;
 
     std::shared_ptr<Runtime> runtime_;
     SentinelConnect connect_;
@@ -82,7 +83,7 @@ private:
     /// as numbered by `search_`
     std::vector<Asked> asked_;
     std::vector<SentinelEntry> learned_;
-    Runtime::TimerId timer_ = 0;
+    Timer timer_;
     Instant timer_at_ = Instant::max();
 };
 

@@ -4,6 +4,7 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace tenure::redis
@@ -19,17 +20,10 @@ constexpr auto grace = 500ms;
 // After a hint most sentinels may not know yet: how soon they are asked again, doubling, and how often at most.
 constexpr auto first_hint_pause = 50ms;
 constexpr int hint_rounds = 6;
-// How often the sentinels are asked where none of them tells of changes by itself.
+// How often the sentinels are asked while no subscription is in force.
 constexpr auto unwatched_period = 10s;
 // How soon another one is looked for when it stops.
 constexpr auto unwatched_pause = 1s;
-
-template <class T>
-void add(std::vector<std::weak_ptr<T>>& list, std::weak_ptr<T> item)
-{
-    std::erase_if(list, [](std::weak_ptr<T> const& one) { return one.expired(); });
-    list.push_back(std::move(item));
-}
 
 } // namespace
 
@@ -37,6 +31,7 @@ MasterDirectory::MasterDirectory(std::shared_ptr<Runtime> runtime, Settings sett
     : runtime_(std::move(runtime))
     , settings_(std::move(settings))
     , connect_(std::move(connect))
+    , timer_(*runtime_)
 {
 }
 
@@ -58,14 +53,10 @@ std::uint64_t MasterDirectory::find(Handler handler)
     return question;
 }
 
-void MasterDirectory::follow(std::weak_ptr<MasterFollower> follower)
+void MasterDirectory::follow(std::weak_ptr<void> owner, std::function<void(ServerAddress const&)> handler)
 {
-    add(followers_, std::move(follower));
-}
-
-void MasterDirectory::hurry_on_news(std::weak_ptr<Connection> connection)
-{
-    add(connections_, std::move(connection));
+    std::erase_if(followers_, [](Follower const& follower) { return follower.owner.expired(); });
+    followers_.push_back({std::move(owner), std::move(handler)});
 }
 
 void MasterDirectory::close() noexcept
@@ -74,20 +65,19 @@ void MasterDirectory::close() noexcept
     if (closed_)
         return;
     closed_ = true;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     if (auto const inquiry = std::exchange(inquiry_, nullptr))
         inquiry->cancel();
     if (watch_ != nullptr)
         watch_->close();
     followers_.clear();
-    connections_.clear();
 }
 
 void MasterDirectory::inquire()
 {
     if (closed_ || inquiry_ != nullptr)
         return;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     Inquiry::Question question;
     question.rules.master_name = settings_.master_name;
     for (auto const& sentinel : settings_.sentinels)
@@ -173,13 +163,11 @@ void MasterDirectory::found(MasterSearch::Found const& found)
         settings_.name + ": the master is " + (is_first ? "" : "now ") + to_string(found.address) + " (config epoch " +
             std::to_string(found.config_epoch) + ", " + std::to_string(found.answered) + " of " +
             std::to_string(found.sentinels) + " sentinels asked)");
-    // copies: what is told may begin and end connections
-    for (auto const& follower : std::vector(followers_))
-        if (auto const alive = follower.lock())
-            alive->master_is_at(found.address);
-    for (auto const& connection : std::vector(connections_))
-        if (auto const alive = connection.lock())
-            alive->hurry();
+    // a copy: handlers may begin and end connections
+    auto const followers = followers_;
+    for (auto const& follower : std::views::reverse(followers))
+        if (auto const alive = follower.owner.lock())
+            follower.handler(found.address);
 }
 
 void MasterDirectory::hinted(ServerAddress address)
@@ -199,17 +187,6 @@ void MasterDirectory::answer_questions(Answer const& answer)
         auto const question = questions_.extract(questions_.begin());
         question.mapped()(answer);
     }
-}
-
-void MasterDirectory::inquire_later(std::chrono::milliseconds pause)
-{
-    runtime_->cancel(timer_);
-    timer_ = runtime_->call_at(runtime_->now() + pause, [weak = weak_from_this()] {
-        if (auto const self = weak.lock()) {
-            self->timer_ = 0;
-            self->inquire();
-        }
-    });
 }
 
 } // namespace tenure::redis

@@ -4,6 +4,8 @@
 #include "inquiry.hpp"
 #include "switch_watch.hpp"
 
+#include <runtime/timer.hpp>
+
 #include <tenure/backend/runtime.hpp>
 
 #include <chrono>
@@ -18,17 +20,6 @@
 
 namespace tenure::redis
 {
-
-/** Who wants to hear that the master is elsewhere. */
-class MasterFollower
-{
-public:
-    /** The sentinels have named the master; it may be the one that the follower knows. */
-    virtual void master_is_at(ServerAddress const& address) = 0;
-
-protected:
-    ~MasterFollower() = default;
-};
 
 /** Where the master is: asks the sentinels whenever a connection needs to know, and listens to one of them meanwhile.
  *
@@ -58,28 +49,34 @@ public:
     std::uint64_t find(Handler handler);
     void forget(std::uint64_t question) noexcept { questions_.erase(question); }
 
-    /** From now on the follower hears where the master is, whoever asked. */
-    void follow(std::weak_ptr<MasterFollower> follower);
-
-    /** A connection that is to try again at once when the master has changed. */
-    void hurry_on_news(std::weak_ptr<Connection> connection);
+    /** Calls the handler whenever the sentinels name another master than before, while `owner` lives. The handler of
+     * the newest owner comes first: a stream ends before the connection that made it is to try again. */
+    void follow(std::weak_ptr<void> owner, std::function<void(ServerAddress const&)> handler);
 
     void close() noexcept;
 
 private:
+    struct Follower {
+        std::weak_ptr<void> owner;
+        std::function<void(ServerAddress const&)> handler;
+    };
+
     void inquire();
     void concluded(Inquiry::Result result);
     void found(MasterSearch::Found const& found);
     void hinted(ServerAddress address);
     void listen(Inquiry::Result&& result);
     void answer_questions(Answer const& answer);
-    void inquire_later(std::chrono::milliseconds pause);
+    void inquire_later(std::chrono::milliseconds pause)
+    {
+        timer_.after(pause, weak_from_this(), &MasterDirectory::inquire);
+    }
 
     std::shared_ptr<Runtime> runtime_;
     Settings settings_;
     SentinelConnect connect_;
     std::shared_ptr<SwitchWatch> watch_;
-    /// null while nobody is asked
+    /// null while no round is under way
     std::shared_ptr<Inquiry> inquiry_;
     std::map<std::uint64_t, Handler> questions_;
     std::uint64_t last_question_ = 0;
@@ -93,10 +90,9 @@ private:
     int hint_rounds_ = 0;
     /// changes may have been missed until now, and the round under way began before: another one is due
     bool again_ = false;
-    std::vector<std::weak_ptr<MasterFollower>> followers_;
-    std::vector<std::weak_ptr<Connection>> connections_;
+    std::vector<Follower> followers_;
     /// asks anew: soon after a hint, now and then where there are none
-    Runtime::TimerId timer_ = 0;
+    Timer timer_;
     bool closed_ = false;
 };
 

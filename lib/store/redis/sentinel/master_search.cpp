@@ -13,7 +13,7 @@ namespace tenure::redis
 namespace
 {
 
-/// so many sentinels are named in a text at most
+/// limit of sentinels that a text names
 constexpr std::size_t named_at_most = 3;
 
 } // namespace

@@ -18,7 +18,7 @@
 namespace tenure::redis
 {
 
-/** Who the master is, from what several sentinels say. Pure: answers and the time in, a verdict out.
+/** Decides who the master is from the reports of several sentinels. Pure: answers and the time in, a verdict out.
  *
  *  A sentinel that was cut off together with the old master still names it, so the first answer is not taken: of all
  * that came the one with the greatest config epoch counts, once more than half of the sentinels have answered, or no
@@ -35,7 +35,7 @@ public:
         std::size_t answered = 0;
         std::size_t sentinels = 0;
     };
-    /** Nothing yet; the master; or why there is none. */
+    /** Undecided; the master; or why no master was found. */
     using Verdict = std::variant<std::monostate, Found, StreamError>;
 
     struct Rules {
@@ -44,7 +44,7 @@ public:
         std::size_t configured = 0;
         /// the greatest epoch that was heard of before
         std::uint64_t known_epoch = 0;
-        /// when the search ends, whoever has answered
+        /// when the search ends in any case
         Instant limit;
         Instant::duration grace{};
     };
@@ -63,7 +63,7 @@ public:
     /** When there is a verdict even if nothing more comes. */
     [[nodiscard]] Instant decides_at() const noexcept;
 
-    /** True if those that were asked cannot be more than half of all any more: others have to be. */
+    /** True if the sentinels that were asked can no longer be a majority: others have to be asked. */
     [[nodiscard]] bool needs_more() const noexcept;
 
     /** True if this sentinel is among the first `count` that were asked, under this address or another one. */

@@ -1,6 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What sentinels say, understood. Nothing of it is believed beyond its form; each reader answers nothing to what makes
-// no sense.
+// Parsers for replies of sentinels. Each returns nullopt for malformed input; the content is not trusted.
 #pragma once
 
 #include "store/redis/link/server_address.hpp"

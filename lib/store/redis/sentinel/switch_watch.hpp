@@ -15,8 +15,8 @@
 namespace tenure::redis
 {
 
-/** Listens to one sentinel's `+switch-master`, and to another one's when that falls silent. News is a hint: whoever
- *  hears it asks all sentinels. Everything belongs to the strand. */
+/** Listens to one sentinel's `+switch-master`, and to another one's when that falls silent. News is a hint: the owner
+ *  then asks all sentinels. Everything belongs to the strand. */
 class SwitchWatch : public std::enable_shared_from_this<SwitchWatch>
 {
 public:
@@ -25,7 +25,7 @@ public:
         std::function<void(ServerAddress)> switched;
         /// from now on nothing is missed; something may have been before
         std::function<void()> in_force;
-        /// nobody is listened to any more, until `listen` finds another
+        /// the subscription is lost, until `listen` finds another sentinel
         std::function<void()> lost;
     };
 
@@ -61,7 +61,7 @@ private:
     /// for the log
     std::string store_name_;
     Handlers handlers_;
-    /// null while nobody is listened to
+    /// null without a subscription
     std::shared_ptr<Connection> connection_;
     ServerAddress sentinel_;
     /// counts connections: what an earlier one says late is ignored

@@ -40,8 +40,13 @@ Value texts(std::vector<std::string> const& words, Type type = Type::array)
     return Value::list(type, std::move(elements));
 }
 
-struct Follower final : redis::MasterFollower {
-    void master_is_at(ServerAddress const& address) override { told.push_back(address); }
+/** What a directory has told of masters. */
+struct Follower {
+    explicit Follower(MasterDirectory& directory)
+    {
+        directory.follow(alive, [this](ServerAddress const& address) { told.push_back(address); });
+    }
+    std::shared_ptr<int> alive = std::make_shared<int>();
     std::vector<ServerAddress> told;
 };
 
@@ -240,12 +245,11 @@ TEST_CASE("a server that is no sentinel is told, and so is a sentinel that refus
 TEST_CASE("news of another master is looked into, and followers are told what the sentinels say", "[redis][sentinel]")
 {
     DirectorySetting test;
-    auto const follower = std::make_shared<Follower>();
+    Follower follower(*test.directory);
     auto const connection = std::make_shared<FakeConnection>(*test.runtime, "");
-    test.directory->follow(follower);
-    test.directory->hurry_on_news(connection);
+    test.directory->follow(connection, [&](ServerAddress const&) { connection->hurry(); });
     test.settle(test.server(1));
-    follower->told.clear();
+    follower.told.clear();
     connection->hurried = 0;
 
     auto& watched = test.watched();
@@ -258,7 +262,7 @@ TEST_CASE("news of another master is looked into, and followers are told what th
     CHECK(test.asked() == 3);
     test.answer(0, test.server(1));
     test.answer(1, test.server(1));
-    CHECK(follower->told.empty());
+    CHECK(follower.told.empty());
     CHECK(connection->hurried == 0);
 
     // of others, and of what is known already
@@ -272,13 +276,13 @@ TEST_CASE("news of another master is looked into, and followers are told what th
     // the first two do not know yet: asked again, soon and not for ever
     test.answer(0, test.server(1));
     test.answer(1, test.server(1));
-    CHECK(follower->told.empty());
+    CHECK(follower.told.empty());
     CHECK(test.asked() == 0);
     test.runtime->run_for(60ms);
     REQUIRE(test.asked() == 3);
     test.answer(0, test.server(1));
     test.answer(2, test.server(2), "2");
-    CHECK(follower->told == std::vector{test.server(2)});
+    CHECK(follower.told == std::vector{test.server(2)});
     CHECK(connection->hurried == 1);
     test.runtime->run_for(1min);
     CHECK(test.asked() == 0);
@@ -287,10 +291,9 @@ TEST_CASE("news of another master is looked into, and followers are told what th
 TEST_CASE("a hint that the sentinels do not bear out is dropped", "[redis][sentinel]")
 {
     DirectorySetting test;
-    auto const follower = std::make_shared<Follower>();
-    test.directory->follow(follower);
+    Follower follower(*test.directory);
     test.settle(test.server(1));
-    follower->told.clear();
+    follower.told.clear();
     auto& watched = test.watched();
     watched.become(ConnectionState::ready);
     watched.answer(texts({"subscribe", "+switch-master"}, Type::push));
@@ -305,7 +308,7 @@ TEST_CASE("a hint that the sentinels do not bear out is dropped", "[redis][senti
     }
     CHECK(rounds >= 2);
     CHECK(rounds < 10);
-    CHECK(follower->told.empty());
+    CHECK(follower.told.empty());
 }
 
 TEST_CASE("where no sentinel lets us listen they are asked now and then", "[redis][sentinel]")
@@ -331,8 +334,7 @@ TEST_CASE("where no sentinel lets us listen they are asked now and then", "[redi
     refuse();
     CHECK(test.runtime->logged("+subscribe") == 1);
     REQUIRE(test.runtime->run_while_not([&] { return test.asked() == 3; }, 2s));
-    auto const follower = std::make_shared<Follower>();
-    test.directory->follow(follower);
+    Follower follower(*test.directory);
     test.answer(0, test.server(1));
     test.answer(1, test.server(1));
     CHECK_THROWS(test.watched());
@@ -342,7 +344,7 @@ TEST_CASE("where no sentinel lets us listen they are asked now and then", "[redi
     REQUIRE(test.asked() == 3);
     test.answer(0, test.server(2), "2");
     test.answer(1, test.server(2), "2");
-    CHECK(follower->told == std::vector{test.server(2)});
+    CHECK(follower.told == std::vector{test.server(2)});
 }
 
 TEST_CASE("another sentinel is listened to when the one that was goes away", "[redis][sentinel]")

@@ -1,0 +1,78 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// The line of waiters of a range where it lies in another hash slot than the keys: the scripts that claim and free the
+// keys cannot reach it.
+#pragma once
+
+#include "slot_nodes.hpp"
+
+#include <tenure/backend/backend.hpp>
+#include <tenure/backend/one_shot.hpp>
+#include <tenure/key_range.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure::redis
+{
+
+/** One claim that leaves the line alone. */
+using ClaimAttempt = std::function<void(ClaimRequest, ReplyHandler<ClaimReply>)>;
+
+/** Claims a key of a range whose line is in another hash slot than its keys, for a request that waits.
+ *
+ *  Where the attempt finds all keys held, the store joins the line, and once that is answered it tries again: a release
+ * between the attempt and the line did not name this store, but its key is free by now. A later release finds the name
+ * in the line. A grant leaves the line. */
+void claim_in_line(
+    std::shared_ptr<SlotNodes> const& nodes, ClaimAttempt attempt, ClaimRequest request,
+    ReplyHandler<ClaimReply> handler);
+
+/** Notifies the waiters of ranges whose line is in another hash slot than the freed keys. Best effort. Keys of one
+ * range that were freed in one turn of the loop share a call.
+ *
+ *  A name leaves the line, and is published, only after the deletion of its key was answered: the named store asks at
+ * once, and must find the key free. If the deletion was not answered, no name leaves the line: the waiters' timers and
+ * polls find the key. */
+class Announcer : public std::enable_shared_from_this<Announcer>
+{
+public:
+    /// called with true if the name of another store left the line
+    using Handler = OneShot<void(bool named_another)>;
+
+    explicit Announcer(std::shared_ptr<SlotNodes> nodes)
+        : nodes_(std::move(nodes))
+    {
+    }
+
+    /** True if a release of this key has to be announced here. */
+    [[nodiscard]] static bool is_needed(KeyRange const& range, std::uint32_t index);
+
+    /** Announces that `freed` keys of the range were freed. The handler is called within about a second in any case.
+     *  @param index  of one of these keys */
+    void announce(KeyRangePtr range, std::uint32_t index, std::uint32_t freed, Handler handler);
+
+private:
+    struct Freed {
+        KeyRangePtr range;
+        std::uint32_t keys = 0;
+        /// the node of a freed key announces through shards; used while the channel's node is not connected
+        bool in_shard = false;
+        std::vector<Handler> handlers;
+    };
+    using FreedByStem = std::map<std::string, Freed>;
+
+    void flush(FreedByStem all);
+    void tell(std::string const& stem, Freed freed);
+
+    std::shared_ptr<SlotNodes> nodes_;
+    /// keys freed in this turn; owned by the posted task, because the handlers may own this object and a destroyed
+    /// context runs no task
+    std::weak_ptr<FreedByStem> pending_;
+};
+
+} // namespace tenure::redis
