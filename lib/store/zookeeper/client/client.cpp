@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "client.hpp"
 
-#include <zookeeper/zookeeper.h>
-
 #include <boost/asio/post.hpp>
 
 #include <fcntl.h>
@@ -69,7 +67,7 @@ void Client::close(bool end_session) noexcept
     if (std::exchange(closed_, true))
         return;
     listener_ = nullptr;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     if (end_session)
         handle_.end_session();
     error_code ignored;
@@ -209,19 +207,13 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
     } else if (handle_.oldest_unanswered() != Instant::max()) {
         wait = std::min<Clock::duration>(wait, std::max(handle_.oldest_unanswered(), heard_) + patience_ - now);
     }
-    // One that rings earlier sets the next one; it is found to be early far less often than this is called. But the
-    // pause between two rounds of the servers ends with the next call of the C client.
+    // A timer that fires earlier sets the next one, which is far rarer than calls of this function. But the pause
+    // between two rounds of the servers ends with the next call of the C client.
     auto const due = now + std::max<Clock::duration>(wait, 1ms);
-    if (timer_ != 0 && identity_ != 0 && timer_due_ <= due)
+    if (timer_.pending() && identity_ != 0 && timer_due_ <= due)
         return;
-    runtime_->cancel(timer_);
     timer_due_ = due;
-    timer_ = runtime_->call_at(due, [weak = weak_from_this()] {
-        if (auto const self = weak.lock()) {
-            self->timer_ = 0;
-            self->pump();
-        }
-    });
+    timer_.at(due, weak_from_this(), &Client::pump);
 }
 
 void Client::tell_no_server()

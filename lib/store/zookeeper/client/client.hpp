@@ -4,6 +4,7 @@
 #include "client_handle.hpp"
 
 #include <runtime/handler_batch.hpp>
+#include <runtime/timer.hpp>
 
 #include <tenure/backend/runtime.hpp>
 
@@ -120,8 +121,8 @@ private:
     Instant begun_{};
     /// when something last came from the server
     Instant heard_{};
-    Runtime::TimerId timer_ = 0;
-    /// when it rings
+    Timer timer_{*runtime_};
+    /// when it fires
     Instant timer_due_ = Instant::max();
 };
 

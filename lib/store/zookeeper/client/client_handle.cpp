@@ -1,9 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "client_pending.hpp"
+#include "client_handle.hpp"
 
 #include "runtime/fork_guard.hpp"
-
-#include <zookeeper/zookeeper.h>
 
 #include <fcntl.h>
 #include <netinet/in.h>

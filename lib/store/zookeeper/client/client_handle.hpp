@@ -1,9 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "answer.hpp"
+#include "request.hpp"
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,8 +14,6 @@
 #include <string_view>
 #include <variant>
 #include <vector>
-
-struct _zhandle;
 
 namespace tenure::zookeeper
 {
@@ -113,9 +113,37 @@ public:
     [[nodiscard]] std::string const& last_words() const noexcept { return last_words_; }
 
 private:
-    struct Pending;
+    /** A question that was not answered yet, in the C client's words: as the call that asks it, and as what it calls
+     * back with. It stays where it is until then, because the C client writes into it. */
+    struct Pending {
+        Pending(ClientHandle* of, std::uint64_t number)
+            : owner(of)
+            , id(number)
+        {
+        }
+
+        /** Hands it to the C client. @param acl  of what it creates  @returns ZOK, or why it will not be answered */
+        [[nodiscard]] int submit(zhandle_t* handle, ACL_vector const* acl);
+
+        ClientHandle* owner;
+        std::uint64_t id;
+        Question question{};
+        AnswerHandler handler;
+        Instant sent{};
+        // of a transaction; its parts, in order
+        std::array<zoo_op_t, 3> operations{};
+        std::array<zoo_op_result_t, 3> results{};
+        std::size_t parts = 0;
+        /// which of them concerns the generation
+        std::size_t generation_part = 0;
+        // of a claim
+        Stat node{};
+        Stat generation{};
+
+    private:
+        struct Calls;
+    };
     struct Calls;
-    friend struct Calls;
 
     [[nodiscard]] Pending& place(std::uint64_t id);
     /** Replaces the C client's socket, if it has one, by one that leads nowhere. */
@@ -131,7 +159,7 @@ private:
     void heard(std::string_view line);
 
     Settings settings_;
-    _zhandle* handle_ = nullptr;
+    zhandle_t* handle_ = nullptr;
     /// the C client's socket, as it was named last
     int descriptor_ = -1;
     /// of the connection that `descriptor_` belongs to, 0: none

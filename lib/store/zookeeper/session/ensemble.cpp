@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "ensemble.hpp"
 
-#include <zookeeper/zookeeper.h>
-
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -53,19 +51,6 @@ SessionPtr Ensemble::probe(std::chrono::milliseconds timeout)
     return session;
 }
 
-std::shared_ptr<RangeNodes const> Ensemble::nodes(KeyRangePtr const& range)
-{
-    // Fibonacci hashing: the upper bits of the product depend on all of the address
-    auto const address = static_cast<std::uint64_t>(std::hash<KeyRangePtr>()(range));
-    static_assert(std::tuple_size_v<decltype(known_nodes_)> == 128);
-    auto& known = known_nodes_[address * 0x9e37'79b9'7f4a'7c15U >> 57U];
-    if (known.range != range) {
-        known.nodes = std::make_shared<RangeNodes const>(config_->chroot, config_->username, *range);
-        known.range = range;
-    }
-    return known.nodes;
-}
-
 void Ensemble::changed(Session& session, Session::Change change)
 {
     auto const self = shared_from_this();
@@ -79,50 +64,6 @@ void Ensemble::changed(Session& session, Session::Change change)
     // after an expiry, too: what was held is lost, which whoever asks again learns at once
     if (change != Session::Change::disconnected && reachable_)
         reachable_();
-}
-
-void Ensemble::make_generation(SessionPtr const& session, std::string const& path, AnswerHandler handler)
-{
-    make(session, {Question::Kind::create_persistent, path}, [handler = std::move(handler)](Answer made) mutable {
-        made.of_generation = made.code != ZOK && made.code != ZNODEEXISTS;
-        handler(made);
-    });
-}
-
-void Ensemble::make(SessionPtr const& session, Question const& node, AnswerHandler handler)
-{
-    session->ask(
-        node, [self = shared_from_this(), session, node, handler = std::move(handler)](Answer const& answer) mutable {
-            auto ancestors = std::make_shared<std::vector<std::string>>(ancestors_of(node.path.text()));
-            if (answer.code != ZNONODE || ancestors->empty())
-                handler(answer);
-            else
-                self->make_ancestor(
-                    session, std::move(ancestors), 0,
-                    [session, node, handler = std::move(handler)](Answer const& made) mutable {
-                        if (made.code == ZOK || made.code == ZNODEEXISTS)
-                            session->ask(node, std::move(handler));
-                        else
-                            handler(made);
-                    });
-        });
-}
-
-void Ensemble::make_ancestor(
-    SessionPtr const& session, std::shared_ptr<std::vector<std::string>> ancestors, std::size_t next,
-    AnswerHandler handler)
-{
-    auto const& path = (*ancestors)[next];
-    session->ask(
-        {Question::Kind::create_persistent, path}, [self = shared_from_this(), session, ancestors, next,
-                                                    handler = std::move(handler)](Answer const& answer) mutable {
-            // without the right to create it, it may be there all the same: the next one tells
-            bool const go_on = answer.code == ZOK || answer.code == ZNODEEXISTS || answer.code == ZNOAUTH;
-            if (!go_on || next + 1 == ancestors->size())
-                handler(answer.code == ZNOAUTH ? Answer{ZNODEEXISTS} : answer);
-            else
-                self->make_ancestor(session, ancestors, next + 1, std::move(handler));
-        });
 }
 
 std::vector<SessionPtr> Ensemble::sessions() const
@@ -157,6 +98,45 @@ void Ensemble::close() noexcept
         if (auto const session = probe.lock())
             session->close(true);
     ledger_->close();
+}
+
+namespace
+{
+
+/** Creates a node, and the nodes above it that are missing. */
+void create(SessionPtr const& session, Question const& node, AnswerHandler handler)
+{
+    session->ask(node, [session, node, handler = std::move(handler)](Answer const& answer) mutable {
+        auto const& path = node.path.text();
+        auto const parent = path.substr(0, path.rfind('/'));
+        if (answer.code != ZNONODE || parent.empty()) {
+            handler(answer);
+            return;
+        }
+        create(
+            session, {Question::Kind::create_persistent, parent},
+            [session, node, handler = std::move(handler)](Answer const& created) mutable {
+                if (created.exists())
+                    session->ask(node, std::move(handler));
+                else
+                    handler(created);
+            });
+    });
+}
+
+} // namespace
+
+void create_parent(SessionPtr const& session, std::string const& path, AnswerHandler handler)
+{
+    create(session, {Question::Kind::create_container, path}, std::move(handler));
+}
+
+void create_generation(SessionPtr const& session, std::string const& path, AnswerHandler handler)
+{
+    create(session, {Question::Kind::create_persistent, path}, [handler = std::move(handler)](Answer created) mutable {
+        created.of_generation = !created.exists();
+        handler(created);
+    });
 }
 
 } // namespace tenure::zookeeper

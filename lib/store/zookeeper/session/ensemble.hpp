@@ -3,12 +3,10 @@
 
 #include "ledger.hpp"
 #include "session.hpp"
-#include "store/zookeeper/client/failure.hpp"
 
 #include <tenure/backend/runtime.hpp>
 #include <tenure/stores/zookeeper.hpp>
 
-#include <array>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -32,12 +30,7 @@ public:
     [[nodiscard]] ZookeeperConfig const& config() const noexcept { return *config_; }
     [[nodiscard]] std::string const& name() const noexcept { return name_; }
     [[nodiscard]] Ledger& ledger() const noexcept { return *ledger_; }
-    [[nodiscard]] std::shared_ptr<RangeNodes const> nodes(KeyRangePtr const& range);
-
-    [[nodiscard]] std::string generation(KeyRange const& range, std::uint32_t index) const
-    {
-        return generation_path(config_->chroot, config_->username, range.key(index));
-    }
+    [[nodiscard]] RangeNodes nodes(KeyRange const& range) const { return {config_->chroot, config_->username, range}; }
 
     /** The session that holds leases of this ttl. */
     [[nodiscard]] SessionPtr holding(std::chrono::milliseconds ttl);
@@ -55,16 +48,9 @@ public:
     [[nodiscard]] Failure failure(Answer const& answer, KeyRange const& range, std::uint32_t index) const
     {
         auto const key = range.key(index);
-        return failure(answer, answer.of_generation ? key + ": its generation, " + generation(range, index) : key);
+        return failure(
+            answer, answer.of_generation ? key + ": its generation, " + nodes(range).generation(index) : key);
     }
-
-    /** Makes the parent of a range, and the chroot above it. The answer is that of the parent, or of what failed. */
-    void make_parent(SessionPtr const& session, std::string const& parent, AnswerHandler handler)
-    {
-        make(session, {Question::Kind::create_container, parent}, std::move(handler));
-    }
-    /** The same of a generation. */
-    void make_generation(SessionPtr const& session, std::string const& path, AnswerHandler handler);
 
     /** A session became connected, or was lost with all it held: who waits for the store may try again. */
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
@@ -80,10 +66,6 @@ private:
     [[nodiscard]] std::vector<SessionPtr> sessions() const;
     [[nodiscard]] SessionPtr make(Session::Settings settings);
     void changed(Session& session, Session::Change change);
-    void make(SessionPtr const& session, Question const& node, AnswerHandler handler);
-    void make_ancestor(
-        SessionPtr const& session, std::shared_ptr<std::vector<std::string>> ancestors, std::size_t next,
-        AnswerHandler handler);
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<ZookeeperConfig const> config_;
@@ -92,18 +74,16 @@ private:
     std::map<std::chrono::milliseconds, SessionPtr> holding_;
     SessionPtr looking_;
     std::vector<std::weak_ptr<Session>> probes_;
-    struct KnownNodes {
-        /// kept, so that no other range can have its address
-        KeyRangePtr range;
-        std::shared_ptr<RangeNodes const> nodes;
-    };
-    /// each range has one place, by its address, and shares it with others
-    std::array<KnownNodes, 128> known_nodes_;
     std::function<void()> reachable_;
     Session::ChangeHandler looking_changed_;
     bool closed_ = false;
 };
 
 using EnsemblePtr = std::shared_ptr<Ensemble>;
+
+/** Creates the parent of a range, and the chroot above it. The answer is that of the parent, or of what failed. */
+void create_parent(SessionPtr const& session, std::string const& path, AnswerHandler handler);
+/** The same for a generation. */
+void create_generation(SessionPtr const& session, std::string const& path, AnswerHandler handler);
 
 } // namespace tenure::zookeeper

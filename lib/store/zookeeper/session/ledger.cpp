@@ -2,10 +2,6 @@
 #include "ledger.hpp"
 
 #include "runtime/recycling_allocator.hpp"
-#include "store/zookeeper/client/failure.hpp"
-#include "store/zookeeper/node_value.hpp"
-
-#include <zookeeper/zookeeper.h>
 
 #include <algorithm>
 #include <chrono>
@@ -176,6 +172,18 @@ HoldingPtr Ledger::holder_of(std::string const& owner, std::string const& path, 
     return nullptr;
 }
 
+HoldingPtr Ledger::of(Claim const& claim) const
+{
+    if (claim.handle != nullptr) {
+        auto holding = std::static_pointer_cast<Holding>(claim.handle);
+        return holding->state == Holding::State::gone ? nullptr : holding;
+    }
+    for (auto const& holding : of(claim.owner, *claim.range))
+        if (holding->index == claim.index)
+            return holding;
+    return nullptr;
+}
+
 std::vector<HoldingPtr> Ledger::of(std::string const& owner, KeyRange const& range) const
 {
     std::vector<HoldingPtr> found;
@@ -195,7 +203,7 @@ bool Ledger::any_of(std::int64_t session_id) const noexcept
 void Ledger::close() noexcept
 {
     closed_ = true;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     by_owner_.clear();
     creating_.clear();
     deleting_.clear();
@@ -203,16 +211,10 @@ void Ledger::close() noexcept
 
 void Ledger::arm(Instant when)
 {
-    if (closed_ || (timer_ != 0 && armed_for_ <= when))
+    if (closed_ || (timer_.pending() && armed_for_ <= when))
         return;
-    runtime_->cancel(timer_);
     armed_for_ = when;
-    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
-        if (auto const self = weak.lock()) {
-            self->timer_ = 0;
-            self->look();
-        }
-    });
+    timer_.at(when, weak_from_this(), &Ledger::look);
 }
 
 void Ledger::look()

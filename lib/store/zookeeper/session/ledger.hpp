@@ -1,8 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/timer.hpp"
 #include "session.hpp"
-#include "store/zookeeper/node_names.hpp"
+#include "store/zookeeper/znodes.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
@@ -119,6 +120,9 @@ public:
 
     /** Who has this very node; null if nobody of this process has. */
     [[nodiscard]] HoldingPtr holder_of(std::string const& owner, std::string const& path, std::int64_t czxid) const;
+    /** The node that a claim stands for. Null if this process has none, which proves that the claim is lost: the nodes
+     * of a session that is over are gone, and another session's node cannot be this one. */
+    [[nodiscard]] HoldingPtr of(Claim const& claim) const;
     /** What bears the owner in the range. */
     [[nodiscard]] std::vector<HoldingPtr> of(std::string const& owner, KeyRange const& range) const;
     /** Somebody in this process is creating the node right now, or reads whose it is. */
@@ -143,7 +147,7 @@ private:
     std::unordered_map<std::string, int> creating_;
     /// who waits for the end of a deletion that is under way, by path; the request for it owns the list
     std::unordered_map<std::string, std::weak_ptr<std::vector<std::function<void()>>>> deleting_;
-    Runtime::TimerId timer_ = 0;
+    Timer timer_{*runtime_};
     Instant armed_for_ = Instant::max();
     bool closed_ = false;
 };

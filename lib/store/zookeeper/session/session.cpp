@@ -1,13 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "session.hpp"
 
-#include "store/zookeeper/client/failure.hpp"
-
-#include <runtime/immortal.hpp>
-
 #include <tenure/errc.hpp>
-
-#include <zookeeper/zookeeper.h>
 
 #include <algorithm>
 #include <utility>
@@ -38,12 +32,6 @@ Session::Session(
 {
 }
 
-std::string const& Session::root() const
-{
-    static Immortal<std::string> const top("/");
-    return config_->chroot.empty() ? *top : config_->chroot;
-}
-
 std::chrono::milliseconds Session::timeout() const
 {
     return client_ != nullptr && id_ != 0 ? client_->timeout() : settings_.timeout;
@@ -68,16 +56,13 @@ Session::Use Session::use()
 void Session::when_connected(Deadline not_after, ConnectedHandler handler)
 {
     last_used_ = runtime_->now();
+    waiting_.push_back({std::move(not_after), std::move(handler)});
     if (closed_ || connected()) {
-        runtime_->post([self = shared_from_this(), not_after, handler = std::move(handler)]() mutable {
-            self->waiting_.push_back({not_after, std::move(handler)});
-            self->answer_waiting();
-        });
+        runtime_->post([self = shared_from_this()] { self->answer_waiting(); });
         return;
     }
-    waiting_.push_back({not_after, std::move(handler)});
     open();
-    look_at_waiting();
+    set_waiting_timer();
 }
 
 void Session::answer_waiting()
@@ -94,48 +79,49 @@ void Session::answer_waiting()
             waiting.handler(nullptr);
         else
             waiting_.push_back(std::move(waiting));
-    look_at_waiting();
+    set_waiting_timer();
 }
 
-void Session::look_at_waiting()
+void Session::set_waiting_timer()
 {
-    runtime_->cancel(std::exchange(waiting_timer_, 0));
+    waiting_timer_.cancel();
     if (waiting_.empty())
         return;
     auto const by_time = [](Waiting const& waiting) { return waiting.not_after.at(); };
     auto const first = by_time(*std::ranges::min_element(waiting_, {}, by_time));
     if (first == Instant::max())
         return; // all of them wait without end
-    waiting_timer_ = runtime_->call_at(first, [weak = weak_from_this()] {
-        auto const self = weak.lock();
-        if (self == nullptr)
-            return;
-        self->waiting_timer_ = 0;
-        self->call_back(
-            [now = self->runtime_->now()](Waiting const& waiting) { return waiting.not_after.over(now); },
-            self->connected() ? Failure::dropped() : self->why_not_connected());
+    waiting_timer_.at(first, weak_from_this(), [](Session& self) {
+        self.fail_waiting(
+            [now = self.runtime_->now()](Waiting const& waiting) { return waiting.not_after.over(now); },
+            self.connected() ? Failure::dropped() : self.why_not_connected());
     });
 }
 
 void Session::drop_abandoned()
 {
-    call_back([](Waiting const& waiting) { return waiting.not_after.abandoned(); }, Failure::dropped());
+    fail_waiting([](Waiting const& waiting) { return waiting.not_after.abandoned(); }, Failure::dropped());
 }
 
 void Session::on_no_server()
 {
-    call_back([](Waiting const& waiting) { return waiting.not_after.one_attempt(); }, why_not_connected());
+    fail_waiting([](Waiting const& waiting) { return waiting.not_after.one_attempt(); }, why_not_connected());
 }
 
-void Session::call_back(std::function<bool(Waiting const&)> const& whom, Failure const& why)
+void Session::fail_waiting(std::function<bool(Waiting const&)> const& fits, Failure const& why)
 {
-    auto chosen = std::exchange(waiting_, {});
-    auto const rest = std::stable_partition(chosen.begin(), chosen.end(), whom);
-    std::move(rest, chosen.end(), std::back_inserter(waiting_));
-    chosen.erase(rest, chosen.end());
-    look_at_waiting();
-    for (auto const& one : chosen)
+    auto failed = std::exchange(waiting_, {});
+    auto const rest = std::stable_partition(failed.begin(), failed.end(), fits);
+    std::move(rest, failed.end(), std::back_inserter(waiting_));
+    failed.erase(rest, failed.end());
+    set_waiting_timer();
+    for (auto& one : failed)
         one.handler(&why);
+}
+
+void Session::fail_all_waiting(Failure const& why)
+{
+    fail_waiting([](Waiting const&) { return true; }, why);
 }
 
 Failure Session::why_not_connected() const
@@ -144,13 +130,6 @@ Failure Session::why_not_connected() const
     if (words.empty())
         words = "no server has answered yet";
     return Failure::not_sent(errc::store_unavailable, settings_.name + ": not connected: " + words);
-}
-
-void Session::fail_waiting(Failure const& why)
-{
-    for (auto const& waiting : std::exchange(waiting_, {}))
-        waiting.handler(&why);
-    look_at_waiting();
 }
 
 void Session::open()
@@ -182,39 +161,26 @@ void Session::resolved(HostSearch::Result const& found, bool beside_client)
             servers_ = found.servers;
             client_->set_servers(servers_);
         }
-        search_again_later();
+        search_after(timeout() / searches);
         return;
     }
     if (beside_client && !wanted())
         return; // that was closed meanwhile, and nobody needs another
     if (found.servers.empty()) {
         on_no_server();
-        open_timer_ = runtime_->call_at(
-            runtime_->now() + search_pause + std::chrono::milliseconds(runtime_->random() % 200),
-            [weak = weak_from_this()] {
-                auto const self = weak.lock();
-                if (self == nullptr)
-                    return;
-                self->open_timer_ = 0;
-                if (self->wanted())
-                    self->open();
-            });
+        search_after(search_pause + std::chrono::milliseconds(runtime_->random() % 200));
         return;
     }
     open_client(found.servers);
 }
 
 /** Names may stand for other addresses by now, and the C client would try those that it has for ever. */
-void Session::search_again_later()
+void Session::search_after(Clock::duration pause)
 {
-    runtime_->cancel(search_timer_);
-    search_timer_ = runtime_->call_at(runtime_->now() + timeout() / searches, [weak = weak_from_this()] {
-        auto const self = weak.lock();
-        if (self == nullptr)
-            return;
-        self->search_timer_ = 0;
-        if (self->client_ != nullptr && !self->client_->connected() && self->search_ == nullptr)
-            self->search();
+    search_timer_.after(pause, weak_from_this(), [](Session& self) {
+        bool const needed = self.client_ == nullptr ? self.wanted() : !self.client_->connected();
+        if (needed && self.search_ == nullptr)
+            self.search();
     });
 }
 
@@ -238,11 +204,11 @@ void Session::open_client(std::string const& servers)
     try {
         client_ = std::make_shared<Client>(runtime_, std::move(settings), limits, *this);
     } catch (std::exception const& error) {
-        fail_waiting(Failure::not_sent(errc::store_unavailable, settings_.name + ": " + error.what()));
+        fail_all_waiting(Failure::not_sent(errc::store_unavailable, settings_.name + ": " + error.what()));
         return;
     }
     client_->start();
-    search_again_later();
+    search_after(timeout() / searches);
     idle_check();
 }
 
@@ -258,19 +224,19 @@ void Session::on_session_event(SessionEvent const& event)
     case Kind::disconnected:
         if (std::exchange(online_, false)) {
             life_.disconnected();
-            search_again_later();
+            search_after(timeout() / searches);
             on_change_(*this, Change::disconnected);
             fail_readings();
         }
         break;
     case Kind::expired:
-        over(Change::expired);
+        expired();
         if (wanted())
             open();
         break;
     case Kind::authentication_failed:
-        over(Change::expired);
-        fail_waiting(Failure::not_sent(
+        expired();
+        fail_all_waiting(Failure::not_sent(
             errc::authentication_failed,
             settings_.name + ": the server refused the login; check user and password, and which schemes it accepts",
             true));
@@ -309,15 +275,21 @@ void Session::connected_now()
     idle_check();
 }
 
-void Session::over(Change change)
+void Session::expired()
+{
+    end_client(false);
+    on_change_(*this, Change::expired);
+    id_ = 0;
+    fail_readings();
+}
+
+void Session::end_client(bool end_session) noexcept
 {
     online_ = false;
     life_.disconnected();
+    search_timer_.cancel();
     if (client_ != nullptr)
-        std::exchange(client_, nullptr)->close(false);
-    on_change_(*this, change);
-    id_ = 0;
-    fail_readings();
+        std::exchange(client_, nullptr)->close(end_session);
 }
 
 void Session::fail_readings()
@@ -332,7 +304,7 @@ void Session::note(Question::Kind kind, Answer const& answer)
     bool const writes = kind != Kind::get && kind != Kind::exists && kind != Kind::children && kind != Kind::sync;
     if (writes && online_ && is_answered(answer.code) && answer.sent >= client_->connection_begun())
         life_.wrote(answer.sent, answer.answered);
-    if (ends_session(answer.code) && client_ != nullptr)
+    if (answer.code == ZSESSIONEXPIRED && client_ != nullptr)
         client_->drop_connection(); // the next one tells whether it has expired
 }
 
@@ -350,6 +322,11 @@ void Session::ask(Question question, AnswerHandler handler)
             self->note(kind, answer);
             handler(answer);
         });
+}
+
+void Session::write(AnswerHandler handler)
+{
+    ask({Question::Kind::check, config_->chroot.empty() ? "/" : config_->chroot}, std::move(handler));
 }
 
 void Session::unwatch(std::string const& path)
@@ -373,17 +350,11 @@ void Session::arm_regular_write()
     auto const now = runtime_->now();
     auto const pause = readings_.empty() ? period() : period() / 2;
     auto const due = last_regular_write_ == Instant::min() ? now : last_regular_write_ + pause;
-    runtime_->cancel(std::exchange(write_timer_, 0));
-    if (due <= now) {
+    write_timer_.cancel();
+    if (due <= now)
         write_regularly();
-        return;
-    }
-    write_timer_ = runtime_->call_at(due, [weak = weak_from_this()] {
-        if (auto const self = weak.lock()) {
-            self->write_timer_ = 0;
-            self->write_regularly();
-        }
-    });
+    else
+        write_timer_.at(due, weak_from_this(), &Session::write_regularly);
 }
 
 void Session::write_regularly()
@@ -420,43 +391,33 @@ void Session::write_regularly()
 
 void Session::idle_check()
 {
-    if (client_ == nullptr || idle_timer_ != 0)
+    if (client_ == nullptr || idle_timer_.pending())
         return;
     auto const linger = std::max<Clock::duration>(timeout() * 2, 5s);
     auto const now = runtime_->now();
     if (wanted())
         last_used_ = now;
     if (now - last_used_ >= linger) {
-        auto const client = std::exchange(client_, nullptr);
-        online_ = false;
-        life_.disconnected();
+        end_client(true);
         id_ = 0;
-        client->close(true);
         return;
     }
-    idle_timer_ = runtime_->call_at(last_used_ + linger, [weak = weak_from_this()] {
-        if (auto const self = weak.lock()) {
-            self->idle_timer_ = 0;
-            self->idle_check();
-        }
-    });
+    idle_timer_.at(last_used_ + linger, weak_from_this(), &Session::idle_check);
 }
 
 void Session::close(bool end_session) noexcept
 {
     if (std::exchange(closed_, true))
         return;
-    for (auto* const timer : {&waiting_timer_, &write_timer_, &idle_timer_, &search_timer_, &open_timer_})
-        runtime_->cancel(std::exchange(*timer, 0));
+    for (auto* const timer : {&waiting_timer_, &write_timer_, &idle_timer_})
+        timer->cancel();
     if (search_ != nullptr)
         std::exchange(search_, nullptr)->cancel();
-    online_ = false;
-    if (client_ != nullptr)
-        std::exchange(client_, nullptr)->close(end_session);
+    end_client(end_session);
     // taken out of here: what waits may own this
     runtime_->post([waiting = std::exchange(waiting_, {}), readings = std::exchange(readings_, {}),
                     why = Failure::not_sent(errc::closed, settings_.name + ": the store was closed")]() mutable {
-        for (auto const& one : waiting)
+        for (auto& one : waiting)
             one.handler(&why);
         for (auto& reading : readings)
             reading.handler(Answer{ZINVALIDSTATE}, Answer{ZINVALIDSTATE});

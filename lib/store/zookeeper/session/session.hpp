@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/timer.hpp"
 #include "session_life.hpp"
 #include "store/zookeeper/client/client.hpp"
 #include "store/zookeeper/client/host_search.hpp"
@@ -40,7 +41,7 @@ public:
     enum class Change { connected, disconnected, expired };
     using ChangeHandler = std::function<void(Session&, Change)>;
     /** Null: connected. */
-    using ConnectedHandler = std::function<void(Failure const*)>;
+    using ConnectedHandler = OneShot<void(Failure const*)>;
     /** A write, and what was read right after it. */
     using ProofHandler = OneShot<void(Answer const& write, Answer const& read)>;
 
@@ -63,7 +64,7 @@ public:
     void ask(Question question, AnswerHandler handler);
     /** A write that changes nothing: what is read behind it was there after all that was written before now, by
      * anybody. */
-    void write(AnswerHandler handler) { ask({Question::Kind::check, root()}, std::move(handler)); }
+    void write(AnswerHandler handler);
     /** Reads a node behind the next of the regular writes: now, unless the last one was too short a while ago. `wanted`
      * is looked at right before it leaves; false: both answers are ZINVALIDSTATE. */
     void read_with_next_write(std::string path, std::function<bool()> wanted, ProofHandler handler);
@@ -104,22 +105,24 @@ private:
     /** @param beside_client  the search began while there was one */
     void resolved(HostSearch::Result const& found, bool beside_client);
     void open_client(std::string const& servers);
-    void search_again_later();
+    /** Looks the servers up anew after the pause, unless the client is connected by then. */
+    void search_after(Clock::duration pause);
     void connected_now();
-    void over(Change change);
-    void fail_waiting(Failure const& why);
-    /** Takes some of those that wait out, and tells them. */
-    void call_back(std::function<bool(Waiting const&)> const& whom, Failure const& why);
+    void expired();
+    /** Ends the client, if there is one. */
+    void end_client(bool end_session) noexcept;
+    /** Fails those requests that wait for a connection and fit. */
+    void fail_waiting(std::function<bool(Waiting const&)> const& fits, Failure const& why);
+    void fail_all_waiting(Failure const& why);
     void fail_readings();
     void answer_waiting();
-    void look_at_waiting();
+    void set_waiting_timer();
     void note(Question::Kind kind, Answer const& answer);
     void write_regularly();
     void arm_regular_write();
     void idle_check();
     [[nodiscard]] bool wanted() const noexcept;
     [[nodiscard]] Clock::duration period() const;
-    [[nodiscard]] std::string const& root() const;
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<ZookeeperConfig const> config_;
@@ -134,26 +137,23 @@ private:
     /// what the client was given last
     std::string servers_;
     std::string search_trouble_;
-    /// looks the servers up anew unless the client is connected by then
-    Runtime::TimerId search_timer_ = 0;
-    /// opens the session after a search that found no server
-    Runtime::TimerId open_timer_ = 0;
+    Timer search_timer_{*runtime_};
     /// in the present client
     std::int64_t id_ = 0;
     bool online_ = false;
     bool closed_ = false;
     SessionLife life_;
     std::vector<Waiting> waiting_;
-    Runtime::TimerId waiting_timer_ = 0;
+    Timer waiting_timer_{*runtime_};
     /// of read_with_next_write
     std::vector<Reading> readings_;
     Instant last_regular_write_ = Instant::min();
     bool writing_ = false;
-    Runtime::TimerId write_timer_ = 0;
+    Timer write_timer_{*runtime_};
     /// counts its users by its own use count
     std::shared_ptr<int> users_ = std::make_shared<int>(0);
     Instant last_used_{};
-    Runtime::TimerId idle_timer_ = 0;
+    Timer idle_timer_{*runtime_};
     bool told_other_timeout_ = false;
 };
 

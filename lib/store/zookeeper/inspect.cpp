@@ -1,9 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "look.hpp"
-
-#include "node_value.hpp"
-
-#include <zookeeper/zookeeper.h>
+#include "operations.hpp"
 
 #include <optional>
 #include <utility>
@@ -23,7 +19,7 @@ public:
         , range_(std::move(range))
         , not_after_(not_after)
         , handler_(std::move(handler))
-        , nodes_(ensemble_->nodes(range_))
+        , nodes_(ensemble_->nodes(*range_))
         , session_(ensemble_->looking())
         , use_(session_->use())
     {
@@ -33,7 +29,7 @@ public:
     {
         session_->when_connected(not_after_, [self = shared_from_this()](Failure const* why) {
             if (why != nullptr)
-                self->reply(*why);
+                self->handler_(*why);
             else
                 self->list();
         });
@@ -42,8 +38,8 @@ public:
 private:
     void list()
     {
-        session_->ask({Question::Kind::sync, nodes_->parent()}, [](Answer const&) {});
-        session_->ask({Question::Kind::children, nodes_->parent()}, [self = shared_from_this()](Answer const& answer) {
+        session_->ask({Question::Kind::sync, nodes_.parent()}, [](Answer const&) {});
+        session_->ask({Question::Kind::children, nodes_.parent()}, [self = shared_from_this()](Answer const& answer) {
             if (answer.code == ZOK || answer.code == ZNONODE)
                 self->read(answer.children);
             else
@@ -58,10 +54,10 @@ private:
             states_[index].index = index;
         open_ = 1; // this function
         for (auto const& name : names)
-            if (auto const index = nodes_->index_of(name)) {
+            if (auto const index = nodes_.index_of(name)) {
                 ++open_;
                 session_->ask(
-                    {Question::Kind::get, nodes_->path(*index)},
+                    {Question::Kind::get, nodes_.path(*index)},
                     [self = shared_from_this(), index = *index](Answer const& answer) { self->saw(index, answer); });
             }
         close_one();
@@ -74,7 +70,7 @@ private:
             auto const value = decode(answer.data);
             state.kind = answer.node.ephemeral_owner == 0 ? KeyState::Kind::foreign : KeyState::Kind::held;
             state.owner = value.owner;
-            // as long as its session is renewed it is this again and again
+            // the full ttl, as long as its session is renewed
             state.remaining = value.ttl;
             state.fencing_token = static_cast<std::uint64_t>(answer.node.czxid);
         } else if (answer.code != ZNONODE && !failed_) {
@@ -90,22 +86,16 @@ private:
         if (failed_)
             fail(*failed_);
         else
-            reply(std::move(states_));
+            handler_(std::move(states_));
     }
 
-    void fail(Answer const& answer) { reply(ensemble_->failure(answer, range_->describe())); }
-
-    void reply(InspectReply answer)
-    {
-        use_ = nullptr;
-        std::move(handler_)(std::move(answer));
-    }
+    void fail(Answer const& answer) { handler_(ensemble_->failure(answer, range_->describe())); }
 
     EnsemblePtr ensemble_;
     KeyRangePtr range_;
     Deadline not_after_;
     ReplyHandler<InspectReply> handler_;
-    std::shared_ptr<RangeNodes const> nodes_;
+    RangeNodes nodes_;
     SessionPtr session_;
     Session::Use use_;
     std::vector<KeyState> states_;
@@ -120,8 +110,8 @@ public:
         : ensemble_(std::move(ensemble))
         , request_(std::move(request))
         , handler_(std::move(handler))
-        , path_(ensemble_->nodes(request_.range)->path(request_.index))
-        , generation_(ensemble_->generation(*request_.range, request_.index))
+        , path_(ensemble_->nodes(*request_.range).path(request_.index))
+        , generation_(ensemble_->nodes(*request_.range).generation(request_.index))
         , session_(ensemble_->looking())
         , use_(session_->use())
     {
@@ -131,21 +121,21 @@ public:
     {
         session_->when_connected(request_.not_after, [self = shared_from_this()](Failure const* why) {
             if (why != nullptr)
-                self->reply(*why);
+                self->handler_(*why);
             else
-                self->look();
+                self->read();
         });
     }
 
 private:
-    void look()
+    void read()
     {
         session_->ask({Question::Kind::sync, path_}, [](Answer const&) {});
         look_at(session_, path_, generation_, false, [self = shared_from_this()](Sighting const& seen) {
             if (auto const* const failed = seen.failure(); failed != nullptr)
                 self->fail(*failed);
             else if (seen.node.code == ZNONODE)
-                self->reply(NotOwner{});
+                self->handler_(NotOwner{});
             else
                 self->replace(seen);
         });
@@ -155,7 +145,7 @@ private:
     {
         auto value = decode(seen.node.data);
         if (value.owner != request_.owner) {
-            reply(NotOwner{});
+            handler_(NotOwner{});
             return;
         }
         value.owner = "evicted/" + request_.evicted_by;
@@ -164,32 +154,26 @@ private:
              seen.generation_version()},
             [self = shared_from_this(), ttl = value.ttl](Answer const& answer) {
                 if (answer.code == ZOK)
-                    self->reply(Evicted{ttl});
+                    self->handler_(Evicted{ttl});
                 else if (answer.of_generation && (answer.code == ZBADVERSION || answer.code == ZNONODE))
-                    self->look_again();
+                    self->read_again();
                 else if (answer.code == ZBADVERSION || answer.code == ZNONODE)
-                    self->reply(NotOwner{});
+                    self->handler_(NotOwner{});
                 else
                     self->fail(answer);
             });
     }
 
-    /** Somebody has claimed a key of the same generation, maybe this one. */
-    void look_again()
+    /** A client has claimed a key of the same generation, maybe this one. */
+    void read_again()
     {
         if (request_.not_after.over(ensemble_->runtime().now()))
-            reply(Failure::dropped());
+            handler_(Failure::dropped());
         else
-            look();
+            read();
     }
 
-    void fail(Answer const& answer) { reply(ensemble_->failure(answer, *request_.range, request_.index)); }
-
-    void reply(EvictReply answer)
-    {
-        use_ = nullptr;
-        std::move(handler_)(std::move(answer));
-    }
+    void fail(Answer const& answer) { handler_(ensemble_->failure(answer, *request_.range, request_.index)); }
 
     EnsemblePtr ensemble_;
     EvictRequest request_;

@@ -1,7 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "node_names.hpp"
+#include "znodes.hpp"
 
+#include <array>
 #include <charconv>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +15,8 @@ namespace
 
 /// the child of a key that does not end with digits
 constexpr std::string_view plain_child = "lock";
+
+constexpr std::string_view ttl_field = "ttl=";
 
 /// generations of a user; docs/zookeeper-protocol.md promises their number and the hash
 constexpr std::uint64_t generations = 4096;
@@ -38,9 +42,8 @@ constexpr std::uint64_t generations = 4096;
     return {'%', digits[byte >> 4U], digits[byte & 15U]};
 }
 
-} // namespace
-
-std::string escaped(std::string_view text)
+/** A part of a key as a name that ZooKeeper takes: all but printable ASCII without '/' and '%' stands as `%XX`. */
+[[nodiscard]] std::string escaped(std::string_view text)
 {
     std::string name;
     name.reserve(text.size());
@@ -58,20 +61,14 @@ std::string escaped(std::string_view text)
     return name;
 }
 
+} // namespace
+
 std::string generation_path(std::string const& chroot, std::string_view user, std::string_view key)
 {
     auto path = chroot + "/%g";
     if (!user.empty())
         path += ":" + escaped(user);
     return path + "/" + std::to_string(hash(key) % generations);
-}
-
-std::vector<std::string> ancestors_of(std::string_view path)
-{
-    std::vector<std::string> ancestors;
-    for (auto end = path.find('/', 1); end != std::string_view::npos; end = path.find('/', end + 1))
-        ancestors.emplace_back(path.substr(0, end));
-    return ancestors;
 }
 
 RangeNodes::RangeNodes(std::string chroot, std::string user, KeyRange range)
@@ -84,13 +81,6 @@ RangeNodes::RangeNodes(std::string chroot, std::string user, KeyRange range)
         --cut;
     parent_ = chroot_ + "/" + escaped(std::string_view(range_.prefix).substr(0, cut));
     digits_ = range_.prefix.substr(cut);
-    first_path_ = parent_ + "/" + name(0);
-    first_generation_ = generation_path(chroot_, user_, range_.key(0));
-}
-
-SharedText RangeNodes::generation(std::uint32_t index) const
-{
-    return index == 0 ? first_generation_ : SharedText(generation_path(chroot_, user_, range_.key(index)));
 }
 
 std::string RangeNodes::name(std::uint32_t index) const
@@ -114,6 +104,37 @@ std::optional<std::uint32_t> RangeNodes::index_of(std::string_view name) const
         value - range_.first >= range_.count)
         return std::nullopt;
     return value - range_.first;
+}
+
+std::string encode(std::string_view owner, std::optional<std::chrono::milliseconds> ttl)
+{
+    std::array<char, std::numeric_limits<std::int64_t>::digits10 + 2> digits;
+    std::string data;
+    data.reserve(owner.size() + ttl_field.size() + digits.size() + 2);
+    data.append(owner).push_back('\n');
+    if (ttl) {
+        auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), ttl->count()).ptr;
+        data.append(ttl_field).append(digits.data(), end).push_back('\n');
+    }
+    return data;
+}
+
+NodeValue decode(std::string_view data)
+{
+    auto const end = data.find('\n');
+    NodeValue value{std::string(data.substr(0, end)), std::nullopt};
+    if (end == std::string_view::npos)
+        return value;
+    auto line = data.substr(end + 1);
+    line = line.substr(0, line.find('\n'));
+    if (!line.starts_with(ttl_field))
+        return value;
+    line.remove_prefix(ttl_field.size());
+    std::uint32_t milliseconds = 0;
+    auto const [rest, error] = std::from_chars(line.data(), line.data() + line.size(), milliseconds);
+    if (error == std::errc{} && rest == line.data() + line.size() && milliseconds > 0)
+        value.ttl = std::chrono::milliseconds(milliseconds);
+    return value;
 }
 
 } // namespace tenure::zookeeper

@@ -1,9 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "failure.hpp"
+#include "request.hpp"
 
 #include <tenure/errc.hpp>
-
-#include <zookeeper/zookeeper.h>
 
 #include <string_view>
 #include <utility>
@@ -25,11 +23,6 @@ Failure permission(std::string const& where, std::string const& what, std::strin
 }
 
 } // namespace
-
-bool ends_session(int code) noexcept
-{
-    return code == ZSESSIONEXPIRED;
-}
 
 bool is_answered(int code) noexcept
 {

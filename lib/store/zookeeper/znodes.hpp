@@ -1,17 +1,21 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// How leases stand in ZooKeeper's tree, which other programs share: the names of nodes, and what a key's node holds.
 #pragma once
 
-#include <tenure/backend/shared_text.hpp>
 #include <tenure/key_range.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tenure::zookeeper
 {
+
+/** The generation of a key: one of a fixed number of nodes, each for the keys of one hash value, that every claim
+ * writes to. Users have nodes of their own. No node of a key is called so. @param user  empty: without a login */
+[[nodiscard]] std::string generation_path(std::string const& chroot, std::string_view user, std::string_view key);
 
 /** Where the keys of a range lie: `thread_id_lock:3` is the node `CHROOT/thread_id_lock:/3`, and `nightly` is
  * `CHROOT/nightly/lock`. A key is cut before the digits that it ends with, whatever range it was asked for by, so that
@@ -24,12 +28,12 @@ public:
     RangeNodes(std::string chroot, std::string user, KeyRange range);
 
     [[nodiscard]] std::string const& parent() const noexcept { return parent_; }
-    [[nodiscard]] SharedText path(std::uint32_t index) const
-    {
-        return index == 0 ? first_path_ : SharedText(parent_ + "/" + name(index));
-    }
+    [[nodiscard]] std::string path(std::uint32_t index) const { return parent_ + "/" + name(index); }
     /** See `generation_path`. */
-    [[nodiscard]] SharedText generation(std::uint32_t index) const;
+    [[nodiscard]] std::string generation(std::uint32_t index) const
+    {
+        return generation_path(chroot_, user_, range_.key(index));
+    }
 
     /** The key that a child of the parent stands for; unset if it is none of this range. */
     [[nodiscard]] std::optional<std::uint32_t> index_of(std::string_view name) const;
@@ -43,19 +47,17 @@ private:
     std::string parent_;
     /// what the names of the children begin with: digits, or nothing
     std::string digits_;
-    // of the first key, which most ranges are asked for most often, and many have no other
-    SharedText first_path_;
-    SharedText first_generation_;
 };
 
-/** A part of a key as a name that ZooKeeper takes: all but printable ASCII without '/' and '%' stands as `%XX`. */
-[[nodiscard]] std::string escaped(std::string_view text);
+/** What a key's node holds: the owner, and on a second line the ttl for those who look (`ttl=10000`, milliseconds). */
+struct NodeValue {
+    std::string owner;
+    /// unset in nodes of other software
+    std::optional<std::chrono::milliseconds> ttl;
+};
 
-/** The generation of a key: one of a fixed number of nodes, each for the keys of one hash value, that every claim
- * writes to. Users have nodes of their own. No node of a key is called so. @param user  empty: without a login */
-[[nodiscard]] std::string generation_path(std::string const& chroot, std::string_view user, std::string_view key);
-
-/** Nodes that must be there before `path` can be: `/a`, `/a/b` for `/a/b/c`. */
-[[nodiscard]] std::vector<std::string> ancestors_of(std::string_view path);
+[[nodiscard]] std::string encode(std::string_view owner, std::optional<std::chrono::milliseconds> ttl);
+/** Never fails: of what somebody else wrote the first line is the owner. */
+[[nodiscard]] NodeValue decode(std::string_view data);
 
 } // namespace tenure::zookeeper

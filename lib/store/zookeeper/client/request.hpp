@@ -1,9 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What is asked of a ZooKeeper server, what it answers, and what an error code of the answer means for leases.
 #pragma once
 
+#include <tenure/backend/backend.hpp>
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/backend/shared_text.hpp>
 #include <tenure/clock.hpp>
+
+#include <zookeeper/zookeeper.h>
 
 #include <cstdint>
 #include <optional>
@@ -70,8 +74,19 @@ struct Answer {
     bool of_generation = false;
     /// of a claim that succeeded: the version of its generation, unless it is one that means any
     std::optional<std::int32_t> generation_version = {};
+
+    /** Of a creation: the node is there, by this request or by an earlier one. */
+    [[nodiscard]] bool exists() const noexcept { return code == ZOK || code == ZNODEEXISTS; }
 };
 
 using AnswerHandler = OneShot<void(Answer const&)>;
+
+/** What an error code means for leases, in words for a person.
+ *  @param where  the store, without secrets  @param what  the key or range  @param login  its user, empty if none */
+[[nodiscard]] Failure
+failure_of(Answer const& answer, std::string const& where, std::string const& what, std::string const& login);
+
+/** The server has answered, with success or not: what was asked is decided. */
+[[nodiscard]] bool is_answered(int code) noexcept;
 
 } // namespace tenure::zookeeper

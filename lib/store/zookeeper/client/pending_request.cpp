@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "client_pending.hpp"
+#include "client_handle.hpp"
 
 #include <utility>
 
