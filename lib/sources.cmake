@@ -219,7 +219,6 @@ if(TENURE_ZOOKEEPER)
       store/zookeeper/znodes.cpp
       store/zookeeper/client/client.cpp
       store/zookeeper/client/client_handle.cpp
-      store/zookeeper/client/host_search.cpp
       store/zookeeper/client/pending_request.cpp
       store/zookeeper/client/request.cpp
       store/zookeeper/session/ensemble.cpp

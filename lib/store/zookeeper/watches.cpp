@@ -47,13 +47,9 @@ void Watches::listen()
     if (session_ != nullptr)
         return;
     session_ = ensemble_->looking();
-    ensemble_->on_looking([weak = weak_from_this()](Session&, Session::Change change) {
+    session_->on_event([weak = weak_from_this()](Session const&, SessionEvent const& event) {
         if (auto const self = weak.lock())
-            self->on_connection(change);
-    });
-    session_->on_node_event([weak = weak_from_this()](SessionEvent const& event) {
-        if (auto const self = weak.lock())
-            self->on_node_event(event);
+            self->on_event(event);
     });
 }
 
@@ -102,12 +98,21 @@ void Watches::changed(std::string const& path)
         arm(path);
 }
 
+void Watches::on_event(SessionEvent const& event)
+{
+    using Kind = SessionEvent::Kind;
+    if (event.kind == Kind::node_changed || event.kind == Kind::node_deleted)
+        on_node_event(event);
+    else
+        on_connection(event.kind == Kind::connected);
+}
+
 void Watches::on_node_event(SessionEvent const& event)
 {
     auto const found = watched_.find(event.path);
     if (found == watched_.end())
         return;
-    if (found->second.is_parent || event.kind != SessionEvent::Kind::node_deleted) {
+    if (found->second.is_parent || event.kind == SessionEvent::Kind::node_changed) {
         changed(event.path);
         return;
     }
@@ -123,14 +128,14 @@ void Watches::on_node_event(SessionEvent const& event)
     });
 }
 
-void Watches::on_connection(Session::Change change)
+void Watches::on_connection(bool connected)
 {
     std::vector<std::string> paths;
     paths.reserve(watched_.size());
     for (auto const& [path, watched] : watched_)
         paths.push_back(path);
     for (auto const& path : paths)
-        if (change == Session::Change::connected)
+        if (connected)
             changed(path);
         else
             notify(path, [](Subscriber& subscriber) {

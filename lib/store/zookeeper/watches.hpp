@@ -52,8 +52,9 @@ private:
 
     void listen();
     void unsubscribe(std::string const& path, std::shared_ptr<Subscriber> const& gone);
+    void on_event(SessionEvent const& event);
     void on_node_event(SessionEvent const& event);
-    void on_connection(Session::Change change);
+    void on_connection(bool connected);
     void changed(std::string const& path);
     void arm(std::string const& path);
     void create_and_arm(std::string const& path);

@@ -1,10 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "znodes.hpp"
 
-#include <array>
-#include <charconv>
-#include <limits>
-#include <system_error>
+#include <config/number_from.hpp>
+
 #include <utility>
 
 namespace tenure::zookeeper
@@ -28,11 +26,6 @@ constexpr std::uint64_t generations = 4096;
     for (char const c : text)
         value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
     return value;
-}
-
-[[nodiscard]] bool is_digit(char c) noexcept
-{
-    return c >= '0' && c <= '9';
 }
 
 [[nodiscard]] std::string percent(char c)
@@ -76,9 +69,7 @@ RangeNodes::RangeNodes(std::string chroot, std::string user, KeyRange range)
     , user_(std::move(user))
     , range_(std::move(range))
 {
-    auto cut = range_.prefix.size();
-    while (cut > 0 && is_digit(range_.prefix[cut - 1]))
-        --cut;
+    auto const cut = range_.prefix.find_last_not_of("0123456789") + 1;
     parent_ = chroot_ + "/" + escaped(std::string_view(range_.prefix).substr(0, cut));
     digits_ = range_.prefix.substr(cut);
 }
@@ -96,26 +87,19 @@ std::optional<std::uint32_t> RangeNodes::index_of(std::string_view name) const
         return name == this->name(0) ? std::optional<std::uint32_t>(0) : std::nullopt;
     if (!name.starts_with(digits_))
         return std::nullopt;
-    auto const number = name.substr(digits_.size());
-    std::uint32_t value = 0;
-    auto const [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    bool const canonical = number == "0" || (!number.empty() && number.front() != '0');
-    if (error != std::errc{} || end != number.data() + number.size() || !canonical || value < range_.first ||
-        value - range_.first >= range_.count)
+    auto const digits = name.substr(digits_.size());
+    auto const number = number_from<std::uint32_t>(digits);
+    bool const canonical = digits == "0" || !digits.starts_with('0');
+    if (!number || !canonical || *number < range_.first || *number - range_.first >= range_.count)
         return std::nullopt;
-    return value - range_.first;
+    return *number - range_.first;
 }
 
 std::string encode(std::string_view owner, std::optional<std::chrono::milliseconds> ttl)
 {
-    std::array<char, std::numeric_limits<std::int64_t>::digits10 + 2> digits;
-    std::string data;
-    data.reserve(owner.size() + ttl_field.size() + digits.size() + 2);
-    data.append(owner).push_back('\n');
-    if (ttl) {
-        auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), ttl->count()).ptr;
-        data.append(ttl_field).append(digits.data(), end).push_back('\n');
-    }
+    auto data = std::string(owner) + '\n';
+    if (ttl)
+        data.append(ttl_field).append(std::to_string(ttl->count())).push_back('\n');
     return data;
 }
 
@@ -129,11 +113,9 @@ NodeValue decode(std::string_view data)
     line = line.substr(0, line.find('\n'));
     if (!line.starts_with(ttl_field))
         return value;
-    line.remove_prefix(ttl_field.size());
-    std::uint32_t milliseconds = 0;
-    auto const [rest, error] = std::from_chars(line.data(), line.data() + line.size(), milliseconds);
-    if (error == std::errc{} && rest == line.data() + line.size() && milliseconds > 0)
-        value.ttl = std::chrono::milliseconds(milliseconds);
+    auto const milliseconds = number_from<std::uint32_t>(line.substr(ttl_field.size()));
+    if (milliseconds && *milliseconds > 0)
+        value.ttl = std::chrono::milliseconds(*milliseconds);
     return value;
 }
 

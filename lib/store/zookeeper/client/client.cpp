@@ -14,11 +14,13 @@ namespace tenure::zookeeper
 using namespace std::chrono_literals;
 
 Client::Client(
-    std::shared_ptr<Runtime> runtime, ClientHandle::Settings settings, Limits limits, ClientListener& listener)
+    std::shared_ptr<Runtime> runtime, ClientHandle::Settings const& settings, std::chrono::milliseconds connect_timeout,
+    ClientListener& listener)
     : runtime_(std::move(runtime))
-    , handle_(std::move(settings))
-    , limits_(limits)
-    , patience_(limits.silence)
+    , handle_(*runtime_, settings)
+    , connect_limit_(std::min<Clock::duration>(connect_timeout, std::max<Clock::duration>(settings.timeout / 6, 500ms)))
+    , silence_limit_(std::clamp<Clock::duration>(settings.timeout / 6, 200ms, 1s))
+    , patience_(silence_limit_)
     , listener_(&listener)
     , descriptor_(runtime_->io_executor())
 {
@@ -187,7 +189,7 @@ void Client::look_at_silence(Instant now)
         return;
     bool const connected = handle_.connected();
     auto const since = connected ? std::max(handle_.oldest_unanswered(), heard_) : begun_;
-    if (since == Instant::max() || now - since < (connected ? patience_ : limits_.connect))
+    if (since == Instant::max() || now - since < (connected ? patience_ : connect_limit_))
         return;
     if (connected)
         patience_ = std::min<Clock::duration>(patience_ * 2, handle_.timeout() / 2);
@@ -203,7 +205,7 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
         wait = least + least / 1024 * static_cast<Clock::rep>(runtime_->random() % 1024);
         tell_no_server();
     } else if (!handle_.connected()) {
-        wait = std::min<Clock::duration>(wait, begun_ + limits_.connect - now);
+        wait = std::min<Clock::duration>(wait, begun_ + connect_limit_ - now);
     } else if (handle_.oldest_unanswered() != Instant::max()) {
         wait = std::min<Clock::duration>(wait, std::max(handle_.oldest_unanswered(), heard_) + patience_ - now);
     }
@@ -245,8 +247,8 @@ void Client::deliver()
 void Client::tell(ClientHandle::Happening& one)
 {
     if (auto* const finished = std::get_if<ClientHandle::Finished>(&one)) {
-        if (finished->answer.code >= ZOK && finished->answer.answered - finished->answer.sent < limits_.silence)
-            patience_ = limits_.silence;
+        if (finished->answer.code >= ZOK && finished->answer.answered - finished->answer.sent < silence_limit_)
+            patience_ = silence_limit_;
         std::exchange(finished->handler, nullptr)(finished->answer);
     } else if (listener_ != nullptr) {
         listener_->on_session_event(std::get<SessionEvent>(one));

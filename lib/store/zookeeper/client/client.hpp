@@ -46,14 +46,10 @@ public:
 class Client final : public Afterthought, public std::enable_shared_from_this<Client>
 {
 public:
-    struct Limits {
-        /// from the first try of a server to the session
-        std::chrono::nanoseconds connect{};
-        /// without any answer, while one is awaited
-        std::chrono::nanoseconds silence{};
-    };
-
-    Client(std::shared_ptr<Runtime> runtime, ClientHandle::Settings settings, Limits limits, ClientListener& listener);
+    /** @param connect_timeout  from the first try of a server to the session; a short session's is shorter */
+    Client(
+        std::shared_ptr<Runtime> runtime, ClientHandle::Settings const& settings,
+        std::chrono::milliseconds connect_timeout, ClientListener& listener);
     Client(Client const&) = delete;
     Client& operator=(Client const&) = delete;
     ~Client() = default;
@@ -94,9 +90,12 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     ClientHandle handle_;
-    Limits limits_;
+    /// from the first try of a server to the session
+    Clock::duration connect_limit_;
+    /// without any answer, while one is awaited
+    Clock::duration silence_limit_;
     /// how long silence is borne now: longer after each time that another connection was no better
-    std::chrono::nanoseconds patience_{};
+    Clock::duration patience_;
     /// null once closed
     ClientListener* listener_;
     /// a duplicate of the handle's descriptor; closed while that has none

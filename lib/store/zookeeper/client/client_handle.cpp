@@ -50,11 +50,9 @@ struct ClientHandle::Calls {
         using Kind = SessionEvent::Kind;
         auto& self = *static_cast<ClientHandle*>(context);
         auto const node = [path] { return std::string(path == nullptr ? "" : path); };
-        if (type == ZOO_CHILD_EVENT)
-            self.happened_.emplace_back(SessionEvent{Kind::children_changed, node()});
-        else if (type == ZOO_DELETED_EVENT)
+        if (type == ZOO_DELETED_EVENT)
             self.happened_.emplace_back(SessionEvent{Kind::node_deleted, node()});
-        else if (type == ZOO_CREATED_EVENT || type == ZOO_CHANGED_EVENT)
+        else if (type == ZOO_CREATED_EVENT || type == ZOO_CHANGED_EVENT || type == ZOO_CHILD_EVENT)
             self.happened_.emplace_back(SessionEvent{Kind::node_changed, node()});
         else if (type != ZOO_SESSION_EVENT)
             return;
@@ -71,7 +69,7 @@ struct ClientHandle::Calls {
     static void on_log(char const* line)
     {
         if (speaking != nullptr && line != nullptr)
-            speaking->heard(line);
+            speaking->log(line);
     }
 };
 
@@ -98,8 +96,9 @@ private:
 
 } // namespace
 
-ClientHandle::ClientHandle(Settings settings)
-    : settings_(std::move(settings))
+ClientHandle::ClientHandle(Runtime& runtime, Settings settings)
+    : runtime_(runtime)
+    , settings_(std::move(settings))
     , fork_generation_(engine::fork_generation())
 {
     Call const call(this);
@@ -132,7 +131,7 @@ ClientHandle::~ClientHandle()
     ::zookeeper_close(handle_);
 }
 
-void ClientHandle::heard(std::string_view line)
+void ClientHandle::log(std::string_view line)
 {
     auto const level = line.find(":ZOO_");
     if (level == std::string_view::npos)
@@ -145,8 +144,8 @@ void ClientHandle::heard(std::string_view line)
     // warnings tell what it does about it, not what is wrong
     if (kind.starts_with("ERROR@"))
         last_words_ = std::string(words);
-    if (settings_.log)
-        settings_.log(words);
+    if (runtime_.logs(LogLevel::debug))
+        runtime_.log(LogLevel::debug, settings_.name + ": " + std::string(words));
 }
 
 void ClientHandle::ask(Question question, AnswerHandler handler)
@@ -155,7 +154,7 @@ void ClientHandle::ask(Question question, AnswerHandler handler)
     auto& asked = place(id);
     asked.question = std::move(question);
     asked.handler = std::move(handler);
-    asked.sent = settings_.now();
+    asked.sent = runtime_.now();
     Call const call(this);
     bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
     bool const is_alone = pending_.size() == 1;
@@ -165,9 +164,7 @@ void ClientHandle::ask(Question question, AnswerHandler handler)
     int const code = was_connected ? asked.submit(handle_, acl) : ZINVALIDSTATE;
     if (code != ZOK && pending_.contains(id))
         finish(id, {code});
-    wrote();
-    if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
-        sending_failed_ = true;
+    wrote(was_connected);
 }
 
 void ClientHandle::unwatch(std::string const& path)
@@ -180,9 +177,7 @@ void ClientHandle::unwatch(std::string const& path)
     // it calls what it is given itself, although its type is that of a pointer to it
     auto* const called = reinterpret_cast<void_completion_t*>(&Calls::on_unwatched);
     ::zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, was_connected ? 0 : 1, called, nullptr);
-    wrote();
-    if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
-        sending_failed_ = true;
+    wrote(was_connected);
 }
 
 ClientHandle::Pending& ClientHandle::place(std::uint64_t id)
@@ -203,7 +198,7 @@ void ClientHandle::finish(std::uint64_t id, Answer answer)
     if (found.empty() || !found.mapped()->handler)
         return;
     answer.sent = found.mapped()->sent;
-    answer.answered = settings_.now();
+    answer.answered = runtime_.now();
     happened_.emplace_back(Finished{std::move(found.mapped()->handler), std::move(answer)});
     spare_ = std::move(found);
 }
@@ -282,10 +277,12 @@ void ClientHandle::set_cork(bool wanted) noexcept
         corked_ = wanted;
 }
 
-void ClientHandle::wrote() noexcept
+void ClientHandle::wrote(bool was_connected) noexcept
 {
     if (corked_ && ++unflushed_ >= questions_per_flush)
         flush();
+    if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
+        sending_failed_ = true;
 }
 
 void ClientHandle::flush() noexcept
@@ -347,7 +344,7 @@ void ClientHandle::answer_all()
     for (auto& [id, pending] : pending_)
         if (pending->handler)
             happened_.emplace_back(
-                Finished{std::exchange(pending->handler, nullptr), Answer{ZCLOSING, pending->sent, settings_.now()}});
+                Finished{std::exchange(pending->handler, nullptr), Answer{ZCLOSING, pending->sent, runtime_.now()}});
 }
 
 void ClientHandle::take(std::vector<Happening>& into)

@@ -3,11 +3,12 @@
 
 #include "request.hpp"
 
+#include <tenure/backend/runtime.hpp>
+
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,8 +26,7 @@ struct SessionEvent {
         disconnected,
         expired,
         authentication_failed,
-        /// of a watch, which has told all that it tells
-        children_changed,
+        /// of a watch, which has told all that it tells: the node, or a child of it
         node_changed,
         node_deleted
     };
@@ -46,14 +46,13 @@ class ClientHandle
 {
 public:
     struct Settings {
+        /// of the store, for the log
+        std::string name;
         /// numeric addresses: `127.0.0.1:2181,::1:2182`. The C client's resolver would block
         std::string servers;
         std::chrono::milliseconds timeout{};
         /// `user:password` of the scheme digest; empty: none
         std::string login = {};
-        /// what the C client would write to standard error, from warnings up
-        std::function<void(std::string_view)> log = {};
-        std::function<Instant()> now;
     };
     /** What it waits for. */
     struct Interest {
@@ -73,7 +72,7 @@ public:
     using Happening = std::variant<SessionEvent, Finished>;
 
     /** @throws std::runtime_error if the C client cannot make a handle */
-    explicit ClientHandle(Settings settings);
+    ClientHandle(Runtime& runtime, Settings settings);
     ClientHandle(ClientHandle const&) = delete;
     ClientHandle& operator=(ClientHandle const&) = delete;
     /** Drops the connection; what was not answered is forgotten. The session stays until its timeout. */
@@ -152,12 +151,14 @@ private:
     [[nodiscard]] std::uint64_t identity_of_socket() const noexcept;
     /** Makes its socket keep what is written until it is flushed. */
     void set_cork(bool wanted) noexcept;
-    /** Something was given to the socket. */
-    void wrote() noexcept;
+    /** A request was given to the C client. */
+    void wrote(bool was_connected) noexcept;
     void flush() noexcept;
     void finish(std::uint64_t id, Answer answer);
-    void heard(std::string_view line);
+    /** The C client logs a line. */
+    void log(std::string_view line);
 
+    Runtime& runtime_;
     Settings settings_;
     zhandle_t* handle_ = nullptr;
     /// the C client's socket, as it was named last

@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "ensemble.hpp"
 
-#include <cstdint>
-#include <functional>
 #include <utility>
 
 namespace tenure::zookeeper
@@ -18,21 +16,24 @@ Ensemble::Ensemble(std::shared_ptr<Runtime> runtime, ZookeeperConfig config, std
 
 SessionPtr Ensemble::make(Session::Settings settings)
 {
-    auto session = std::make_shared<Session>(
-        runtime_, config_, std::move(settings), [weak = weak_from_this()](Session& of, Session::Change change) {
-            if (auto const self = weak.lock())
-                self->changed(of, change);
-        });
+    auto session = std::make_shared<Session>(runtime_, config_, std::move(settings));
     if (closed_)
         session->close(false);
+    std::erase_if(sessions_, [](auto const& other) { return other.expired(); });
+    sessions_.push_back(session);
     return session;
 }
 
 SessionPtr Ensemble::holding(std::chrono::milliseconds ttl)
 {
     auto& session = holding_[ttl];
-    if (session == nullptr)
+    if (session == nullptr) {
         session = make({name_, ttl, false});
+        session->on_event([weak = weak_from_this()](Session const& of, SessionEvent const& event) {
+            if (auto const self = weak.lock())
+                self->on_event(of, event.kind);
+        });
+    }
     return session;
 }
 
@@ -45,43 +46,29 @@ SessionPtr Ensemble::looking()
 
 SessionPtr Ensemble::probe(std::chrono::milliseconds timeout)
 {
-    auto session = make({name_ + " (probe)", timeout, true});
-    std::erase_if(probes_, [](auto const& probe) { return probe.expired(); });
-    probes_.push_back(session);
-    return session;
+    return make({name_ + " (probe)", timeout, true});
 }
 
-void Ensemble::changed(Session& session, Session::Change change)
+void Ensemble::on_event(Session const& session, SessionEvent::Kind kind)
 {
-    auto const self = shared_from_this();
-    if (&session == looking_.get()) {
-        if (looking_changed_)
-            looking_changed_(session, change);
-        return;
-    }
-    if (change == Session::Change::expired)
+    if (kind == SessionEvent::Kind::expired)
         ledger_->session_over(session.id());
-    // after an expiry, too: what was held is lost, which whoever asks again learns at once
-    if (change != Session::Change::disconnected && reachable_)
+    // after an expiry, too: the leases are lost, which their holders learn from the next request
+    if (kind != SessionEvent::Kind::disconnected && reachable_)
         reachable_();
 }
 
 std::vector<SessionPtr> Ensemble::sessions() const
 {
     std::vector<SessionPtr> all;
-    for (auto const& [ttl, session] : holding_)
-        all.push_back(session);
-    if (looking_ != nullptr)
-        all.push_back(looking_);
-    for (auto const& probe : probes_)
-        if (auto session = probe.lock())
+    for (auto const& weak : sessions_)
+        if (auto session = weak.lock())
             all.push_back(std::move(session));
     return all;
 }
 
 void Ensemble::drop_abandoned()
 {
-    // a copy: a request that is called back may begin or end sessions
     for (auto const& session : sessions())
         session->drop_abandoned();
 }
@@ -89,14 +76,9 @@ void Ensemble::drop_abandoned()
 void Ensemble::close() noexcept
 {
     closed_ = true;
-    for (auto const& [ttl, session] : holding_)
-        // nodes that somebody may still rely on stay until the session's timeout
+    // nodes that leases may still rely on stay until the session's timeout
+    for (auto const& session : sessions())
         session->close(!ledger_->any_of(session->id()));
-    if (looking_ != nullptr)
-        looking_->close(true);
-    for (auto const& probe : probes_)
-        if (auto const session = probe.lock())
-            session->close(true);
     ledger_->close();
 }
 

@@ -54,8 +54,6 @@ public:
 
     /** A session became connected, or was lost with all it held: who waits for the store may try again. */
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
-    /** What happens to the looking session. */
-    void on_looking(Session::ChangeHandler handler) { looking_changed_ = std::move(handler); }
 
     /** Owners of requests have given up (see Deadline). */
     void drop_abandoned();
@@ -63,9 +61,10 @@ public:
     void close() noexcept;
 
 private:
+    /** A copy: a request that is called back may begin or end sessions. */
     [[nodiscard]] std::vector<SessionPtr> sessions() const;
     [[nodiscard]] SessionPtr make(Session::Settings settings);
-    void changed(Session& session, Session::Change change);
+    void on_event(Session const& session, SessionEvent::Kind kind);
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<ZookeeperConfig const> config_;
@@ -73,9 +72,9 @@ private:
     std::shared_ptr<Ledger> ledger_;
     std::map<std::chrono::milliseconds, SessionPtr> holding_;
     SessionPtr looking_;
-    std::vector<std::weak_ptr<Session>> probes_;
+    /// all of them, and the probes
+    std::vector<std::weak_ptr<Session>> sessions_;
     std::function<void()> reachable_;
-    Session::ChangeHandler looking_changed_;
     bool closed_ = false;
 };
 

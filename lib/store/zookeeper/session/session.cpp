@@ -21,13 +21,10 @@ constexpr int searches = 3;
 
 } // namespace
 
-Session::Session(
-    std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings,
-    ChangeHandler on_change)
+Session::Session(std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings)
     : runtime_(std::move(runtime))
     , config_(std::move(config))
     , settings_(std::move(settings))
-    , on_change_(std::move(on_change))
     , life_(config_->tick)
 {
 }
@@ -140,13 +137,12 @@ void Session::open()
 
 void Session::search()
 {
-    search_ = std::make_shared<HostSearch>(
+    search_ = std::make_unique<HostSearch>(
         runtime_, config_->servers, addresses_,
         [weak = weak_from_this(), beside_client = client_ != nullptr](HostSearch::Result const& found) {
             if (auto const self = weak.lock())
                 self->resolved(found, beside_client);
         });
-    search_->start();
 }
 
 void Session::resolved(HostSearch::Result const& found, bool beside_client)
@@ -187,22 +183,11 @@ void Session::search_after(Clock::duration pause)
 void Session::open_client(std::string const& servers)
 {
     servers_ = servers;
-    ClientHandle::Settings settings;
-    settings.servers = servers;
-    settings.timeout = settings_.timeout;
+    ClientHandle::Settings settings{settings_.name, servers, settings_.timeout, {}};
     if (!config_->username.empty())
         settings.login = config_->username + ":" + config_->password;
-    settings.now = [runtime = runtime_.get()] { return runtime->now(); };
-    settings.log = [runtime = runtime_.get(), name = settings_.name](std::string_view words) {
-        if (runtime->logs(LogLevel::debug))
-            runtime->log(LogLevel::debug, name + ": " + std::string(words));
-    };
-    auto const part = settings_.timeout / 6;
-    Client::Limits const limits{
-        std::min<std::chrono::nanoseconds>(config_->connect_timeout, std::max<std::chrono::nanoseconds>(part, 500ms)),
-        std::clamp<std::chrono::nanoseconds>(part, 200ms, 1s)};
     try {
-        client_ = std::make_shared<Client>(runtime_, std::move(settings), limits, *this);
+        client_ = std::make_shared<Client>(runtime_, settings, config_->connect_timeout, *this);
     } catch (std::exception const& error) {
         fail_all_waiting(Failure::not_sent(errc::store_unavailable, settings_.name + ": " + error.what()));
         return;
@@ -225,7 +210,7 @@ void Session::on_session_event(SessionEvent const& event)
         if (std::exchange(online_, false)) {
             life_.disconnected();
             search_after(timeout() / searches);
-            on_change_(*this, Change::disconnected);
+            report(event);
             fail_readings();
         }
         break;
@@ -241,13 +226,17 @@ void Session::on_session_event(SessionEvent const& event)
             settings_.name + ": the server refused the login; check user and password, and which schemes it accepts",
             true));
         break;
-    case Kind::children_changed:
     case Kind::node_changed:
     case Kind::node_deleted:
-        if (node_event_)
-            node_event_(event);
+        report(event);
         break;
     }
+}
+
+void Session::report(SessionEvent const& event) const
+{
+    if (event_handler_)
+        event_handler_(*this, event);
 }
 
 void Session::connected_now()
@@ -268,7 +257,7 @@ void Session::connected_now()
                                    " ms, and the server grants " + std::to_string(timeout().count()) +
                                    " ms, which counts; set minSessionTimeout and maxSessionTimeout of the server, or "
                                    "ask for a ttl between them");
-    on_change_(*this, Change::connected);
+    report({SessionEvent::Kind::connected});
     answer_waiting();
     last_regular_write_ = Instant::min();
     write_regularly();
@@ -278,7 +267,7 @@ void Session::connected_now()
 void Session::expired()
 {
     end_client(false);
-    on_change_(*this, Change::expired);
+    report({SessionEvent::Kind::expired});
     id_ = 0;
     fail_readings();
 }
@@ -380,7 +369,7 @@ void Session::write_regularly()
     });
     last_used_ = used;
     for (auto& reading : readings) {
-        if (reading.wanted && !reading.wanted()) {
+        if (!reading.wanted()) {
             reading.handler(Answer{ZINVALIDSTATE}, Answer{ZINVALIDSTATE});
             continue;
         }
@@ -411,8 +400,7 @@ void Session::close(bool end_session) noexcept
         return;
     for (auto* const timer : {&waiting_timer_, &write_timer_, &idle_timer_})
         timer->cancel();
-    if (search_ != nullptr)
-        std::exchange(search_, nullptr)->cancel();
+    search_ = nullptr;
     end_client(end_session);
     // taken out of here: what waits may own this
     runtime_->post([waiting = std::exchange(waiting_, {}), readings = std::exchange(readings_, {}),

@@ -37,17 +37,13 @@ public:
         /// no leases rest on it
         bool only_looks = false;
     };
-    /** What became of the session. */
-    enum class Change { connected, disconnected, expired };
-    using ChangeHandler = std::function<void(Session&, Change)>;
+    using EventHandler = std::function<void(Session const&, SessionEvent const&)>;
     /** Null: connected. */
     using ConnectedHandler = OneShot<void(Failure const*)>;
     /** A write, and what was read right after it. */
     using ProofHandler = OneShot<void(Answer const& write, Answer const& read)>;
 
-    Session(
-        std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings,
-        ChangeHandler on_change);
+    Session(std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings);
     Session(Session const&) = delete;
     Session& operator=(Session const&) = delete;
     ~Session() override { close(false); }
@@ -81,8 +77,8 @@ public:
     [[nodiscard]] Instant proven() const noexcept { return life_.proven(); }
     /** Ends what `Question::watch` has begun for a node: it tells nothing any more. */
     void unwatch(std::string const& path);
-    /** What watches tell; of `Question::watch` only. */
-    void on_node_event(std::function<void(SessionEvent const&)> handler) { node_event_ = std::move(handler); }
+    /** What becomes of the session (a refused login is an expiry), and what watches tell. */
+    void on_event(EventHandler handler) { event_handler_ = std::move(handler); }
 
     /** @param end_session  tell the server, so that all nodes of the session go */
     void close(bool end_session) noexcept;
@@ -107,6 +103,7 @@ private:
     void open_client(std::string const& servers);
     /** Looks the servers up anew after the pause, unless the client is connected by then. */
     void search_after(Clock::duration pause);
+    void report(SessionEvent const& event) const;
     void connected_now();
     void expired();
     /** Ends the client, if there is one. */
@@ -127,11 +124,10 @@ private:
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<ZookeeperConfig const> config_;
     Settings settings_;
-    ChangeHandler on_change_;
-    std::function<void(SessionEvent const&)> node_event_;
+    EventHandler event_handler_;
     /// null: not open
     std::shared_ptr<Client> client_;
-    std::shared_ptr<HostSearch> search_;
+    std::unique_ptr<HostSearch> search_;
     /// what was found of each server last
     HostSearch::Addresses addresses_;
     /// what the client was given last
