@@ -222,7 +222,7 @@ if(TENURE_ZOOKEEPER)
       store/zookeeper/client/pending_request.cpp
       store/zookeeper/client/request.cpp
       store/zookeeper/session/ensemble.cpp
-      store/zookeeper/session/ledger.cpp
+      store/zookeeper/session/node_registry.cpp
       store/zookeeper/session/session.cpp
   )
   # The whole library sees the C client's header through one target, and hands it on to those who link it statically.

@@ -58,7 +58,7 @@ public:
      * at a node that the user may not use. */
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        auto const session = ensemble_->looking();
+        auto const session = ensemble_->query_session();
         // the use keeps the session open until then
         session->when_connected(
             std::move(not_after), [handler = std::move(handler), use = session->use()](Failure const* why) mutable {

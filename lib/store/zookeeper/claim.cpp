@@ -20,15 +20,15 @@ constexpr int surprises_allowed = 8;
 /// keys of a pool that are read, at most, to find one that can free by itself
 constexpr std::uint32_t busy_keys_read = 64;
 
-class ClaimRun : public std::enable_shared_from_this<ClaimRun>
+class NodeClaim : public std::enable_shared_from_this<NodeClaim>
 {
 public:
-    ClaimRun(EnsemblePtr ensemble, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+    NodeClaim(EnsemblePtr ensemble, ClaimRequest request, ReplyHandler<ClaimReply> handler)
         : ensemble_(std::move(ensemble))
         , request_(std::move(request))
         , handler_(std::move(handler))
         , nodes_(ensemble_->nodes(*request_.range))
-        , session_(ensemble_->holding(request_.ttl))
+        , session_(ensemble_->lease_session(request_.ttl))
         , use_(session_->use())
     {
     }
@@ -52,7 +52,7 @@ private:
         if (request_.earliest_attempt) {
             // the owner can have no nodes but those that this process may have created for it
             tries_earlier_ = true;
-            earlier_ = ensemble_->ledger().of(request_.owner, *request_.range);
+            earlier_ = ensemble_->registry().find_all(request_.owner, *request_.range);
         }
         try_next();
     }
@@ -74,113 +74,114 @@ private:
      * decided by the leader, so what is read after it is not old. */
     void try_earlier()
     {
-        while (!earlier_.empty() && earlier_.back()->state == Holding::State::gone)
+        while (!earlier_.empty() && earlier_.back()->state == OwnedNode::State::gone)
             earlier_.pop_back();
         if (earlier_.empty()) {
             tries_earlier_ = false;
             try_next();
             return;
         }
-        auto holding = std::move(earlier_.back());
+        auto node = std::move(earlier_.back());
         earlier_.pop_back();
-        create(std::move(holding));
+        create(std::move(node));
     }
 
     void list_keys()
     {
-        session_->ask({Question::Kind::sync, nodes_.parent()}, [](Answer const&) {});
-        session_->ask({Question::Kind::children, nodes_.parent()}, [self = shared_from_this()](Answer const& answer) {
-            if (answer.code != ZOK && answer.code != ZNONODE) {
-                self->fail(answer, self->request_.range->describe());
-                return;
-            }
-            self->taken_.assign(self->request_.range->count, false);
-            for (auto const& name : answer.children)
-                if (auto const index = self->nodes_.index_of(name))
-                    self->taken_[*index] = true;
-            self->try_free();
-        });
+        session_->ask({Request::Kind::sync, nodes_.parent()}, [](Response const&) {});
+        session_->ask(
+            {Request::Kind::children, nodes_.parent()}, [self = shared_from_this()](Response const& response) {
+                if (response.code != ZOK && response.code != ZNONODE) {
+                    self->fail(response, self->request_.range->describe());
+                    return;
+                }
+                self->taken_.assign(self->request_.range->count, false);
+                for (auto const& name : response.children)
+                    if (auto const index = self->nodes_.index_of(name))
+                        self->taken_[*index] = true;
+                self->try_free();
+            });
     }
 
     void try_free()
     {
         for (; next_ < request_.range->count; ++next_)
-            if (!taken_[next_] && !ensemble_->ledger().creating(nodes_.path(next_))) {
+            if (!taken_[next_] && !ensemble_->registry().creating(nodes_.path(next_))) {
                 create(add(next_++));
                 return;
             }
         read_busy(0);
     }
 
-    [[nodiscard]] HoldingPtr add(std::uint32_t index)
+    [[nodiscard]] OwnedNodePtr add(std::uint32_t index)
     {
-        return ensemble_->ledger().add(
+        return ensemble_->registry().add(
             session_, request_.range, index, nodes_.path(index), nodes_.generation(index), request_.owner.text());
     }
 
     /** This attempt has created no node; an earlier one may have. */
-    void forget(Holding& holding)
+    void forget(OwnedNode& node)
     {
         if (!request_.earliest_attempt)
-            ensemble_->ledger().remove(holding);
+            ensemble_->registry().remove(node);
     }
 
-    void create(HoldingPtr holding)
+    void create(OwnedNodePtr node)
     {
         if (request_.not_after.over(ensemble_->runtime().now())) {
-            forget(*holding);
+            forget(*node);
             ensemble_->runtime().post([self = shared_from_this()] { self->handler_(Failure::dropped()); });
             return;
         }
-        ensemble_->ledger().begin_creating(*holding);
+        ensemble_->registry().begin_creating(*node);
         session_->ask(
-            {Question::Kind::claim, holding->path, encode(request_.owner.text(), session_->timeout()), 0, false,
-             holding->generation},
-            [self = shared_from_this(), holding](Answer const& answer) {
-                if (answer.code == ZNODEEXISTS) {
-                    self->read_holder(holding);
+            {Request::Kind::claim, node->path, encode(request_.owner.text(), session_->timeout()), 0, false,
+             node->generation},
+            [self = shared_from_this(), node](Response const& response) {
+                if (response.code == ZNODEEXISTS) {
+                    self->read_holder(node);
                     return;
                 }
-                self->ensemble_->ledger().end_creating(*holding);
-                if (answer.code == ZOK)
-                    self->granted(holding, answer);
-                else if (answer.code == ZNONODE)
-                    self->create_missing(holding, answer.of_generation);
+                self->ensemble_->registry().end_creating(*node);
+                if (response.code == ZOK)
+                    self->granted(node, response);
+                else if (response.code == ZNONODE)
+                    self->create_missing(node, response.of_generation);
                 else
-                    self->create_failed(*holding, answer);
+                    self->create_failed(*node, response);
             });
     }
 
-    void create_missing(HoldingPtr const& holding, bool generation)
+    void create_missing(OwnedNodePtr const& node, bool generation)
     {
-        auto created = [self = shared_from_this(), holding](Answer const& answer) {
-            if (answer.exists() && ++self->surprises_ <= surprises_allowed)
-                self->create(holding);
+        auto created = [self = shared_from_this(), node](Response const& response) {
+            if (response.exists() && ++self->surprises_ <= surprises_allowed)
+                self->create(node);
             else
-                self->create_failed(*holding, answer);
+                self->create_failed(*node, response);
         };
         if (generation)
-            create_generation(session_, holding->generation, std::move(created));
+            create_generation(session_, node->generation, std::move(created));
         else
             create_parent(session_, nodes_.parent(), std::move(created));
     }
 
-    void read_holder(HoldingPtr const& holding)
+    void read_holder(OwnedNodePtr const& node)
     {
-        session_->ask({Question::Kind::get, holding->path}, [self = shared_from_this(), holding](Answer const& read) {
-            self->ensemble_->ledger().end_creating(*holding);
-            if (read.code == ZOK && holding->owned(read))
-                self->granted(holding, read);
+        session_->ask({Request::Kind::get, node->path}, [self = shared_from_this(), node](Response const& read) {
+            self->ensemble_->registry().end_creating(*node);
+            if (read.code == ZOK && node->still_owned(read))
+                self->granted(node, read);
             else if (read.code == ZNONODE && ++self->surprises_ <= surprises_allowed)
-                self->create(holding);
+                self->create(node);
             else if (read.code == ZOK || read.code == ZNONODE || read.code == ZNOAUTH) {
-                self->foreign_ = read.code == ZOK && read.node.ephemeral_owner == 0;
-                self->ensemble_->ledger().remove(*holding);
+                self->foreign_ = read.code == ZOK && read.stat.ephemeral_owner == 0;
+                self->ensemble_->registry().remove(*node);
                 self->taken_by_another();
             } else {
                 // the node was there before
-                self->forget(*holding);
-                self->fail(read, self->request_.range->key(holding->index));
+                self->forget(*node);
+                self->fail(read, self->request_.range->key(node->index));
             }
         });
     }
@@ -193,48 +194,47 @@ private:
             try_next();
     }
 
-    void granted(HoldingPtr holding, Answer const& answer)
+    void granted(OwnedNodePtr node, Response const& response)
     {
         // The claim may have been asked for twice, and both have met one node. It is held once, or the one that is not
         // renewed would let it lapse.
-        auto& ledger = ensemble_->ledger();
-        if (auto other = ledger.holder_of(request_.owner, holding->path, answer.node.czxid);
-            other != nullptr && other != holding) {
-            ledger.remove(*holding);
-            holding = std::move(other);
+        auto& registry = ensemble_->registry();
+        if (auto other = registry.holder_of(request_.owner, node->path, response.stat.czxid);
+            other != nullptr && other != node) {
+            registry.remove(*node);
+            node = std::move(other);
         }
-        if (holding->state == Holding::State::gone) {
-            if (answer.node.ephemeral_owner != session_->id()) {
-                // the session expired before the answer was handed on
+        if (node->state == OwnedNode::State::gone) {
+            if (response.stat.ephemeral_owner != session_->id()) {
+                // the session expired before the response was handed on
                 handler_(Failure::unknown(
-                    errc::store_unavailable,
-                    ensemble_->name() + ": " + holding->path.text() + ": the session expired"));
+                    errc::store_unavailable, ensemble_->name() + ": " + node->path.text() + ": the session expired"));
                 return;
             }
             // the other one gave it up for taken, before this one made it
-            holding = add(holding->index);
+            node = add(node->index);
         }
-        holding->state = Holding::State::held;
+        node->state = OwnedNode::State::held;
         // what was read of a node says nothing about its generation
-        if (answer.generation_version || holding->czxid != answer.node.czxid)
-            holding->generation_version = answer.generation_version;
-        holding->czxid = answer.node.czxid;
-        holding->session_id = session_->id();
+        if (response.generation_version || node->czxid != response.stat.czxid)
+            node->generation_version = response.generation_version;
+        node->czxid = response.stat.czxid;
+        node->session_id = session_->id();
         Granted granted;
-        granted.index = holding->index;
-        granted.fencing_token = request_.fencing ? static_cast<std::uint64_t>(answer.node.czxid) : 0;
+        granted.index = node->index;
+        granted.fencing_token = request_.fencing ? static_cast<std::uint64_t>(response.stat.czxid) : 0;
         granted.ttl = session_->timeout();
         granted.since = session_->proven();
-        granted.handle = holding;
-        ledger.extend(*holding, granted.since + granted.ttl);
+        granted.handle = node;
+        registry.extend(*node, granted.since + granted.ttl);
         handler_(std::move(granted));
     }
 
-    void create_failed(Holding& holding, Answer const& answer)
+    void create_failed(OwnedNode& node, Response const& response)
     {
-        auto failure = ensemble_->failure(answer, *request_.range, holding.index);
+        auto failure = ensemble_->failure(response, *request_.range, node.index);
         if (!failure.may_take_effect())
-            forget(holding);
+            forget(node);
         handler_(std::move(failure));
     }
 
@@ -246,8 +246,8 @@ private:
             return;
         }
         session_->ask(
-            {Question::Kind::get, nodes_.path(index)}, [self = shared_from_this(), index](Answer const& read) {
-                if (read.code == ZOK && read.node.ephemeral_owner == 0)
+            {Request::Kind::get, nodes_.path(index)}, [self = shared_from_this(), index](Response const& read) {
+                if (read.code == ZOK && read.stat.ephemeral_owner == 0)
                     self->read_busy(index + 1);
                 else if (read.code == ZOK || read.code == ZNONODE || read.code == ZNOAUTH)
                     self->handler_(Busy{std::nullopt, false});
@@ -256,9 +256,9 @@ private:
             });
     }
 
-    void fail(Answer const& answer, std::string const& what)
+    void fail(Response const& response, std::string const& what)
     {
-        handler_(not_written(ensemble_->failure(answer, what)));
+        handler_(not_written(ensemble_->failure(response, what)));
     }
 
     EnsemblePtr ensemble_;
@@ -268,7 +268,7 @@ private:
     SessionPtr session_;
     Session::Use use_;
     /// nodes of earlier attempts that are still to be tried
-    std::vector<HoldingPtr> earlier_;
+    std::vector<OwnedNodePtr> earlier_;
     bool tries_earlier_ = false;
     /// keys that had a node when they were listed; empty before that
     std::vector<bool> taken_;
@@ -282,7 +282,7 @@ private:
 
 void claim(EnsemblePtr ensemble, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    make_recycled<ClaimRun>(std::move(ensemble), std::move(request), std::move(handler))->start();
+    make_recycled<NodeClaim>(std::move(ensemble), std::move(request), std::move(handler))->start();
 }
 
 } // namespace tenure::zookeeper

@@ -60,9 +60,9 @@ std::string text(std::vector<nanoseconds> const& values)
 }
 
 /** A finding that is well, or what it is else, with what to do then. */
-Finding finding(bool well, Severity otherwise, std::string name, std::string seen, std::string advice)
+Finding finding(bool well, Severity otherwise, std::string name, std::string snapshot, std::string advice)
 {
-    return {well ? Severity::ok : otherwise, std::move(name), std::move(seen), well ? "" : std::move(advice)};
+    return {well ? Severity::ok : otherwise, std::move(name), std::move(snapshot), well ? "" : std::move(advice)};
 }
 
 void judge_limits(Facts const& facts, Findings& findings)
@@ -131,7 +131,7 @@ public:
         : ensemble_(std::move(ensemble))
         , not_after_(not_after)
         , handler_(std::move(handler))
-        , session_(ensemble_->looking())
+        , session_(ensemble_->query_session())
         , use_(session_->use())
     {
         auto const& config = ensemble_->config();
@@ -164,14 +164,14 @@ private:
         }
         auto const& chroot = ensemble_->config().chroot;
         session_->ask(
-            {reads ? Question::Kind::get : Question::Kind::check, chroot.empty() ? "/" : chroot},
-            [self = shared_from_this(), reads](Answer const& answer) {
-                if (!is_answered(answer.code)) {
-                    self->facts_.unreachable = ::zerror(answer.code);
+            {reads ? Request::Kind::get : Request::Kind::check, chroot.empty() ? "/" : chroot},
+            [self = shared_from_this(), reads](Response const& response) {
+                if (!is_answered(response.code)) {
+                    self->facts_.unreachable = ::zerror(response.code);
                     self->finish();
                     return;
                 }
-                (reads ? self->facts_.round_trips : self->facts_.writes).push_back(answer.answered - answer.sent);
+                (reads ? self->facts_.round_trips : self->facts_.writes).push_back(response.answered - response.sent);
                 self->measure();
             });
     }
@@ -183,18 +183,19 @@ private:
         ++open_;
         auto const nodes =
             ensemble_->nodes(*named_key("tenure-doctor-" + std::to_string(ensemble_->runtime().random())));
-        create_parent(session_, nodes.parent(), [self = shared_from_this(), path = nodes.path(0)](Answer const& made) {
-            if (!made.exists()) {
-                self->tried(made);
-                return;
-            }
-            create_generation(self->session_, self->generation_, [self, path](Answer const& answer) {
-                if (answer.exists())
-                    self->try_claim(path);
-                else
-                    self->tried(answer);
+        create_parent(
+            session_, nodes.parent(), [self = shared_from_this(), path = nodes.path(0)](Response const& made) {
+                if (!made.exists()) {
+                    self->tried(made);
+                    return;
+                }
+                create_generation(self->session_, self->generation_, [self, path](Response const& response) {
+                    if (response.exists())
+                        self->try_claim(path);
+                    else
+                        self->tried(response);
+                });
             });
-        });
     }
 
     void ask_limit(milliseconds timeout, std::optional<milliseconds>& granted)
@@ -214,24 +215,24 @@ private:
     void try_claim(std::string const& path)
     {
         session_->ask(
-            {.kind = Question::Kind::claim, .path = path, .generation = generation_},
-            [self = shared_from_this(), path](Answer const& created) {
+            {.kind = Request::Kind::claim, .path = path, .generation = generation_},
+            [self = shared_from_this(), path](Response const& created) {
                 if (created.code == ZOK)
                     self->session_->ask(
-                        {Question::Kind::remove, path}, [self](Answer const& removed) { self->tried(removed); });
+                        {Request::Kind::remove, path}, [self](Response const& removed) { self->tried(removed); });
                 else
                     self->tried(created);
             });
     }
 
-    void tried(Answer const& answer)
+    void tried(Response const& response)
     {
-        if (answer.code != ZOK)
-            facts_.refused =
-                ensemble_
-                    ->failure(
-                        answer, answer.of_generation ? "the generation " + generation_ : "a node of the doctor's own")
-                    .detail;
+        if (response.code != ZOK)
+            facts_.refused = ensemble_
+                                 ->failure(
+                                     response, response.of_generation ? "the generation " + generation_
+                                                                      : "a node of the doctor's own")
+                                 .detail;
         close_one();
     }
 

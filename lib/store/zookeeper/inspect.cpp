@@ -11,16 +11,16 @@ namespace tenure::zookeeper
 namespace
 {
 
-class InspectRun : public std::enable_shared_from_this<InspectRun>
+class RangeInspection : public std::enable_shared_from_this<RangeInspection>
 {
 public:
-    InspectRun(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+    RangeInspection(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
         : ensemble_(std::move(ensemble))
         , range_(std::move(range))
         , not_after_(not_after)
         , handler_(std::move(handler))
         , nodes_(ensemble_->nodes(*range_))
-        , session_(ensemble_->looking())
+        , session_(ensemble_->query_session())
         , use_(session_->use())
     {
     }
@@ -38,13 +38,14 @@ public:
 private:
     void list()
     {
-        session_->ask({Question::Kind::sync, nodes_.parent()}, [](Answer const&) {});
-        session_->ask({Question::Kind::children, nodes_.parent()}, [self = shared_from_this()](Answer const& answer) {
-            if (answer.code == ZOK || answer.code == ZNONODE)
-                self->read(answer.children);
-            else
-                self->fail(answer);
-        });
+        session_->ask({Request::Kind::sync, nodes_.parent()}, [](Response const&) {});
+        session_->ask(
+            {Request::Kind::children, nodes_.parent()}, [self = shared_from_this()](Response const& response) {
+                if (response.code == ZOK || response.code == ZNONODE)
+                    self->read(response.children);
+                else
+                    self->fail(response);
+            });
     }
 
     void read(std::vector<std::string> const& names)
@@ -57,24 +58,26 @@ private:
             if (auto const index = nodes_.index_of(name)) {
                 ++open_;
                 session_->ask(
-                    {Question::Kind::get, nodes_.path(*index)},
-                    [self = shared_from_this(), index = *index](Answer const& answer) { self->saw(index, answer); });
+                    {Request::Kind::get, nodes_.path(*index)},
+                    [self = shared_from_this(), index = *index](Response const& response) {
+                        self->on_read(index, response);
+                    });
             }
         close_one();
     }
 
-    void saw(std::uint32_t index, Answer const& answer)
+    void on_read(std::uint32_t index, Response const& response)
     {
         auto& state = states_[index];
-        if (answer.code == ZOK) {
-            auto const value = decode(answer.data);
-            state.kind = answer.node.ephemeral_owner == 0 ? KeyState::Kind::foreign : KeyState::Kind::held;
+        if (response.code == ZOK) {
+            auto const value = decode(response.data);
+            state.kind = response.stat.ephemeral_owner == 0 ? KeyState::Kind::foreign : KeyState::Kind::held;
             state.owner = value.owner;
             // the full ttl, as long as its session is renewed
             state.remaining = value.ttl;
-            state.fencing_token = static_cast<std::uint64_t>(answer.node.czxid);
-        } else if (answer.code != ZNONODE && !failed_) {
-            failed_ = answer;
+            state.fencing_token = static_cast<std::uint64_t>(response.stat.czxid);
+        } else if (response.code != ZNONODE && !failed_) {
+            failed_ = response;
         }
         close_one();
     }
@@ -89,7 +92,7 @@ private:
             handler_(std::move(states_));
     }
 
-    void fail(Answer const& answer) { handler_(ensemble_->failure(answer, range_->describe())); }
+    void fail(Response const& response) { handler_(ensemble_->failure(response, range_->describe())); }
 
     EnsemblePtr ensemble_;
     KeyRangePtr range_;
@@ -100,19 +103,19 @@ private:
     Session::Use use_;
     std::vector<KeyState> states_;
     std::size_t open_ = 0;
-    std::optional<Answer> failed_;
+    std::optional<Response> failed_;
 };
 
-class EvictRun : public std::enable_shared_from_this<EvictRun>
+class Eviction : public std::enable_shared_from_this<Eviction>
 {
 public:
-    EvictRun(EnsemblePtr ensemble, EvictRequest request, ReplyHandler<EvictReply> handler)
+    Eviction(EnsemblePtr ensemble, EvictRequest request, ReplyHandler<EvictReply> handler)
         : ensemble_(std::move(ensemble))
         , request_(std::move(request))
         , handler_(std::move(handler))
         , path_(ensemble_->nodes(*request_.range).path(request_.index))
         , generation_(ensemble_->nodes(*request_.range).generation(request_.index))
-        , session_(ensemble_->looking())
+        , session_(ensemble_->query_session())
         , use_(session_->use())
     {
     }
@@ -130,37 +133,37 @@ public:
 private:
     void read()
     {
-        session_->ask({Question::Kind::sync, path_}, [](Answer const&) {});
-        look_at(session_, path_, generation_, false, [self = shared_from_this()](Sighting const& seen) {
-            if (auto const* const failed = seen.failure(); failed != nullptr)
+        session_->ask({Request::Kind::sync, path_}, [](Response const&) {});
+        read_node(session_, path_, generation_, false, [self = shared_from_this()](NodeSnapshot const& snapshot) {
+            if (auto const* const failed = snapshot.failure(); failed != nullptr)
                 self->fail(*failed);
-            else if (seen.node.code == ZNONODE)
+            else if (snapshot.node.code == ZNONODE)
                 self->handler_(NotOwner{});
             else
-                self->replace(seen);
+                self->replace(snapshot);
         });
     }
 
-    void replace(Sighting const& seen)
+    void replace(NodeSnapshot const& snapshot)
     {
-        auto value = decode(seen.node.data);
+        auto value = decode(snapshot.node.data);
         if (value.owner != request_.owner) {
             handler_(NotOwner{});
             return;
         }
         value.owner = "evicted/" + request_.evicted_by;
         session_->ask(
-            {Question::Kind::set, path_, encode(value.owner, value.ttl), seen.node.node.version, false, generation_,
-             seen.generation_version()},
-            [self = shared_from_this(), ttl = value.ttl](Answer const& answer) {
-                if (answer.code == ZOK)
+            {Request::Kind::set, path_, encode(value.owner, value.ttl), snapshot.node.stat.version, false, generation_,
+             snapshot.generation_version()},
+            [self = shared_from_this(), ttl = value.ttl](Response const& response) {
+                if (response.code == ZOK)
                     self->handler_(Evicted{ttl});
-                else if (answer.of_generation && (answer.code == ZBADVERSION || answer.code == ZNONODE))
+                else if (response.of_generation && (response.code == ZBADVERSION || response.code == ZNONODE))
                     self->read_again();
-                else if (answer.code == ZBADVERSION || answer.code == ZNONODE)
+                else if (response.code == ZBADVERSION || response.code == ZNONODE)
                     self->handler_(NotOwner{});
                 else
-                    self->fail(answer);
+                    self->fail(response);
             });
     }
 
@@ -173,7 +176,7 @@ private:
             read();
     }
 
-    void fail(Answer const& answer) { handler_(ensemble_->failure(answer, *request_.range, request_.index)); }
+    void fail(Response const& response) { handler_(ensemble_->failure(response, *request_.range, request_.index)); }
 
     EnsemblePtr ensemble_;
     EvictRequest request_;
@@ -188,12 +191,12 @@ private:
 
 void inspect(EnsemblePtr ensemble, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
-    std::make_shared<InspectRun>(std::move(ensemble), std::move(range), not_after, std::move(handler))->start();
+    std::make_shared<RangeInspection>(std::move(ensemble), std::move(range), not_after, std::move(handler))->start();
 }
 
 void evict(EnsemblePtr ensemble, EvictRequest request, ReplyHandler<EvictReply> handler)
 {
-    std::make_shared<EvictRun>(std::move(ensemble), std::move(request), std::move(handler))->start();
+    std::make_shared<Eviction>(std::move(ensemble), std::move(request), std::move(handler))->start();
 }
 
 } // namespace tenure::zookeeper

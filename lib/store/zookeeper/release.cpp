@@ -21,12 +21,12 @@ namespace
 constexpr int generations_missed_at_most = 8;
 
 /** Removes one node of this process, unless it is another client's by now. */
-class RemoveRun : public std::enable_shared_from_this<RemoveRun>
+class Removal : public std::enable_shared_from_this<Removal>
 {
 public:
-    RemoveRun(EnsemblePtr ensemble, HoldingPtr holding, Instant not_after, ReplyHandler<ReleaseReply> handler)
+    Removal(EnsemblePtr ensemble, OwnedNodePtr node, Instant not_after, ReplyHandler<ReleaseReply> handler)
         : ensemble_(std::move(ensemble))
-        , holding_(std::move(holding))
+        , node_(std::move(node))
         , not_after_(not_after)
         , handler_(std::move(handler))
     {
@@ -34,13 +34,13 @@ public:
 
     void start()
     {
-        if (holding_->state != Holding::State::gone && holding_->session->connected() &&
+        if (node_->state != OwnedNode::State::gone && node_->session->connected() &&
             ensemble_->runtime().now() <= not_after_) {
             begin(); // which never answers at once
             return;
         }
-        holding_->session->when_connected(not_after_, [self = shared_from_this()](Failure const* why) {
-            if (self->holding_->state == Holding::State::gone)
+        node_->session->when_connected(not_after_, [self = shared_from_this()](Failure const* why) {
+            if (self->node_->state == OwnedNode::State::gone)
                 self->handler_(NotOwner{});
             else if (why != nullptr)
                 self->handler_(*why);
@@ -54,9 +54,9 @@ private:
     {
         // While the generation is that of the claim, no client that keeps to the protocol has claimed the key since. A
         // node that other software created there has another version, unless it was written to exactly once.
-        if (holding_->state == Holding::State::held && holding_->generation_version && !holding_->removal_unknown &&
+        if (node_->state == OwnedNode::State::held && node_->generation_version && !node_->removal_unknown &&
             !read_first_)
-            remove({holding_->generation_version, claimed_version});
+            remove({node_->generation_version, claimed_version});
         else
             read();
     }
@@ -66,40 +66,40 @@ private:
         read_first_ = true;
         // A creation or a removal with an unknown outcome may reach this server late. Behind a write on the present
         // connection none is left to come, so the read shows which client has the key.
-        look_at(
-            holding_->session, holding_->path, holding_->generation, holding_->czxid == 0 || holding_->removal_unknown,
-            [self = shared_from_this()](Sighting const& seen) { self->judge(seen); });
+        read_node(
+            node_->session, node_->path, node_->generation, node_->czxid == 0 || node_->removal_unknown,
+            [self = shared_from_this()](NodeSnapshot const& snapshot) { self->judge(snapshot); });
     }
 
-    void judge(Sighting const& seen)
+    void judge(NodeSnapshot const& snapshot)
     {
-        auto const* const failed = seen.failure();
-        if (holding_->state == Holding::State::gone || (failed == nullptr && seen.node.code == ZNONODE)) {
-            ensemble_->ledger().remove(*holding_);
+        auto const* const failed = snapshot.failure();
+        if (node_->state == OwnedNode::State::gone || (failed == nullptr && snapshot.node.code == ZNONODE)) {
+            ensemble_->registry().remove(*node_);
             handler_(NotOwner{});
         } else if (failed != nullptr) {
             handler_(not_written(failure(*failed)));
-        } else if (holding_->owned(seen.node)) {
+        } else if (node_->still_owned(snapshot.node)) {
             bool const in_vain = generations_missed_ >= generations_missed_at_most;
-            remove({in_vain ? std::nullopt : seen.generation_version(), seen.node.node.version});
+            remove({in_vain ? std::nullopt : snapshot.generation_version(), snapshot.node.stat.version});
         } else {
             // an evicted node is still to be removed, when its lease has expired
-            if (!holding_->made(seen.node))
-                ensemble_->ledger().remove(*holding_);
+            if (!node_->matches(snapshot.node))
+                ensemble_->registry().remove(*node_);
             handler_(NotOwner{});
         }
     }
 
-    void remove(Ledger::Condition const& condition)
+    void remove(NodeRegistry::Condition const& condition)
     {
         if (ensemble_->runtime().now() > not_after_) {
             // never inside of the call that asks for the removal
             ensemble_->runtime().post([self = shared_from_this()] { self->handler_(Failure::dropped()); });
             return;
         }
-        ensemble_->ledger().delete_node(
-            holding_, condition,
-            [self = shared_from_this()](Answer const& removed) {
+        ensemble_->registry().delete_node(
+            node_, condition,
+            [self = shared_from_this()](Response const& removed) {
                 self->generations_missed_ += removed.of_generation ? 1 : 0;
                 if (removed.code == ZBADVERSION || (removed.code == ZNONODE && removed.of_generation))
                     self->read(); // another key of this generation was claimed, or this one evicted in this moment
@@ -113,13 +113,13 @@ private:
             [self = shared_from_this()] { self->start(); });
     }
 
-    [[nodiscard]] Failure failure(Answer const& answer) const
+    [[nodiscard]] Failure failure(Response const& response) const
     {
-        return ensemble_->failure(answer, *holding_->range, holding_->index);
+        return ensemble_->failure(response, *node_->range, node_->index);
     }
 
     EnsemblePtr ensemble_;
-    HoldingPtr holding_;
+    OwnedNodePtr node_;
     Instant not_after_;
     ReplyHandler<ReleaseReply> handler_;
     /// what is known since the claim no longer holds
@@ -128,13 +128,13 @@ private:
 };
 
 /** Removes all nodes of one owner, one after another. All are tried; the reply is the first failure. */
-class WithdrawRun : public std::enable_shared_from_this<WithdrawRun>
+class Withdrawal : public std::enable_shared_from_this<Withdrawal>
 {
 public:
-    WithdrawRun(EnsemblePtr ensemble, WithdrawRequest const& request, ReplyHandler<WithdrawReply> handler)
+    Withdrawal(EnsemblePtr ensemble, WithdrawRequest const& request, ReplyHandler<WithdrawReply> handler)
         : ensemble_(std::move(ensemble))
         , not_after_(request.not_after)
-        , left_(ensemble_->ledger().of(request.owner, *request.range))
+        , left_(ensemble_->registry().find_all(request.owner, *request.range))
         , handler_(std::move(handler))
     {
     }
@@ -145,20 +145,20 @@ public:
             handler_(failure_ ? WithdrawReply(std::move(*failure_)) : WithdrawReply(Released{}));
             return;
         }
-        auto holding = std::move(left_.back());
+        auto node = std::move(left_.back());
         left_.pop_back();
         auto removed = [self = shared_from_this()](ReleaseReply&& reply) {
             if (auto* const failure = std::get_if<Failure>(&reply); failure != nullptr && !self->failure_)
                 self->failure_ = std::move(*failure);
             self->next();
         };
-        make_recycled<RemoveRun>(ensemble_, std::move(holding), not_after_, std::move(removed))->start();
+        make_recycled<Removal>(ensemble_, std::move(node), not_after_, std::move(removed))->start();
     }
 
 private:
     EnsemblePtr ensemble_;
     Instant not_after_;
-    std::vector<HoldingPtr> left_;
+    std::vector<OwnedNodePtr> left_;
     ReplyHandler<WithdrawReply> handler_;
     std::optional<Failure> failure_;
 };
@@ -167,16 +167,16 @@ private:
 
 void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {
-    auto holding = ensemble->ledger().of(*request.claim);
-    if (holding == nullptr)
+    auto node = ensemble->registry().find(*request.claim);
+    if (node == nullptr)
         ensemble->runtime().post([handler = std::move(handler)]() mutable { handler(NotOwner{}); });
     else
-        make_recycled<RemoveRun>(ensemble, std::move(holding), request.not_after, std::move(handler))->start();
+        make_recycled<Removal>(ensemble, std::move(node), request.not_after, std::move(handler))->start();
 }
 
 void withdraw(EnsemblePtr const& ensemble, WithdrawRequest const& request, ReplyHandler<WithdrawReply> handler)
 {
-    auto run = std::make_shared<WithdrawRun>(ensemble, request, std::move(handler));
+    auto run = std::make_shared<Withdrawal>(ensemble, request, std::move(handler));
     ensemble->runtime().post([run] { run->next(); });
 }
 

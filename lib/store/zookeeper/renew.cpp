@@ -9,22 +9,23 @@ namespace tenure::zookeeper
 namespace
 {
 
-[[nodiscard]] RenewReply judge_read(Ensemble const& ensemble, Holding& holding, Answer const& write, Answer const& read)
+[[nodiscard]] RenewReply
+judge_read(Ensemble const& ensemble, OwnedNode& node, Response const& write, Response const& read)
 {
-    auto const& answer = is_answered(write.code) ? read : write;
-    if (holding.state == Holding::State::gone || answer.code == ZNONODE) {
-        ensemble.ledger().remove(holding);
+    auto const& response = is_answered(write.code) ? read : write;
+    if (node.state == OwnedNode::State::gone || response.code == ZNONODE) {
+        ensemble.registry().remove(node);
         return NotOwner{};
     }
-    if (answer.code != ZOK)
-        return ensemble.failure(answer, holding.range->key(holding.index));
-    if (!holding.owned(answer)) {
-        if (!holding.made(answer))
-            ensemble.ledger().remove(holding);
+    if (response.code != ZOK)
+        return ensemble.failure(response, node.range->key(node.index));
+    if (!node.still_owned(response)) {
+        if (!node.matches(response))
+            ensemble.registry().remove(node);
         return NotOwner{};
     }
-    Renewed const renewed{holding.session->timeout(), holding.session->proven()};
-    ensemble.ledger().extend(holding, renewed.since + renewed.ttl);
+    Renewed const renewed{node.session->timeout(), node.session->proven()};
+    ensemble.registry().extend(node, renewed.since + renewed.ttl);
     return renewed;
 }
 
@@ -32,9 +33,9 @@ namespace
 
 void renew(EnsemblePtr const& ensemble, RenewRequest request, ReplyHandler<RenewReply> handler)
 {
-    auto const holding = ensemble->ledger().of(*request.claim);
-    if (holding == nullptr || !holding->session->connected()) {
-        auto reply = holding == nullptr ? RenewReply(NotOwner{}) : RenewReply(holding->session->why_not_connected());
+    auto const node = ensemble->registry().find(*request.claim);
+    if (node == nullptr || !node->session->connected()) {
+        auto reply = node == nullptr ? RenewReply(NotOwner{}) : RenewReply(node->session->why_not_connected());
         ensemble->runtime().post(
             [handler = std::move(handler), reply = std::move(reply)]() mutable { handler(std::move(reply)); });
         return;
@@ -42,10 +43,10 @@ void renew(EnsemblePtr const& ensemble, RenewRequest request, ReplyHandler<Renew
     auto const wanted = [ensemble, claim = request.claim, not_after = request.not_after] {
         return !claim->ended && ensemble->runtime().now() <= not_after;
     };
-    holding->session->read_with_next_write(
-        holding->path, wanted,
-        [ensemble, holding, handler = std::move(handler)](Answer const& write, Answer const& read) mutable {
-            handler(judge_read(*ensemble, *holding, write, read));
+    node->session->read_with_next_write(
+        node->path, wanted,
+        [ensemble, node, handler = std::move(handler)](Response const& write, Response const& read) mutable {
+            handler(judge_read(*ensemble, *node, write, read));
         });
 }
 

@@ -46,7 +46,7 @@ void Watches::listen()
 {
     if (session_ != nullptr)
         return;
-    session_ = ensemble_->looking();
+    session_ = ensemble_->query_session();
     session_->on_event([weak = weak_from_this()](Session const&, SessionEvent const& event) {
         if (auto const self = weak.lock())
             self->on_event(event);
@@ -149,20 +149,20 @@ void Watches::arm(std::string const& path)
     auto& watched = watched_.at(path);
     watched.arming = true;
     watched.again = false;
-    auto const kind = watched.is_parent ? Question::Kind::children : Question::Kind::exists;
+    auto const kind = watched.is_parent ? Request::Kind::children : Request::Kind::exists;
     session_->ask(
-        {.kind = kind, .path = path, .watch = true}, [self = shared_from_this(), path, kind](Answer const& answer) {
-            if (answer.code == ZNONODE && kind == Question::Kind::children)
+        {.kind = kind, .path = path, .watch = true}, [self = shared_from_this(), path, kind](Response const& response) {
+            if (response.code == ZNONODE && kind == Request::Kind::children)
                 self->create_and_arm(path);
             else
-                self->armed(path, answer);
+                self->armed(path, response);
         });
 }
 
 /** There is no parent to watch before the first key is taken, or after the server removed an empty one. */
 void Watches::create_and_arm(std::string const& path)
 {
-    create_parent(session_, path, [self = shared_from_this(), path](Answer const& created) {
+    create_parent(session_, path, [self = shared_from_this(), path](Response const& created) {
         if (created.exists() && self->watched_.contains(path))
             self->arm(path);
         else
@@ -170,7 +170,7 @@ void Watches::create_and_arm(std::string const& path)
     });
 }
 
-void Watches::armed(std::string const& path, Answer const& answer)
+void Watches::armed(std::string const& path, Response const& response)
 {
     auto const found = watched_.find(path);
     if (found == watched_.end()) {
@@ -183,18 +183,18 @@ void Watches::armed(std::string const& path, Answer const& answer)
         return;
     }
     bool const is_parent = found->second.is_parent;
-    if (answer.code != ZOK && (answer.code != ZNONODE || is_parent)) {
+    if (response.code != ZOK && (response.code != ZNONODE || is_parent)) {
         // without a connection it is set again as soon as there is one
-        if (is_answered(answer.code))
+        if (is_answered(response.code))
             notify(path, [](Subscriber& subscriber) { subscriber.handler(WatchEvent::unavailable); });
         return;
     }
     notify(path, [&](Subscriber& subscriber) {
-        std::int64_t held = answer.code == ZOK ? 1 : 0;
+        std::int64_t held = response.code == ZOK ? 1 : 0;
         if (is_parent) {
             auto const nodes = ensemble_->nodes(*subscriber.range);
             held = std::ranges::count_if(
-                answer.children, [&](std::string const& name) { return nodes.index_of(name).has_value(); });
+                response.children, [&](std::string const& name) { return nodes.index_of(name).has_value(); });
         }
         if (!std::exchange(subscriber.in_force, true))
             subscriber.handler(WatchEvent::in_force);

@@ -58,7 +58,7 @@ private:
     void changed(std::string const& path);
     void arm(std::string const& path);
     void create_and_arm(std::string const& path);
-    void armed(std::string const& path, Answer const& answer);
+    void armed(std::string const& path, Response const& response);
     void notify(std::string const& path, Notify const& how) const;
 
     EnsemblePtr ensemble_;

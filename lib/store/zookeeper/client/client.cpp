@@ -31,10 +31,10 @@ void Client::start()
     pump_soon();
 }
 
-void Client::ask(Question question, AnswerHandler handler)
+void Client::ask(Request request, ResponseHandler handler)
 {
-    watches_ = watches_ || question.watch;
-    handle_.ask(std::move(question), std::move(handler));
+    watches_ = watches_ || request.watch;
+    handle_.ask(std::move(request), std::move(handler));
     // what the pump was put off for has left: the answer is waited for at once, whatever the handler does meanwhile
     if (HandlerBatch::forget(*this)) {
         wait_for_news();
@@ -75,14 +75,14 @@ void Client::close(bool end_session) noexcept
     error_code ignored;
     descriptor_.close(ignored);
     handle_.drop_connection();
-    handle_.answer_all();
+    handle_.fail_pending();
     // not kept here: what hears of it may own this
-    std::vector<ClientHandle::Happening> last;
+    std::vector<ClientHandle::Event> last;
     handle_.take(last);
-    runtime_->post([happened = std::move(last)]() mutable {
-        for (auto& one : happened)
+    runtime_->post([events = std::move(last)]() mutable {
+        for (auto& one : events)
             if (auto* const finished = std::get_if<ClientHandle::Finished>(&one))
-                std::exchange(finished->handler, nullptr)(finished->answer);
+                std::exchange(finished->handler, nullptr)(finished->response);
     });
 }
 
@@ -109,12 +109,12 @@ void Client::pump()
 void Client::wait_for_news()
 {
     auto const now = runtime_->now();
-    look_at_silence(now);
+    check_silence(now);
     auto const interest = handle_.interest();
     if (!interest.over) {
         // Asio tells of a descriptor that it was asked about once with each wait from then on: it is nearly always
         // writable, and each time costs a turn of the loop.
-        if (interest.identity != identity_ || (told_of_writing_ && !interest.write))
+        if (interest.identity != identity_ || (waited_for_writing_ && !interest.write))
             adopt(interest);
         wait_for(interest);
         set_timer(now, interest);
@@ -127,11 +127,11 @@ void Client::adopt(ClientHandle::Interest const& interest)
     descriptor_.close(ignored);
     ++adoption_;
     identity_ = 0;
-    reading_ = writing_ = told_of_writing_ = false;
+    reading_ = writing_ = waited_for_writing_ = false;
     if (interest.descriptor < 0)
         return;
     if (std::exchange(begun_identity_, interest.identity) != interest.identity)
-        begun_ = heard_ = runtime_->now();
+        begun_ = last_received_ = runtime_->now();
     int const duplicate = ::fcntl(interest.descriptor, F_DUPFD_CLOEXEC, 0);
     error_code error;
     if (duplicate >= 0)
@@ -151,7 +151,7 @@ void Client::wait_for(ClientHandle::Interest const& interest)
     if (!std::exchange(reading_, true))
         wait(true);
     if (interest.write && !std::exchange(writing_, true)) {
-        told_of_writing_ = true;
+        waited_for_writing_ = true;
         wait(false);
     }
 }
@@ -173,7 +173,7 @@ void Client::ready(std::uint64_t adoption, bool readable, error_code error)
         return;
     (readable ? reading_ : writing_) = false;
     if (readable)
-        heard_ = runtime_->now();
+        last_received_ = runtime_->now();
     handle_.process(readable, !readable);
     // whoever waits for an answer gets it first, and what they ask for next leaves before the pump runs
     deliver();
@@ -183,12 +183,12 @@ void Client::ready(std::uint64_t adoption, bool readable, error_code error)
         pump_soon();
 }
 
-void Client::look_at_silence(Instant now)
+void Client::check_silence(Instant now)
 {
     if (identity_ == 0)
         return;
     bool const connected = handle_.connected();
-    auto const since = connected ? std::max(handle_.oldest_unanswered(), heard_) : begun_;
+    auto const since = connected ? std::max(handle_.oldest_unanswered(), last_received_) : begun_;
     if (since == Instant::max() || now - since < (connected ? patience_ : connect_limit_))
         return;
     if (connected)
@@ -203,11 +203,11 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
         // the pause after all servers were tried in vain: not in step with all other clients
         auto const least = std::max<Clock::duration>(wait, 20ms);
         wait = least + least / 1024 * static_cast<Clock::rep>(runtime_->random() % 1024);
-        tell_no_server();
+        report_no_server();
     } else if (!handle_.connected()) {
         wait = std::min<Clock::duration>(wait, begun_ + connect_limit_ - now);
     } else if (handle_.oldest_unanswered() != Instant::max()) {
-        wait = std::min<Clock::duration>(wait, std::max(handle_.oldest_unanswered(), heard_) + patience_ - now);
+        wait = std::min<Clock::duration>(wait, std::max(handle_.oldest_unanswered(), last_received_) + patience_ - now);
     }
     // A timer that fires earlier sets the next one, which is far rarer than calls of this function. But the pause
     // between two rounds of the servers ends with the next call of the C client.
@@ -218,7 +218,7 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
     timer_.at(due, weak_from_this(), &Client::pump);
 }
 
-void Client::tell_no_server()
+void Client::report_no_server()
 {
     runtime_->post([weak = weak_from_this()] {
         if (auto const self = weak.lock(); self && self->listener_ != nullptr)
@@ -231,11 +231,11 @@ void Client::deliver()
     auto const self = shared_from_this();
     try {
         for (;;) {
-            while (told_ < happened_.size())
-                tell(happened_[told_++]);
-            told_ = 0;
-            handle_.take(happened_);
-            if (happened_.empty())
+            while (delivered_ < events_.size())
+                notify(events_[delivered_++]);
+            delivered_ = 0;
+            handle_.take(events_);
+            if (events_.empty())
                 return;
         }
     } catch (...) {
@@ -244,12 +244,12 @@ void Client::deliver()
     }
 }
 
-void Client::tell(ClientHandle::Happening& one)
+void Client::notify(ClientHandle::Event& one)
 {
     if (auto* const finished = std::get_if<ClientHandle::Finished>(&one)) {
-        if (finished->answer.code >= ZOK && finished->answer.answered - finished->answer.sent < silence_limit_)
+        if (finished->response.code >= ZOK && finished->response.answered - finished->response.sent < silence_limit_)
             patience_ = silence_limit_;
-        std::exchange(finished->handler, nullptr)(finished->answer);
+        std::exchange(finished->handler, nullptr)(finished->response);
     } else if (listener_ != nullptr) {
         listener_->on_session_event(std::get<SessionEvent>(one));
     }

@@ -56,7 +56,7 @@ public:
 
     void start();
     /** Only while connected; what comes of it is told later, always. */
-    void ask(Question question, AnswerHandler handler);
+    void ask(Request request, ResponseHandler handler);
     void unwatch(std::string const& path);
     /** Ends all at once; what was not answered ends as ZCLOSING. @param end_session  tell the server, too: all nodes of
      * the session go */
@@ -82,17 +82,17 @@ private:
     void wait_for(ClientHandle::Interest const& interest);
     void wait(bool readable);
     void ready(std::uint64_t adoption, bool readable, error_code error);
-    void look_at_silence(Instant now);
+    void check_silence(Instant now);
     void set_timer(Instant now, ClientHandle::Interest const& interest);
-    void tell_no_server();
+    void report_no_server();
     void deliver();
-    void tell(ClientHandle::Happening& one);
+    void notify(ClientHandle::Event& one);
 
     std::shared_ptr<Runtime> runtime_;
     ClientHandle handle_;
     /// from the first try of a server to the session
     Clock::duration connect_limit_;
-    /// without any answer, while one is awaited
+    /// without any response, while one is awaited
     Clock::duration silence_limit_;
     /// how long silence is borne now: longer after each time that another connection was no better
     Clock::duration patience_;
@@ -107,10 +107,10 @@ private:
     bool reading_ = false;
     bool writing_ = false;
     /// the duplicate was waited for to become writable
-    bool told_of_writing_ = false;
+    bool waited_for_writing_ = false;
     /// what is being told just now, and how many of it were told
-    std::vector<ClientHandle::Happening> happened_;
-    std::size_t told_ = 0;
+    std::vector<ClientHandle::Event> events_;
+    std::size_t delivered_ = 0;
     bool pump_posted_ = false;
     /// a watch was asked for, whose news come unasked
     bool watches_ = false;
@@ -119,7 +119,7 @@ private:
     std::uint64_t begun_identity_ = 0;
     Instant begun_{};
     /// when something last came from the server
-    Instant heard_{};
+    Instant last_received_{};
     Timer timer_{*runtime_};
     /// when it fires
     Instant timer_due_ = Instant::max();

@@ -66,10 +66,10 @@ public:
         bool over = false;
     };
     struct Finished {
-        AnswerHandler handler;
-        Answer answer;
+        ResponseHandler handler;
+        Response response;
     };
-    using Happening = std::variant<SessionEvent, Finished>;
+    using Event = std::variant<SessionEvent, Finished>;
 
     /** @throws std::runtime_error if the C client cannot make a handle */
     ClientHandle(Runtime& runtime, Settings settings);
@@ -80,7 +80,7 @@ public:
 
     /** What is asked leaves with the next call of `interest`, all in one piece; but at once while no answer is awaited.
      */
-    void ask(Question question, AnswerHandler handler);
+    void ask(Request request, ResponseHandler handler);
     /** Ends all watches of a node. What was asked and not answered yet may still begin one. */
     void unwatch(std::string const& path);
     [[nodiscard]] Interest interest();
@@ -90,29 +90,29 @@ public:
     /** Ends the connection, as if the server had done so; another server is tried next. */
     void drop_connection();
     /** Asks the server to end the session now, in the socket's own buffer and without waiting: the C client's own way
-     * waits for the answer. Nothing may be asked afterwards. */
+     * waits for the response. Nothing may be asked afterwards. */
     void end_session();
     void set_servers(std::string const& servers);
     /** Answers whatever is not answered yet with ZCLOSING. Nothing may be asked afterwards. */
-    void answer_all();
+    void fail_pending();
 
     /** In the order in which it happened; in place of what is there. */
-    void take(std::vector<Happening>& into);
+    void take(std::vector<Event>& into);
 
     /** `take` would hand out something. */
-    [[nodiscard]] bool has_news() const noexcept { return !happened_.empty(); }
+    [[nodiscard]] bool has_news() const noexcept { return !events_.empty(); }
 
     [[nodiscard]] bool connected() const;
     /** That the server granted. */
     [[nodiscard]] std::chrono::milliseconds timeout() const;
     [[nodiscard]] std::int64_t session_id() const;
-    /** When the oldest question was sent that was not answered yet; the greatest instant if there is none. */
+    /** When the oldest request was sent that was not answered yet; the greatest instant if there is none. */
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
     /** The C client's last complaint, in its own words. */
     [[nodiscard]] std::string const& last_words() const noexcept { return last_words_; }
 
 private:
-    /** A question that was not answered yet, in the C client's words: as the call that asks it, and as what it calls
+    /** A request that was not answered yet, in the C client's words: as the call that asks it, and as what it calls
      * back with. It stays where it is until then, because the C client writes into it. */
     struct Pending {
         Pending(ClientHandle* of, std::uint64_t number)
@@ -126,8 +126,8 @@ private:
 
         ClientHandle* owner;
         std::uint64_t id;
-        Question question{};
-        AnswerHandler handler;
+        Request request{};
+        ResponseHandler handler;
         Instant sent{};
         // of a transaction; its parts, in order
         std::array<zoo_op_t, 3> operations{};
@@ -140,9 +140,9 @@ private:
         Stat generation{};
 
     private:
-        struct Calls;
+        struct Callbacks;
     };
-    struct Calls;
+    struct Callbacks;
 
     [[nodiscard]] Pending& place(std::uint64_t id);
     /** Replaces the C client's socket, if it has one, by one that leads nowhere. */
@@ -154,7 +154,7 @@ private:
     /** A request was given to the C client. */
     void wrote(bool was_connected) noexcept;
     void flush() noexcept;
-    void finish(std::uint64_t id, Answer answer);
+    void finish(std::uint64_t id, Response response);
     /** The C client logs a line. */
     void log(std::string_view line);
 
@@ -176,7 +176,7 @@ private:
     /// of the one that was answered last, for the next
     std::map<std::uint64_t, std::unique_ptr<Pending>>::node_type spare_;
     std::uint64_t last_id_ = 0;
-    std::vector<Happening> happened_;
+    std::vector<Event> events_;
     std::string last_words_;
     std::uint64_t fork_generation_;
 };

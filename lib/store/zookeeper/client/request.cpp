@@ -45,10 +45,11 @@ bool is_answered(int code) noexcept
     }
 }
 
-Failure failure_of(Answer const& answer, std::string const& where, std::string const& what, std::string const& login)
+Failure
+failure_of(Response const& response, std::string const& where, std::string const& what, std::string const& login)
 {
-    auto const words = where + ": " + what + ": " + ::zerror(answer.code);
-    switch (answer.code) {
+    auto const words = where + ": " + what + ": " + ::zerror(response.code);
+    switch (response.code) {
     case ZINVALIDSTATE:
         return Failure::not_sent(errc::store_unavailable, where + ": " + what + ": not connected");
     case ZNOAUTH:
@@ -64,8 +65,8 @@ Failure failure_of(Answer const& answer, std::string const& where, std::string c
     default:
         break;
     }
-    if (!is_answered(answer.code))
-        return Failure::unknown(errc::store_unavailable, words + " before the answer was there");
+    if (!is_answered(response.code))
+        return Failure::unknown(errc::store_unavailable, words + " before the response was there");
     return Failure::refused(errc::store_refused, words);
 }
 

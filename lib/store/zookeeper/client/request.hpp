@@ -21,7 +21,7 @@ namespace tenure::zookeeper
 constexpr std::int32_t claimed_version = 1;
 
 /** What is asked of the server. */
-struct Question {
+struct Request {
     enum class Kind {
         /// creates an ephemeral node, writes its data, and writes to its generation, in one step
         claim,
@@ -61,13 +61,13 @@ struct NodeStat {
     std::int64_t ephemeral_owner = 0;
 };
 
-struct Answer {
+struct Response {
     /// ZOO_ERRORS
     int code = 0;
-    /// just before it was handed to the client, and when its answer was there
+    /// just before it was handed to the client, and when its response was there
     Instant sent{};
     Instant answered{};
-    NodeStat node = {};
+    NodeStat stat = {};
     std::string data = {};
     std::vector<std::string> children = {};
     /// what failed was the part that concerns the generation, and nothing was done
@@ -79,12 +79,12 @@ struct Answer {
     [[nodiscard]] bool exists() const noexcept { return code == ZOK || code == ZNODEEXISTS; }
 };
 
-using AnswerHandler = OneShot<void(Answer const&)>;
+using ResponseHandler = OneShot<void(Response const&)>;
 
 /** What an error code means for leases, in words for a person.
  *  @param where  the store, without secrets  @param what  the key or range  @param login  its user, empty if none */
 [[nodiscard]] Failure
-failure_of(Answer const& answer, std::string const& where, std::string const& what, std::string const& login);
+failure_of(Response const& response, std::string const& where, std::string const& what, std::string const& login);
 
 /** The server has answered, with success or not: what was asked is decided. */
 [[nodiscard]] bool is_answered(int code) noexcept;

@@ -10,7 +10,7 @@ Ensemble::Ensemble(std::shared_ptr<Runtime> runtime, ZookeeperConfig config, std
     : runtime_(std::move(runtime))
     , config_(std::make_shared<ZookeeperConfig const>(std::move(config)))
     , name_(std::move(name))
-    , ledger_(std::make_shared<Ledger>(runtime_))
+    , registry_(std::make_shared<NodeRegistry>(runtime_))
 {
 }
 
@@ -24,9 +24,9 @@ SessionPtr Ensemble::make(Session::Settings settings)
     return session;
 }
 
-SessionPtr Ensemble::holding(std::chrono::milliseconds ttl)
+SessionPtr Ensemble::lease_session(std::chrono::milliseconds ttl)
 {
-    auto& session = holding_[ttl];
+    auto& session = lease_sessions_[ttl];
     if (session == nullptr) {
         session = make({name_, ttl, false});
         session->on_event([weak = weak_from_this()](Session const& of, SessionEvent const& event) {
@@ -37,11 +37,11 @@ SessionPtr Ensemble::holding(std::chrono::milliseconds ttl)
     return session;
 }
 
-SessionPtr Ensemble::looking()
+SessionPtr Ensemble::query_session()
 {
-    if (looking_ == nullptr)
-        looking_ = make({name_ + " (looking)", config_->tick * 10, true});
-    return looking_;
+    if (query_session_ == nullptr)
+        query_session_ = make({name_ + " (queries)", config_->tick * 10, true});
+    return query_session_;
 }
 
 SessionPtr Ensemble::probe(std::chrono::milliseconds timeout)
@@ -52,7 +52,7 @@ SessionPtr Ensemble::probe(std::chrono::milliseconds timeout)
 void Ensemble::on_event(Session const& session, SessionEvent::Kind kind)
 {
     if (kind == SessionEvent::Kind::expired)
-        ledger_->session_over(session.id());
+        registry_->session_expired(session.id());
     // after an expiry, too: the leases are lost, which their holders learn from the next request
     if (kind != SessionEvent::Kind::disconnected && reachable_)
         reachable_();
@@ -78,26 +78,26 @@ void Ensemble::close() noexcept
     closed_ = true;
     // nodes that leases may still rely on stay until the session's timeout
     for (auto const& session : sessions())
-        session->close(!ledger_->any_of(session->id()));
-    ledger_->close();
+        session->close(!registry_->holds_any(session->id()));
+    registry_->close();
 }
 
 namespace
 {
 
 /** Creates a node, and the nodes above it that are missing. */
-void create(SessionPtr const& session, Question const& node, AnswerHandler handler)
+void create(SessionPtr const& session, Request const& node, ResponseHandler handler)
 {
-    session->ask(node, [session, node, handler = std::move(handler)](Answer const& answer) mutable {
+    session->ask(node, [session, node, handler = std::move(handler)](Response const& response) mutable {
         auto const& path = node.path.text();
         auto const parent = path.substr(0, path.rfind('/'));
-        if (answer.code != ZNONODE || parent.empty()) {
-            handler(answer);
+        if (response.code != ZNONODE || parent.empty()) {
+            handler(response);
             return;
         }
         create(
-            session, {Question::Kind::create_persistent, parent},
-            [session, node, handler = std::move(handler)](Answer const& created) mutable {
+            session, {Request::Kind::create_persistent, parent},
+            [session, node, handler = std::move(handler)](Response const& created) mutable {
                 if (created.exists())
                     session->ask(node, std::move(handler));
                 else
@@ -108,14 +108,14 @@ void create(SessionPtr const& session, Question const& node, AnswerHandler handl
 
 } // namespace
 
-void create_parent(SessionPtr const& session, std::string const& path, AnswerHandler handler)
+void create_parent(SessionPtr const& session, std::string const& path, ResponseHandler handler)
 {
-    create(session, {Question::Kind::create_container, path}, std::move(handler));
+    create(session, {Request::Kind::create_container, path}, std::move(handler));
 }
 
-void create_generation(SessionPtr const& session, std::string const& path, AnswerHandler handler)
+void create_generation(SessionPtr const& session, std::string const& path, ResponseHandler handler)
 {
-    create(session, {Question::Kind::create_persistent, path}, [handler = std::move(handler)](Answer created) mutable {
+    create(session, {Request::Kind::create_persistent, path}, [handler = std::move(handler)](Response created) mutable {
         created.of_generation = !created.exists();
         handler(created);
     });

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "ledger.hpp"
+#include "node_registry.hpp"
 #include "session.hpp"
 
 #include <tenure/backend/runtime.hpp>
@@ -17,7 +17,7 @@
 namespace tenure::zookeeper
 {
 
-/** What all requests to one store share: its sessions and its ledger. */
+/** What all requests to one store share: its sessions and its registry. */
 class Ensemble : public std::enable_shared_from_this<Ensemble>
 {
 public:
@@ -29,27 +29,27 @@ public:
     [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
     [[nodiscard]] ZookeeperConfig const& config() const noexcept { return *config_; }
     [[nodiscard]] std::string const& name() const noexcept { return name_; }
-    [[nodiscard]] Ledger& ledger() const noexcept { return *ledger_; }
+    [[nodiscard]] NodeRegistry& registry() const noexcept { return *registry_; }
     [[nodiscard]] RangeNodes nodes(KeyRange const& range) const { return {config_->chroot, config_->username, range}; }
 
     /** The session that holds leases of this ttl. */
-    [[nodiscard]] SessionPtr holding(std::chrono::milliseconds ttl);
+    [[nodiscard]] SessionPtr lease_session(std::chrono::milliseconds ttl);
     /** The session that looks, watches and evicts, and holds nothing. */
-    [[nodiscard]] SessionPtr looking();
+    [[nodiscard]] SessionPtr query_session();
     /** One that holds nothing and asks for this timeout; nobody else uses it. */
     [[nodiscard]] SessionPtr probe(std::chrono::milliseconds timeout);
 
-    [[nodiscard]] Failure failure(Answer const& answer, std::string const& what) const
+    [[nodiscard]] Failure failure(Response const& response, std::string const& what) const
     {
-        return failure_of(answer, name_, what, config_->username);
+        return failure_of(response, name_, what, config_->username);
     }
 
-    /** What is told of an answer that a key got. */
-    [[nodiscard]] Failure failure(Answer const& answer, KeyRange const& range, std::uint32_t index) const
+    /** What is told of a response that a key got. */
+    [[nodiscard]] Failure failure(Response const& response, KeyRange const& range, std::uint32_t index) const
     {
         auto const key = range.key(index);
         return failure(
-            answer, answer.of_generation ? key + ": its generation, " + nodes(range).generation(index) : key);
+            response, response.of_generation ? key + ": its generation, " + nodes(range).generation(index) : key);
     }
 
     /** A session became connected, or was lost with all it held: who waits for the store may try again. */
@@ -69,9 +69,9 @@ private:
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<ZookeeperConfig const> config_;
     std::string name_;
-    std::shared_ptr<Ledger> ledger_;
-    std::map<std::chrono::milliseconds, SessionPtr> holding_;
-    SessionPtr looking_;
+    std::shared_ptr<NodeRegistry> registry_;
+    std::map<std::chrono::milliseconds, SessionPtr> lease_sessions_;
+    SessionPtr query_session_;
     /// all of them, and the probes
     std::vector<std::weak_ptr<Session>> sessions_;
     std::function<void()> reachable_;
@@ -81,8 +81,8 @@ private:
 using EnsemblePtr = std::shared_ptr<Ensemble>;
 
 /** Creates the parent of a range, and the chroot above it. The answer is that of the parent, or of what failed. */
-void create_parent(SessionPtr const& session, std::string const& path, AnswerHandler handler);
+void create_parent(SessionPtr const& session, std::string const& path, ResponseHandler handler);
 /** The same for a generation. */
-void create_generation(SessionPtr const& session, std::string const& path, AnswerHandler handler);
+void create_generation(SessionPtr const& session, std::string const& path, ResponseHandler handler);
 
 } // namespace tenure::zookeeper

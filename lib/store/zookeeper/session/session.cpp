@@ -251,7 +251,7 @@ void Session::connected_now()
         id_ = client_->session_id();
         life_.created(client_->connection_begun());
     }
-    if (timeout() != settings_.timeout && !settings_.only_looks && !std::exchange(told_other_timeout_, true))
+    if (timeout() != settings_.timeout && !settings_.holds_no_leases && !std::exchange(told_other_timeout_, true))
         runtime_->log(
             LogLevel::warning, settings_.name + ": asked for a ttl of " + std::to_string(settings_.timeout.count()) +
                                    " ms, and the server grants " + std::to_string(timeout().count()) +
@@ -284,38 +284,38 @@ void Session::end_client(bool end_session) noexcept
 void Session::fail_readings()
 {
     for (auto& reading : std::exchange(readings_, {}))
-        reading.handler(Answer{ZINVALIDSTATE}, Answer{ZINVALIDSTATE});
+        reading.handler(Response{ZINVALIDSTATE}, Response{ZINVALIDSTATE});
 }
 
-void Session::note(Question::Kind kind, Answer const& answer)
+void Session::note(Request::Kind kind, Response const& response)
 {
-    using Kind = Question::Kind;
+    using Kind = Request::Kind;
     bool const writes = kind != Kind::get && kind != Kind::exists && kind != Kind::children && kind != Kind::sync;
-    if (writes && online_ && is_answered(answer.code) && answer.sent >= client_->connection_begun())
-        life_.wrote(answer.sent, answer.answered);
-    if (answer.code == ZSESSIONEXPIRED && client_ != nullptr)
+    if (writes && online_ && is_answered(response.code) && response.sent >= client_->connection_begun())
+        life_.wrote(response.sent, response.answered);
+    if (response.code == ZSESSIONEXPIRED && client_ != nullptr)
         client_->drop_connection(); // the next one tells whether it has expired
 }
 
-void Session::ask(Question question, AnswerHandler handler)
+void Session::ask(Request request, ResponseHandler handler)
 {
     last_used_ = runtime_->now();
     if (client_ == nullptr || !client_->connected()) {
-        runtime_->post([handler = std::move(handler)]() mutable { handler(Answer{ZINVALIDSTATE}); });
+        runtime_->post([handler = std::move(handler)]() mutable { handler(Response{ZINVALIDSTATE}); });
         return;
     }
-    auto const kind = question.kind;
+    auto const kind = request.kind;
     client_->ask(
-        std::move(question),
-        [self = shared_from_this(), kind, handler = std::move(handler)](Answer const& answer) mutable {
-            self->note(kind, answer);
-            handler(answer);
+        std::move(request),
+        [self = shared_from_this(), kind, handler = std::move(handler)](Response const& response) mutable {
+            self->note(kind, response);
+            handler(response);
         });
 }
 
-void Session::write(AnswerHandler handler)
+void Session::write(ResponseHandler handler)
 {
-    ask({Question::Kind::check, config_->chroot.empty() ? "/" : config_->chroot}, std::move(handler));
+    ask({Request::Kind::check, config_->chroot.empty() ? "/" : config_->chroot}, std::move(handler));
 }
 
 void Session::unwatch(std::string const& path)
@@ -352,15 +352,15 @@ void Session::write_regularly()
         fail_readings();
         return;
     }
-    if (readings_.empty() && (writing_ || settings_.only_looks))
+    if (readings_.empty() && (writing_ || settings_.holds_no_leases))
         return;
     auto readings = std::exchange(readings_, {});
     writing_ = true;
     last_regular_write_ = runtime_->now();
     auto const used = last_used_;
-    auto const write = std::make_shared<Answer>();
-    this->write([self = shared_from_this(), write](Answer const& answer) {
-        *write = answer;
+    auto const write = std::make_shared<Response>();
+    this->write([self = shared_from_this(), write](Response const& response) {
+        *write = response;
         self->writing_ = false;
         if (self->connected())
             self->arm_regular_write();
@@ -370,11 +370,11 @@ void Session::write_regularly()
     last_used_ = used;
     for (auto& reading : readings) {
         if (!reading.wanted()) {
-            reading.handler(Answer{ZINVALIDSTATE}, Answer{ZINVALIDSTATE});
+            reading.handler(Response{ZINVALIDSTATE}, Response{ZINVALIDSTATE});
             continue;
         }
-        ask({Question::Kind::get, std::move(reading.path)},
-            [write, handler = std::move(reading.handler)](Answer const& read) mutable { handler(*write, read); });
+        ask({Request::Kind::get, std::move(reading.path)},
+            [write, handler = std::move(reading.handler)](Response const& read) mutable { handler(*write, read); });
     }
 }
 
@@ -408,7 +408,7 @@ void Session::close(bool end_session) noexcept
         for (auto& one : waiting)
             one.handler(&why);
         for (auto& reading : readings)
-            reading.handler(Answer{ZINVALIDSTATE}, Answer{ZINVALIDSTATE});
+            reading.handler(Response{ZINVALIDSTATE}, Response{ZINVALIDSTATE});
     });
 }
 

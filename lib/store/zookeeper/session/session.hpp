@@ -35,20 +35,21 @@ public:
         /// the timeout that is asked for
         std::chrono::milliseconds timeout{};
         /// no leases rest on it
-        bool only_looks = false;
+        bool holds_no_leases = false;
     };
     using EventHandler = std::function<void(Session const&, SessionEvent const&)>;
     /** Null: connected. */
     using ConnectedHandler = OneShot<void(Failure const*)>;
     /** A write, and what was read right after it. */
-    using ProofHandler = OneShot<void(Answer const& write, Answer const& read)>;
+    using ProofHandler = OneShot<void(Response const& write, Response const& read)>;
 
     Session(std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings);
     Session(Session const&) = delete;
     Session& operator=(Session const&) = delete;
     ~Session() override { close(false); }
 
-    /** Calls back once, never inside this call: when it is connected, or `not_after` has come, or nothing will help. */
+    /** Calls back once, never inside this call: when it is connected, or `not_after` has come, or nothing will
+     * help. */
     void when_connected(Deadline not_after, ConnectedHandler handler);
     /** Owners of requests have given up (see Deadline): who waits for one of them is called back. */
     void drop_abandoned();
@@ -57,10 +58,10 @@ public:
     [[nodiscard]] Failure why_not_connected() const;
 
     /** Asks now. While not connected the answer is ZINVALIDSTATE. */
-    void ask(Question question, AnswerHandler handler);
+    void ask(Request request, ResponseHandler handler);
     /** A write that changes nothing: what is read behind it was there after all that was written before now, by
      * anybody. */
-    void write(AnswerHandler handler);
+    void write(ResponseHandler handler);
     /** Reads a node behind the next of the regular writes: now, unless the last one was too short a while ago. `wanted`
      * is looked at right before it leaves; false: both answers are ZINVALIDSTATE. */
     void read_with_next_write(std::string path, std::function<bool()> wanted, ProofHandler handler);
@@ -75,7 +76,7 @@ public:
     [[nodiscard]] std::int64_t id() const { return id_; }
     /** From when the timeout surely counts. */
     [[nodiscard]] Instant proven() const noexcept { return life_.proven(); }
-    /** Ends what `Question::watch` has begun for a node: it tells nothing any more. */
+    /** Ends what `Request::watch` has begun for a node: it tells nothing any more. */
     void unwatch(std::string const& path);
     /** What becomes of the session (a refused login is an expiry), and what watches tell. */
     void on_event(EventHandler handler) { event_handler_ = std::move(handler); }
@@ -114,7 +115,7 @@ private:
     void fail_readings();
     void answer_waiting();
     void set_waiting_timer();
-    void note(Question::Kind kind, Answer const& answer);
+    void note(Request::Kind kind, Response const& response);
     void write_regularly();
     void arm_regular_write();
     void idle_check();

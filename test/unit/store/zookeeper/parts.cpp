@@ -102,7 +102,7 @@ TEST_CASE("what a server refuses because it is busy is no answer of the leader's
 {
     CHECK_FALSE(is_answered(ZTHROTTLEDOP));
     CHECK(is_answered(ZNONODE));
-    CHECK(failure_of(Answer{ZTHROTTLEDOP}, "store", "key", {}).may_take_effect());
+    CHECK(failure_of(Response{ZTHROTTLEDOP}, "store", "key", {}).may_take_effect());
 }
 
 TEST_CASE("a key is one node, by whatever range it is asked for", "[zookeeper][names]")

@@ -20,7 +20,7 @@ namespace tenure::zookeeper
 {
 
 /** A node that this process made, or may have made, for one of its owners. A claim's handle. */
-struct Holding {
+struct OwnedNode {
     enum class State {
         /// its creation is under way, or nobody knows what became of it
         asked,
@@ -56,50 +56,50 @@ struct Holding {
     std::uint64_t extensions = 0;
 
     /** What was read is this node; whatever it holds now, if it is known which one it is. */
-    [[nodiscard]] bool made(Answer const& read) const;
+    [[nodiscard]] bool matches(Response const& read) const;
     /** And it still bears the owner. */
-    [[nodiscard]] bool owned(Answer const& read) const;
+    [[nodiscard]] bool still_owned(Response const& read) const;
 };
-using HoldingPtr = std::shared_ptr<Holding>;
+using OwnedNodePtr = std::shared_ptr<OwnedNode>;
 
 /** What was read of a node, and of its generation before it: if that is unchanged later, nobody has claimed the key
  * since. */
-struct Sighting {
+struct NodeSnapshot {
     /// of the write that it was read after, if one was asked for
-    Answer write{};
-    Answer generation{};
-    Answer node{};
+    Response write{};
+    Response generation{};
+    Response node{};
 
     /** Why it says nothing about the node; null: it does. */
-    [[nodiscard]] Answer const* failure() const;
+    [[nodiscard]] Response const* failure() const;
     /** What a change is to be conditioned on; unset: there is no generation, or its version cannot be a condition. */
     [[nodiscard]] std::optional<std::int32_t> generation_version() const;
 };
-using SightingHandler = OneShot<void(Sighting const&)>;
+using SnapshotHandler = OneShot<void(NodeSnapshot const&)>;
 
 /** Reads a node and its generation. @param after_write  behind a write on the connection of now */
-void look_at(
+void read_node(
     SessionPtr const& session, SharedText const& path, SharedText const& generation, bool after_write,
-    SightingHandler handler);
+    SnapshotHandler handler);
 
 /** All nodes of this process, by owner. Nodes live as long as their session, and that lives as long as the process
- *  talks to a server; so it is the ledger that removes a node when nobody has renewed it for its ttl. */
-class Ledger : public std::enable_shared_from_this<Ledger>
+ *  talks to a server; so it is the registry that removes a node when nobody has renewed it for its ttl. */
+class NodeRegistry : public std::enable_shared_from_this<NodeRegistry>
 {
 public:
-    explicit Ledger(std::shared_ptr<Runtime> runtime)
+    explicit NodeRegistry(std::shared_ptr<Runtime> runtime)
         : runtime_(std::move(runtime))
     {
     }
-    Ledger(Ledger const&) = delete;
-    Ledger& operator=(Ledger const&) = delete;
-    ~Ledger() = default;
+    NodeRegistry(NodeRegistry const&) = delete;
+    NodeRegistry& operator=(NodeRegistry const&) = delete;
+    ~NodeRegistry() = default;
 
-    [[nodiscard]] HoldingPtr
+    [[nodiscard]] OwnedNodePtr
     add(SessionPtr session, KeyRangePtr range, std::uint32_t index, SharedText path, SharedText generation,
         std::string owner);
     /** It is gone. */
-    void remove(Holding& holding);
+    void remove(OwnedNode& node);
     /** What a node must be for its removal. */
     struct Condition {
         /// unset: whichever it is
@@ -112,38 +112,38 @@ public:
      * from this one. So there is one such request for a node at a time: who comes while one is under way knows what is
      * no longer true, and is called back by `again` to begin anew. */
     void delete_node(
-        HoldingPtr const& holding, Condition const& condition, AnswerHandler handler, std::function<void()> again);
+        OwnedNodePtr const& node, Condition const& condition, ResponseHandler handler, std::function<void()> again);
     /** It was granted or renewed: until when it stands. */
-    void extend(Holding& holding, Instant deadline);
+    void extend(OwnedNode& node, Instant deadline);
     /** All nodes of the session are gone. */
-    void session_over(std::int64_t session_id);
+    void session_expired(std::int64_t session_id);
 
     /** Who has this very node; null if nobody of this process has. */
-    [[nodiscard]] HoldingPtr holder_of(std::string const& owner, std::string const& path, std::int64_t czxid) const;
+    [[nodiscard]] OwnedNodePtr holder_of(std::string const& owner, std::string const& path, std::int64_t czxid) const;
     /** The node that a claim stands for. Null if this process has none, which proves that the claim is lost: the nodes
      * of a session that is over are gone, and another session's node cannot be this one. */
-    [[nodiscard]] HoldingPtr of(Claim const& claim) const;
+    [[nodiscard]] OwnedNodePtr find(Claim const& claim) const;
     /** What bears the owner in the range. */
-    [[nodiscard]] std::vector<HoldingPtr> of(std::string const& owner, KeyRange const& range) const;
+    [[nodiscard]] std::vector<OwnedNodePtr> find_all(std::string const& owner, KeyRange const& range) const;
     /** Somebody in this process is creating the node right now, or reads whose it is. */
     [[nodiscard]] bool creating(std::string const& path) const { return creating_.contains(path); }
     /** A claim has begun to create it, and goes on until it knows whether it has it. */
-    void begin_creating(Holding& holding);
-    void end_creating(Holding& holding);
+    void begin_creating(OwnedNode& node);
+    void end_creating(OwnedNode& node);
     /** Nodes that rest on the session. */
-    [[nodiscard]] bool any_of(std::int64_t session_id) const noexcept;
+    [[nodiscard]] bool holds_any(std::int64_t session_id) const noexcept;
 
     void close() noexcept;
 
 private:
     void arm(Instant when);
-    void look();
+    void remove_lapsed();
     /** A claim that is under way may yet be granted its node. */
-    [[nodiscard]] bool is_claimed(Holding const& holding) const;
-    void let_lapse(HoldingPtr const& holding);
+    [[nodiscard]] bool is_claimed(OwnedNode const& node) const;
+    void remove_if_lapsed(OwnedNodePtr const& node);
 
     std::shared_ptr<Runtime> runtime_;
-    std::unordered_multimap<std::string, HoldingPtr> by_owner_;
+    std::unordered_multimap<std::string, OwnedNodePtr> by_owner_;
     std::unordered_map<std::string, int> creating_;
     /// who waits for the end of a deletion that is under way, by path; the request for it owns the list
     std::unordered_map<std::string, std::weak_ptr<std::vector<std::function<void()>>>> deleting_;
