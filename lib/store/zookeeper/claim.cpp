@@ -215,7 +215,7 @@ private:
             node = add(node->index);
         }
         node->state = OwnedNode::State::held;
-        // what was read of a node says nothing about its generation
+        // a read of the node says nothing about its generation
         if (response.generation_version || node->czxid != response.stat.czxid)
             node->generation_version = response.generation_version;
         node->czxid = response.stat.czxid;

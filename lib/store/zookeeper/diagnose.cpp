@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What `tenure doctor` tries on an ensemble, and what it makes of the answers.
+// The trials of `tenure doctor` on an ensemble, and its findings.
 #include "operations.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using Severity = Finding::Severity;
 constexpr std::size_t round_trips = 5;
 /// the C client gives up a server that has not answered within two thirds of what it asks for
 constexpr auto least_timeout = 150ms;
-/// leases of so many ticks and up have time to stop, and to bear a server that fails
+/// leases of this many ticks and more have time to stop, and survive the failure of a server
 constexpr int comfortable_ticks = 4;
 
 /** What was learned about an ensemble. */
@@ -59,7 +59,7 @@ std::string text(std::vector<nanoseconds> const& values)
     return line.data();
 }
 
-/** A finding that is well, or what it is else, with what to do then. */
+/** An `ok` finding if `well`; otherwise one of the given severity, with advice. */
 Finding finding(bool well, Severity otherwise, std::string name, std::string snapshot, std::string advice)
 {
     return {well ? Severity::ok : otherwise, std::move(name), std::move(snapshot), well ? "" : std::move(advice)};

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a lease asks of ZooKeeper, and what operators ask: each operation has its own source file.
+// The operations on an ensemble: claim, renew, release, withdraw, inspect, evict, examine.
 #pragma once
 
 #include "store/zookeeper/session/ensemble.hpp"

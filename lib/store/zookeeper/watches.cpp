@@ -117,7 +117,7 @@ void Watches::on_node_event(SessionEvent const& event)
         return;
     }
     // A waiter that gets the hint tries at once, mostly gets the key, and needs no further watch. What happens before
-    // the next watch is set is seen by the answer to that.
+    // the next watch is set shows in the response to that.
     ensemble_->runtime().call_at(ensemble_->runtime().now() + moment, [weak = weak_from_this(), path = event.path] {
         if (auto const self = weak.lock(); self != nullptr && !self->closed_ && self->session_->connected())
             self->changed(path);

@@ -35,7 +35,7 @@ public:
         return generation_path(chroot_, user_, range_.key(index));
     }
 
-    /** The key that a child of the parent stands for; unset if it is none of this range. */
+    /** The key that a child of the parent stands for; unset if the key is not in this range. */
     [[nodiscard]] std::optional<std::uint32_t> index_of(std::string_view name) const;
 
 private:
@@ -49,7 +49,7 @@ private:
     std::string digits_;
 };
 
-/** What a key's node holds: the owner, and on a second line the ttl for those who look (`ttl=10000`, milliseconds). */
+/** What a key's node holds: the owner, and on a second line the ttl for inspections (`ttl=10000`, milliseconds). */
 struct NodeValue {
     std::string owner;
     /// unset in nodes of other software
@@ -57,7 +57,7 @@ struct NodeValue {
 };
 
 [[nodiscard]] std::string encode(std::string_view owner, std::optional<std::chrono::milliseconds> ttl);
-/** Never fails: of what somebody else wrote the first line is the owner. */
+/** Never fails: the first line of other software's data is the owner. */
 [[nodiscard]] NodeValue decode(std::string_view data);
 
 } // namespace tenure::zookeeper

@@ -58,7 +58,7 @@ void Client::drop_connection()
 
 void Client::set_servers(std::string const& servers)
 {
-    // what it is trying is one of the servers of before
+    // the server that it is trying is an old one
     handle_.drop_connection();
     handle_.set_servers(servers);
     pump_soon();
@@ -76,7 +76,7 @@ void Client::close(bool end_session) noexcept
     descriptor_.close(ignored);
     handle_.drop_connection();
     handle_.fail_pending();
-    // not kept here: what hears of it may own this
+    // not kept here: the handlers may own this
     std::vector<ClientHandle::Event> last;
     handle_.take(last);
     runtime_->post([events = std::move(last)]() mutable {
@@ -90,7 +90,7 @@ void Client::pump_soon()
 {
     if (std::exchange(pump_posted_, true))
         return;
-    // not to the strand: what a user's handler asks for before it runs would have to wait for it
+    // not to the strand: requests that a user's handler makes before it runs would have to wait for it
     asio::post(runtime_->io_executor(), [self = shared_from_this()] {
         HandlerBatch::run_on_strand(*self->runtime_, [self] {
             self->pump_posted_ = false;
@@ -112,7 +112,7 @@ void Client::wait_for_news()
     check_silence(now);
     auto const interest = handle_.interest();
     if (!interest.over) {
-        // Asio tells of a descriptor that it was asked about once with each wait from then on: it is nearly always
+        // After one wait for writing Asio reports a descriptor with each wait from then on: it is nearly always
         // writable, and each time costs a turn of the loop.
         if (interest.identity != identity_ || (waited_for_writing_ && !interest.write))
             adopt(interest);
@@ -175,7 +175,7 @@ void Client::ready(std::uint64_t adoption, bool readable, error_code error)
     if (readable)
         last_received_ = runtime_->now();
     handle_.process(readable, !readable);
-    // whoever waits for an answer gets it first, and what they ask for next leaves before the pump runs
+    // waiting requests get their responses first, and what their handlers ask for leaves before the pump runs
     deliver();
     // where nothing is to come it is worth something that the user's handler does not wait either
     bool const expects_news = watches_ || !handle_.connected() || handle_.oldest_unanswered() != Instant::max();
@@ -239,7 +239,7 @@ void Client::deliver()
                 return;
         }
     } catch (...) {
-        pump_soon(); // which tells the rest
+        pump_soon(); // which delivers the rest
         throw;
     }
 }

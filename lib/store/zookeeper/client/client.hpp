@@ -55,11 +55,11 @@ public:
     ~Client() = default;
 
     void start();
-    /** Only while connected; what comes of it is told later, always. */
+    /** Requires a connection. The handler is never called inside this call. */
     void ask(Request request, ResponseHandler handler);
     void unwatch(std::string const& path);
-    /** Ends all at once; what was not answered ends as ZCLOSING. @param end_session  tell the server, too: all nodes of
-     * the session go */
+    /** Ends at once: open requests are answered ZCLOSING. @param end_session  also tell the server, which deletes all
+     * nodes of the session */
     void close(bool end_session) noexcept;
     void drop_connection();
     /** Only while not connected. */
@@ -102,13 +102,13 @@ private:
     asio::posix::stream_descriptor descriptor_;
     /// of the handle's connection, 0: none
     std::uint64_t identity_ = 0;
-    /// counts the duplicates, so that what was waited for on one before is told from what is waited for now
+    /// counts the duplicates, so that an old wait is not taken for one on the present duplicate
     std::uint64_t adoption_ = 0;
     bool reading_ = false;
     bool writing_ = false;
     /// the duplicate was waited for to become writable
     bool waited_for_writing_ = false;
-    /// what is being told just now, and how many of it were told
+    /// events that are being delivered, and how many were delivered
     std::vector<ClientHandle::Event> events_;
     std::size_t delivered_ = 0;
     bool pump_posted_ = false;

@@ -23,10 +23,10 @@ namespace tenure::zookeeper
 namespace
 {
 
-/// one turn hands on at most so many answers before others get theirs
+/// responses that one turn reads at most, before other sessions get their turn
 constexpr int answers_per_turn = 256;
 
-/// Of many that are asked in one turn so many leave together: the servers work on them while the next are being made.
+/// Requests of one turn that leave together: the servers work on them while the next ones are being made.
 constexpr int requests_per_flush = 8;
 
 std::mutex& library_mutex()
@@ -40,7 +40,7 @@ thread_local ClientHandle* calling_handle = nullptr;
 
 } // namespace
 
-/** What the C client calls besides, inside of a call into it. */
+/** What the C client calls for the session, inside a call into it. */
 struct ClientHandle::Callbacks {
     static void on_login(int, void const*) {}
     static void on_unwatched(int, void const*) {}
@@ -141,7 +141,7 @@ void ClientHandle::log(std::string_view line)
         return;
     auto const text = kind.find(": ");
     auto const words = text == std::string_view::npos ? kind : kind.substr(text + 2);
-    // warnings tell what it does about it, not what is wrong
+    // warnings say what it does about the error, not what the error is
     if (kind.starts_with("ERROR@"))
         last_words_ = std::string(words);
     if (runtime_.logs(LogLevel::debug))
@@ -173,8 +173,8 @@ void ClientHandle::unwatch(std::string const& path)
         return;
     LibraryCall const call(this);
     bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
-    // a server forgets its watches with the connection, and is told of those that the C client has with the next one
-    // it calls what it is given itself, although its type is that of a pointer to it
+    // A server forgets its watches with the connection; the C client sends those that it has over the next one.
+    // The function itself is passed and called, although the parameter has the type of a pointer to it.
     auto* const called = reinterpret_cast<void_completion_t*>(&Callbacks::on_unwatched);
     ::zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, was_connected ? 0 : 1, called, nullptr);
     wrote(was_connected);
@@ -212,7 +212,7 @@ ClientHandle::Interest ClientHandle::interest()
     int events = 0;
     timeval limit{};
     int descriptor = -1;
-    // The rest of what was asked over a socket that is closed would be mixed up with the next connection's.
+    // The rest of the requests to a closed socket would be mixed up with those of the next connection.
     if (std::exchange(sending_failed_, false) && ::zookeeper_interest(handle_, &descriptor, &events, &limit) == ZOK &&
         descriptor >= 0) {
         descriptor_ = descriptor;
@@ -340,7 +340,7 @@ void ClientHandle::set_servers(std::string const& servers)
 
 void ClientHandle::fail_pending()
 {
-    // what was asked is kept for the C client, which answers it once more when the handle goes
+    // requests are kept for the C client, which answers them once more when the handle goes
     for (auto& [id, pending] : pending_)
         if (pending->handler)
             events_.emplace_back(

@@ -19,27 +19,27 @@
 namespace tenure::zookeeper
 {
 
-/** What happened to the session of a handle. */
+/** A change of a handle's session, or the event of a watch. */
 struct SessionEvent {
     enum class Kind {
         connected,
         disconnected,
         expired,
         authentication_failed,
-        /// of a watch, which has told all that it tells: the node, or a child of it
+        /// of a watch, which has fired and is gone: the node, or a child of it
         node_changed,
         node_deleted
     };
     Kind kind;
-    /// of the node, for what a watch tells
+    /// of the node, for the event of a watch
     std::string path = {};
 };
 
-/** One handle of the C client in its single-threaded form, which does nothing by itself: it tells what it waits for,
- *  and works when it is told that this has come.
+/** One handle of the C client in its single-threaded form, which does nothing by itself: `interest` says what it waits
+ *  for, and `process` lets it work when that has come.
  *
- *  Nothing is called back from inside of it: what happens is collected, and `take` hands it out. The C client keeps its
- *  counter of requests and the buffers of its log lines in statics, so all calls of a process into it are made one
+ *  Nothing is called back from inside the C client: events are collected, and `take` hands them out. The C client keeps
+ * its counter of requests and the buffers of its log lines in statics, so all calls of a process into it are made one
  * after another; none of them blocks.
  */
 class ClientHandle
@@ -54,15 +54,15 @@ public:
         /// `user:password` of the scheme digest; empty: none
         std::string login = {};
     };
-    /** What it waits for. */
+    /** What the C client waits for. */
     struct Interest {
         /// -1: none for now. It belongs to the C client
         int descriptor = -1;
-        /// tells two connections apart that got the same number one after another
+        /// distinguishes two connections that got the same descriptor one after another
         std::uint64_t identity = 0;
         bool write = false;
         std::chrono::microseconds timeout{};
-        /// nothing will come any more: the session has expired, or its login was refused
+        /// no event will come: the session has expired, or its login was refused
         bool over = false;
     };
     struct Finished {
@@ -75,13 +75,13 @@ public:
     ClientHandle(Runtime& runtime, Settings settings);
     ClientHandle(ClientHandle const&) = delete;
     ClientHandle& operator=(ClientHandle const&) = delete;
-    /** Drops the connection; what was not answered is forgotten. The session stays until its timeout. */
+    /** Drops the connection and forgets open requests. The session stays until its timeout. */
     ~ClientHandle();
 
-    /** What is asked leaves with the next call of `interest`, all in one piece; but at once while no answer is awaited.
+    /** Requests leave with the next call of `interest`, all in one piece; but at once while no response is awaited.
      */
     void ask(Request request, ResponseHandler handler);
-    /** Ends all watches of a node. What was asked and not answered yet may still begin one. */
+    /** Ends all watches of a node. An open request may still begin one. */
     void unwatch(std::string const& path);
     [[nodiscard]] Interest interest();
     /** To be followed by `interest`, in the end. */
@@ -90,30 +90,30 @@ public:
     /** Ends the connection, as if the server had done so; another server is tried next. */
     void drop_connection();
     /** Asks the server to end the session now, in the socket's own buffer and without waiting: the C client's own way
-     * waits for the response. Nothing may be asked afterwards. */
+     * waits for the response. No request may follow. */
     void end_session();
     void set_servers(std::string const& servers);
-    /** Answers whatever is not answered yet with ZCLOSING. Nothing may be asked afterwards. */
+    /** Answers all open requests with ZCLOSING. No request may follow. */
     void fail_pending();
 
-    /** In the order in which it happened; in place of what is there. */
+    /** Hands out the events since the last call, in order. @param into  is overwritten */
     void take(std::vector<Event>& into);
 
     /** `take` would hand out something. */
     [[nodiscard]] bool has_news() const noexcept { return !events_.empty(); }
 
     [[nodiscard]] bool connected() const;
-    /** That the server granted. */
+    /** The timeout that the server granted. */
     [[nodiscard]] std::chrono::milliseconds timeout() const;
     [[nodiscard]] std::int64_t session_id() const;
-    /** When the oldest request was sent that was not answered yet; the greatest instant if there is none. */
+    /** When the oldest open request was sent; the greatest instant without one. */
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
     /** The C client's last complaint, in its own words. */
     [[nodiscard]] std::string const& last_words() const noexcept { return last_words_; }
 
 private:
-    /** A request that was not answered yet, in the C client's words: as the call that asks it, and as what it calls
-     * back with. It stays where it is until then, because the C client writes into it. */
+    /** An open request, as the C client takes it: the call that sends it, and the context of the callback. It does not
+     * move, because the C client writes into it. */
     struct Pending {
         Pending(ClientHandle* of, std::uint64_t number)
             : owner(of)

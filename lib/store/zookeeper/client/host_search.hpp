@@ -61,7 +61,7 @@ private:
         std::vector<std::string> addresses;
         for (auto const& address : found)
             addresses.push_back(address.to_string() + ":" + std::to_string(port));
-        // a resolver turns them round, and the C client has an order of its own
+        // a resolver rotates them, and the C client chooses an order itself
         std::ranges::sort(addresses);
         if (!addresses.empty())
             result_.addresses[position] = std::move(addresses);

@@ -19,7 +19,7 @@ constexpr std::int32_t any_version = -1;
 
 } // namespace
 
-/** What the C client calls with a response, inside of a call into it. */
+/** What the C client calls with a response, inside a call into it. */
 struct ClientHandle::Pending::Callbacks {
     static void finish(void const* data, Response response)
     {
@@ -53,7 +53,7 @@ struct ClientHandle::Pending::Callbacks {
             response.children.assign(names->data, names->data + names->count);
         finish(data, std::move(response));
     }
-    /** Which part it was that failed; none of them: there was no answer to the parts. */
+    /** The index of the part that failed, or the number of parts where the server did not answer them. */
     static std::size_t failed_part(Pending const& pending)
     {
         // parts before the one that failed would have succeeded, and those behind it were not tried

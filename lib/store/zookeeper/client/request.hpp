@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What is asked of a ZooKeeper server, what it answers, and what an error code of the answer means for leases.
+// Requests to a ZooKeeper server, their responses, and the meaning of error codes for leases.
 #pragma once
 
 #include <tenure/backend/backend.hpp>
@@ -20,7 +20,7 @@ namespace tenure::zookeeper
 /// of a node that was claimed and not changed since: it was written to once, which a node that was only created is not
 constexpr std::int32_t claimed_version = 1;
 
-/** What is asked of the server. */
+/** A request to the server. */
 struct Request {
     enum class Kind {
         /// creates an ephemeral node, writes its data, and writes to its generation, in one step
@@ -29,9 +29,9 @@ struct Request {
         create_persistent,
         /// data and stat
         get,
-        /// stat; what happens next to the node, or that there is one, as an event if `watch` is set
+        /// stat; if `watch` is set, the next change or the creation of the node is an event
         exists,
-        /// names of the children, and the next change of them as an event if `watch` is set
+        /// names of the children; if `watch` is set, their next change is an event
         children,
         set,
         remove,
@@ -52,7 +52,7 @@ struct Request {
     std::optional<std::int32_t> generation_version = {};
 };
 
-/** What the stat of a node tells that matters to leases. */
+/** The part of a node's stat that matters to leases. */
 struct NodeStat {
     /// the transaction that created it: unique, and growing for ever
     std::int64_t czxid = 0;
@@ -61,6 +61,7 @@ struct NodeStat {
     std::int64_t ephemeral_owner = 0;
 };
 
+/** The response to a request. */
 struct Response {
     /// ZOO_ERRORS
     int code = 0;

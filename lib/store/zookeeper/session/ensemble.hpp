@@ -34,9 +34,9 @@ public:
 
     /** The session that holds leases of this ttl. */
     [[nodiscard]] SessionPtr lease_session(std::chrono::milliseconds ttl);
-    /** The session that looks, watches and evicts, and holds nothing. */
+    /** The session that reads, watches and evicts, and holds no leases. */
     [[nodiscard]] SessionPtr query_session();
-    /** One that holds nothing and asks for this timeout; nobody else uses it. */
+    /** A new session that holds no leases and asks for this timeout. */
     [[nodiscard]] SessionPtr probe(std::chrono::milliseconds timeout);
 
     [[nodiscard]] Failure failure(Response const& response, std::string const& what) const
@@ -44,7 +44,7 @@ public:
         return failure_of(response, name_, what, config_->username);
     }
 
-    /** What is told of a response that a key got. */
+    /** The failure of a request for one key. */
     [[nodiscard]] Failure failure(Response const& response, KeyRange const& range, std::uint32_t index) const
     {
         auto const key = range.key(index);
@@ -52,7 +52,7 @@ public:
             response, response.of_generation ? key + ": its generation, " + nodes(range).generation(index) : key);
     }
 
-    /** A session became connected, or was lost with all it held: who waits for the store may try again. */
+    /** A session became connected, or was lost with all its leases: waiting acquisitions may try again. */
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
 
     /** Owners of requests have given up (see Deadline). */
@@ -80,7 +80,7 @@ private:
 
 using EnsemblePtr = std::shared_ptr<Ensemble>;
 
-/** Creates the parent of a range, and the chroot above it. The answer is that of the parent, or of what failed. */
+/** Creates the parent of a range, and the chroot above it. The response is that of the last creation. */
 void create_parent(SessionPtr const& session, std::string const& path, ResponseHandler handler);
 /** The same for a generation. */
 void create_generation(SessionPtr const& session, std::string const& path, ResponseHandler handler);

@@ -37,7 +37,7 @@ Response const* NodeSnapshot::failure() const
         return &write;
     if (node.code != ZOK && node.code != ZNONODE)
         return &node;
-    // who sees no node needs no generation; and without one nobody of this library has claimed the key
+    // Where there is no node no generation is needed. Without a generation no tenure client has claimed the key.
     if (node.code == ZOK && generation.code != ZOK && generation.code != ZNONODE)
         return &generation;
     return nullptr;
@@ -220,7 +220,7 @@ void NodeRegistry::arm(Instant when)
 
 void NodeRegistry::remove_lapsed()
 {
-    // deadlines move only away, so that a look too many finds nothing to do
+    // deadlines only move away, so a call that comes too early finds nothing to do
     auto const now = runtime_->now();
     auto next = Instant::max();
     std::vector<OwnedNodePtr> due;
@@ -249,24 +249,24 @@ void NodeRegistry::remove_if_lapsed(OwnedNodePtr const& node)
 {
     if (!node->session->connected() || is_claimed(*node))
         return;
-    // after a write, because what was asked over another connection may have come to this server late
+    // after a write, because requests over another connection may reach this server late
     read_node(
         node->session, node->path, node->generation, true,
         [self = shared_from_this(), node, extensions = node->extensions](NodeSnapshot const& snapshot) {
             if (node->state == OwnedNode::State::gone || snapshot.failure() != nullptr)
                 return;
-            // A claim or a renewal that was asked for before the look has been answered before it. What is asked for
-            // from now on comes to the server after the deletion.
+            // Claims and renewals that were requested before this read are answered by now. Later ones reach the
+            // server after the deletion.
             if (node->extensions != extensions || self->is_claimed(*node))
                 return;
             auto const& read = snapshot.node;
-            // a claim that was asked for twice may have left two of them for one node: the other one goes on
+            // a repeated claim may have left two entries for one node: the other one goes on
             auto const other = read.code == ZOK ? self->holder_of(node->owner, node->path, read.stat.czxid) : nullptr;
             if (read.code == ZNONODE || !node->matches(read) || (other != nullptr && other != node)) {
                 self->remove(*node);
                 return;
             }
-            // what fails, or comes in the way of another removal, is tried again
+            // a failed deletion, or one during another removal, is tried again
             self->delete_node(node, {snapshot.generation_version(), read.stat.version}, [](Response const&) {}, [] {});
         });
 }

@@ -22,7 +22,7 @@ namespace tenure::zookeeper
 /** A node that this process made, or may have made, for one of its owners. A claim's handle. */
 struct OwnedNode {
     enum class State {
-        /// its creation is under way, or nobody knows what became of it
+        /// its creation is under way, or its outcome is unknown
         asked,
         held,
         /// it is gone, or never was
@@ -41,28 +41,28 @@ struct OwnedNode {
     State state = State::asked;
     /// claims that are creating it just now, or reading whose it is
     int under_way = 0;
-    /// its removal was asked for, and nobody knows what came of it
+    /// its removal was requested, and the outcome is unknown
     bool removal_unknown = false;
-    /// of the node; 0 while nobody knows
+    /// of the node; 0 while unknown
     std::int64_t czxid = 0;
-    /// the node that everybody who claims the key writes to
+    /// the node that every claim of the key writes to
     SharedText generation;
-    /// of the generation, from the transaction that created the node: while it is this, nobody else has claimed the
-    /// key. Unset: nobody knows
+    /// of the generation, from the transaction that created the node: while it is this, no other client has claimed
+    /// the key. Unset: unknown
     std::optional<std::int32_t> generation_version;
-    /// when it lapses unless it is renewed, or when that is looked at again
+    /// when it lapses unless it is renewed, or when its removal is tried again
     Instant deadline{};
     /// how often it was granted or renewed
     std::uint64_t extensions = 0;
 
-    /** What was read is this node; whatever it holds now, if it is known which one it is. */
+    /** The node that was read is this one. Its contents count only while its czxid is unknown. */
     [[nodiscard]] bool matches(Response const& read) const;
-    /** And it still bears the owner. */
+    /** The node that was read is this one, and still bears the owner. */
     [[nodiscard]] bool still_owned(Response const& read) const;
 };
 using OwnedNodePtr = std::shared_ptr<OwnedNode>;
 
-/** What was read of a node, and of its generation before it: if that is unchanged later, nobody has claimed the key
+/** A node, and its generation as it was before: while the generation is unchanged, no client has claimed the key
  * since. */
 struct NodeSnapshot {
     /// of the write that it was read after, if one was asked for
@@ -83,7 +83,7 @@ void read_node(
     SnapshotHandler handler);
 
 /** All nodes of this process, by owner. Nodes live as long as their session, and that lives as long as the process
- *  talks to a server; so it is the registry that removes a node when nobody has renewed it for its ttl. */
+ *  talks to a server; so the registry removes a node that was not renewed for its ttl. */
 class NodeRegistry : public std::enable_shared_from_this<NodeRegistry>
 {
 public:
@@ -98,7 +98,7 @@ public:
     [[nodiscard]] OwnedNodePtr
     add(SessionPtr session, KeyRangePtr range, std::uint32_t index, SharedText path, SharedText generation,
         std::string owner);
-    /** It is gone. */
+    /** The node is gone, or belongs to another client. */
     void remove(OwnedNode& node);
     /** What a node must be for its removal. */
     struct Condition {
@@ -109,23 +109,23 @@ public:
     /** Deletes its node, and notes that it is gone.
      *
      * The node of whoever takes the key next has the same version, and a condition without a generation cannot tell it
-     * from this one. So there is one such request for a node at a time: who comes while one is under way knows what is
-     * no longer true, and is called back by `again` to begin anew. */
+     * from this one. So there is one such request for a node at a time: a removal that comes while one is under way
+     * rests on an old read, and is called back by `again` to begin anew. */
     void delete_node(
         OwnedNodePtr const& node, Condition const& condition, ResponseHandler handler, std::function<void()> again);
-    /** It was granted or renewed: until when it stands. */
+    /** Sets the new deadline after a grant or renewal. */
     void extend(OwnedNode& node, Instant deadline);
     /** All nodes of the session are gone. */
     void session_expired(std::int64_t session_id);
 
-    /** Who has this very node; null if nobody of this process has. */
+    /** The entry of this very node; null if this process does not have it. */
     [[nodiscard]] OwnedNodePtr holder_of(std::string const& owner, std::string const& path, std::int64_t czxid) const;
     /** The node that a claim stands for. Null if this process has none, which proves that the claim is lost: the nodes
      * of a session that is over are gone, and another session's node cannot be this one. */
     [[nodiscard]] OwnedNodePtr find(Claim const& claim) const;
-    /** What bears the owner in the range. */
+    /** All nodes of the owner in the range. */
     [[nodiscard]] std::vector<OwnedNodePtr> find_all(std::string const& owner, KeyRange const& range) const;
-    /** Somebody in this process is creating the node right now, or reads whose it is. */
+    /** A claim of this process is creating the node right now, or reads whose it is. */
     [[nodiscard]] bool creating(std::string const& path) const { return creating_.contains(path); }
     /** A claim has begun to create it, and goes on until it knows whether it has it. */
     void begin_creating(OwnedNode& node);
@@ -145,7 +145,7 @@ private:
     std::shared_ptr<Runtime> runtime_;
     std::unordered_multimap<std::string, OwnedNodePtr> by_owner_;
     std::unordered_map<std::string, int> creating_;
-    /// who waits for the end of a deletion that is under way, by path; the request for it owns the list
+    /// removals that wait for the end of a deletion, by path; the request for the deletion owns the list
     std::unordered_map<std::string, std::weak_ptr<std::vector<std::function<void()>>>> deleting_;
     Timer timer_{*runtime_};
     Instant armed_for_ = Instant::max();

@@ -16,7 +16,7 @@ namespace
 
 /// the pause after no address was found
 constexpr auto search_pause = 200ms;
-/// of the timeout: after so long without a connection the servers are looked up anew, again and again
+/// without a connection the servers are looked up anew this often within a timeout
 constexpr int searches = 3;
 
 } // namespace
@@ -161,7 +161,7 @@ void Session::resolved(HostSearch::Result const& found, bool beside_client)
         return;
     }
     if (beside_client && !wanted())
-        return; // that was closed meanwhile, and nobody needs another
+        return; // that client was closed meanwhile, and no request needs another
     if (found.servers.empty()) {
         on_no_server();
         search_after(search_pause + std::chrono::milliseconds(runtime_->random() % 200));
@@ -200,7 +200,7 @@ void Session::open_client(std::string const& servers)
 void Session::on_session_event(SessionEvent const& event)
 {
     using Kind = SessionEvent::Kind;
-    // what is called may close the client that tells of it
+    // the handlers may close the client
     auto const self = shared_from_this();
     switch (event.kind) {
     case Kind::connected:
@@ -294,7 +294,7 @@ void Session::note(Request::Kind kind, Response const& response)
     if (writes && online_ && is_answered(response.code) && response.sent >= client_->connection_begun())
         life_.wrote(response.sent, response.answered);
     if (response.code == ZSESSIONEXPIRED && client_ != nullptr)
-        client_->drop_connection(); // the next one tells whether it has expired
+        client_->drop_connection(); // the next connection shows whether the session has expired
 }
 
 void Session::ask(Request request, ResponseHandler handler)
@@ -365,7 +365,7 @@ void Session::write_regularly()
         if (self->connected())
             self->arm_regular_write();
         else
-            self->write_regularly(); // answers what waits
+            self->write_regularly(); // fails the waiting reads
     });
     last_used_ = used;
     for (auto& reading : readings) {
@@ -402,7 +402,7 @@ void Session::close(bool end_session) noexcept
         timer->cancel();
     search_ = nullptr;
     end_client(end_session);
-    // taken out of here: what waits may own this
+    // taken out of here: the handlers may own this
     runtime_->post([waiting = std::exchange(waiting_, {}), readings = std::exchange(readings_, {}),
                     why = Failure::not_sent(errc::closed, settings_.name + ": the store was closed")]() mutable {
         for (auto& one : waiting)

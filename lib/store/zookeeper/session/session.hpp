@@ -21,7 +21,7 @@ namespace tenure::zookeeper
 {
 
 /** One session with the ensemble, for the leases of one ttl or for everything else. It is opened when it is first
- *  needed, opened anew when it has expired, and closed when it was of no use for a while.
+ *  needed, opened anew when it has expired, and closed when it was unused for a while.
  *
  *  While it is open it writes something every twelfth of its timeout (a tick at most, see SessionLife): a transaction
  *  that changes nothing, for all of its leases together.
@@ -51,22 +51,21 @@ public:
     /** Calls back once, never inside this call: when it is connected, or `not_after` has come, or nothing will
      * help. */
     void when_connected(Deadline not_after, ConnectedHandler handler);
-    /** Owners of requests have given up (see Deadline): who waits for one of them is called back. */
+    /** Owners of requests have given up (see Deadline): requests that wait for a connection are dropped. */
     void drop_abandoned();
     [[nodiscard]] bool connected() const noexcept { return client_ != nullptr && client_->connected(); }
 
     [[nodiscard]] Failure why_not_connected() const;
 
-    /** Asks now. While not connected the answer is ZINVALIDSTATE. */
+    /** Sends the request now. Without a connection the response is ZINVALIDSTATE. */
     void ask(Request request, ResponseHandler handler);
-    /** A write that changes nothing: what is read behind it was there after all that was written before now, by
-     * anybody. */
+    /** A write that changes nothing: a read behind it sees all writes that any client finished before now. */
     void write(ResponseHandler handler);
     /** Reads a node behind the next of the regular writes: now, unless the last one was too short a while ago. `wanted`
-     * is looked at right before it leaves; false: both answers are ZINVALIDSTATE. */
+     * is called right before it leaves; false: both responses are ZINVALIDSTATE. */
     void read_with_next_write(std::string path, std::function<bool()> wanted, ProofHandler handler);
 
-    /** Whatever uses it holds one of these; nobody does: it closes after a while. */
+    /** Keeps the session open: it closes some time after its last user. */
     using Use = std::shared_ptr<void>;
     [[nodiscard]] Use use();
 
@@ -76,9 +75,9 @@ public:
     [[nodiscard]] std::int64_t id() const { return id_; }
     /** From when the timeout surely counts. */
     [[nodiscard]] Instant proven() const noexcept { return life_.proven(); }
-    /** Ends what `Request::watch` has begun for a node: it tells nothing any more. */
+    /** Ends the watches that `Request::watch` has begun for a node. */
     void unwatch(std::string const& path);
-    /** What becomes of the session (a refused login is an expiry), and what watches tell. */
+    /** The handler gets what becomes of the session (a refused login is an expiry), and the events of watches. */
     void on_event(EventHandler handler) { event_handler_ = std::move(handler); }
 
     /** @param end_session  tell the server, so that all nodes of the session go */

@@ -10,7 +10,7 @@
 namespace tenure::zookeeper
 {
 
-/** From when the timeout of a session surely counts at the leader, which is the only one who expires sessions.
+/** From when the timeout of a session surely counts at the leader, because only the leader expires sessions.
  *
  *  A server that the client talks to tells the leader only with its next answer to the leader's pings, half a tick
  * later, that the session was heard of; and a server that was cut off from the leader answers pings and reads for as
@@ -32,12 +32,12 @@ public:
         proven_ = asked;
     }
 
-    /** A connection of the session was made anew. The server asked the leader, but nobody knows whether that still was
-     * the leader: the first write that is answered on this connection tells. @param asked  before the request was sent
+    /** The session is connected again. The server asked the leader, which may not have been the leader by then: the
+     * first write that is answered on this connection proves it. @param asked  before the request was sent
      */
     void reopened(Instant asked) noexcept { reopened_ = asked; }
 
-    /** What was told to the server of that connection may never have reached the leader. */
+    /** The connection is lost: what its server had been sent may never have reached the leader. */
     void disconnected() noexcept
     {
         recent_.clear();
