@@ -186,23 +186,19 @@ if(TENURE_ZOOKEEPER)
     PRIVATE
       store/zookeeper/backend.cpp
       store/zookeeper/claim.cpp
-      store/zookeeper/hold.cpp
-      store/zookeeper/look.cpp
-      store/zookeeper/node_names.cpp
-      store/zookeeper/node_value.cpp
-      store/zookeeper/ready.cpp
+      store/zookeeper/diagnose.cpp
+      store/zookeeper/inspect.cpp
+      store/zookeeper/release.cpp
+      store/zookeeper/renew.cpp
       store/zookeeper/watches.cpp
+      store/zookeeper/znodes.cpp
       store/zookeeper/client/client.cpp
       store/zookeeper/client/client_handle.cpp
-      store/zookeeper/client/client_pending.cpp
-      store/zookeeper/client/failure.cpp
-      store/zookeeper/client/host_search.cpp
-      store/zookeeper/diagnose/examine.cpp
-      store/zookeeper/diagnose/findings.cpp
+      store/zookeeper/client/pending_request.cpp
+      store/zookeeper/client/request.cpp
       store/zookeeper/session/ensemble.cpp
-      store/zookeeper/session/ledger.cpp
+      store/zookeeper/session/node_registry.cpp
       store/zookeeper/session/session.cpp
-      store/zookeeper/session/session_life.cpp
   )
   # The whole library sees the C client's header through one target, and hands it on to those who link it statically.
   target_link_libraries(tenure PRIVATE ZooKeeper::st)

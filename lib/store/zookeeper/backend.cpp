@@ -1,13 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "backend.hpp"
 
-#include "claim.hpp"
 #include "config.hpp"
-#include "hold.hpp"
-#include "look.hpp"
-#include "ready.hpp"
-#include "store/zookeeper/diagnose/examine.hpp"
-#include "store/zookeeper/session/ensemble.hpp"
+#include "operations.hpp"
 #include "watches.hpp"
 
 #include <tenure/backend/renew_each.hpp>
@@ -59,9 +54,16 @@ public:
     {
         return watches_->watch(std::move(range), std::move(handler));
     }
+    /** Ready once the session that looks is connected. The server takes any digest login: a wrong password shows only
+     * at a node that the user may not use. */
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        zookeeper::ready(ensemble_, not_after, std::move(handler));
+        auto const session = ensemble_->query_session();
+        // the use keeps the session open until then
+        session->when_connected(
+            std::move(not_after), [handler = std::move(handler), use = session->use()](Failure const* why) mutable {
+                handler(why == nullptr ? ReadyReply(Ready{}) : ReadyReply(*why));
+            });
     }
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {

@@ -1,10 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "watches.hpp"
 
-#include <zookeeper/zookeeper.h>
-
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -22,10 +21,10 @@ constexpr std::chrono::milliseconds moment{1};
 class Watches::Subscription final : public Watch
 {
 public:
-    Subscription(std::weak_ptr<Watches> watches, std::string path, std::uint64_t id)
+    Subscription(std::weak_ptr<Watches> watches, std::string path, std::shared_ptr<Subscriber> subscriber)
         : watches_(std::move(watches))
         , path_(std::move(path))
-        , id_(id)
+        , subscriber_(std::move(subscriber))
     {
     }
     Subscription(Subscription const&) = delete;
@@ -33,42 +32,37 @@ public:
     ~Subscription() override
     {
         if (auto const watches = watches_.lock())
-            watches->unsubscribe(path_, id_);
+            watches->unsubscribe(path_, subscriber_);
     }
 
 private:
     std::weak_ptr<Watches> watches_;
     std::string path_;
-    std::uint64_t id_;
+    /// the only strong reference: without it the handler is not called
+    std::shared_ptr<Subscriber> subscriber_;
 };
 
 void Watches::listen()
 {
     if (session_ != nullptr)
         return;
-    session_ = ensemble_->looking();
-    ensemble_->on_looking([weak = weak_from_this()](Session&, Session::Change change) {
+    session_ = ensemble_->query_session();
+    session_->on_event([weak = weak_from_this()](Session const&, SessionEvent const& event) {
         if (auto const self = weak.lock())
-            self->connection(change);
-    });
-    session_->on_node_event([weak = weak_from_this()](SessionEvent const& event) {
-        if (auto const self = weak.lock())
-            self->told(event);
+            self->on_event(event);
     });
 }
 
 std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, std::function<void(WatchEvent)> handler)
 {
     listen();
-    auto const nodes = ensemble_->nodes(range);
-    auto const path = range->count == 1 ? nodes->path(0) : nodes->parent();
-    auto const id = ++last_id_;
+    auto const nodes = ensemble_->nodes(*range);
+    auto const path = range->count == 1 ? nodes.path(0) : nodes.parent();
     auto& watched = watched_[path];
     watched.is_parent = range->count > 1;
-    if (watched.use == nullptr)
-        watched.use = session_->use();
-    watched.subscribers.emplace(
-        id, Subscriber{std::move(range), std::make_shared<std::function<void(WatchEvent)>>(std::move(handler))});
+    watched.use = session_->use();
+    auto subscriber = std::make_shared<Subscriber>(std::move(range), std::move(handler));
+    watched.subscribers.push_back(subscriber);
     ensemble_->runtime().post([self = shared_from_this(), path] {
         if (self->closed_)
             return;
@@ -77,25 +71,20 @@ std::unique_ptr<Watch> Watches::watch(KeyRangePtr range, std::function<void(Watc
         else
             self->session_->when_connected(Instant::max() - std::chrono::hours(1), [](Failure const*) {});
     });
-    return std::make_unique<Subscription>(weak_from_this(), path, id);
+    return std::make_unique<Subscription>(weak_from_this(), path, std::move(subscriber));
 }
 
-void Watches::unsubscribe(std::string const& path, std::uint64_t id)
+void Watches::unsubscribe(std::string const& path, std::shared_ptr<Subscriber> const& gone)
 {
-    if (auto const found = watched_.find(path); found != watched_.end()) {
-        found->second.subscribers.erase(id);
-        if (found->second.subscribers.empty()) {
-            watched_.erase(found);
-            disarm(path);
-        }
-    }
-}
-
-/** The server's watch would stay until something happens to the node, which for a name that is used once is never. */
-void Watches::disarm(std::string const& path)
-{
-    if (session_ != nullptr)
+    auto const found = watched_.find(path);
+    if (found == watched_.end())
+        return;
+    std::erase_if(found->second.subscribers, [&gone](auto const& subscriber) { return subscriber.lock() == gone; });
+    if (found->second.subscribers.empty()) {
+        watched_.erase(found);
+        // The server's watch would stay until something happens to the node: for a name that is used once, for ever.
         session_->unwatch(path);
+    }
 }
 
 void Watches::changed(std::string const& path)
@@ -109,40 +98,49 @@ void Watches::changed(std::string const& path)
         arm(path);
 }
 
-void Watches::told(SessionEvent const& event)
+void Watches::on_event(SessionEvent const& event)
+{
+    using Kind = SessionEvent::Kind;
+    if (event.kind == Kind::node_changed || event.kind == Kind::node_deleted)
+        on_node_event(event);
+    else
+        on_connection(event.kind == Kind::connected);
+}
+
+void Watches::on_node_event(SessionEvent const& event)
 {
     auto const found = watched_.find(event.path);
     if (found == watched_.end())
         return;
-    if (found->second.is_parent || event.kind != SessionEvent::Kind::node_deleted) {
+    if (found->second.is_parent || event.kind == SessionEvent::Kind::node_changed) {
         changed(event.path);
         return;
     }
-    // Who is told tries at once, and mostly gets the key and needs no watch any more. What happens before the next
-    // watch is set is seen by the answer to that.
+    // A waiter that gets the hint tries at once, mostly gets the key, and needs no further watch. What happens before
+    // the next watch is set shows in the response to that.
     ensemble_->runtime().call_at(ensemble_->runtime().now() + moment, [weak = weak_from_this(), path = event.path] {
         if (auto const self = weak.lock(); self != nullptr && !self->closed_ && self->session_->connected())
             self->changed(path);
     });
-    tell(event.path, [](Subscriber& subscriber) {
+    notify(event.path, [](Subscriber& subscriber) {
         if (subscriber.in_force)
-            (*subscriber.handler)(WatchEvent::hint);
+            subscriber.handler(WatchEvent::hint);
     });
 }
 
-void Watches::connection(Session::Change change)
+void Watches::on_connection(bool connected)
 {
     std::vector<std::string> paths;
     paths.reserve(watched_.size());
     for (auto const& [path, watched] : watched_)
         paths.push_back(path);
     for (auto const& path : paths)
-        if (change == Session::Change::connected)
+        if (connected)
             changed(path);
         else
-            tell(path, [](Subscriber& subscriber) {
+            notify(path, [](Subscriber& subscriber) {
                 if (std::exchange(subscriber.in_force, false))
-                    (*subscriber.handler)(WatchEvent::interrupted);
+                    subscriber.handler(WatchEvent::interrupted);
             });
 }
 
@@ -151,40 +149,32 @@ void Watches::arm(std::string const& path)
     auto& watched = watched_.at(path);
     watched.arming = true;
     watched.again = false;
-    if (watched.is_parent)
-        arm_parent(path);
-    else
-        session_->ask(
-            {Question::Kind::exists, path, {}, -1, true},
-            [self = shared_from_this(), path](Answer const& answer) { self->armed(path, answer); });
-}
-
-void Watches::arm_parent(std::string const& path)
-{
+    auto const kind = watched.is_parent ? Request::Kind::children : Request::Kind::exists;
     session_->ask(
-        {Question::Kind::children, path, {}, -1, true}, [self = shared_from_this(), path](Answer const& answer) {
-            if (answer.code != ZNONODE) {
-                self->armed(path, answer);
-                return;
-            }
-            // there is nothing to watch before the first key is taken, or after the server removed an empty parent
-            self->ensemble_->make_parent(self->session_, path, [self, path](Answer const& made) {
-                auto const found = self->watched_.find(path);
-                if (found == self->watched_.end())
-                    return;
-                if (made.code == ZOK || made.code == ZNODEEXISTS)
-                    self->arm(path);
-                else
-                    self->armed(path, made);
-            });
+        {.kind = kind, .path = path, .watch = true}, [self = shared_from_this(), path, kind](Response const& response) {
+            if (response.code == ZNONODE && kind == Request::Kind::children)
+                self->create_and_arm(path);
+            else
+                self->armed(path, response);
         });
 }
 
-void Watches::armed(std::string const& path, Answer const& answer)
+/** There is no parent to watch before the first key is taken, or after the server removed an empty one. */
+void Watches::create_and_arm(std::string const& path)
+{
+    create_parent(session_, path, [self = shared_from_this(), path](Response const& created) {
+        if (created.exists() && self->watched_.contains(path))
+            self->arm(path);
+        else
+            self->armed(path, created);
+    });
+}
+
+void Watches::armed(std::string const& path, Response const& response)
 {
     auto const found = watched_.find(path);
     if (found == watched_.end()) {
-        disarm(path);
+        session_->unwatch(path);
         return;
     }
     found->second.arming = false;
@@ -192,45 +182,37 @@ void Watches::armed(std::string const& path, Answer const& answer)
         arm(path);
         return;
     }
-    bool const in_force = answer.code == ZOK || (answer.code == ZNONODE && !found->second.is_parent);
-    if (!in_force) {
+    bool const is_parent = found->second.is_parent;
+    if (response.code != ZOK && (response.code != ZNONODE || is_parent)) {
         // without a connection it is set again as soon as there is one
-        if (is_answered(answer.code))
-            tell(path, [](Subscriber& subscriber) { (*subscriber.handler)(WatchEvent::unavailable); });
+        if (is_answered(response.code))
+            notify(path, [](Subscriber& subscriber) { subscriber.handler(WatchEvent::unavailable); });
         return;
     }
-    tell(path, [&, is_parent = found->second.is_parent](Subscriber& subscriber) {
-        std::uint32_t held = answer.code == ZOK ? 1 : 0;
+    notify(path, [&](Subscriber& subscriber) {
+        std::int64_t held = response.code == ZOK ? 1 : 0;
         if (is_parent) {
-            auto const nodes = ensemble_->nodes(subscriber.range);
-            held = static_cast<std::uint32_t>(std::ranges::count_if(
-                answer.children, [&](std::string const& name) { return nodes->index_of(name).has_value(); }));
+            auto const nodes = ensemble_->nodes(*subscriber.range);
+            held = std::ranges::count_if(
+                response.children, [&](std::string const& name) { return nodes.index_of(name).has_value(); });
         }
         if (!std::exchange(subscriber.in_force, true))
-            (*subscriber.handler)(WatchEvent::in_force);
+            subscriber.handler(WatchEvent::in_force);
         else if (held < subscriber.range->count)
-            (*subscriber.handler)(WatchEvent::hint);
+            subscriber.handler(WatchEvent::hint);
     });
 }
 
-void Watches::tell(std::string const& path, std::function<void(Subscriber&)> const& what)
+void Watches::notify(std::string const& path, Notify const& how) const
 {
-    // whoever is told may end any watch, and begin others
-    std::vector<std::uint64_t> ids;
-    auto const self = shared_from_this();
-    if (auto const found = watched_.find(path); found != watched_.end())
-        for (auto const& [id, subscriber] : found->second.subscribers)
-            ids.push_back(id);
-    for (auto const id : ids) {
-        auto const found = watched_.find(path);
-        if (found == watched_.end())
-            return;
-        auto const subscriber = found->second.subscribers.find(id);
-        if (subscriber == found->second.subscribers.end())
-            continue;
-        auto const called = subscriber->second.handler;
-        what(subscriber->second);
-    }
+    auto const found = watched_.find(path);
+    if (found == watched_.end())
+        return;
+    // A copy, since handlers begin and end watches. A watch that has ended meanwhile is not called.
+    auto const subscribers = found->second.subscribers;
+    for (auto const& weak : subscribers)
+        if (auto const subscriber = weak.lock(); subscriber != nullptr && !closed_)
+            how(*subscriber);
 }
 
 void Watches::close() noexcept

@@ -9,15 +9,16 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tenure::zookeeper
 {
 
-/** What somebody waits for, told by watches of the server.
+/** Watches of waiters, set by watches of the server.
  *
  *  Of a range with one key its node is watched: that it was deleted is passed on as a hint at once. Of other ranges the
- * parent's children are watched, and a change is passed on only to those in whose range a key is free by then, because
- * most changes are that somebody took one. */
+ * parent's children are watched. Most changes are that a client took a key, so a change is a hint only for ranges that
+ * have a free key by then. */
 class Watches : public std::enable_shared_from_this<Watches>
 {
 public:
@@ -33,13 +34,15 @@ private:
     class Subscription;
     struct Subscriber {
         KeyRangePtr range;
-        std::shared_ptr<std::function<void(WatchEvent)>> handler;
+        std::function<void(WatchEvent)> handler;
         bool in_force = false;
     };
+    using Notify = std::function<void(Subscriber&)>;
     /** A node that is watched: that of a key, or the parent of many. */
     struct Watched {
         bool is_parent = false;
-        std::map<std::uint64_t, Subscriber> subscribers;
+        /// each belongs to its subscription
+        std::vector<std::weak_ptr<Subscriber>> subscribers;
         Session::Use use;
         /// the server's watch is being set
         bool arming = false;
@@ -48,20 +51,19 @@ private:
     };
 
     void listen();
-    void unsubscribe(std::string const& path, std::uint64_t id);
-    void told(SessionEvent const& event);
+    void unsubscribe(std::string const& path, std::shared_ptr<Subscriber> const& gone);
+    void on_event(SessionEvent const& event);
+    void on_node_event(SessionEvent const& event);
+    void on_connection(bool connected);
     void changed(std::string const& path);
-    void connection(Session::Change change);
     void arm(std::string const& path);
-    void arm_parent(std::string const& path);
-    void armed(std::string const& path, Answer const& answer);
-    void disarm(std::string const& path);
-    void tell(std::string const& path, std::function<void(Subscriber&)> const& what);
+    void create_and_arm(std::string const& path);
+    void armed(std::string const& path, Response const& response);
+    void notify(std::string const& path, Notify const& how) const;
 
     EnsemblePtr ensemble_;
     SessionPtr session_;
     std::map<std::string, Watched> watched_;
-    std::uint64_t last_id_ = 0;
     bool closed_ = false;
 };
 

@@ -10,7 +10,7 @@
 
 #include "store/zookeeper/backend.hpp"
 #include "store/zookeeper/config.hpp"
-#include "store/zookeeper/node_names.hpp"
+#include "store/zookeeper/znodes.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

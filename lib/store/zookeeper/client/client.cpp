@@ -1,8 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "client.hpp"
 
-#include <zookeeper/zookeeper.h>
-
 #include <boost/asio/post.hpp>
 
 #include <fcntl.h>
@@ -16,11 +14,13 @@ namespace tenure::zookeeper
 using namespace std::chrono_literals;
 
 Client::Client(
-    std::shared_ptr<Runtime> runtime, ClientHandle::Settings settings, Limits limits, ClientListener& listener)
+    std::shared_ptr<Runtime> runtime, ClientHandle::Settings const& settings, std::chrono::milliseconds connect_timeout,
+    ClientListener& listener)
     : runtime_(std::move(runtime))
-    , handle_(std::move(settings))
-    , limits_(limits)
-    , patience_(limits.silence)
+    , handle_(*runtime_, settings)
+    , connect_limit_(std::min<Clock::duration>(connect_timeout, std::max<Clock::duration>(settings.timeout / 6, 500ms)))
+    , silence_limit_(std::clamp<Clock::duration>(settings.timeout / 6, 200ms, 1s))
+    , patience_(silence_limit_)
     , listener_(&listener)
     , descriptor_(runtime_->io_executor())
 {
@@ -31,9 +31,9 @@ void Client::start()
     pump_soon();
 }
 
-void Client::ask(Question question, AnswerHandler handler)
+void Client::ask(Request request, ResponseHandler handler)
 {
-    handle_.ask(std::move(question), std::move(handler));
+    handle_.ask(std::move(request), std::move(handler));
     pump_soon();
 }
 
@@ -51,7 +51,7 @@ void Client::drop_connection()
 
 void Client::set_servers(std::string const& servers)
 {
-    // what it is trying is one of the servers of before
+    // the server that it is trying is an old one
     handle_.drop_connection();
     handle_.set_servers(servers);
     pump_soon();
@@ -62,20 +62,20 @@ void Client::close(bool end_session) noexcept
     if (std::exchange(closed_, true))
         return;
     listener_ = nullptr;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     if (end_session)
         handle_.end_session();
     error_code ignored;
     descriptor_.close(ignored);
     handle_.drop_connection();
-    handle_.answer_all();
-    // not kept here: what hears of it may own this
-    std::vector<ClientHandle::Happening> last;
+    handle_.fail_pending();
+    // not kept here: the handlers may own this
+    std::vector<ClientHandle::Event> last;
     handle_.take(last);
-    runtime_->post([happened = std::move(last)]() mutable {
-        for (auto& one : happened)
+    runtime_->post([events = std::move(last)]() mutable {
+        for (auto& one : events)
             if (auto* const finished = std::get_if<ClientHandle::Finished>(&one))
-                std::exchange(finished->handler, nullptr)(finished->answer);
+                std::exchange(finished->handler, nullptr)(finished->response);
     });
 }
 
@@ -83,7 +83,7 @@ void Client::pump_soon()
 {
     if (std::exchange(pump_posted_, true))
         return;
-    // not to the strand: what a user's handler asks for before it runs would have to wait for it
+    // not to the strand: requests that a user's handler makes before it runs would have to wait for it
     asio::post(runtime_->io_executor(), [self = shared_from_this()] {
         self->runtime_->strand().execute([self] {
             self->pump_posted_ = false;
@@ -102,12 +102,12 @@ void Client::pump()
 void Client::wait_for_news()
 {
     auto const now = runtime_->now();
-    look_at_silence(now);
+    check_silence(now);
     auto const interest = handle_.interest();
     if (!interest.over) {
-        // Asio tells of a descriptor that it was asked about once with each wait from then on: it is nearly always
+        // After one wait for writing Asio reports a descriptor with each wait from then on: it is nearly always
         // writable, and each time costs a turn of the loop.
-        if (interest.identity != identity_ || (told_of_writing_ && !interest.write))
+        if (interest.identity != identity_ || (waited_for_writing_ && !interest.write))
             adopt(interest);
         wait_for(interest);
         set_timer(now, interest);
@@ -120,11 +120,11 @@ void Client::adopt(ClientHandle::Interest const& interest)
     descriptor_.close(ignored);
     ++adoption_;
     identity_ = 0;
-    reading_ = writing_ = told_of_writing_ = false;
+    reading_ = writing_ = waited_for_writing_ = false;
     if (interest.descriptor < 0)
         return;
     if (std::exchange(begun_identity_, interest.identity) != interest.identity)
-        begun_ = heard_ = runtime_->now();
+        begun_ = last_received_ = runtime_->now();
     int const duplicate = ::fcntl(interest.descriptor, F_DUPFD_CLOEXEC, 0);
     error_code error;
     if (duplicate >= 0)
@@ -144,7 +144,7 @@ void Client::wait_for(ClientHandle::Interest const& interest)
     if (!std::exchange(reading_, true))
         wait(true);
     if (interest.write && !std::exchange(writing_, true)) {
-        told_of_writing_ = true;
+        waited_for_writing_ = true;
         wait(false);
     }
 }
@@ -166,20 +166,20 @@ void Client::ready(std::uint64_t adoption, bool readable, error_code error)
         return;
     (readable ? reading_ : writing_) = false;
     if (readable)
-        heard_ = runtime_->now();
+        last_received_ = runtime_->now();
     handle_.process(readable, !readable);
-    // whoever waits for an answer gets it first, and what they ask for next leaves before the pump runs
+    // waiting requests get their responses first, and what their handlers ask for leaves before the pump runs
     deliver();
     pump_soon();
 }
 
-void Client::look_at_silence(Instant now)
+void Client::check_silence(Instant now)
 {
     if (identity_ == 0)
         return;
     bool const connected = handle_.connected();
-    auto const since = connected ? std::max(handle_.oldest_unanswered(), heard_) : begun_;
-    if (since == Instant::max() || now - since < (connected ? patience_ : limits_.connect))
+    auto const since = connected ? std::max(handle_.oldest_unanswered(), last_received_) : begun_;
+    if (since == Instant::max() || now - since < (connected ? patience_ : connect_limit_))
         return;
     if (connected)
         patience_ = std::min<Clock::duration>(patience_ * 2, handle_.timeout() / 2);
@@ -193,28 +193,22 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
         // the pause after all servers were tried in vain: not in step with all other clients
         auto const least = std::max<Clock::duration>(wait, 20ms);
         wait = least + least / 1024 * static_cast<Clock::rep>(runtime_->random() % 1024);
-        tell_no_server();
+        report_no_server();
     } else if (!handle_.connected()) {
-        wait = std::min<Clock::duration>(wait, begun_ + limits_.connect - now);
+        wait = std::min<Clock::duration>(wait, begun_ + connect_limit_ - now);
     } else if (handle_.oldest_unanswered() != Instant::max()) {
-        wait = std::min<Clock::duration>(wait, std::max(handle_.oldest_unanswered(), heard_) + patience_ - now);
+        wait = std::min<Clock::duration>(wait, std::max(handle_.oldest_unanswered(), last_received_) + patience_ - now);
     }
-    // One that rings earlier sets the next one; it is found to be early far less often than this is called. But the
-    // pause between two rounds of the servers ends with the next call of the C client.
+    // A timer that fires earlier sets the next one, which is far rarer than calls of this function. But the pause
+    // between two rounds of the servers ends with the next call of the C client.
     auto const due = now + std::max<Clock::duration>(wait, 1ms);
-    if (timer_ != 0 && identity_ != 0 && timer_due_ <= due)
+    if (timer_.pending() && identity_ != 0 && timer_due_ <= due)
         return;
-    runtime_->cancel(timer_);
     timer_due_ = due;
-    timer_ = runtime_->call_at(due, [weak = weak_from_this()] {
-        if (auto const self = weak.lock()) {
-            self->timer_ = 0;
-            self->pump();
-        }
-    });
+    timer_.at(due, weak_from_this(), &Client::pump);
 }
 
-void Client::tell_no_server()
+void Client::report_no_server()
 {
     runtime_->post([weak = weak_from_this()] {
         if (auto const self = weak.lock(); self && self->listener_ != nullptr)
@@ -227,25 +221,25 @@ void Client::deliver()
     auto const self = shared_from_this();
     try {
         for (;;) {
-            while (told_ < happened_.size())
-                tell(happened_[told_++]);
-            told_ = 0;
-            handle_.take(happened_);
-            if (happened_.empty())
+            while (delivered_ < events_.size())
+                notify(events_[delivered_++]);
+            delivered_ = 0;
+            handle_.take(events_);
+            if (events_.empty())
                 return;
         }
     } catch (...) {
-        pump_soon(); // which tells the rest
+        pump_soon(); // which delivers the rest
         throw;
     }
 }
 
-void Client::tell(ClientHandle::Happening& one)
+void Client::notify(ClientHandle::Event& one)
 {
     if (auto* const finished = std::get_if<ClientHandle::Finished>(&one)) {
-        if (finished->answer.code >= ZOK && finished->answer.answered - finished->answer.sent < limits_.silence)
-            patience_ = limits_.silence;
-        std::exchange(finished->handler, nullptr)(finished->answer);
+        if (finished->response.code >= ZOK && finished->response.answered - finished->response.sent < silence_limit_)
+            patience_ = silence_limit_;
+        std::exchange(finished->handler, nullptr)(finished->response);
     } else if (listener_ != nullptr) {
         listener_->on_session_event(std::get<SessionEvent>(one));
     }

@@ -3,6 +3,8 @@
 
 #include "client_handle.hpp"
 
+#include <runtime/timer.hpp>
+
 #include <tenure/backend/runtime.hpp>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -43,24 +45,20 @@ public:
 class Client final : public std::enable_shared_from_this<Client>
 {
 public:
-    struct Limits {
-        /// from the first try of a server to the session
-        std::chrono::nanoseconds connect{};
-        /// without any answer, while one is awaited
-        std::chrono::nanoseconds silence{};
-    };
-
-    Client(std::shared_ptr<Runtime> runtime, ClientHandle::Settings settings, Limits limits, ClientListener& listener);
+    /** @param connect_timeout  from the first try of a server to the session; a short session's is shorter */
+    Client(
+        std::shared_ptr<Runtime> runtime, ClientHandle::Settings const& settings,
+        std::chrono::milliseconds connect_timeout, ClientListener& listener);
     Client(Client const&) = delete;
     Client& operator=(Client const&) = delete;
     ~Client() = default;
 
     void start();
-    /** Only while connected; what comes of it is told later, always. */
-    void ask(Question question, AnswerHandler handler);
+    /** Requires a connection. The handler is never called inside this call. */
+    void ask(Request request, ResponseHandler handler);
     void unwatch(std::string const& path);
-    /** Ends all at once; what was not answered ends as ZCLOSING. @param end_session  tell the server, too: all nodes of
-     * the session go */
+    /** Ends at once: open requests are answered ZCLOSING. @param end_session  also tell the server, which deletes all
+     * nodes of the session */
     void close(bool end_session) noexcept;
     void drop_connection();
     /** Only while not connected. */
@@ -82,41 +80,44 @@ private:
     void wait_for(ClientHandle::Interest const& interest);
     void wait(bool readable);
     void ready(std::uint64_t adoption, bool readable, error_code error);
-    void look_at_silence(Instant now);
+    void check_silence(Instant now);
     void set_timer(Instant now, ClientHandle::Interest const& interest);
-    void tell_no_server();
+    void report_no_server();
     void deliver();
-    void tell(ClientHandle::Happening& one);
+    void notify(ClientHandle::Event& one);
 
     std::shared_ptr<Runtime> runtime_;
     ClientHandle handle_;
-    Limits limits_;
+    /// from the first try of a server to the session
+    Clock::duration connect_limit_;
+    /// without any response, while one is awaited
+    Clock::duration silence_limit_;
     /// how long silence is borne now: longer after each time that another connection was no better
-    std::chrono::nanoseconds patience_{};
+    Clock::duration patience_;
     /// null once closed
     ClientListener* listener_;
     /// a duplicate of the handle's descriptor; closed while that has none
     asio::posix::stream_descriptor descriptor_;
     /// of the handle's connection, 0: none
     std::uint64_t identity_ = 0;
-    /// counts the duplicates, so that what was waited for on one before is told from what is waited for now
+    /// counts the duplicates, so that an old wait is not taken for one on the present duplicate
     std::uint64_t adoption_ = 0;
     bool reading_ = false;
     bool writing_ = false;
     /// the duplicate was waited for to become writable
-    bool told_of_writing_ = false;
-    /// what is being told just now, and how many of it were told
-    std::vector<ClientHandle::Happening> happened_;
-    std::size_t told_ = 0;
+    bool waited_for_writing_ = false;
+    /// events that are being delivered, and how many were delivered
+    std::vector<ClientHandle::Event> events_;
+    std::size_t delivered_ = 0;
     bool pump_posted_ = false;
     bool closed_ = false;
     /// of the connection that began then
     std::uint64_t begun_identity_ = 0;
     Instant begun_{};
     /// when something last came from the server
-    Instant heard_{};
-    Runtime::TimerId timer_ = 0;
-    /// when it rings
+    Instant last_received_{};
+    Timer timer_{*runtime_};
+    /// when it fires
     Instant timer_due_ = Instant::max();
 };
 

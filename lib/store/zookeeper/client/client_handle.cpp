@@ -1,9 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "client_pending.hpp"
+#include "client_handle.hpp"
 
 #include "runtime/fork_guard.hpp"
-
-#include <zookeeper/zookeeper.h>
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -25,11 +23,11 @@ namespace tenure::zookeeper
 namespace
 {
 
-/// one turn hands on at most so many answers before others get theirs
+/// responses that one turn reads at most, before other sessions get their turn
 constexpr int answers_per_turn = 256;
 
-/// Of many that are asked in one turn so many leave together: the servers work on them while the next are being made.
-constexpr int questions_per_flush = 8;
+/// Requests of one turn that leave together: the servers work on them while the next ones are being made.
+constexpr int requests_per_flush = 8;
 
 std::mutex& library_mutex()
 {
@@ -38,12 +36,12 @@ std::mutex& library_mutex()
 }
 
 /// whose call into the C client this thread makes: its log lines do not say
-thread_local ClientHandle* speaking = nullptr;
+thread_local ClientHandle* calling_handle = nullptr;
 
 } // namespace
 
-/** What the C client calls besides, inside of a call into it. */
-struct ClientHandle::Calls {
+/** What the C client calls for the session, inside a call into it. */
+struct ClientHandle::Callbacks {
     static void on_login(int, void const*) {}
     static void on_unwatched(int, void const*) {}
 
@@ -52,28 +50,26 @@ struct ClientHandle::Calls {
         using Kind = SessionEvent::Kind;
         auto& self = *static_cast<ClientHandle*>(context);
         auto const node = [path] { return std::string(path == nullptr ? "" : path); };
-        if (type == ZOO_CHILD_EVENT)
-            self.happened_.emplace_back(SessionEvent{Kind::children_changed, node()});
-        else if (type == ZOO_DELETED_EVENT)
-            self.happened_.emplace_back(SessionEvent{Kind::node_deleted, node()});
-        else if (type == ZOO_CREATED_EVENT || type == ZOO_CHANGED_EVENT)
-            self.happened_.emplace_back(SessionEvent{Kind::node_changed, node()});
+        if (type == ZOO_DELETED_EVENT)
+            self.events_.emplace_back(SessionEvent{Kind::node_deleted, node()});
+        else if (type == ZOO_CREATED_EVENT || type == ZOO_CHANGED_EVENT || type == ZOO_CHILD_EVENT)
+            self.events_.emplace_back(SessionEvent{Kind::node_changed, node()});
         else if (type != ZOO_SESSION_EVENT)
             return;
         else if (state == ZOO_CONNECTED_STATE)
-            self.happened_.emplace_back(SessionEvent{Kind::connected});
+            self.events_.emplace_back(SessionEvent{Kind::connected});
         else if (state == ZOO_EXPIRED_SESSION_STATE)
-            self.happened_.emplace_back(SessionEvent{Kind::expired});
+            self.events_.emplace_back(SessionEvent{Kind::expired});
         else if (state == ZOO_AUTH_FAILED_STATE)
-            self.happened_.emplace_back(SessionEvent{Kind::authentication_failed});
+            self.events_.emplace_back(SessionEvent{Kind::authentication_failed});
         else
-            self.happened_.emplace_back(SessionEvent{Kind::disconnected});
+            self.events_.emplace_back(SessionEvent{Kind::disconnected});
     }
 
     static void on_log(char const* line)
     {
-        if (speaking != nullptr && line != nullptr)
-            speaking->heard(line);
+        if (calling_handle != nullptr && line != nullptr)
+            calling_handle->log(line);
     }
 };
 
@@ -81,17 +77,17 @@ namespace
 {
 
 /** Makes a call into the C client: one at a time, and with its log lines told apart. */
-class Call
+class LibraryCall
 {
 public:
-    explicit Call(ClientHandle* who)
+    explicit LibraryCall(ClientHandle* who)
         : lock_(library_mutex())
-        , before_(std::exchange(speaking, who))
+        , before_(std::exchange(calling_handle, who))
     {
     }
-    Call(Call const&) = delete;
-    Call& operator=(Call const&) = delete;
-    ~Call() { speaking = before_; }
+    LibraryCall(LibraryCall const&) = delete;
+    LibraryCall& operator=(LibraryCall const&) = delete;
+    ~LibraryCall() { calling_handle = before_; }
 
 private:
     std::lock_guard<std::mutex> lock_;
@@ -100,22 +96,23 @@ private:
 
 } // namespace
 
-ClientHandle::ClientHandle(Settings settings)
-    : settings_(std::move(settings))
+ClientHandle::ClientHandle(Runtime& runtime, Settings settings)
+    : runtime_(runtime)
+    , settings_(std::move(settings))
     , fork_generation_(engine::fork_generation())
 {
-    Call const call(this);
+    LibraryCall const call(this);
     // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): what it calls back needs all members
     handle_ = ::zookeeper_init2(
-        settings_.servers.c_str(), &Calls::on_event, static_cast<int>(settings_.timeout.count()), nullptr, this,
-        ZOO_NO_LOG_CLIENTENV, &Calls::on_log);
+        settings_.servers.c_str(), &Callbacks::on_event, static_cast<int>(settings_.timeout.count()), nullptr, this,
+        ZOO_NO_LOG_CLIENTENV, &Callbacks::on_log);
     if (handle_ == nullptr)
         throw std::runtime_error("the ZooKeeper client refused its settings: " + last_words_);
     // else it resolves its addresses anew whenever it is asked what it waits for
     ::zoo_set_servers_resolution_delay(handle_, -1);
     if (!settings_.login.empty())
         ::zoo_add_auth(
-            handle_, "digest", settings_.login.data(), static_cast<int>(settings_.login.size()), &Calls::on_login,
+            handle_, "digest", settings_.login.data(), static_cast<int>(settings_.login.size()), &Callbacks::on_login,
             nullptr);
 }
 
@@ -127,14 +124,14 @@ ClientHandle::~ClientHandle()
             ::close(descriptor_);
         return;
     }
-    Call const call(this);
+    LibraryCall const call(this);
     // While it believes to be connected its close waits for the server.
     if (has_socket())
         cut();
     ::zookeeper_close(handle_);
 }
 
-void ClientHandle::heard(std::string_view line)
+void ClientHandle::log(std::string_view line)
 {
     auto const level = line.find(":ZOO_");
     if (level == std::string_view::npos)
@@ -144,21 +141,21 @@ void ClientHandle::heard(std::string_view line)
         return;
     auto const text = kind.find(": ");
     auto const words = text == std::string_view::npos ? kind : kind.substr(text + 2);
-    // warnings tell what it does about it, not what is wrong
+    // warnings say what it does about the error, not what the error is
     if (kind.starts_with("ERROR@"))
         last_words_ = std::string(words);
-    if (settings_.log)
-        settings_.log(words);
+    if (runtime_.logs(LogLevel::debug))
+        runtime_.log(LogLevel::debug, settings_.name + ": " + std::string(words));
 }
 
-void ClientHandle::ask(Question question, AnswerHandler handler)
+void ClientHandle::ask(Request request, ResponseHandler handler)
 {
     auto const id = ++last_id_;
     auto& asked = place(id);
-    asked.question = std::move(question);
+    asked.request = std::move(request);
     asked.handler = std::move(handler);
-    asked.sent = settings_.now();
-    Call const call(this);
+    asked.sent = runtime_.now();
+    LibraryCall const call(this);
     bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
     bool const is_alone = pending_.size() == 1;
     if (was_connected)
@@ -167,24 +164,20 @@ void ClientHandle::ask(Question question, AnswerHandler handler)
     int const code = was_connected ? asked.submit(handle_, acl) : ZINVALIDSTATE;
     if (code != ZOK && pending_.contains(id))
         finish(id, {code});
-    wrote();
-    if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
-        sending_failed_ = true;
+    wrote(was_connected);
 }
 
 void ClientHandle::unwatch(std::string const& path)
 {
     if (fork_generation_ != engine::fork_generation())
         return;
-    Call const call(this);
+    LibraryCall const call(this);
     bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
-    // a server forgets its watches with the connection, and is told of those that the C client has with the next one
-    // it calls what it is given itself, although its type is that of a pointer to it
-    auto* const called = reinterpret_cast<void_completion_t*>(&Calls::on_unwatched);
+    // A server forgets its watches with the connection; the C client sends those that it has over the next one.
+    // The function itself is passed and called, although the parameter has the type of a pointer to it.
+    auto* const called = reinterpret_cast<void_completion_t*>(&Callbacks::on_unwatched);
     ::zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, was_connected ? 0 : 1, called, nullptr);
-    wrote();
-    if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
-        sending_failed_ = true;
+    wrote(was_connected);
 }
 
 ClientHandle::Pending& ClientHandle::place(std::uint64_t id)
@@ -199,27 +192,27 @@ ClientHandle::Pending& ClientHandle::place(std::uint64_t id)
     return *pending_.insert(std::move(spare_)).position->second;
 }
 
-void ClientHandle::finish(std::uint64_t id, Answer answer)
+void ClientHandle::finish(std::uint64_t id, Response response)
 {
     auto found = pending_.extract(id);
     if (found.empty() || !found.mapped()->handler)
         return;
-    answer.sent = found.mapped()->sent;
-    answer.answered = settings_.now();
-    happened_.emplace_back(Finished{std::move(found.mapped()->handler), std::move(answer)});
+    response.sent = found.mapped()->sent;
+    response.answered = runtime_.now();
+    events_.emplace_back(Finished{std::move(found.mapped()->handler), std::move(response)});
     spare_ = std::move(found);
 }
 
 ClientHandle::Interest ClientHandle::interest()
 {
-    Call const call(this);
+    LibraryCall const call(this);
     // a connection is made in the course of several calls: one that is there before a call and after it is the same
     bool const was_connected = identity_ != 0 && !sending_failed_ && ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
     Interest interest;
     int events = 0;
     timeval limit{};
     int descriptor = -1;
-    // The rest of what was asked over a socket that is closed would be mixed up with the next connection's.
+    // The rest of the requests to a closed socket would be mixed up with those of the next connection.
     if (std::exchange(sending_failed_, false) && ::zookeeper_interest(handle_, &descriptor, &events, &limit) == ZOK &&
         descriptor >= 0) {
         descriptor_ = descriptor;
@@ -250,7 +243,7 @@ ClientHandle::Interest ClientHandle::interest()
 
 void ClientHandle::process(bool readable, bool writable)
 {
-    Call const call(this);
+    LibraryCall const call(this);
     if (writable)
         unflushed_ = std::max(unflushed_, 1);
     int const events = (readable ? ZOOKEEPER_READ : 0) | (writable ? ZOOKEEPER_WRITE : 0);
@@ -284,10 +277,12 @@ void ClientHandle::set_cork(bool wanted) noexcept
         corked_ = wanted;
 }
 
-void ClientHandle::wrote() noexcept
+void ClientHandle::wrote(bool was_connected) noexcept
 {
-    if (corked_ && ++unflushed_ >= questions_per_flush)
+    if (corked_ && ++unflushed_ >= requests_per_flush)
         flush();
+    if (was_connected && ::zoo_state(handle_) == ZOO_NOTCONNECTED_STATE)
+        sending_failed_ = true;
 }
 
 void ClientHandle::flush() noexcept
@@ -317,7 +312,7 @@ void ClientHandle::cut() noexcept
 
 void ClientHandle::drop_connection()
 {
-    Call const call(this);
+    LibraryCall const call(this);
     if (has_socket())
         cut();
 }
@@ -327,7 +322,7 @@ void ClientHandle::end_session()
     if (fork_generation_ != engine::fork_generation())
         return;
     auto const waits_for = interest();
-    Call const call(this);
+    LibraryCall const call(this);
     if (::zoo_state(handle_) != ZOO_CONNECTED_STATE || waits_for.descriptor < 0 || waits_for.write)
         return;
     // length 8, a request number that is none of the C client's, operation -11
@@ -339,23 +334,23 @@ void ClientHandle::end_session()
 
 void ClientHandle::set_servers(std::string const& servers)
 {
-    Call const call(this);
+    LibraryCall const call(this);
     ::zoo_set_servers(handle_, servers.c_str());
 }
 
-void ClientHandle::answer_all()
+void ClientHandle::fail_pending()
 {
-    // what was asked is kept for the C client, which answers it once more when the handle goes
+    // requests are kept for the C client, which answers them once more when the handle goes
     for (auto& [id, pending] : pending_)
         if (pending->handler)
-            happened_.emplace_back(
-                Finished{std::exchange(pending->handler, nullptr), Answer{ZCLOSING, pending->sent, settings_.now()}});
+            events_.emplace_back(
+                Finished{std::exchange(pending->handler, nullptr), Response{ZCLOSING, pending->sent, runtime_.now()}});
 }
 
-void ClientHandle::take(std::vector<Happening>& into)
+void ClientHandle::take(std::vector<Event>& into)
 {
     into.clear();
-    into.swap(happened_);
+    into.swap(events_);
 }
 
 bool ClientHandle::connected() const

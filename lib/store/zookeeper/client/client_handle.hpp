@@ -1,11 +1,14 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "answer.hpp"
+#include "request.hpp"
 
+#include <tenure/backend/runtime.hpp>
+
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,76 +16,72 @@
 #include <variant>
 #include <vector>
 
-struct _zhandle;
-
 namespace tenure::zookeeper
 {
 
-/** What happened to the session of a handle. */
+/** A change of a handle's session, or the event of a watch. */
 struct SessionEvent {
     enum class Kind {
         connected,
         disconnected,
         expired,
         authentication_failed,
-        /// of a watch, which has told all that it tells
-        children_changed,
+        /// of a watch, which has fired and is gone: the node, or a child of it
         node_changed,
         node_deleted
     };
     Kind kind;
-    /// of the node, for what a watch tells
+    /// of the node, for the event of a watch
     std::string path = {};
 };
 
-/** One handle of the C client in its single-threaded form, which does nothing by itself: it tells what it waits for,
- *  and works when it is told that this has come.
+/** One handle of the C client in its single-threaded form, which does nothing by itself: `interest` says what it waits
+ *  for, and `process` lets it work when that has come.
  *
- *  Nothing is called back from inside of it: what happens is collected, and `take` hands it out. The C client keeps its
- *  counter of requests and the buffers of its log lines in statics, so all calls of a process into it are made one
+ *  Nothing is called back from inside the C client: events are collected, and `take` hands them out. The C client keeps
+ * its counter of requests and the buffers of its log lines in statics, so all calls of a process into it are made one
  * after another; none of them blocks.
  */
 class ClientHandle
 {
 public:
     struct Settings {
+        /// of the store, for the log
+        std::string name;
         /// numeric addresses: `127.0.0.1:2181,::1:2182`. The C client's resolver would block
         std::string servers;
         std::chrono::milliseconds timeout{};
         /// `user:password` of the scheme digest; empty: none
         std::string login = {};
-        /// what the C client would write to standard error, from warnings up
-        std::function<void(std::string_view)> log = {};
-        std::function<Instant()> now;
     };
-    /** What it waits for. */
+    /** What the C client waits for. */
     struct Interest {
         /// -1: none for now. It belongs to the C client
         int descriptor = -1;
-        /// tells two connections apart that got the same number one after another
+        /// distinguishes two connections that got the same descriptor one after another
         std::uint64_t identity = 0;
         bool write = false;
         std::chrono::microseconds timeout{};
-        /// nothing will come any more: the session has expired, or its login was refused
+        /// no event will come: the session has expired, or its login was refused
         bool over = false;
     };
     struct Finished {
-        AnswerHandler handler;
-        Answer answer;
+        ResponseHandler handler;
+        Response response;
     };
-    using Happening = std::variant<SessionEvent, Finished>;
+    using Event = std::variant<SessionEvent, Finished>;
 
     /** @throws std::runtime_error if the C client cannot make a handle */
-    explicit ClientHandle(Settings settings);
+    ClientHandle(Runtime& runtime, Settings settings);
     ClientHandle(ClientHandle const&) = delete;
     ClientHandle& operator=(ClientHandle const&) = delete;
-    /** Drops the connection; what was not answered is forgotten. The session stays until its timeout. */
+    /** Drops the connection and forgets open requests. The session stays until its timeout. */
     ~ClientHandle();
 
-    /** What is asked leaves with the next call of `interest`, all in one piece; but at once while no answer is awaited.
+    /** Requests leave with the next call of `interest`, all in one piece; but at once while no response is awaited.
      */
-    void ask(Question question, AnswerHandler handler);
-    /** Ends all watches of a node. What was asked and not answered yet may still begin one. */
+    void ask(Request request, ResponseHandler handler);
+    /** Ends all watches of a node. An open request may still begin one. */
     void unwatch(std::string const& path);
     [[nodiscard]] Interest interest();
     /** To be followed by `interest`, in the end. */
@@ -91,28 +90,56 @@ public:
     /** Ends the connection, as if the server had done so; another server is tried next. */
     void drop_connection();
     /** Asks the server to end the session now, in the socket's own buffer and without waiting: the C client's own way
-     * waits for the answer. Nothing may be asked afterwards. */
+     * waits for the response. No request may follow. */
     void end_session();
     void set_servers(std::string const& servers);
-    /** Answers whatever is not answered yet with ZCLOSING. Nothing may be asked afterwards. */
-    void answer_all();
+    /** Answers all open requests with ZCLOSING. No request may follow. */
+    void fail_pending();
 
-    /** In the order in which it happened; in place of what is there. */
-    void take(std::vector<Happening>& into);
+    /** Hands out the events since the last call, in order. @param into  is overwritten */
+    void take(std::vector<Event>& into);
 
     [[nodiscard]] bool connected() const;
-    /** That the server granted. */
+    /** The timeout that the server granted. */
     [[nodiscard]] std::chrono::milliseconds timeout() const;
     [[nodiscard]] std::int64_t session_id() const;
-    /** When the oldest question was sent that was not answered yet; the greatest instant if there is none. */
+    /** When the oldest open request was sent; the greatest instant without one. */
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
     /** The C client's last complaint, in its own words. */
     [[nodiscard]] std::string const& last_words() const noexcept { return last_words_; }
 
 private:
-    struct Pending;
-    struct Calls;
-    friend struct Calls;
+    /** An open request, as the C client takes it: the call that sends it, and the context of the callback. It does not
+     * move, because the C client writes into it. */
+    struct Pending {
+        Pending(ClientHandle* of, std::uint64_t number)
+            : owner(of)
+            , id(number)
+        {
+        }
+
+        /** Hands it to the C client. @param acl  of what it creates  @returns ZOK, or why it will not be answered */
+        [[nodiscard]] int submit(zhandle_t* handle, ACL_vector const* acl);
+
+        ClientHandle* owner;
+        std::uint64_t id;
+        Request request{};
+        ResponseHandler handler;
+        Instant sent{};
+        // of a transaction; its parts, in order
+        std::array<zoo_op_t, 3> operations{};
+        std::array<zoo_op_result_t, 3> results{};
+        std::size_t parts = 0;
+        /// which of them concerns the generation
+        std::size_t generation_part = 0;
+        // of a claim
+        Stat node{};
+        Stat generation{};
+
+    private:
+        struct Callbacks;
+    };
+    struct Callbacks;
 
     [[nodiscard]] Pending& place(std::uint64_t id);
     /** Replaces the C client's socket, if it has one, by one that leads nowhere. */
@@ -121,14 +148,16 @@ private:
     [[nodiscard]] std::uint64_t identity_of_socket() const noexcept;
     /** Makes its socket keep what is written until it is flushed. */
     void set_cork(bool wanted) noexcept;
-    /** Something was given to the socket. */
-    void wrote() noexcept;
+    /** A request was given to the C client. */
+    void wrote(bool was_connected) noexcept;
     void flush() noexcept;
-    void finish(std::uint64_t id, Answer answer);
-    void heard(std::string_view line);
+    void finish(std::uint64_t id, Response response);
+    /** The C client logs a line. */
+    void log(std::string_view line);
 
+    Runtime& runtime_;
     Settings settings_;
-    _zhandle* handle_ = nullptr;
+    zhandle_t* handle_ = nullptr;
     /// the C client's socket, as it was named last
     int descriptor_ = -1;
     /// of the connection that `descriptor_` belongs to, 0: none
@@ -144,7 +173,7 @@ private:
     /// of the one that was answered last, for the next
     std::map<std::uint64_t, std::unique_ptr<Pending>>::node_type spare_;
     std::uint64_t last_id_ = 0;
-    std::vector<Happening> happened_;
+    std::vector<Event> events_;
     std::string last_words_;
     std::uint64_t fork_generation_;
 };

@@ -5,17 +5,20 @@
 #include <tenure/backend/runtime.hpp>
 #include <tenure/stores/zookeeper.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tenure::zookeeper
 {
 
-/** Finds the addresses of all servers at once: the C client would block for each of them. */
-class HostSearch : public std::enable_shared_from_this<HostSearch>
+/** Finds the addresses of all servers at once: the C client would block for each of them. Ends with the object. */
+class HostSearch
 {
 public:
     /** `127.0.0.1:2181`, of each server. */
@@ -29,24 +32,53 @@ public:
     };
     using Handler = std::function<void(Result const&)>;
 
-    /** @param known  what an earlier search found: it stands for servers that cannot be found now */
-    HostSearch(std::shared_ptr<Runtime> runtime, std::vector<Endpoint> servers, Addresses known, Handler handler);
-
-    /** Calls back once, on the strand, never inside this call. */
-    void start();
-    void cancel() noexcept;
+    /** Calls back once, on the strand, never inside this call; the handler may destroy the search.
+     *  @param known  what an earlier search found: it stands for servers that cannot be found now */
+    HostSearch(
+        std::shared_ptr<Runtime> const& runtime, std::vector<Endpoint> const& servers, Addresses known, Handler handler)
+        : handler_(std::move(handler))
+        , open_(servers.size())
+    {
+        result_.addresses = std::move(known);
+        result_.addresses.resize(servers.size());
+        for (std::size_t i = 0; i < servers.size(); ++i)
+            lookups_.emplace_back(
+                runtime, servers[i].host,
+                [this, i, server = servers[i]](net::error_code error, net::NameLookup::Addresses const& found) {
+                    if (error)
+                        result_.trouble += (result_.trouble.empty() ? "" : "; ") + ("cannot resolve " + server.host) +
+                                           ": " + error.message();
+                    add(i, server.port, found);
+                });
+    }
+    HostSearch(HostSearch const&) = delete;
+    HostSearch& operator=(HostSearch const&) = delete;
+    ~HostSearch() = default;
 
 private:
-    void found(std::size_t position, std::vector<std::string> addresses, std::string const& trouble);
+    void add(std::size_t position, std::uint16_t port, net::NameLookup::Addresses const& found)
+    {
+        std::vector<std::string> addresses;
+        for (auto const& address : found)
+            addresses.push_back(address.to_string() + ":" + std::to_string(port));
+        // a resolver rotates them, and the C client chooses an order itself
+        std::ranges::sort(addresses);
+        if (!addresses.empty())
+            result_.addresses[position] = std::move(addresses);
+        if (--open_ > 0)
+            return;
+        for (auto const& of_one : result_.addresses)
+            for (auto const& address : of_one)
+                result_.servers += (result_.servers.empty() ? "" : ",") + address;
+        auto const result = std::move(result_);
+        std::exchange(handler_, nullptr)(result);
+    }
 
-    std::shared_ptr<Runtime> runtime_;
-    std::vector<Endpoint> servers_;
-    /// null once called, or cancelled
     Handler handler_;
-    /// under way; of each server
+    Result result_;
+    /// of each server
     std::list<net::NameLookup> lookups_;
-    Addresses addresses_;
-    std::string trouble_;
+    /// how many of them are under way
     std::size_t open_;
 };
 

@@ -1,14 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "ledger.hpp"
+#include "node_registry.hpp"
 #include "session.hpp"
-#include "store/zookeeper/client/failure.hpp"
 
 #include <tenure/backend/runtime.hpp>
 #include <tenure/stores/zookeeper.hpp>
 
-#include <array>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -19,7 +17,7 @@
 namespace tenure::zookeeper
 {
 
-/** What all requests to one store share: its sessions and its ledger. */
+/** What all requests to one store share: its sessions and its registry. */
 class Ensemble : public std::enable_shared_from_this<Ensemble>
 {
 public:
@@ -31,45 +29,31 @@ public:
     [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
     [[nodiscard]] ZookeeperConfig const& config() const noexcept { return *config_; }
     [[nodiscard]] std::string const& name() const noexcept { return name_; }
-    [[nodiscard]] Ledger& ledger() const noexcept { return *ledger_; }
-    [[nodiscard]] std::shared_ptr<RangeNodes const> nodes(KeyRangePtr const& range);
-
-    [[nodiscard]] std::string generation(KeyRange const& range, std::uint32_t index) const
-    {
-        return generation_path(config_->chroot, config_->username, range.key(index));
-    }
+    [[nodiscard]] NodeRegistry& registry() const noexcept { return *registry_; }
+    [[nodiscard]] RangeNodes nodes(KeyRange const& range) const { return {config_->chroot, config_->username, range}; }
 
     /** The session that holds leases of this ttl. */
-    [[nodiscard]] SessionPtr holding(std::chrono::milliseconds ttl);
-    /** The session that looks, watches and evicts, and holds nothing. */
-    [[nodiscard]] SessionPtr looking();
-    /** One that holds nothing and asks for this timeout; nobody else uses it. */
+    [[nodiscard]] SessionPtr lease_session(std::chrono::milliseconds ttl);
+    /** The session that reads, watches and evicts, and holds no leases. */
+    [[nodiscard]] SessionPtr query_session();
+    /** A new session that holds no leases and asks for this timeout. */
     [[nodiscard]] SessionPtr probe(std::chrono::milliseconds timeout);
 
-    [[nodiscard]] Failure failure(Answer const& answer, std::string const& what) const
+    [[nodiscard]] Failure failure(Response const& response, std::string const& what) const
     {
-        return failure_of(answer, name_, what, config_->username);
+        return failure_of(response, name_, what, config_->username);
     }
 
-    /** What is told of an answer that a key got. */
-    [[nodiscard]] Failure failure(Answer const& answer, KeyRange const& range, std::uint32_t index) const
+    /** The failure of a request for one key. */
+    [[nodiscard]] Failure failure(Response const& response, KeyRange const& range, std::uint32_t index) const
     {
         auto const key = range.key(index);
-        return failure(answer, answer.of_generation ? key + ": its generation, " + generation(range, index) : key);
+        return failure(
+            response, response.of_generation ? key + ": its generation, " + nodes(range).generation(index) : key);
     }
 
-    /** Makes the parent of a range, and the chroot above it. The answer is that of the parent, or of what failed. */
-    void make_parent(SessionPtr const& session, std::string const& parent, AnswerHandler handler)
-    {
-        make(session, {Question::Kind::create_container, parent}, std::move(handler));
-    }
-    /** The same of a generation. */
-    void make_generation(SessionPtr const& session, std::string const& path, AnswerHandler handler);
-
-    /** A session became connected, or was lost with all it held: who waits for the store may try again. */
+    /** A session became connected, or was lost with all its leases: waiting acquisitions may try again. */
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
-    /** What happens to the looking session. */
-    void on_looking(Session::ChangeHandler handler) { looking_changed_ = std::move(handler); }
 
     /** Owners of requests have given up (see Deadline). */
     void drop_abandoned();
@@ -77,33 +61,28 @@ public:
     void close() noexcept;
 
 private:
+    /** A copy: a request that is called back may begin or end sessions. */
     [[nodiscard]] std::vector<SessionPtr> sessions() const;
     [[nodiscard]] SessionPtr make(Session::Settings settings);
-    void changed(Session& session, Session::Change change);
-    void make(SessionPtr const& session, Question const& node, AnswerHandler handler);
-    void make_ancestor(
-        SessionPtr const& session, std::shared_ptr<std::vector<std::string>> ancestors, std::size_t next,
-        AnswerHandler handler);
+    void on_event(Session const& session, SessionEvent::Kind kind);
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<ZookeeperConfig const> config_;
     std::string name_;
-    std::shared_ptr<Ledger> ledger_;
-    std::map<std::chrono::milliseconds, SessionPtr> holding_;
-    SessionPtr looking_;
-    std::vector<std::weak_ptr<Session>> probes_;
-    struct KnownNodes {
-        /// kept, so that no other range can have its address
-        KeyRangePtr range;
-        std::shared_ptr<RangeNodes const> nodes;
-    };
-    /// each range has one place, by its address, and shares it with others
-    std::array<KnownNodes, 128> known_nodes_;
+    std::shared_ptr<NodeRegistry> registry_;
+    std::map<std::chrono::milliseconds, SessionPtr> lease_sessions_;
+    SessionPtr query_session_;
+    /// all of them, and the probes
+    std::vector<std::weak_ptr<Session>> sessions_;
     std::function<void()> reachable_;
-    Session::ChangeHandler looking_changed_;
     bool closed_ = false;
 };
 
 using EnsemblePtr = std::shared_ptr<Ensemble>;
+
+/** Creates the parent of a range, and the chroot above it. The response is that of the last creation. */
+void create_parent(SessionPtr const& session, std::string const& path, ResponseHandler handler);
+/** The same for a generation. */
+void create_generation(SessionPtr const& session, std::string const& path, ResponseHandler handler);
 
 } // namespace tenure::zookeeper

@@ -1,13 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "session.hpp"
 
-#include "store/zookeeper/client/failure.hpp"
-
-#include <runtime/immortal.hpp>
-
 #include <tenure/errc.hpp>
-
-#include <zookeeper/zookeeper.h>
 
 #include <algorithm>
 #include <utility>
@@ -22,26 +16,17 @@ namespace
 
 /// the pause after no address was found
 constexpr auto search_pause = 200ms;
-/// of the timeout: after so long without a connection the servers are looked up anew, again and again
+/// without a connection the servers are looked up anew this often within a timeout
 constexpr int searches = 3;
 
 } // namespace
 
-Session::Session(
-    std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings,
-    ChangeHandler on_change)
+Session::Session(std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings)
     : runtime_(std::move(runtime))
     , config_(std::move(config))
     , settings_(std::move(settings))
-    , on_change_(std::move(on_change))
     , life_(config_->tick)
 {
-}
-
-std::string const& Session::root() const
-{
-    static Immortal<std::string> const top("/");
-    return config_->chroot.empty() ? *top : config_->chroot;
 }
 
 std::chrono::milliseconds Session::timeout() const
@@ -68,16 +53,13 @@ Session::Use Session::use()
 void Session::when_connected(Deadline not_after, ConnectedHandler handler)
 {
     last_used_ = runtime_->now();
+    waiting_.push_back({std::move(not_after), std::move(handler)});
     if (closed_ || connected()) {
-        runtime_->post([self = shared_from_this(), not_after, handler = std::move(handler)]() mutable {
-            self->waiting_.push_back({not_after, std::move(handler)});
-            self->answer_waiting();
-        });
+        runtime_->post([self = shared_from_this()] { self->answer_waiting(); });
         return;
     }
-    waiting_.push_back({not_after, std::move(handler)});
     open();
-    look_at_waiting();
+    set_waiting_timer();
 }
 
 void Session::answer_waiting()
@@ -94,48 +76,49 @@ void Session::answer_waiting()
             waiting.handler(nullptr);
         else
             waiting_.push_back(std::move(waiting));
-    look_at_waiting();
+    set_waiting_timer();
 }
 
-void Session::look_at_waiting()
+void Session::set_waiting_timer()
 {
-    runtime_->cancel(std::exchange(waiting_timer_, 0));
+    waiting_timer_.cancel();
     if (waiting_.empty())
         return;
     auto const by_time = [](Waiting const& waiting) { return waiting.not_after.at(); };
     auto const first = by_time(*std::ranges::min_element(waiting_, {}, by_time));
     if (first == Instant::max())
         return; // all of them wait without end
-    waiting_timer_ = runtime_->call_at(first, [weak = weak_from_this()] {
-        auto const self = weak.lock();
-        if (self == nullptr)
-            return;
-        self->waiting_timer_ = 0;
-        self->call_back(
-            [now = self->runtime_->now()](Waiting const& waiting) { return waiting.not_after.over(now); },
-            self->connected() ? Failure::dropped() : self->why_not_connected());
+    waiting_timer_.at(first, weak_from_this(), [](Session& self) {
+        self.fail_waiting(
+            [now = self.runtime_->now()](Waiting const& waiting) { return waiting.not_after.over(now); },
+            self.connected() ? Failure::dropped() : self.why_not_connected());
     });
 }
 
 void Session::drop_abandoned()
 {
-    call_back([](Waiting const& waiting) { return waiting.not_after.abandoned(); }, Failure::dropped());
+    fail_waiting([](Waiting const& waiting) { return waiting.not_after.abandoned(); }, Failure::dropped());
 }
 
 void Session::on_no_server()
 {
-    call_back([](Waiting const& waiting) { return waiting.not_after.one_attempt(); }, why_not_connected());
+    fail_waiting([](Waiting const& waiting) { return waiting.not_after.one_attempt(); }, why_not_connected());
 }
 
-void Session::call_back(std::function<bool(Waiting const&)> const& whom, Failure const& why)
+void Session::fail_waiting(std::function<bool(Waiting const&)> const& fits, Failure const& why)
 {
-    auto chosen = std::exchange(waiting_, {});
-    auto const rest = std::stable_partition(chosen.begin(), chosen.end(), whom);
-    std::move(rest, chosen.end(), std::back_inserter(waiting_));
-    chosen.erase(rest, chosen.end());
-    look_at_waiting();
-    for (auto const& one : chosen)
+    auto failed = std::exchange(waiting_, {});
+    auto const rest = std::stable_partition(failed.begin(), failed.end(), fits);
+    std::move(rest, failed.end(), std::back_inserter(waiting_));
+    failed.erase(rest, failed.end());
+    set_waiting_timer();
+    for (auto& one : failed)
         one.handler(&why);
+}
+
+void Session::fail_all_waiting(Failure const& why)
+{
+    fail_waiting([](Waiting const&) { return true; }, why);
 }
 
 Failure Session::why_not_connected() const
@@ -146,13 +129,6 @@ Failure Session::why_not_connected() const
     return Failure::not_sent(errc::store_unavailable, settings_.name + ": not connected: " + words);
 }
 
-void Session::fail_waiting(Failure const& why)
-{
-    for (auto const& waiting : std::exchange(waiting_, {}))
-        waiting.handler(&why);
-    look_at_waiting();
-}
-
 void Session::open()
 {
     if (!closed_ && client_ == nullptr && search_ == nullptr)
@@ -161,13 +137,12 @@ void Session::open()
 
 void Session::search()
 {
-    search_ = std::make_shared<HostSearch>(
+    search_ = std::make_unique<HostSearch>(
         runtime_, config_->servers, addresses_,
         [weak = weak_from_this(), beside_client = client_ != nullptr](HostSearch::Result const& found) {
             if (auto const self = weak.lock())
                 self->resolved(found, beside_client);
         });
-    search_->start();
 }
 
 void Session::resolved(HostSearch::Result const& found, bool beside_client)
@@ -182,74 +157,50 @@ void Session::resolved(HostSearch::Result const& found, bool beside_client)
             servers_ = found.servers;
             client_->set_servers(servers_);
         }
-        search_again_later();
+        search_after(timeout() / searches);
         return;
     }
     if (beside_client && !wanted())
-        return; // that was closed meanwhile, and nobody needs another
+        return; // that client was closed meanwhile, and no request needs another
     if (found.servers.empty()) {
         on_no_server();
-        open_timer_ = runtime_->call_at(
-            runtime_->now() + search_pause + std::chrono::milliseconds(runtime_->random() % 200),
-            [weak = weak_from_this()] {
-                auto const self = weak.lock();
-                if (self == nullptr)
-                    return;
-                self->open_timer_ = 0;
-                if (self->wanted())
-                    self->open();
-            });
+        search_after(search_pause + std::chrono::milliseconds(runtime_->random() % 200));
         return;
     }
     open_client(found.servers);
 }
 
 /** Names may stand for other addresses by now, and the C client would try those that it has for ever. */
-void Session::search_again_later()
+void Session::search_after(Clock::duration pause)
 {
-    runtime_->cancel(search_timer_);
-    search_timer_ = runtime_->call_at(runtime_->now() + timeout() / searches, [weak = weak_from_this()] {
-        auto const self = weak.lock();
-        if (self == nullptr)
-            return;
-        self->search_timer_ = 0;
-        if (self->client_ != nullptr && !self->client_->connected() && self->search_ == nullptr)
-            self->search();
+    search_timer_.after(pause, weak_from_this(), [](Session& self) {
+        bool const needed = self.client_ == nullptr ? self.wanted() : !self.client_->connected();
+        if (needed && self.search_ == nullptr)
+            self.search();
     });
 }
 
 void Session::open_client(std::string const& servers)
 {
     servers_ = servers;
-    ClientHandle::Settings settings;
-    settings.servers = servers;
-    settings.timeout = settings_.timeout;
+    ClientHandle::Settings settings{settings_.name, servers, settings_.timeout, {}};
     if (!config_->username.empty())
         settings.login = config_->username + ":" + config_->password;
-    settings.now = [runtime = runtime_.get()] { return runtime->now(); };
-    settings.log = [runtime = runtime_.get(), name = settings_.name](std::string_view words) {
-        if (runtime->logs(LogLevel::debug))
-            runtime->log(LogLevel::debug, name + ": " + std::string(words));
-    };
-    auto const part = settings_.timeout / 6;
-    Client::Limits const limits{
-        std::min<std::chrono::nanoseconds>(config_->connect_timeout, std::max<std::chrono::nanoseconds>(part, 500ms)),
-        std::clamp<std::chrono::nanoseconds>(part, 200ms, 1s)};
     try {
-        client_ = std::make_shared<Client>(runtime_, std::move(settings), limits, *this);
+        client_ = std::make_shared<Client>(runtime_, settings, config_->connect_timeout, *this);
     } catch (std::exception const& error) {
-        fail_waiting(Failure::not_sent(errc::store_unavailable, settings_.name + ": " + error.what()));
+        fail_all_waiting(Failure::not_sent(errc::store_unavailable, settings_.name + ": " + error.what()));
         return;
     }
     client_->start();
-    search_again_later();
+    search_after(timeout() / searches);
     idle_check();
 }
 
 void Session::on_session_event(SessionEvent const& event)
 {
     using Kind = SessionEvent::Kind;
-    // what is called may close the client that tells of it
+    // the handlers may close the client
     auto const self = shared_from_this();
     switch (event.kind) {
     case Kind::connected:
@@ -258,30 +209,34 @@ void Session::on_session_event(SessionEvent const& event)
     case Kind::disconnected:
         if (std::exchange(online_, false)) {
             life_.disconnected();
-            search_again_later();
-            on_change_(*this, Change::disconnected);
+            search_after(timeout() / searches);
+            report(event);
             fail_readings();
         }
         break;
     case Kind::expired:
-        over(Change::expired);
+        expired();
         if (wanted())
             open();
         break;
     case Kind::authentication_failed:
-        over(Change::expired);
-        fail_waiting(Failure::not_sent(
+        expired();
+        fail_all_waiting(Failure::not_sent(
             errc::authentication_failed,
             settings_.name + ": the server refused the login; check user and password, and which schemes it accepts",
             true));
         break;
-    case Kind::children_changed:
     case Kind::node_changed:
     case Kind::node_deleted:
-        if (node_event_)
-            node_event_(event);
+        report(event);
         break;
     }
+}
+
+void Session::report(SessionEvent const& event) const
+{
+    if (event_handler_)
+        event_handler_(*this, event);
 }
 
 void Session::connected_now()
@@ -296,60 +251,71 @@ void Session::connected_now()
         id_ = client_->session_id();
         life_.created(client_->connection_begun());
     }
-    if (timeout() != settings_.timeout && !settings_.only_looks && !std::exchange(told_other_timeout_, true))
+    if (timeout() != settings_.timeout && !settings_.holds_no_leases && !std::exchange(told_other_timeout_, true))
         runtime_->log(
             LogLevel::warning, settings_.name + ": asked for a ttl of " + std::to_string(settings_.timeout.count()) +
                                    " ms, and the server grants " + std::to_string(timeout().count()) +
                                    " ms, which counts; set minSessionTimeout and maxSessionTimeout of the server, or "
                                    "ask for a ttl between them");
-    on_change_(*this, Change::connected);
+    report({SessionEvent::Kind::connected});
     answer_waiting();
     last_regular_write_ = Instant::min();
     write_regularly();
     idle_check();
 }
 
-void Session::over(Change change)
+void Session::expired()
+{
+    end_client(false);
+    report({SessionEvent::Kind::expired});
+    id_ = 0;
+    fail_readings();
+}
+
+void Session::end_client(bool end_session) noexcept
 {
     online_ = false;
     life_.disconnected();
+    search_timer_.cancel();
     if (client_ != nullptr)
-        std::exchange(client_, nullptr)->close(false);
-    on_change_(*this, change);
-    id_ = 0;
-    fail_readings();
+        std::exchange(client_, nullptr)->close(end_session);
 }
 
 void Session::fail_readings()
 {
     for (auto& reading : std::exchange(readings_, {}))
-        reading.handler(Answer{ZINVALIDSTATE}, Answer{ZINVALIDSTATE});
+        reading.handler(Response{ZINVALIDSTATE}, Response{ZINVALIDSTATE});
 }
 
-void Session::note(Question::Kind kind, Answer const& answer)
+void Session::note(Request::Kind kind, Response const& response)
 {
-    using Kind = Question::Kind;
+    using Kind = Request::Kind;
     bool const writes = kind != Kind::get && kind != Kind::exists && kind != Kind::children && kind != Kind::sync;
-    if (writes && online_ && is_answered(answer.code) && answer.sent >= client_->connection_begun())
-        life_.wrote(answer.sent, answer.answered);
-    if (ends_session(answer.code) && client_ != nullptr)
-        client_->drop_connection(); // the next one tells whether it has expired
+    if (writes && online_ && is_answered(response.code) && response.sent >= client_->connection_begun())
+        life_.wrote(response.sent, response.answered);
+    if (response.code == ZSESSIONEXPIRED && client_ != nullptr)
+        client_->drop_connection(); // the next connection shows whether the session has expired
 }
 
-void Session::ask(Question question, AnswerHandler handler)
+void Session::ask(Request request, ResponseHandler handler)
 {
     last_used_ = runtime_->now();
     if (client_ == nullptr || !client_->connected()) {
-        runtime_->post([handler = std::move(handler)]() mutable { handler(Answer{ZINVALIDSTATE}); });
+        runtime_->post([handler = std::move(handler)]() mutable { handler(Response{ZINVALIDSTATE}); });
         return;
     }
-    auto const kind = question.kind;
+    auto const kind = request.kind;
     client_->ask(
-        std::move(question),
-        [self = shared_from_this(), kind, handler = std::move(handler)](Answer const& answer) mutable {
-            self->note(kind, answer);
-            handler(answer);
+        std::move(request),
+        [self = shared_from_this(), kind, handler = std::move(handler)](Response const& response) mutable {
+            self->note(kind, response);
+            handler(response);
         });
+}
+
+void Session::write(ResponseHandler handler)
+{
+    ask({Request::Kind::check, config_->chroot.empty() ? "/" : config_->chroot}, std::move(handler));
 }
 
 void Session::unwatch(std::string const& path)
@@ -373,17 +339,11 @@ void Session::arm_regular_write()
     auto const now = runtime_->now();
     auto const pause = readings_.empty() ? period() : period() / 2;
     auto const due = last_regular_write_ == Instant::min() ? now : last_regular_write_ + pause;
-    runtime_->cancel(std::exchange(write_timer_, 0));
-    if (due <= now) {
+    write_timer_.cancel();
+    if (due <= now)
         write_regularly();
-        return;
-    }
-    write_timer_ = runtime_->call_at(due, [weak = weak_from_this()] {
-        if (auto const self = weak.lock()) {
-            self->write_timer_ = 0;
-            self->write_regularly();
-        }
-    });
+    else
+        write_timer_.at(due, weak_from_this(), &Session::write_regularly);
 }
 
 void Session::write_regularly()
@@ -392,74 +352,63 @@ void Session::write_regularly()
         fail_readings();
         return;
     }
-    if (readings_.empty() && (writing_ || settings_.only_looks))
+    if (readings_.empty() && (writing_ || settings_.holds_no_leases))
         return;
     auto readings = std::exchange(readings_, {});
     writing_ = true;
     last_regular_write_ = runtime_->now();
     auto const used = last_used_;
-    auto const write = std::make_shared<Answer>();
-    this->write([self = shared_from_this(), write](Answer const& answer) {
-        *write = answer;
+    auto const write = std::make_shared<Response>();
+    this->write([self = shared_from_this(), write](Response const& response) {
+        *write = response;
         self->writing_ = false;
         if (self->connected())
             self->arm_regular_write();
         else
-            self->write_regularly(); // answers what waits
+            self->write_regularly(); // fails the waiting reads
     });
     last_used_ = used;
     for (auto& reading : readings) {
-        if (reading.wanted && !reading.wanted()) {
-            reading.handler(Answer{ZINVALIDSTATE}, Answer{ZINVALIDSTATE});
+        if (!reading.wanted()) {
+            reading.handler(Response{ZINVALIDSTATE}, Response{ZINVALIDSTATE});
             continue;
         }
-        ask({Question::Kind::get, std::move(reading.path)},
-            [write, handler = std::move(reading.handler)](Answer const& read) mutable { handler(*write, read); });
+        ask({Request::Kind::get, std::move(reading.path)},
+            [write, handler = std::move(reading.handler)](Response const& read) mutable { handler(*write, read); });
     }
 }
 
 void Session::idle_check()
 {
-    if (client_ == nullptr || idle_timer_ != 0)
+    if (client_ == nullptr || idle_timer_.pending())
         return;
     auto const linger = std::max<Clock::duration>(timeout() * 2, 5s);
     auto const now = runtime_->now();
     if (wanted())
         last_used_ = now;
     if (now - last_used_ >= linger) {
-        auto const client = std::exchange(client_, nullptr);
-        online_ = false;
-        life_.disconnected();
+        end_client(true);
         id_ = 0;
-        client->close(true);
         return;
     }
-    idle_timer_ = runtime_->call_at(last_used_ + linger, [weak = weak_from_this()] {
-        if (auto const self = weak.lock()) {
-            self->idle_timer_ = 0;
-            self->idle_check();
-        }
-    });
+    idle_timer_.at(last_used_ + linger, weak_from_this(), &Session::idle_check);
 }
 
 void Session::close(bool end_session) noexcept
 {
     if (std::exchange(closed_, true))
         return;
-    for (auto* const timer : {&waiting_timer_, &write_timer_, &idle_timer_, &search_timer_, &open_timer_})
-        runtime_->cancel(std::exchange(*timer, 0));
-    if (search_ != nullptr)
-        std::exchange(search_, nullptr)->cancel();
-    online_ = false;
-    if (client_ != nullptr)
-        std::exchange(client_, nullptr)->close(end_session);
-    // taken out of here: what waits may own this
+    for (auto* const timer : {&waiting_timer_, &write_timer_, &idle_timer_})
+        timer->cancel();
+    search_ = nullptr;
+    end_client(end_session);
+    // taken out of here: the handlers may own this
     runtime_->post([waiting = std::exchange(waiting_, {}), readings = std::exchange(readings_, {}),
                     why = Failure::not_sent(errc::closed, settings_.name + ": the store was closed")]() mutable {
-        for (auto const& one : waiting)
+        for (auto& one : waiting)
             one.handler(&why);
         for (auto& reading : readings)
-            reading.handler(Answer{ZINVALIDSTATE}, Answer{ZINVALIDSTATE});
+            reading.handler(Response{ZINVALIDSTATE}, Response{ZINVALIDSTATE});
     });
 }
 

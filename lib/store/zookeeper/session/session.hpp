@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/timer.hpp"
 #include "session_life.hpp"
 #include "store/zookeeper/client/client.hpp"
 #include "store/zookeeper/client/host_search.hpp"
@@ -20,7 +21,7 @@ namespace tenure::zookeeper
 {
 
 /** One session with the ensemble, for the leases of one ttl or for everything else. It is opened when it is first
- *  needed, opened anew when it has expired, and closed when it was of no use for a while.
+ *  needed, opened anew when it has expired, and closed when it was unused for a while.
  *
  *  While it is open it writes something every twelfth of its timeout (a tick at most, see SessionLife): a transaction
  *  that changes nothing, for all of its leases together.
@@ -34,41 +35,37 @@ public:
         /// the timeout that is asked for
         std::chrono::milliseconds timeout{};
         /// no leases rest on it
-        bool only_looks = false;
+        bool holds_no_leases = false;
     };
-    /** What became of the session. */
-    enum class Change { connected, disconnected, expired };
-    using ChangeHandler = std::function<void(Session&, Change)>;
+    using EventHandler = std::function<void(Session const&, SessionEvent const&)>;
     /** Null: connected. */
-    using ConnectedHandler = std::function<void(Failure const*)>;
+    using ConnectedHandler = OneShot<void(Failure const*)>;
     /** A write, and what was read right after it. */
-    using ProofHandler = OneShot<void(Answer const& write, Answer const& read)>;
+    using ProofHandler = OneShot<void(Response const& write, Response const& read)>;
 
-    Session(
-        std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings,
-        ChangeHandler on_change);
+    Session(std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings);
     Session(Session const&) = delete;
     Session& operator=(Session const&) = delete;
     ~Session() override { close(false); }
 
-    /** Calls back once, never inside this call: when it is connected, or `not_after` has come, or nothing will help. */
+    /** Calls back once, never inside this call: when it is connected, or `not_after` has come, or nothing will
+     * help. */
     void when_connected(Deadline not_after, ConnectedHandler handler);
-    /** Owners of requests have given up (see Deadline): who waits for one of them is called back. */
+    /** Owners of requests have given up (see Deadline): requests that wait for a connection are dropped. */
     void drop_abandoned();
     [[nodiscard]] bool connected() const noexcept { return client_ != nullptr && client_->connected(); }
 
     [[nodiscard]] Failure why_not_connected() const;
 
-    /** Asks now. While not connected the answer is ZINVALIDSTATE. */
-    void ask(Question question, AnswerHandler handler);
-    /** A write that changes nothing: what is read behind it was there after all that was written before now, by
-     * anybody. */
-    void write(AnswerHandler handler) { ask({Question::Kind::check, root()}, std::move(handler)); }
+    /** Sends the request now. Without a connection the response is ZINVALIDSTATE. */
+    void ask(Request request, ResponseHandler handler);
+    /** A write that changes nothing: a read behind it sees all writes that any client finished before now. */
+    void write(ResponseHandler handler);
     /** Reads a node behind the next of the regular writes: now, unless the last one was too short a while ago. `wanted`
-     * is looked at right before it leaves; false: both answers are ZINVALIDSTATE. */
+     * is called right before it leaves; false: both responses are ZINVALIDSTATE. */
     void read_with_next_write(std::string path, std::function<bool()> wanted, ProofHandler handler);
 
-    /** Whatever uses it holds one of these; nobody does: it closes after a while. */
+    /** Keeps the session open: it closes some time after its last user. */
     using Use = std::shared_ptr<void>;
     [[nodiscard]] Use use();
 
@@ -78,10 +75,10 @@ public:
     [[nodiscard]] std::int64_t id() const { return id_; }
     /** From when the timeout surely counts. */
     [[nodiscard]] Instant proven() const noexcept { return life_.proven(); }
-    /** Ends what `Question::watch` has begun for a node: it tells nothing any more. */
+    /** Ends the watches that `Request::watch` has begun for a node. */
     void unwatch(std::string const& path);
-    /** What watches tell; of `Question::watch` only. */
-    void on_node_event(std::function<void(SessionEvent const&)> handler) { node_event_ = std::move(handler); }
+    /** The handler gets what becomes of the session (a refused login is an expiry), and the events of watches. */
+    void on_event(EventHandler handler) { event_handler_ = std::move(handler); }
 
     /** @param end_session  tell the server, so that all nodes of the session go */
     void close(bool end_session) noexcept;
@@ -104,56 +101,55 @@ private:
     /** @param beside_client  the search began while there was one */
     void resolved(HostSearch::Result const& found, bool beside_client);
     void open_client(std::string const& servers);
-    void search_again_later();
+    /** Looks the servers up anew after the pause, unless the client is connected by then. */
+    void search_after(Clock::duration pause);
+    void report(SessionEvent const& event) const;
     void connected_now();
-    void over(Change change);
-    void fail_waiting(Failure const& why);
-    /** Takes some of those that wait out, and tells them. */
-    void call_back(std::function<bool(Waiting const&)> const& whom, Failure const& why);
+    void expired();
+    /** Ends the client, if there is one. */
+    void end_client(bool end_session) noexcept;
+    /** Fails those requests that wait for a connection and fit. */
+    void fail_waiting(std::function<bool(Waiting const&)> const& fits, Failure const& why);
+    void fail_all_waiting(Failure const& why);
     void fail_readings();
     void answer_waiting();
-    void look_at_waiting();
-    void note(Question::Kind kind, Answer const& answer);
+    void set_waiting_timer();
+    void note(Request::Kind kind, Response const& response);
     void write_regularly();
     void arm_regular_write();
     void idle_check();
     [[nodiscard]] bool wanted() const noexcept;
     [[nodiscard]] Clock::duration period() const;
-    [[nodiscard]] std::string const& root() const;
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<ZookeeperConfig const> config_;
     Settings settings_;
-    ChangeHandler on_change_;
-    std::function<void(SessionEvent const&)> node_event_;
+    EventHandler event_handler_;
     /// null: not open
     std::shared_ptr<Client> client_;
-    std::shared_ptr<HostSearch> search_;
+    std::unique_ptr<HostSearch> search_;
     /// what was found of each server last
     HostSearch::Addresses addresses_;
     /// what the client was given last
     std::string servers_;
     std::string search_trouble_;
-    /// looks the servers up anew unless the client is connected by then
-    Runtime::TimerId search_timer_ = 0;
-    /// opens the session after a search that found no server
-    Runtime::TimerId open_timer_ = 0;
+    Timer search_timer_{*runtime_};
     /// in the present client
     std::int64_t id_ = 0;
     bool online_ = false;
     bool closed_ = false;
     SessionLife life_;
     std::vector<Waiting> waiting_;
-    Runtime::TimerId waiting_timer_ = 0;
+    Timer waiting_timer_{*runtime_};
     /// of read_with_next_write
     std::vector<Reading> readings_;
     Instant last_regular_write_ = Instant::min();
     bool writing_ = false;
-    Runtime::TimerId write_timer_ = 0;
+    Timer write_timer_{*runtime_};
     /// counts its users by its own use count
     std::shared_ptr<int> users_ = std::make_shared<int>(0);
     Instant last_used_{};
-    Runtime::TimerId idle_timer_ = 0;
+    Timer idle_timer_{*runtime_};
     bool told_other_timeout_ = false;
 };
 

@@ -3,13 +3,14 @@
 
 #include <tenure/clock.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 
 namespace tenure::zookeeper
 {
 
-/** From when the timeout of a session surely counts at the leader, which is the only one who expires sessions.
+/** From when the timeout of a session surely counts at the leader, because only the leader expires sessions.
  *
  *  A server that the client talks to tells the leader only with its next answer to the leader's pings, half a tick
  * later, that the session was heard of; and a server that was cut off from the leader answers pings and reads for as
@@ -25,17 +26,39 @@ public:
     }
 
     /** A new session was granted, which takes a majority. @param asked  before the request was sent */
-    void created(Instant asked);
+    void created(Instant asked)
+    {
+        disconnected();
+        proven_ = asked;
+    }
 
-    /** A connection of the session was made anew. The server asked the leader, but nobody knows whether that still was
-     * the leader: the first write that is answered on this connection tells. @param asked  before the request was sent
+    /** The session is connected again. The server asked the leader, which may not have been the leader by then: the
+     * first write that is answered on this connection proves it. @param asked  before the request was sent
      */
     void reopened(Instant asked) noexcept { reopened_ = asked; }
 
-    void disconnected() noexcept;
+    /** The connection is lost: what its server had been sent may never have reached the leader. */
+    void disconnected() noexcept
+    {
+        recent_.clear();
+        reopened_.reset();
+    }
 
     /** A write was answered, with success or not. @param sent  before it was sent  @param answered  afterwards */
-    void wrote(Instant sent, Instant answered);
+    void wrote(Instant sent, Instant answered)
+    {
+        if (reopened_ && sent >= *reopened_) {
+            proven_ = std::max(proven_, *reopened_);
+            reopened_.reset();
+        }
+        while (!recent_.empty() && recent_.front().answered + tick_ <= sent) {
+            proven_ = std::max(proven_, recent_.front().sent);
+            recent_.pop_front();
+        }
+        // many claims in a moment prove no more than one
+        if (recent_.empty() || sent - recent_.back().sent >= tick_ / 16)
+            recent_.push_back({sent, answered});
+    }
 
     /** The session lives at least until its timeout after this instant. */
     [[nodiscard]] Instant proven() const noexcept { return proven_; }

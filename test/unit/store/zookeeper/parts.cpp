@@ -1,15 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // What the ZooKeeper store decides without a server: when a session is proven, how keys become nodes, what nodes hold,
-// what a config may be, and what a doctor makes of what was seen.
-#include "store/zookeeper/client/failure.hpp"
+// and what a config may be.
+#include "store/zookeeper/client/request.hpp"
 #include "store/zookeeper/config.hpp"
-#include "store/zookeeper/node_names.hpp"
-#include "store/zookeeper/node_value.hpp"
 #include "store/zookeeper/session/session_life.hpp"
+#include "store/zookeeper/znodes.hpp"
 
 #include "config/url.hpp"
-
-#include <zookeeper/zookeeper.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -105,7 +102,7 @@ TEST_CASE("what a server refuses because it is busy is no answer of the leader's
 {
     CHECK_FALSE(is_answered(ZTHROTTLEDOP));
     CHECK(is_answered(ZNONODE));
-    CHECK(failure_of(Answer{ZTHROTTLEDOP}, "store", "key", {}).may_take_effect());
+    CHECK(failure_of(Response{ZTHROTTLEDOP}, "store", "key", {}).may_take_effect());
 }
 
 TEST_CASE("a key is one node, by whatever range it is asked for", "[zookeeper][names]")
@@ -149,12 +146,6 @@ TEST_CASE("the generation of a key follows from the key alone, and is no key's n
     CHECK(generation_path("/app", "a/b", "a/b c%") == "/app/%g:a%2Fb/1967");
     for (auto const& key : {"%g", "%g/", "%g:worker", "%", "%g/3978"})
         CHECK_FALSE(RangeNodes("", "", {key, 0, 1, false}).parent().starts_with("/%g"));
-}
-
-TEST_CASE("what must exist before a node can", "[zookeeper][names]")
-{
-    CHECK(ancestors_of("/a/b/c") == std::vector<std::string>{"/a", "/a/b"});
-    CHECK(ancestors_of("/a").empty());
 }
 
 TEST_CASE("a node holds its owner and the ttl, and anything else is somebody else's owner", "[zookeeper][value]")

@@ -10,7 +10,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,9 +26,8 @@ TEST_CASE("a name that cannot be found stands for what it stood for before", "[z
     std::vector<Endpoint> const servers{{"127.0.0.1", 2181}, {std::string(300, 'x'), 2182}};
     auto const find = [&](HostSearch::Addresses known) {
         std::optional<HostSearch::Result> result;
-        auto const search = std::make_shared<HostSearch>(
-            runtime, servers, std::move(known), [&](HostSearch::Result const& found) { result = found; });
-        search->start();
+        HostSearch const search{
+            runtime, servers, std::move(known), [&](HostSearch::Result const& found) { result = found; }};
         context.restart();
         context.run();
         REQUIRE(result);

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "node_names.hpp"
+#include "znodes.hpp"
 
-#include <charconv>
-#include <system_error>
+#include <config/number_from.hpp>
+
 #include <utility>
 
 namespace tenure::zookeeper
@@ -13,6 +13,8 @@ namespace
 
 /// the child of a key that does not end with digits
 constexpr std::string_view plain_child = "lock";
+
+constexpr std::string_view ttl_field = "ttl=";
 
 /// generations of a user; docs/zookeeper-protocol.md promises their number and the hash
 constexpr std::uint64_t generations = 4096;
@@ -26,11 +28,6 @@ constexpr std::uint64_t generations = 4096;
     return value;
 }
 
-[[nodiscard]] bool is_digit(char c) noexcept
-{
-    return c >= '0' && c <= '9';
-}
-
 [[nodiscard]] std::string percent(char c)
 {
     constexpr char digits[] = "0123456789ABCDEF";
@@ -38,9 +35,8 @@ constexpr std::uint64_t generations = 4096;
     return {'%', digits[byte >> 4U], digits[byte & 15U]};
 }
 
-} // namespace
-
-std::string escaped(std::string_view text)
+/** A part of a key as a name that ZooKeeper takes: all but printable ASCII without '/' and '%' stands as `%XX`. */
+[[nodiscard]] std::string escaped(std::string_view text)
 {
     std::string name;
     name.reserve(text.size());
@@ -58,6 +54,8 @@ std::string escaped(std::string_view text)
     return name;
 }
 
+} // namespace
+
 std::string generation_path(std::string const& chroot, std::string_view user, std::string_view key)
 {
     auto path = chroot + "/%g";
@@ -66,31 +64,14 @@ std::string generation_path(std::string const& chroot, std::string_view user, st
     return path + "/" + std::to_string(hash(key) % generations);
 }
 
-std::vector<std::string> ancestors_of(std::string_view path)
-{
-    std::vector<std::string> ancestors;
-    for (auto end = path.find('/', 1); end != std::string_view::npos; end = path.find('/', end + 1))
-        ancestors.emplace_back(path.substr(0, end));
-    return ancestors;
-}
-
 RangeNodes::RangeNodes(std::string chroot, std::string user, KeyRange range)
     : chroot_(std::move(chroot))
     , user_(std::move(user))
     , range_(std::move(range))
 {
-    auto cut = range_.prefix.size();
-    while (cut > 0 && is_digit(range_.prefix[cut - 1]))
-        --cut;
+    auto const cut = range_.prefix.find_last_not_of("0123456789") + 1;
     parent_ = chroot_ + "/" + escaped(std::string_view(range_.prefix).substr(0, cut));
     digits_ = range_.prefix.substr(cut);
-    first_path_ = parent_ + "/" + name(0);
-    first_generation_ = generation_path(chroot_, user_, range_.key(0));
-}
-
-std::string RangeNodes::generation(std::uint32_t index) const
-{
-    return index == 0 ? first_generation_ : generation_path(chroot_, user_, range_.key(index));
 }
 
 std::string RangeNodes::name(std::uint32_t index) const
@@ -106,14 +87,36 @@ std::optional<std::uint32_t> RangeNodes::index_of(std::string_view name) const
         return name == this->name(0) ? std::optional<std::uint32_t>(0) : std::nullopt;
     if (!name.starts_with(digits_))
         return std::nullopt;
-    auto const number = name.substr(digits_.size());
-    std::uint32_t value = 0;
-    auto const [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    bool const canonical = number == "0" || (!number.empty() && number.front() != '0');
-    if (error != std::errc{} || end != number.data() + number.size() || !canonical || value < range_.first ||
-        value - range_.first >= range_.count)
+    auto const digits = name.substr(digits_.size());
+    auto const number = number_from<std::uint32_t>(digits);
+    bool const canonical = digits == "0" || !digits.starts_with('0');
+    if (!number || !canonical || *number < range_.first || *number - range_.first >= range_.count)
         return std::nullopt;
-    return value - range_.first;
+    return *number - range_.first;
+}
+
+std::string encode(std::string_view owner, std::optional<std::chrono::milliseconds> ttl)
+{
+    auto data = std::string(owner) + '\n';
+    if (ttl)
+        data.append(ttl_field).append(std::to_string(ttl->count())).push_back('\n');
+    return data;
+}
+
+NodeValue decode(std::string_view data)
+{
+    auto const end = data.find('\n');
+    NodeValue value{std::string(data.substr(0, end)), std::nullopt};
+    if (end == std::string_view::npos)
+        return value;
+    auto line = data.substr(end + 1);
+    line = line.substr(0, line.find('\n'));
+    if (!line.starts_with(ttl_field))
+        return value;
+    auto const milliseconds = number_from<std::uint32_t>(line.substr(ttl_field.size()));
+    if (milliseconds && *milliseconds > 0)
+        value.ttl = std::chrono::milliseconds(*milliseconds);
+    return value;
 }
 
 } // namespace tenure::zookeeper

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "client_pending.hpp"
+#include "client_handle.hpp"
 
 #include <utility>
 
@@ -19,41 +19,41 @@ constexpr std::int32_t any_version = -1;
 
 } // namespace
 
-/** What the C client calls with an answer, inside of a call into it. */
-struct ClientHandle::Pending::Calls {
-    static void finish(void const* data, Answer answer)
+/** What the C client calls with a response, inside a call into it. */
+struct ClientHandle::Pending::Callbacks {
+    static void finish(void const* data, Response response)
     {
         auto const* const pending = static_cast<Pending const*>(data);
-        pending->owner->finish(pending->id, std::move(answer));
+        pending->owner->finish(pending->id, std::move(response));
     }
     static void on_void(int code, void const* data) { finish(data, {code}); }
     static void on_stat(int code, Stat const* stat, void const* data)
     {
-        Answer answer{code};
+        Response response{code};
         if (code == ZOK && stat != nullptr)
-            answer.node = read(*stat);
-        finish(data, std::move(answer));
+            response.stat = read(*stat);
+        finish(data, std::move(response));
     }
     static void on_created(int code, char const*, Stat const* stat, void const* data) { on_stat(code, stat, data); }
     static void on_synced(int code, char const*, void const* data) { finish(data, {code}); }
     static void on_data(int code, char const* value, int size, Stat const* stat, void const* data)
     {
-        Answer answer{code};
+        Response response{code};
         if (code == ZOK && stat != nullptr) {
-            answer.node = read(*stat);
+            response.stat = read(*stat);
             if (value != nullptr && size > 0)
-                answer.data.assign(value, static_cast<std::size_t>(size));
+                response.data.assign(value, static_cast<std::size_t>(size));
         }
-        finish(data, std::move(answer));
+        finish(data, std::move(response));
     }
     static void on_children(int code, String_vector const* names, void const* data)
     {
-        Answer answer{code};
+        Response response{code};
         if (code == ZOK && names != nullptr)
-            answer.children.assign(names->data, names->data + names->count);
-        finish(data, std::move(answer));
+            response.children.assign(names->data, names->data + names->count);
+        finish(data, std::move(response));
     }
-    /** Which part it was that failed; none of them: there was no answer to the parts. */
+    /** The index of the part that failed, or the number of parts where the server did not answer them. */
     static std::size_t failed_part(Pending const& pending)
     {
         // parts before the one that failed would have succeeded, and those behind it were not tried
@@ -68,70 +68,70 @@ struct ClientHandle::Pending::Calls {
     static void on_transaction(int code, void const* data)
     {
         auto const& pending = *static_cast<Pending const*>(data);
-        Answer answer{code};
-        answer.of_generation = code != ZOK && failed_part(pending) == pending.generation_part;
-        if (code == ZOK && pending.question.kind == Question::Kind::claim) {
-            answer.node = read(pending.node);
+        Response response{code};
+        response.of_generation = code != ZOK && failed_part(pending) == pending.generation_part;
+        if (code == ZOK && pending.request.kind == Request::Kind::claim) {
+            response.stat = read(pending.node);
             if (pending.generation.version != any_version)
-                answer.generation_version = pending.generation.version;
+                response.generation_version = pending.generation.version;
         }
-        finish(data, std::move(answer));
+        finish(data, std::move(response));
     }
 };
 
 int ClientHandle::Pending::submit(zhandle_t* handle, ACL_vector const* acl)
 {
-    using Kind = Question::Kind;
-    auto const* const path = question.path.c_str();
-    auto const* const data = question.data.data();
-    auto const size = static_cast<int>(question.data.size());
+    using Kind = Request::Kind;
+    auto const* const path = request.path.c_str();
+    auto const* const data = request.data.data();
+    auto const size = static_cast<int>(request.data.size());
     auto const create = [&](int mode) {
-        return ::zoo_acreate2(handle, path, data, size, acl, mode, &Calls::on_created, this);
+        return ::zoo_acreate2(handle, path, data, size, acl, mode, &Callbacks::on_created, this);
     };
     auto const check_generation = [&] {
         generation_part = 0;
-        ::zoo_check_op_init(&operations[0], question.generation.c_str(), *question.generation_version);
+        ::zoo_check_op_init(&operations[0], request.generation.c_str(), *request.generation_version);
     };
     auto const transact = [&](int count) {
         parts = static_cast<std::size_t>(count);
-        return ::zoo_amulti(handle, count, operations.data(), results.data(), &Calls::on_transaction, this);
+        return ::zoo_amulti(handle, count, operations.data(), results.data(), &Callbacks::on_transaction, this);
     };
-    switch (question.kind) {
+    switch (request.kind) {
     case Kind::create_container:
         return create(ZOO_CONTAINER);
     case Kind::create_persistent:
         return create(ZOO_PERSISTENT);
     case Kind::get:
-        return ::zoo_aget(handle, path, 0, &Calls::on_data, this);
+        return ::zoo_aget(handle, path, 0, &Callbacks::on_data, this);
     case Kind::exists:
-        return ::zoo_aexists(handle, path, question.watch ? 1 : 0, &Calls::on_stat, this);
+        return ::zoo_aexists(handle, path, request.watch ? 1 : 0, &Callbacks::on_stat, this);
     case Kind::children:
-        return ::zoo_aget_children(handle, path, question.watch ? 1 : 0, &Calls::on_children, this);
+        return ::zoo_aget_children(handle, path, request.watch ? 1 : 0, &Callbacks::on_children, this);
     case Kind::claim:
         generation_part = 2;
         ::zoo_create_op_init(&operations[0], path, "", 0, acl, ZOO_EPHEMERAL, nullptr, 0);
         ::zoo_set_op_init(&operations[1], path, data, size, claimed_version - 1, &node);
-        ::zoo_set_op_init(&operations[2], question.generation.c_str(), "", 0, any_version, &generation);
+        ::zoo_set_op_init(&operations[2], request.generation.c_str(), "", 0, any_version, &generation);
         return transact(3);
     case Kind::set:
-        if (question.generation_version) {
+        if (request.generation_version) {
             check_generation();
-            ::zoo_set_op_init(&operations[1], path, data, size, question.version, nullptr);
+            ::zoo_set_op_init(&operations[1], path, data, size, request.version, nullptr);
             return transact(2);
         }
-        return ::zoo_aset(handle, path, data, size, question.version, &Calls::on_stat, this);
+        return ::zoo_aset(handle, path, data, size, request.version, &Callbacks::on_stat, this);
     case Kind::remove:
-        if (question.generation_version) {
+        if (request.generation_version) {
             check_generation();
-            ::zoo_delete_op_init(&operations[1], path, question.version);
+            ::zoo_delete_op_init(&operations[1], path, request.version);
             return transact(2);
         }
-        return ::zoo_adelete(handle, path, question.version, &Calls::on_void, this);
+        return ::zoo_adelete(handle, path, request.version, &Callbacks::on_void, this);
     case Kind::check:
         ::zoo_check_op_init(&operations[0], path, any_version);
-        return ::zoo_amulti(handle, 1, operations.data(), results.data(), &Calls::on_void, this);
+        return ::zoo_amulti(handle, 1, operations.data(), results.data(), &Callbacks::on_void, this);
     case Kind::sync:
-        return ::zoo_async(handle, path, &Calls::on_synced, this);
+        return ::zoo_async(handle, path, &Callbacks::on_synced, this);
     }
     return ZBADARGUMENTS;
 }

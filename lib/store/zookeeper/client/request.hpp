@@ -1,8 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Requests to a ZooKeeper server, their responses, and the meaning of error codes for leases.
 #pragma once
 
+#include <tenure/backend/backend.hpp>
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/clock.hpp>
+
+#include <zookeeper/zookeeper.h>
 
 #include <cstdint>
 #include <optional>
@@ -15,8 +19,8 @@ namespace tenure::zookeeper
 /// of a node that was claimed and not changed since: it was written to once, which a node that was only created is not
 constexpr std::int32_t claimed_version = 1;
 
-/** What is asked of the server. */
-struct Question {
+/** A request to the server. */
+struct Request {
     enum class Kind {
         /// creates an ephemeral node, writes its data, and writes to its generation, in one step
         claim,
@@ -24,9 +28,9 @@ struct Question {
         create_persistent,
         /// data and stat
         get,
-        /// stat; what happens next to the node, or that there is one, as an event if `watch` is set
+        /// stat; if `watch` is set, the next change or the creation of the node is an event
         exists,
-        /// names of the children, and the next change of them as an event if `watch` is set
+        /// names of the children; if `watch` is set, their next change is an event
         children,
         set,
         remove,
@@ -47,7 +51,7 @@ struct Question {
     std::optional<std::int32_t> generation_version = {};
 };
 
-/** What the stat of a node tells that matters to leases. */
+/** The part of a node's stat that matters to leases. */
 struct NodeStat {
     /// the transaction that created it: unique, and growing for ever
     std::int64_t czxid = 0;
@@ -56,21 +60,33 @@ struct NodeStat {
     std::int64_t ephemeral_owner = 0;
 };
 
-struct Answer {
+/** The response to a request. */
+struct Response {
     /// ZOO_ERRORS
     int code = 0;
-    /// just before it was handed to the client, and when its answer was there
+    /// just before it was handed to the client, and when its response was there
     Instant sent{};
     Instant answered{};
-    NodeStat node = {};
+    NodeStat stat = {};
     std::string data = {};
     std::vector<std::string> children = {};
     /// what failed was the part that concerns the generation, and nothing was done
     bool of_generation = false;
     /// of a claim that succeeded: the version of its generation, unless it is one that means any
     std::optional<std::int32_t> generation_version = {};
+
+    /** Of a creation: the node is there, by this request or by an earlier one. */
+    [[nodiscard]] bool exists() const noexcept { return code == ZOK || code == ZNODEEXISTS; }
 };
 
-using AnswerHandler = OneShot<void(Answer const&)>;
+using ResponseHandler = OneShot<void(Response const&)>;
+
+/** What an error code means for leases, in words for a person.
+ *  @param where  the store, without secrets  @param what  the key or range  @param login  its user, empty if none */
+[[nodiscard]] Failure
+failure_of(Response const& response, std::string const& where, std::string const& what, std::string const& login);
+
+/** The server has answered, with success or not: what was asked is decided. */
+[[nodiscard]] bool is_answered(int code) noexcept;
 
 } // namespace tenure::zookeeper

@@ -1,9 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "failure.hpp"
+#include "request.hpp"
 
 #include <tenure/errc.hpp>
-
-#include <zookeeper/zookeeper.h>
 
 #include <string_view>
 #include <utility>
@@ -26,11 +24,6 @@ Failure permission(std::string const& where, std::string const& what, std::strin
 
 } // namespace
 
-bool ends_session(int code) noexcept
-{
-    return code == ZSESSIONEXPIRED;
-}
-
 bool is_answered(int code) noexcept
 {
     switch (code) {
@@ -52,10 +45,11 @@ bool is_answered(int code) noexcept
     }
 }
 
-Failure failure_of(Answer const& answer, std::string const& where, std::string const& what, std::string const& login)
+Failure
+failure_of(Response const& response, std::string const& where, std::string const& what, std::string const& login)
 {
-    auto const words = where + ": " + what + ": " + ::zerror(answer.code);
-    switch (answer.code) {
+    auto const words = where + ": " + what + ": " + ::zerror(response.code);
+    switch (response.code) {
     case ZINVALIDSTATE:
         return Failure::not_sent(errc::store_unavailable, where + ": " + what + ": not connected");
     case ZNOAUTH:
@@ -71,8 +65,8 @@ Failure failure_of(Answer const& answer, std::string const& where, std::string c
     default:
         break;
     }
-    if (!is_answered(answer.code))
-        return Failure::unknown(errc::store_unavailable, words + " before the answer was there");
+    if (!is_answered(response.code))
+        return Failure::unknown(errc::store_unavailable, words + " before the response was there");
     return Failure::refused(errc::store_refused, words);
 }
 

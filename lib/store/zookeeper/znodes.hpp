@@ -1,0 +1,63 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// How leases stand in ZooKeeper's tree, which other programs share: the names of nodes, and what a key's node holds.
+#pragma once
+
+#include <tenure/key_range.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tenure::zookeeper
+{
+
+/** The generation of a key: one of a fixed number of nodes, each for the keys of one hash value, that every claim
+ * writes to. Users have nodes of their own. No node of a key is called so. @param user  empty: without a login */
+[[nodiscard]] std::string generation_path(std::string const& chroot, std::string_view user, std::string_view key);
+
+/** Where the keys of a range lie: `thread_id_lock:3` is the node `CHROOT/thread_id_lock:/3`, and `nightly` is
+ * `CHROOT/nightly/lock`. A key is cut before the digits that it ends with, whatever range it was asked for by, so that
+ * a key is one node; and all keys of a range have one parent. */
+class RangeNodes
+{
+public:
+    /** @param chroot  empty, or a path without a trailing '/'
+     *  @param user  empty: without a login */
+    RangeNodes(std::string chroot, std::string user, KeyRange range);
+
+    [[nodiscard]] std::string const& parent() const noexcept { return parent_; }
+    [[nodiscard]] std::string path(std::uint32_t index) const { return parent_ + "/" + name(index); }
+    /** See `generation_path`. */
+    [[nodiscard]] std::string generation(std::uint32_t index) const
+    {
+        return generation_path(chroot_, user_, range_.key(index));
+    }
+
+    /** The key that a child of the parent stands for; unset if the key is not in this range. */
+    [[nodiscard]] std::optional<std::uint32_t> index_of(std::string_view name) const;
+
+private:
+    [[nodiscard]] std::string name(std::uint32_t index) const;
+
+    std::string chroot_;
+    std::string user_;
+    KeyRange range_;
+    std::string parent_;
+    /// what the names of the children begin with: digits, or nothing
+    std::string digits_;
+};
+
+/** What a key's node holds: the owner, and on a second line the ttl for inspections (`ttl=10000`, milliseconds). */
+struct NodeValue {
+    std::string owner;
+    /// unset in nodes of other software
+    std::optional<std::chrono::milliseconds> ttl;
+};
+
+[[nodiscard]] std::string encode(std::string_view owner, std::optional<std::chrono::milliseconds> ttl);
+/** Never fails: the first line of other software's data is the owner. */
+[[nodiscard]] NodeValue decode(std::string_view data);
+
+} // namespace tenure::zookeeper
