@@ -5,8 +5,11 @@
 
 #include <tenure/backend/backend.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 namespace tenure::etcd
 {
@@ -44,5 +47,17 @@ struct GatewayError {
 
 /** A reply that makes no sense is not believed: anything may have happened. */
 [[nodiscard]] Failure nonsense(std::string const& where, std::string const& what);
+
+/** The reply as `parse` reads it, or why there is none. */
+template <class Reply>
+[[nodiscard]] std::variant<Reply, Failure> read_reply(
+    Outcome outcome, std::string const& where, std::string const& what, std::optional<Reply> (*parse)(std::string_view))
+{
+    if (!outcome.good())
+        return failure(std::move(outcome), where, what);
+    if (auto reply = parse(outcome.body))
+        return std::move(*reply);
+    return nonsense(where, what);
+}
 
 } // namespace tenure::etcd
