@@ -4,6 +4,7 @@
 #include <tenure/backend/backend.hpp>
 
 #include <coroutine>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -97,6 +98,9 @@ public:
     Step& operator=(Step const&) = delete;
     ~Step() = default;
 
+    /** What a failure of this step means for the whole request. */
+    void on_failure(std::function<Failure(Failure)> translate) { translate_ = std::move(translate); }
+
     [[nodiscard]] bool await_ready() const noexcept { return false; }
 
     // noexcept: the coroutine belongs to the handler already if the operation cannot begin
@@ -107,7 +111,8 @@ public:
         start([this, frame = std::move(*waiting.promise().owner)](Result&& result) mutable {
             if constexpr (may_fail)
                 if (auto* const failure = std::get_if<Failure>(&result)) {
-                    Promise::finish(std::move(frame), std::move(*failure));
+                    Promise::finish(
+                        std::move(frame), translate_ ? translate_(std::move(*failure)) : std::move(*failure));
                     return;
                 }
             result_.emplace(std::move(result));
@@ -115,7 +120,7 @@ public:
         });
     }
 
-    [[nodiscard]] auto await_resume()
+    auto await_resume()
     {
         if constexpr (may_fail)
             return std::get<0>(std::move(*result_));
@@ -127,7 +132,17 @@ private:
     static constexpr bool may_fail = requires(Result& result) { std::get_if<Failure>(&result); };
 
     OneShot<void(Handler)> start_;
+    std::function<Failure(Failure)> translate_;
     std::optional<Result> result_;
 };
+
+/** A coroutine as a step of another one. */
+template <class Result>
+[[nodiscard]] Step<Result> as_step(Coroutine<Result> steps)
+{
+    return Step<Result>([steps = std::move(steps)](ReplyHandler<Result> handler) mutable {
+        std::move(steps).start(std::move(handler));
+    });
+}
 
 } // namespace tenure::store

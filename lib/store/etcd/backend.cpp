@@ -1,13 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "backend.hpp"
 
-#include "claim.hpp"
 #include "config.hpp"
-#include "inspect.hpp"
 #include "node.hpp"
-#include "ready.hpp"
-#include "release.hpp"
-#include "store/etcd/diagnose/examine.hpp"
+#include "operations.hpp"
 #include "store/etcd/http/client.hpp"
 #include "store/etcd/leases/renewals.hpp"
 #include "watcher.hpp"

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "ask.hpp"
-#include "inspect.hpp"
+#include "operations.hpp"
+#include "steps.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -16,9 +16,6 @@ namespace tenure::etcd
 
 namespace
 {
-
-/// the key, with somebody's value
-constexpr std::size_t bytes_of_one = std::size_t{2} * 1024 * 1024;
 
 /// of the new lease over the old one: the former holder may renew that after the grant of this
 constexpr std::chrono::seconds spare{1};
@@ -36,7 +33,8 @@ store::Coroutine<EvictReply> evict_in_steps(NodePtr node, EvictRequest request)
 {
     auto const key = request.range->key(request.index);
     auto const call = [&](std::string_view path, std::string body) {
-        return Call{.path = path, .body = std::move(body), .not_after = request.not_after, .reply_bytes = bytes_of_one};
+        return Call{
+            .path = path, .body = std::move(body), .not_after = request.not_after, .reply_bytes = bytes_with_values};
     };
     for (;;) {
         auto read = ask(node, call("kv/range", range_body({key, {}}, {})), key, parse_range);
@@ -55,7 +53,7 @@ store::Coroutine<EvictReply> evict_in_steps(NodePtr node, EvictRequest request)
         // What is left of it says nothing: a renewal before the exchange counts for all of it, and changes nothing that
         // is compared.
         auto const ttl = std::chrono::seconds(std::max<std::int64_t>(held.granted_ttl, 0)) + spare;
-        auto grant_longer = grant(node->leases, ttl, request.not_after);
+        auto grant_longer = grant(node, ttl, request.not_after);
         auto const lease = co_await grant_longer;
 
         Transaction transaction;

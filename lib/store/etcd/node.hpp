@@ -3,9 +3,11 @@
 
 #include "store/etcd/http/client.hpp"
 #include "store/etcd/leases/leases.hpp"
-#include "store/etcd/leases/owners.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,6 +15,60 @@
 
 namespace tenure::etcd
 {
+
+/** What the attempts of one owner have in common. An attempt that has put nothing yet stops when a later one begins or
+ * the owner is withdrawn. */
+struct OwnerState {
+    /// of the latest attempt
+    std::uint64_t attempt = 0;
+    bool withdrawn = false;
+    /// of one that was withdrawn: its lease has lapsed by then, whatever came of that
+    Instant over_at = Instant::max();
+    /// what a put without a good answer bound its key to; null: there is none
+    LeasePtr lease;
+    /// which the key that was granted bears, whichever attempt put it
+    LeasePtr granted = {};
+};
+using OwnerStatePtr = std::shared_ptr<OwnerState>;
+
+/** The owners with attempts under way or of unknown outcome. */
+class Owners
+{
+public:
+    /** Another attempt begins; the earlier ones stop. */
+    [[nodiscard]] OwnerStatePtr begin(std::string const& owner, Instant now)
+    {
+        if (states_.size() >= prune_at_) {
+            std::erase_if(states_, [now](auto const& entry) { return entry.second->over_at <= now; });
+            prune_at_ = std::max<std::size_t>(64, 2 * states_.size());
+        }
+        auto& state = states_[owner];
+        if (state == nullptr)
+            state = std::make_shared<OwnerState>();
+        ++state->attempt;
+        return state;
+    }
+
+    /** Null: nothing of it is under way or unknown. */
+    [[nodiscard]] OwnerStatePtr find(std::string const& owner) const
+    {
+        auto const found = states_.find(owner);
+        return found == states_.end() ? nullptr : found->second;
+    }
+
+    /** Its outcome is known. */
+    void forget(std::string const& owner, OwnerStatePtr const& state)
+    {
+        auto const found = states_.find(owner);
+        if (found != states_.end() && found->second == state)
+            states_.erase(found);
+    }
+
+private:
+    std::map<std::string, OwnerStatePtr> states_;
+    /// they are cleared of what is over at this size
+    std::size_t prune_at_ = 64;
+};
 
 /** The cluster as the operations see it. Shared by those under way; everything belongs to the strand. */
 struct Node {

@@ -30,11 +30,19 @@ inline constexpr std::size_t bytes_with_values = std::size_t{2} * 1024 * 1024;
 /** The longest reply to a read of so many keys of about this length, without their values. */
 [[nodiscard]] std::size_t reply_bytes(KeyRange const& range, std::size_t keys) noexcept;
 
-/** The first key behind this one. */
+/** The first key after this one. */
 [[nodiscard]] inline std::string next_key(std::string key)
 {
     key.push_back('\0');
     return key;
+}
+
+/** The keys that a page of `keys` has left out; unset: none. */
+[[nodiscard]] inline std::optional<Keys> rest_of(Keys const& keys, RangeReply const& page)
+{
+    if (!page.more || page.found.empty())
+        return std::nullopt;
+    return Keys{next_key(page.found.back().key), keys.end};
 }
 
 } // namespace tenure::etcd

@@ -2,7 +2,7 @@
 #include "watcher.hpp"
 
 #include "range_keys.hpp"
-#include "store/etcd/http/gateway_error.hpp"
+#include "store/etcd/http/exchange.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -94,31 +94,28 @@ void Watcher::begin()
 {
     if (closed_)
         return;
-    Stream stream;
+    std::vector<Name> names;
     auto const number = last_stream_ + 1;
     bool const joins = streams_.size() >= most_streams;
     for (auto& [name, entry] : watched_.entries())
         if (auto& watched = entry.state; !watched.refused && (watched.stream == 0 || joins)) {
             watched.stream = number;
-            stream.names.push_back(name);
+            names.push_back(name);
         }
-    if (stream.names.empty())
+    if (names.empty())
         return;
     if (joins)
         while (!streams_.empty())
             drop(streams_.begin()->first);
     last_stream_ = number;
-    streams_.emplace(number, std::move(stream));
+    streams_.try_emplace(number, node_->runtime(), std::move(names));
     learn_revision(number);
 }
 
 void Watcher::learn_revision(std::uint64_t number)
 {
     auto const& name = streams_.at(number).names.front();
-    Call call;
-    call.path = "kv/range";
-    call.body = range_body({name.first, name.second}, {1, true});
-    call.not_after = node_->runtime().now() + 5s;
+    Call call{"kv/range", range_body({name.first, name.second}, {1, true}), node_->runtime().now() + 5s};
     node_->client->call(std::move(call), [weak = weak_from_this(), number](Outcome outcome) {
         if (auto const self = weak.lock())
             self->revision_learned(number, std::move(outcome));
@@ -152,12 +149,8 @@ void Watcher::connect(std::uint64_t number)
     auto& stream = streams_.at(number);
     auto const deadline = node_->client->connect_deadline();
     stream.connection = node_->client->make_connection();
-    stream.limit = node_->runtime().call_at(deadline, [weak = weak_from_this(), number] {
-        if (auto const self = weak.lock()) {
-            if (auto const late = self->streams_.find(number); late != self->streams_.end())
-                late->second.limit = 0;
-            self->broken(number, "no connection within the time limit");
-        }
+    stream.limit.at(deadline, weak_from_this(), [number](Watcher& self) {
+        self.broken(number, "no connection within the time limit");
     });
     Connection::Events events;
     events.ready = [weak = weak_from_this(), number] {
@@ -178,7 +171,7 @@ void Watcher::connected(std::uint64_t number)
     if (found == streams_.end())
         return;
     auto& stream = found->second;
-    node_->runtime().cancel(std::exchange(stream.limit, 0));
+    stream.limit.cancel();
     Call call;
     call.path = "watch";
     std::int64_t id = 0;
@@ -236,10 +229,7 @@ void Watcher::heard(std::uint64_t number, std::string_view line)
 void Watcher::look_for_refused(std::vector<Name> const& names)
 {
     for (auto const& name : names) {
-        Call call;
-        call.path = "kv/range";
-        call.body = range_body({name.first, name.second}, {1, true});
-        call.not_after = node_->runtime().now() + 5s;
+        Call call{"kv/range", range_body({name.first, name.second}, {1, true}), node_->runtime().now() + 5s};
         node_->client->call(std::move(call), [weak = weak_from_this(), name](Outcome const& outcome) {
             auto const self = weak.lock();
             if (self == nullptr || self->closed_ || outcome.delivery != Delivery::answered || outcome.good())
@@ -294,7 +284,6 @@ void Watcher::drop(std::uint64_t number) noexcept
     auto const found = streams_.find(number);
     if (found == streams_.end())
         return;
-    node_->runtime().cancel(found->second.limit);
     auto const connection = found->second.connection;
     streams_.erase(found);
     if (connection != nullptr)

@@ -58,11 +58,17 @@ private:
         std::uint64_t stream = 0;
     };
     struct Stream {
+        Stream(Runtime& runtime, std::vector<Name> watched)
+            : names(std::move(watched))
+            , limit(runtime)
+        {
+        }
         /// null until the present revision is known
         std::shared_ptr<Connection> connection;
         /// in the order of their watch ids, which count from 1
         std::vector<Name> names;
-        Runtime::TimerId limit = 0;
+        /// of connecting
+        Timer limit;
     };
 
     void begin_soon();

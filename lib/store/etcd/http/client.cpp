@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "client.hpp"
 
-#include "gateway_error.hpp"
+#include "exchange.hpp"
 #include "messages.hpp"
 
 #include <net/endpoint.hpp>
@@ -38,6 +38,7 @@ Client::Client(std::shared_ptr<Runtime> runtime, EtcdConfig config, StreamFactor
     , backoff_(config_.reconnect_backoff, [runtime = runtime_] { return runtime->random(); })
     // a fleet that starts together does not lean on the first one
     , endpoint_(runtime_->random() % config_.endpoints.size())
+    , timer_(*runtime_)
 {
 }
 
@@ -50,14 +51,13 @@ void Client::close() noexcept
 {
     if (std::exchange(closed_, true))
         return;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     reachable_ = nullptr;
     turned_ = nullptr;
     for (auto const& link : std::exchange(links_, {}))
         link.connection->close();
     trouble_ = {make_error_code(errc::closed), "the store was closed", false};
-    for (auto& pending : std::exchange(queue_, {}))
-        answer_later(std::move(pending.handler), not_sent());
+    fail_queue(not_sent());
 }
 
 std::string Client::where() const
@@ -101,10 +101,8 @@ void Client::call(Call call, OutcomeHandler handler)
         pump_soon();
         return;
     }
-    bool const first = call.urgent;
-    auto& place = first ? queue_.emplace_front() : queue_.emplace_back();
-    place.call = std::move(call);
-    place.handler = std::move(handler);
+    auto const place = call.urgent ? queue_.begin() : queue_.end();
+    queue_.insert(place, {std::move(call), std::move(handler)});
     pump();
 }
 
@@ -120,14 +118,7 @@ bool Client::has_connection() const noexcept
 
 void Client::pump_soon()
 {
-    if (std::exchange(pump_posted_, true))
-        return;
-    runtime_->post([weak = weak_from_this()] {
-        if (auto const self = weak.lock()) {
-            self->pump_posted_ = false;
-            self->pump();
-        }
-    });
+    pump_.post(*runtime_, weak_from_this(), &Client::pump);
 }
 
 void Client::pump()
@@ -425,8 +416,6 @@ void Client::look_for_silence()
 void Client::authenticate(Connection& connection)
 {
     login_turn_ = turns_;
-    Call call;
-    call.path = "auth/authenticate";
     try {
         if (config_.credentials) {
             auto now = config_.credentials();
@@ -446,7 +435,7 @@ void Client::authenticate(Connection& connection)
         });
         return;
     }
-    call.body = authenticate_body(config_.username, config_.password);
+    Call const call{"auth/authenticate", authenticate_body(config_.username, config_.password), {}};
     connection.start(
         connection.request_text(call, {}), call.reply_bytes, [weak = weak_from_this(), turn = turns_](Outcome outcome) {
             if (auto const self = weak.lock())
@@ -518,19 +507,14 @@ void Client::arm()
             when = std::min(when, now + shortest_patience);
         else if (link.connection->state() == Connection::State::connecting)
             when = std::min(when, link.connect_by);
-    if (when == Instant::max() || (timer_ != 0 && timer_at_ <= when))
+    if (when == Instant::max() || (timer_.pending() && timer_at_ <= when))
         return;
-    runtime_->cancel(std::exchange(timer_, 0));
     timer_at_ = when;
-    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
-        if (auto const self = weak.lock())
-            self->tick();
-    });
+    timer_.at(when, weak_from_this(), &Client::tick);
 }
 
 void Client::tick()
 {
-    timer_ = 0;
     look_for_silence();
     pump();
 }

@@ -5,6 +5,8 @@
 #include "exchange.hpp"
 
 #include <net/backoff.hpp>
+#include <runtime/once_per_turn.hpp>
+#include <runtime/timer.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/stores/etcd_config.hpp>
 
@@ -147,8 +149,8 @@ private:
     bool has_worked_ = false;
     /// a renewal could not be sent, or leases are held: one is opened although no request waits
     bool wants_connection_ = false;
-    bool pump_posted_ = false;
-    Runtime::TimerId timer_ = 0;
+    OncePerTurn pump_;
+    Timer timer_;
     Instant timer_at_ = Instant::max();
     bool closed_ = false;
 };

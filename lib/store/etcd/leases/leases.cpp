@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "leases.hpp"
 
-#include "store/etcd/http/gateway_error.hpp"
+#include "store/etcd/http/exchange.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -22,9 +22,9 @@ constexpr std::int64_t youth = 20;
 constexpr std::int64_t patience = 2;
 constexpr auto revoke_limit = 5s;
 
-Leases::Taken failed(Outcome&& outcome, Client const& client)
+Instant spare_until(Lease const& lease)
 {
-    return failure(std::move(outcome), client.where(), "lease");
+    return lease.since + Clock::duration(std::chrono::seconds(lease.granted)) / patience;
 }
 
 } // namespace
@@ -44,6 +44,7 @@ std::chrono::milliseconds usable_ttl(
 
 Leases::Leases(ClientPtr client)
     : client_(std::move(client))
+    , sweep_(client_->runtime())
 {
 }
 
@@ -54,7 +55,7 @@ Leases::~Leases()
 
 void Leases::close() noexcept
 {
-    client_->runtime().cancel(std::exchange(timer_, 0));
+    sweep_.cancel();
     spares_.clear();
 }
 
@@ -66,25 +67,13 @@ void Leases::prove(Lease& lease, Header const& later) noexcept
     lease.renewed.reset();
 }
 
-bool Leases::is_young(Lease const& lease, std::chrono::milliseconds ttl) const
-{
-    return age(lease) < Clock::duration(ttl) / youth;
-}
-
 bool Leases::is_spare(Lease const& lease) const
 {
-    return lease.raft_term >= raft_term_ &&
-           age(lease) < Clock::duration(std::chrono::seconds(lease.granted)) / patience;
-}
-
-Clock::duration Leases::age(Lease const& lease) const
-{
-    return client_->runtime().now() - lease.since;
+    return lease.raft_term >= raft_term_ && client_->runtime().now() < spare_until(lease);
 }
 
 void Leases::take(
-    std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
-    OneShot<void(Taken&&)> handler)
+    std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after, TakenHandler handler)
 {
     auto& spares = spares_[whole_seconds(lifetime)];
     while (!spares.empty()) {
@@ -94,7 +83,7 @@ void Leases::take(
             discard(lease);
             continue;
         }
-        if (is_young(*lease, ttl))
+        if (client_->runtime().now() - lease->since < Clock::duration(ttl) / youth)
             std::move(handler)(Taken(std::move(lease)));
         else
             refresh(std::move(lease), lifetime, ttl, not_after, std::move(handler));
@@ -108,10 +97,7 @@ void Leases::refresh(
     LeasePtr lease, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
     TakenHandler handler)
 {
-    Call call;
-    call.path = "lease/keepalive";
-    call.body = lease_body(lease->id);
-    call.not_after = not_after;
+    Call call{"lease/keepalive", lease_body(lease->id), not_after};
     client_->call(
         std::move(call), [self = shared_from_this(), lease = std::move(lease), lifetime, ttl, not_after,
                           handler = std::move(handler)](Outcome outcome) mutable {
@@ -126,32 +112,27 @@ void Leases::refresh(
             if (outcome.delivery == Delivery::answered)
                 self->take(lifetime, ttl, not_after, std::move(handler)); // there is one fewer now
             else
-                std::move(handler)(failed(std::move(outcome), *self->client_));
+                std::move(handler)(failure(std::move(outcome), self->client_->where(), "lease"));
         });
 }
 
-void Leases::grant(std::chrono::milliseconds lifetime, Deadline not_after, OneShot<void(Taken&&)> handler)
+void Leases::grant(std::chrono::milliseconds lifetime, Deadline not_after, TakenHandler handler)
 {
     auto lease = std::make_shared<Lease>();
     // chosen here, so that one whose grant is not answered can be revoked
     lease->id = static_cast<LeaseId>(client_->runtime().random() >> 1U) | 1;
     lease->seconds = whole_seconds(lifetime);
-    Call call;
-    call.path = "lease/grant";
-    call.body = grant_body(lease->id, lease->seconds);
-    call.not_after = not_after;
+    Call call{"lease/grant", grant_body(lease->id, lease->seconds), std::move(not_after)};
     client_->call(
         std::move(call), [self = shared_from_this(), lease, term_before = raft_term_,
                           handler = std::move(handler)](Outcome outcome) mutable {
-            if (!outcome.good()) {
+            auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
+            if (!reply || reply->ttl <= 0) {
                 if (outcome.delivery == Delivery::unknown)
                     self->discard(lease);
-                std::move(handler)(failed(std::move(outcome), *self->client_));
-                return;
-            }
-            auto const reply = parse_lease(outcome.body);
-            if (!reply || reply->ttl <= 0) {
-                std::move(handler)(Taken(nonsense(self->client_->where(), "lease")));
+                auto const where = self->client_->where();
+                std::move(handler)(
+                    outcome.good() ? nonsense(where, "lease") : failure(std::move(outcome), where, "lease"));
                 return;
             }
             lease->granted = reply->ttl;
@@ -176,22 +157,13 @@ void Leases::give_back(LeasePtr lease)
         discard(lease);
         return;
     }
-    arm(lease->since + Clock::duration(std::chrono::seconds(lease->granted)) / patience);
+    if (!sweep_.pending())
+        sweep_.at(spare_until(*lease), weak_from_this(), &Leases::sweep);
     spares_[lease->seconds].push_back(std::move(lease));
-}
-
-void Leases::arm(Instant when)
-{
-    if (timer_ == 0)
-        timer_ = client_->runtime().call_at(when, [weak = weak_from_this()] {
-            if (auto const self = weak.lock())
-                self->sweep();
-        });
 }
 
 void Leases::sweep()
 {
-    timer_ = 0;
     auto next = Instant::max();
     for (auto& [seconds, spares] : spares_)
         std::erase_if(spares, [&](LeasePtr const& lease) {
@@ -199,11 +171,11 @@ void Leases::sweep()
                 discard(lease);
                 return true;
             }
-            next = std::min(next, lease->since + Clock::duration(std::chrono::seconds(lease->granted)) / patience);
+            next = std::min(next, spare_until(*lease));
             return false;
         });
     if (next != Instant::max())
-        arm(next);
+        sweep_.at(next, weak_from_this(), &Leases::sweep);
 }
 
 void Leases::discard(LeasePtr const& lease)
@@ -216,10 +188,7 @@ void Leases::discard(LeasePtr const& lease)
 void Leases::revoke(LeasePtr const& lease, Deadline not_after, ReplyHandler<WithdrawReply> handler)
 {
     lease->revoked = true;
-    Call call;
-    call.path = "lease/revoke";
-    call.body = lease_body(lease->id);
-    call.not_after = not_after;
+    Call call{"lease/revoke", lease_body(lease->id), std::move(not_after)};
     client_->call(std::move(call), [client = client_, handler = std::move(handler)](Outcome outcome) mutable {
         if (outcome.good() ||
             (outcome.delivery == Delivery::answered && classify(outcome.status, outcome.body).lease_not_found))

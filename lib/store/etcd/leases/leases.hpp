@@ -4,7 +4,7 @@
 #include "store/etcd/http/client.hpp"
 #include "store/etcd/http/messages.hpp"
 
-#include <store/not_written.hpp>
+#include <runtime/timer.hpp>
 
 #include <tenure/backend/backend.hpp>
 
@@ -84,6 +84,7 @@ class Leases : public std::enable_shared_from_this<Leases>
 {
 public:
     using Taken = std::variant<LeasePtr, Failure>;
+    using TakenHandler = OneShot<void(Taken&&)>;
 
     explicit Leases(ClientPtr client);
     ~Leases();
@@ -93,12 +94,11 @@ public:
     /** A lease that no key bears, and no request under way can bind one to it. Whoever binds a key to it proves it with
      * the answer. The handler may be called inside.
      *  @param ttl  so much of the lifetime is the holder's, who can spare a twentieth of it */
-    void take(
-        std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
-        OneShot<void(Taken&&)> handler);
+    void
+    take(std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after, TakenHandler handler);
 
     /** A new one in any case. */
-    void grant(std::chrono::milliseconds lifetime, Deadline not_after, OneShot<void(Taken&&)> handler);
+    void grant(std::chrono::milliseconds lifetime, Deadline not_after, TakenHandler handler);
 
     /** What an answer to a read or write says that a majority took part in. One that is late sets the term back for a
      * moment: a lease may be taken for older than it is then, and moved for nothing. */
@@ -122,16 +122,11 @@ public:
     void close() noexcept;
 
 private:
-    using TakenHandler = OneShot<void(Taken&&)>;
-    [[nodiscard]] Clock::duration age(Lease const& lease) const;
-    /** What a claim may take. */
-    [[nodiscard]] bool is_young(Lease const& lease, std::chrono::milliseconds ttl) const;
-    /** What is kept for one. */
+    /** A claim may take it, perhaps after a keep-alive. */
     [[nodiscard]] bool is_spare(Lease const& lease) const;
     void refresh(
         LeasePtr lease, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
         TakenHandler handler);
-    void arm(Instant when);
     void sweep();
 
     ClientPtr client_;
@@ -142,13 +137,7 @@ private:
     std::map<LeaseId, std::weak_ptr<Lease>> known_;
     /// `known_` is cleared of what is gone at this size
     std::size_t prune_at_ = 64;
-    Runtime::TimerId timer_ = 0;
+    Timer sweep_;
 };
-
-/** Why there is no lease; no key has been asked for. */
-[[nodiscard]] inline Failure without_lease(Leases::Taken&& taken)
-{
-    return not_written(std::get<Failure>(std::move(taken)));
-}
 
 } // namespace tenure::etcd

@@ -1,8 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "rebind.hpp"
+#include "renewals.hpp"
 
-#include "store/etcd/http/gateway_error.hpp"
-#include "store/etcd/range_keys.hpp"
+#include "store/etcd/steps.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -47,134 +46,92 @@ Instant good_until(Lease const& lease, Claim const& claim)
     return lease.since + Clock::duration(std::chrono::seconds(lease.granted)) - Clock::duration(claim.reuse_after);
 }
 
-/** A lease is granted, and a transaction binds the key to it if nobody has written the key since; else it shows what
- * the key is. */
-class Move : public std::enable_shared_from_this<Move>
+/** Binds the key to the lease if nobody has written the key since, and otherwise reads the key. */
+Call put_call(RenewRequest const& request, std::string const& key, Lease const& lease, bool awaited)
 {
-public:
-    Move(NodePtr node, RenewRequest request, bool awaited, ReplyHandler<RenewReply> handler)
-        : node_(std::move(node))
-        , request_(std::move(request))
-        , awaited_(awaited)
-        , handler_(std::move(handler))
-    {
-    }
+    auto const& claim = *request.claim;
+    Transaction transaction;
+    transaction.if_modified_at(key, holding_of(claim).modified);
+    transaction.then_put(key, claim.owner, lease.id).else_read({key, {}}, {0, true});
+    Call call{"kv/txn", transaction.body(), request.not_after};
+    call.urgent = awaited;
+    call.unless_ended = request.claim;
+    call.reply_bytes = reply_bytes(*claim.range, 1);
+    return call;
+}
 
-    void start()
-    {
-        node_->leases->grant(request_.lifetime(), request_.not_after, [self = shared_from_this()](Leases::Taken taken) {
-            if (auto* const lease = std::get_if<LeasePtr>(&taken)) {
-                self->lease_ = std::move(*lease);
-                self->put();
-            } else {
-                self->finish(std::get<Failure>(std::move(taken)));
-            }
-        });
-    }
+/** A transaction binds the key to a new lease if nobody has written the key since; else it shows what the key is.
+ *  @param awaited  a holder waits for it, and counts on the new lease */
+store::Coroutine<RenewReply> move_to_new_lease(NodePtr node, RenewRequest request, bool awaited)
+{
+    auto const& claim = *request.claim;
+    auto& holding = holding_of(claim);
+    auto const key = claim.key();
+    auto new_lease = grant(node, request.lifetime(), request.not_after);
+    auto const lease = co_await new_lease;
 
-private:
-    [[nodiscard]] Claim const& claim() const noexcept { return *request_.claim; }
-    [[nodiscard]] Holding& holding() const noexcept { return holding_of(claim()); }
-
-    void put()
-    {
+    auto const doubt = [&](char const* what) {
+        return Failure::unknown(errc::store_unavailable, node->where() + ": " + key + ": " + what);
+    };
+    auto const forget_successor = [&] {
+        std::erase_if(holding.successors, [&](auto const& successor) { return successor.lease == lease; });
+    };
+    // no key bears it
+    auto const give_up_lease = [&] {
+        forget_successor();
+        if (!lease->revoked)
+            node->leases->discard(lease);
+    };
+    for (;;) {
         // Another move has made this one void; or the earlier lease was renewed after this one was granted, its holder
         // counts on that, and where grants are so slow the next one need not be tried at once.
-        bool const too_short = good_until(*lease_, claim()) < holding().promised;
+        bool const too_short = good_until(*lease, claim) < holding.promised;
         if (too_short)
-            holding().next_move = node_->runtime().now() + request_.ttl;
-        if (too_short || lease_->revoked) {
+            holding.next_move = node->runtime().now() + request.ttl;
+        if (too_short || lease->revoked) {
             give_up_lease();
-            finish(doubt("another renewal has overtaken this one"));
-            return;
+            co_return doubt("another renewal has overtaken this one");
         }
-        auto const key = claim().key();
-        Call call;
-        call.path = "kv/txn";
-        call.body = Transaction()
-                        .if_modified_at(key, holding().modified)
-                        .then_put(key, claim().owner, lease_->id)
-                        .else_read({key, {}}, {0, true})
-                        .body();
-        call.not_after = request_.not_after;
-        call.urgent = awaited_;
-        call.unless_ended = request_.claim;
-        call.reply_bytes = reply_bytes(*claim().range, 1);
-        holding().successors.push_back({lease_, holding().modified});
-        node_->client->call(
-            std::move(call), [self = shared_from_this()](Outcome outcome) { self->answered(std::move(outcome)); });
-    }
+        auto put = send(node, put_call(request, key, *lease, awaited));
+        holding.successors.push_back({lease, holding.modified});
+        auto outcome = co_await put;
 
-    void answered(Outcome outcome)
-    {
-        auto const reply = outcome.good() ? parse_transaction(outcome.body) : std::nullopt;
-        if (!reply || (!reply->succeeded && reply->reads.size() != 1)) {
-            auto result = outcome.good() ? nonsense(node_->where(), claim().key())
-                                         : failure(std::move(outcome), node_->where(), claim().key());
-            if (!result.may_take_effect())
+        auto reply = read_reply(std::move(outcome), node->where(), key, parse_transaction);
+        auto const* const moved = std::get_if<TransactionReply>(&reply);
+        if (moved == nullptr || (!moved->succeeded && moved->reads.size() != 1)) {
+            auto failed = moved == nullptr ? std::get<Failure>(std::move(reply)) : nonsense(node->where(), key);
+            if (!failed.may_take_effect())
                 give_up_lease();
-            finish(std::move(result));
-            return;
+            co_return failed;
         }
-        node_->leases->note(reply->header);
-        if (reply->succeeded)
-            put_was_done(reply->header.revision);
-        else
-            put_was_not_done(reply->reads.front());
-    }
-
-    void put_was_done(std::uint64_t revision)
-    {
-        if (revision < holding().modified) {
+        node->leases->note(moved->header);
+        auto const revision = moved->header.revision;
+        if (moved->succeeded && revision < holding.modified) {
             // the key has moved on since, and that was answered earlier
             give_up_lease();
-            finish(doubt("another renewal has overtaken this one"));
-            return;
+            co_return doubt("another renewal has overtaken this one");
         }
-        if (holding().lease != lease_)
-            adopt(*node_, holding(), lease_, revision);
-        Renewed const renewed{usable_ttl(request_.ttl, claim().reuse_after, lease_->granted), lease_->since};
-        if (awaited_)
-            holding().promised = std::max(holding().promised, renewed.since + renewed.ttl);
-        finish(renewed);
-    }
-
-    /** The key may have been moved by an earlier request that nobody heard of. */
-    void put_was_not_done(RangeReply const& read)
-    {
-        std::erase_if(holding().successors, [&](auto const& successor) { return successor.lease == lease_; });
-        if (!read.found.empty() && read.found.front().mod_revision < holding().modified) {
+        if (moved->succeeded) {
+            if (holding.lease != lease)
+                adopt(*node, holding, lease, revision);
+            Renewed const renewed{usable_ttl(request.ttl, claim.reuse_after, lease->granted), lease->since};
+            if (awaited)
+                holding.promised = std::max(holding.promised, renewed.since + renewed.ttl);
+            co_return renewed;
+        }
+        // The key may have been moved by an earlier request whose answer was lost.
+        forget_successor();
+        auto const& seen = moved->reads.front().found;
+        if (!seen.empty() && seen.front().mod_revision < holding.modified) {
             give_up_lease();
-            finish(doubt("what was read is older than what is known of the key"));
-        } else if (read.found.empty() || !recognize(*node_, holding(), read.found.front())) {
+            co_return doubt("what was read is older than what is known of the key");
+        }
+        if (seen.empty() || !recognize(*node, holding, seen.front())) {
             give_up_lease();
-            finish(NotOwner{});
-        } else {
-            put();
+            co_return NotOwner{};
         }
     }
-
-    /** Nothing bears it. */
-    void give_up_lease()
-    {
-        std::erase_if(holding().successors, [&](auto const& successor) { return successor.lease == lease_; });
-        if (!lease_->revoked)
-            node_->leases->discard(lease_);
-    }
-
-    [[nodiscard]] Failure doubt(char const* what) const
-    {
-        return Failure::unknown(errc::store_unavailable, node_->where() + ": " + claim().key() + ": " + what);
-    }
-
-    void finish(RenewReply reply) { std::move(handler_)(std::move(reply)); }
-
-    NodePtr node_;
-    RenewRequest request_;
-    bool awaited_;
-    ReplyHandler<RenewReply> handler_;
-    LeasePtr lease_;
-};
+}
 
 } // namespace
 
@@ -204,7 +161,7 @@ void renew_with_new_lease(NodePtr const& node, RenewRequest request, ReplyHandle
     // a holder that asks for less has less from now on
     auto& holding = holding_of(*request.claim);
     holding.promised = std::min(holding.promised, node->runtime().now() + request.ttl);
-    std::make_shared<Move>(node, std::move(request), true, std::move(handler))->start();
+    move_to_new_lease(node, std::move(request), true).start(std::move(handler));
 }
 
 void settle(NodePtr const& node, RenewRequest request, RenewReply without, ReplyHandler<RenewReply> handler)
@@ -216,13 +173,11 @@ void settle(NodePtr const& node, RenewRequest request, RenewReply without, Reply
         return;
     }
     holding.next_move = now + Clock::duration(request.ttl) / move_patience;
-    std::make_shared<Move>(
-        node, std::move(request), true,
-        [without = std::move(without), handler = std::move(handler)](RenewReply reply) mutable {
+    move_to_new_lease(node, std::move(request), true)
+        .start([without = std::move(without), handler = std::move(handler)](RenewReply reply) mutable {
             bool const settled = std::holds_alternative<Renewed>(reply) || std::holds_alternative<NotOwner>(reply);
-            std::move(handler)(settled ? std::move(reply) : std::move(without));
-        })
-        ->start();
+            handler(settled ? std::move(reply) : std::move(without));
+        });
 }
 
 void leave_lease_of_earlier_term(NodePtr const& node, RenewRequest const& renewed, std::uint64_t raft_term)
@@ -233,7 +188,7 @@ void leave_lease_of_earlier_term(NodePtr const& node, RenewRequest const& renewe
         return;
     holding.next_move = now + Clock::duration(renewed.ttl) / move_patience;
     RenewRequest request{renewed.claim, renewed.ttl, now + move_limit};
-    std::make_shared<Move>(node, std::move(request), false, [](RenewReply const&) {})->start();
+    move_to_new_lease(node, std::move(request), false).start([](RenewReply const&) {});
 }
 
 } // namespace tenure::etcd

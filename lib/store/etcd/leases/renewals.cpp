@@ -1,8 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "renewals.hpp"
 
-#include "rebind.hpp"
-#include "store/etcd/http/gateway_error.hpp"
+#include "store/etcd/http/exchange.hpp"
 #include "store/etcd/range_keys.hpp"
 
 #include <tenure/errc.hpp>
@@ -36,15 +35,10 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
         renew_with_new_lease(node_, std::move(request), std::move(handler));
         return;
     }
-    auto const not_after = request.not_after;
-    auto const ended = request.claim;
-    Pending pending{std::move(request), std::move(handler), {}, 0, 0, lease};
-    Call call;
-    call.path = "lease/keepalive";
-    call.body = lease_body(lease->id);
-    call.not_after = not_after;
+    Call call{"lease/keepalive", lease_body(lease->id), request.not_after};
     call.urgent = call.only_if_connected = true;
-    call.unless_ended = ended;
+    call.unless_ended = request.claim;
+    Pending pending{std::move(request), std::move(handler), {}, 0, 0, lease};
     node_->client->call(
         std::move(call), [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
             self->kept_alive(std::move(pending), std::move(outcome));
@@ -94,9 +88,7 @@ void Renewals::verify_soon(Pending pending)
 void Renewals::verify(Batch batch)
 {
     Transaction transaction;
-    Call call;
-    call.path = "kv/txn";
-    call.not_after = Instant::max();
+    Call call{"kv/txn", {}, Instant::max()};
     call.reply_bytes = 4096;
     for (auto const& pending : batch) {
         transaction.then_read({pending.request.claim->key(), {}}, {0, true});

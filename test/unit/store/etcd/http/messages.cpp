@@ -2,7 +2,7 @@
 // What goes to etcd's gateway and comes from it, as text: no I/O.
 #include "store/etcd/http/messages.hpp"
 #include "store/etcd/http/base64.hpp"
-#include "store/etcd/http/gateway_error.hpp"
+#include "store/etcd/http/exchange.hpp"
 #include "store/etcd/http/reply_reader.hpp"
 #include "store/etcd/range_keys.hpp"
 

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "gateway_error.hpp"
+#include "exchange.hpp"
 
 #include "json.hpp"
 
