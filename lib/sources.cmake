@@ -181,9 +181,7 @@ if(TENURE_ETCD)
     PRIVATE
       store/etcd/backend.cpp
       store/etcd/claim.cpp
-      store/etcd/evict.cpp
       store/etcd/inspect.cpp
-      store/etcd/range_keys.cpp
       store/etcd/release.cpp
       store/etcd/steps.cpp
       store/etcd/watcher.cpp
@@ -194,7 +192,6 @@ if(TENURE_ETCD)
       store/etcd/http/connection.cpp
       store/etcd/http/exchange.cpp
       store/etcd/http/json_source.cpp
-      store/etcd/http/message_replies.cpp
       store/etcd/http/messages.cpp
       store/etcd/http/reply_reader.cpp
       store/etcd/leases/leases.cpp

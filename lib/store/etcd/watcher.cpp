@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "watcher.hpp"
 
-#include "range_keys.hpp"
+#include "steps.hpp"
 #include "store/etcd/http/exchange.hpp"
 
 #include <tenure/errc.hpp>

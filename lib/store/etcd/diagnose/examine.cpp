@@ -32,18 +32,21 @@ store::Coroutine<Findings> examine_in_steps(NodePtr node, std::chrono::milliseco
     facts.ttl = ttl;
     facts.username = node->client->config().username;
     // One after the other, so that each is a round trip of its own. The first one opens the connection.
-    while (facts.round_trips.size() < round_trips && facts.refused.empty()) {
+    while (facts.round_trips.size() < round_trips) {
         auto read = send(node, {"kv/range", range_body({std::string(probe_key), {}}, {1, true}), not_after});
         auto const outcome = co_await read;
         if (outcome.delivery != Delivery::answered) {
             facts.unreachable = outcome.detail.empty() ? outcome.error.message() : outcome.detail;
             co_return judge(facts);
         }
-        auto const error = outcome.status == 200 ? GatewayError() : classify(outcome.status, outcome.body);
-        if (error.error && error.error != errc::permission_denied)
-            facts.refused = error.text();
-        else
-            facts.round_trips.push_back(node->runtime().now() - outcome.since);
+        if (!outcome.good()) {
+            auto const error = classify(outcome.status, outcome.body);
+            if (error.error != errc::permission_denied) {
+                facts.refused = error.text();
+                break;
+            }
+        }
+        facts.round_trips.push_back(node->runtime().now() - outcome.since);
     }
 
     auto ask_status = send(node, {"maintenance/status", "{}", not_after});

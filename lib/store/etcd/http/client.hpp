@@ -64,8 +64,6 @@ public:
     [[nodiscard]] std::string const& token() const noexcept { return token_; }
     [[nodiscard]] bool logs_in() const noexcept { return config_.credentials || !config_.username.empty(); }
     [[nodiscard]] bool needs_token() const noexcept { return logs_in() && token_.empty(); }
-    /** Counts turns to other endpoints. */
-    [[nodiscard]] std::uint64_t turns() const noexcept { return turns_; }
     void on_turn(std::function<void()> handler) { turned_ = std::move(handler); }
 
     void close() noexcept;

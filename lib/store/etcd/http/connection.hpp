@@ -61,7 +61,6 @@ public:
     [[nodiscard]] State state() const noexcept { return state_; }
     /** When the request under way was written. */
     [[nodiscard]] Instant busy_since() const noexcept { return since_; }
-    [[nodiscard]] std::string const& host() const noexcept { return host_; }
     /** It has answered something. */
     [[nodiscard]] bool proven() const noexcept { return proven_; }
 

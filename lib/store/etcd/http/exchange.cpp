@@ -15,53 +15,71 @@ namespace tenure::etcd
 namespace
 {
 
-using Executed = GatewayError::Executed;
-
-struct Rule {
-    /// what the server's words hold
-    std::string_view part;
-    errc error;
-    bool fatal = false;
-    Executed executed = Executed::no;
-    bool turn = false;
-    bool wants_token = false;
-    std::string_view advice = {};
-};
+using Executed = GatewayVerdict::Executed;
 
 constexpr std::string_view grant_advice =
     "let the user's role read and write the keys: etcdctl role grant-permission ROLE readwrite --prefix=true PREFIX";
 
+struct Rule {
+    /// of the server's words
+    std::string_view part;
+    GatewayVerdict verdict;
+};
+
 // The first that fits counts.
 constexpr std::array rules{
-    Rule{"invalid auth token", errc::authentication_failed, false, Executed::no, false, true},
-    Rule{"auth revision", errc::authentication_failed, false, Executed::no, false, true},
-    Rule{"revision of auth store is old", errc::authentication_failed, false, Executed::no, false, true},
+    Rule{"invalid auth token", {.error = errc::authentication_failed, .wants_token = true}},
+    Rule{"auth revision", {.error = errc::authentication_failed, .wants_token = true}},
+    Rule{"revision of auth store is old", {.error = errc::authentication_failed, .wants_token = true}},
     Rule{
-        "authentication failed", errc::authentication_failed, true, Executed::no, false, false,
-        "check user and password"},
+        "authentication failed",
+        {.error = errc::authentication_failed, .fatal = true, .advice = "check user and password"}},
     Rule{
-        "authentication is not enabled", errc::authentication_failed, true, Executed::no, false, false,
-        "leave out user and password, or switch it on: etcdctl auth enable"},
-    Rule{"user name is empty", errc::authentication_failed, true, Executed::no, false, false, "give user and password"},
-    Rule{"user name not found", errc::authentication_failed, true, Executed::no, false, false, "check the user"},
-    Rule{"permission denied", errc::permission_denied, true, Executed::no, false, false, grant_advice},
+        "authentication is not enabled",
+        {.error = errc::authentication_failed,
+         .fatal = true,
+         .advice = "leave out user and password, or switch it on: etcdctl auth enable"}},
+    Rule{
+        "user name is empty",
+        {.error = errc::authentication_failed, .fatal = true, .advice = "give user and password"}},
+    Rule{"user name not found", {.error = errc::authentication_failed, .fatal = true, .advice = "check the user"}},
+    Rule{"permission denied", {.error = errc::permission_denied, .fatal = true, .advice = grant_advice}},
     // Before it proposes a write a member refuses it with these words; and after it has carried one out, if only that
     // was one too many.
     Rule{
-        "database space exceeded", errc::store_refused, false, Executed::maybe, false, false,
-        "the server takes no more writes: compact and defragment it, then etcdctl alarm disarm"},
+        "database space exceeded",
+        {.error = errc::store_refused,
+         .executed = Executed::maybe,
+         .advice = "the server takes no more writes: compact and defragment it, then etcdctl alarm disarm"}},
     Rule{
-        "request is too large", errc::store_refused, true, Executed::no, false, false,
-        "raise the server's --max-request-bytes"},
+        "request is too large",
+        {.error = errc::store_refused, .fatal = true, .advice = "raise the server's --max-request-bytes"}},
     Rule{
-        "too many operations in txn", errc::store_refused, true, Executed::no, false, false,
-        "raise the server's --max-txn-ops to 128"},
-    Rule{"too many requests", errc::store_refused},
-    Rule{"corrupt", errc::store_refused, false, Executed::no, true, false, "a member has lost its data: replace it"},
+        "too many operations in txn",
+        {.error = errc::store_refused, .fatal = true, .advice = "raise the server's --max-txn-ops to 128"}},
+    Rule{"too many requests", {.error = errc::store_refused}},
+    Rule{"corrupt", {.error = errc::store_refused, .turn = true, .advice = "a member has lost its data: replace it"}},
     // the member looked for a leader before it did anything
-    Rule{"etcdserver: no leader", errc::store_unavailable, false, Executed::no, true},
-    Rule{"HTTP request to an HTTPS server", errc::tls_failed, true, Executed::no, false, false, "use etcds://"},
+    Rule{"etcdserver: no leader", {.error = errc::store_unavailable, .turn = true}},
+    Rule{"HTTP request to an HTTPS server", {.error = errc::tls_failed, .fatal = true, .advice = "use etcds://"}},
+    Rule{"lease not found", {.error = errc::store_refused, .lease_not_found = true}},
 };
+
+GatewayVerdict verdict_on(std::string_view words, unsigned status)
+{
+    for (auto const& rule : rules)
+        if (words.find(rule.part) != std::string_view::npos)
+            return rule.verdict;
+    if (status == 404)
+        return {
+            .error = errc::wrong_server,
+            .fatal = true,
+            .advice = "leases need the JSON gateway of etcd 3.4 or newer, below /v3/"};
+    // request timed out, leader changed, server stopped ...: the proposal may be on its way
+    if (status >= 500)
+        return {.error = errc::store_unavailable, .executed = Executed::maybe, .turn = true};
+    return {.error = errc::store_refused};
+}
 
 std::string words_of(std::string_view body)
 {
@@ -91,43 +109,17 @@ void tidy(std::string& words)
 
 std::string GatewayError::text() const
 {
-    return advice.empty() ? words : words + "; " + advice;
+    return advice.empty() ? words : words + "; " + std::string(advice);
 }
 
 GatewayError classify(unsigned status, std::string_view body)
 {
-    GatewayError result;
-    result.words = words_of(body);
-    tidy(result.words);
-    for (auto const& rule : rules) {
-        if (result.words.find(rule.part) == std::string::npos)
-            continue;
-        result.error = rule.error;
-        result.fatal = rule.fatal;
-        result.executed = rule.executed;
-        result.turn = rule.turn;
-        result.wants_token = rule.wants_token;
-        result.advice = rule.advice;
-        return result;
-    }
-    if (result.words.find("lease not found") != std::string::npos) {
-        result.error = errc::store_refused;
-        result.lease_not_found = true;
-    } else if (status == 404) {
-        result.error = errc::wrong_server;
-        result.fatal = true;
-        result.advice = "leases need the JSON gateway of etcd 3.4 or newer, below /v3/";
-    } else if (status >= 500) {
-        // request timed out, leader changed, server stopped ...: the proposal may be on its way
-        result.error = errc::store_unavailable;
-        result.executed = Executed::maybe;
-        result.turn = true;
-    } else {
-        result.error = errc::store_refused;
-    }
-    if (result.words.empty())
-        result.words = "HTTP status " + std::to_string(status);
-    return result;
+    auto words = words_of(body);
+    tidy(words);
+    auto const verdict = verdict_on(words, status);
+    if (words.empty())
+        words = "HTTP status " + std::to_string(status);
+    return {verdict, std::move(words)};
 }
 
 Failure failure(Outcome outcome, std::string const& where, std::string const& what)
@@ -138,7 +130,7 @@ Failure failure(Outcome outcome, std::string const& where, std::string const& wh
         return Failure::unknown(outcome.error, std::move(outcome.detail));
     auto const error = classify(outcome.status, outcome.body);
     auto detail = where + ": " + what + ": " + error.text();
-    if (error.executed == GatewayError::Executed::maybe)
+    if (error.executed == Executed::maybe)
         return Failure::unknown(error.error, std::move(detail));
     return Failure::refused(error.error, std::move(detail), error.fatal);
 }

@@ -4,6 +4,7 @@
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/clock.hpp>
+#include <tenure/errc.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -61,8 +62,8 @@ struct Call {
 };
 
 /** What an error reply of the gateway means for leases. */
-struct GatewayError {
-    error_code error;
+struct GatewayVerdict {
+    errc error;
     /// asking again cannot help until a person acts
     bool fatal = false;
     enum class Executed {
@@ -73,13 +74,16 @@ struct GatewayError {
     } executed = Executed::no;
     /// another member may do better
     bool turn = false;
-    /// the token is not good (any more); nothing was executed
+    /// the token is not valid or has expired; nothing was executed
     bool wants_token = false;
     bool lease_not_found = false;
-    /// the server's words
-    std::string words;
     /// what to do about it; empty where waiting is all there is
-    std::string advice;
+    std::string_view advice = {};
+};
+
+/** An error reply of the gateway. */
+struct GatewayError : GatewayVerdict {
+    std::string words;
 
     /** "words; advice" */
     [[nodiscard]] std::string text() const;

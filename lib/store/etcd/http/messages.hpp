@@ -70,7 +70,6 @@ private:
 struct Header {
     std::uint64_t revision = 0;
     std::uint64_t raft_term = 0;
-    std::uint64_t member_id = 0;
 };
 
 struct KeyValue {
@@ -129,7 +128,6 @@ struct StatusReply {
     Header header;
     std::string version;
     std::uint64_t leader = 0;
-    std::int64_t db_size = 0;
 };
 [[nodiscard]] std::optional<StatusReply> parse_status(std::string_view body);
 

@@ -2,7 +2,7 @@
 #include "renewals.hpp"
 
 #include "store/etcd/http/exchange.hpp"
-#include "store/etcd/range_keys.hpp"
+#include "store/etcd/steps.hpp"
 
 #include <tenure/errc.hpp>
 

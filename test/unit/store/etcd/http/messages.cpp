@@ -4,7 +4,7 @@
 #include "store/etcd/http/base64.hpp"
 #include "store/etcd/http/exchange.hpp"
 #include "store/etcd/http/reply_reader.hpp"
-#include "store/etcd/range_keys.hpp"
+#include "store/etcd/steps.hpp"
 
 #include <tenure/errc.hpp>
 
