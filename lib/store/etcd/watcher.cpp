@@ -55,8 +55,7 @@ std::unique_ptr<Watch> Watcher::watch(KeyRange const& range, Handler handler)
 {
     if (closed_)
         return watched_.add_closed(std::move(handler));
-    auto const keys = whole(range);
-    Name name{keys.key, keys.end};
+    auto name = whole(range);
     auto const* const known = watched_.find(name);
     std::optional<WatchEvent> now;
     if (known != nullptr && known->in_force)
@@ -77,8 +76,7 @@ void Watcher::close() noexcept
         return;
     pause_.cancel();
     sweep_.cancel();
-    while (!streams_.empty())
-        drop(streams_.begin()->first);
+    drop_all();
     watched_.clear();
 }
 
@@ -94,7 +92,7 @@ void Watcher::begin()
 {
     if (closed_)
         return;
-    std::vector<Name> names;
+    std::vector<Keys> names;
     auto const number = last_stream_ + 1;
     bool const joins = streams_.size() >= most_streams;
     for (auto& [name, entry] : watched_.entries())
@@ -105,8 +103,7 @@ void Watcher::begin()
     if (names.empty())
         return;
     if (joins)
-        while (!streams_.empty())
-            drop(streams_.begin()->first);
+        drop_all();
     last_stream_ = number;
     streams_.try_emplace(number, node_->runtime(), std::move(names));
     learn_revision(number);
@@ -115,7 +112,7 @@ void Watcher::begin()
 void Watcher::learn_revision(std::uint64_t number)
 {
     auto const& name = streams_.at(number).names.front();
-    Call call{"kv/range", range_body({name.first, name.second}, {1, true}), node_->runtime().now() + 5s};
+    Call call{"kv/range", range_body(name, {1, true}), node_->runtime().now() + 5s};
     node_->client->call(std::move(call), [weak = weak_from_this(), number](Outcome outcome) {
         if (auto const self = weak.lock())
             self->revision_learned(number, std::move(outcome));
@@ -140,7 +137,7 @@ void Watcher::revision_learned(std::uint64_t number, Outcome outcome)
     auto const why =
         outcome.delivery == Delivery::answered ? classify(outcome.status, outcome.body).text() : outcome.detail;
     if (forbidden)
-        refuse(Name(found->second.names.front()), why);
+        refuse(Keys(found->second.names.front()), why);
     broken(number, why);
 }
 
@@ -178,7 +175,7 @@ void Watcher::connected(std::uint64_t number)
     for (auto const& name : stream.names) {
         ++id;
         if (auto const* const watched = in_stream(name, number))
-            call.body += watch_body(id, {name.first, name.second}, watched->next_revision);
+            call.body += watch_body(id, name, watched->next_revision);
     }
     auto const connection = stream.connection;
     connection->start_stream(call, node_->client->token(), [weak = weak_from_this(), number](std::string_view line) {
@@ -197,7 +194,7 @@ void Watcher::heard(std::uint64_t number, std::string_view line)
         if (reply)
             broken(number, classify(500, line).text());
         else
-            broken(number, "a line of a watch that makes no sense", Fault::useless);
+            broken(number, "malformed line of a watch", Fault::useless);
         return;
     }
     auto const& names = found->second.names;
@@ -226,10 +223,10 @@ void Watcher::heard(std::uint64_t number, std::string_view line)
 }
 
 /** What may not be watched may not be read either. */
-void Watcher::look_for_refused(std::vector<Name> const& names)
+void Watcher::look_for_refused(std::vector<Keys> const& names)
 {
     for (auto const& name : names) {
-        Call call{"kv/range", range_body({name.first, name.second}, {1, true}), node_->runtime().now() + 5s};
+        Call call{"kv/range", range_body(name, {1, true}), node_->runtime().now() + 5s};
         node_->client->call(std::move(call), [weak = weak_from_this(), name](Outcome const& outcome) {
             auto const self = weak.lock();
             if (self == nullptr || self->closed_ || outcome.delivery != Delivery::answered || outcome.good())
@@ -240,7 +237,7 @@ void Watcher::look_for_refused(std::vector<Name> const& names)
     }
 }
 
-void Watcher::cancelled(Name const& name, std::string const& reason, bool compacted)
+void Watcher::cancelled(Keys const& name, std::string const& reason, bool compacted)
 {
     auto& watched = *watched_.find(name);
     if (!compacted && reason.find("permission denied") != std::string::npos) {
@@ -290,16 +287,21 @@ void Watcher::drop(std::uint64_t number) noexcept
         connection->close();
 }
 
-void Watcher::join_all()
+void Watcher::drop_all() noexcept
 {
     while (!streams_.empty())
         drop(streams_.begin()->first);
+}
+
+void Watcher::join_all()
+{
+    drop_all();
     for (auto& [name, entry] : watched_.entries())
         entry.state.stream = 0;
     begin_soon();
 }
 
-void Watcher::refuse(Name const& name, std::string const& why)
+void Watcher::refuse(Keys const& name, std::string const& why)
 {
     auto* const watched = watched_.find(name);
     if (watched == nullptr)
@@ -309,11 +311,11 @@ void Watcher::refuse(Name const& name, std::string const& why)
     watched->stream = 0;
     if (!std::exchange(refusal_logged_, true))
         node_->runtime().log(
-            LogLevel::warning, node_->where() + ": may not watch " + name.first + ", so waiters poll: " + why);
+            LogLevel::warning, node_->where() + ": may not watch " + name.key + ", so waiters poll: " + why);
     watched_.notify(name, WatchEvent::unavailable);
 }
 
-Watcher::Watched* Watcher::in_stream(Name const& name, std::uint64_t number)
+Watcher::Watched* Watcher::in_stream(Keys const& name, std::uint64_t number)
 {
     auto* const watched = watched_.find(name);
     return watched != nullptr && watched->stream == number ? watched : nullptr;
@@ -326,7 +328,7 @@ void Watcher::sweep()
     std::vector<std::uint64_t> unused;
     for (auto const& [number, stream] : streams_)
         if (std::ranges::none_of(
-                stream.names, [this, at = number](Name const& name) { return in_stream(name, at) != nullptr; }))
+                stream.names, [this, at = number](Keys const& name) { return in_stream(name, at) != nullptr; }))
             unused.push_back(number);
     for (auto const number : unused)
         drop(number);

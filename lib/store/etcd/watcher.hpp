@@ -2,6 +2,7 @@
 #pragma once
 
 #include "node.hpp"
+#include "store/etcd/http/messages.hpp"
 
 #include "runtime/once_per_turn.hpp"
 #include "runtime/timer.hpp"
@@ -46,9 +47,6 @@ public:
     void close() noexcept;
 
 private:
-    /// where the keys begin and end
-    using Name = std::pair<std::string, std::string>;
-
     struct Watched {
         /// the first revision whose events were not heard; 0: none is known yet
         std::uint64_t next_revision = 0;
@@ -58,7 +56,7 @@ private:
         std::uint64_t stream = 0;
     };
     struct Stream {
-        Stream(Runtime& runtime, std::vector<Name> watched)
+        Stream(Runtime& runtime, std::vector<Keys> watched)
             : names(std::move(watched))
             , limit(runtime)
         {
@@ -66,7 +64,7 @@ private:
         /// null until the present revision is known
         std::shared_ptr<Connection> connection;
         /// in the order of their watch ids, which count from 1
-        std::vector<Name> names;
+        std::vector<Keys> names;
         /// of connecting
         Timer limit;
     };
@@ -78,8 +76,8 @@ private:
     void connect(std::uint64_t number);
     void connected(std::uint64_t number);
     void heard(std::uint64_t number, std::string_view line);
-    void look_for_refused(std::vector<Name> const& names);
-    void cancelled(Name const& name, std::string const& reason, bool compacted);
+    void look_for_refused(std::vector<Keys> const& names);
+    void cancelled(Keys const& name, std::string const& reason, bool compacted);
     enum class Fault {
         /// the connection was lost, or never made
         lost,
@@ -88,14 +86,15 @@ private:
     };
     void broken(std::uint64_t number, std::string const& why, Fault fault = Fault::lost);
     void drop(std::uint64_t number) noexcept;
+    void drop_all() noexcept;
     void join_all();
-    void refuse(Name const& name, std::string const& why);
+    void refuse(Keys const& name, std::string const& why);
     void sweep();
-    [[nodiscard]] Watched* in_stream(Name const& name, std::uint64_t number);
+    [[nodiscard]] Watched* in_stream(Keys const& name, std::uint64_t number);
 
     NodePtr node_;
     net::Backoff backoff_;
-    store::HintRegistry<Name, Watched> watched_;
+    store::HintRegistry<Keys, Watched> watched_;
     std::map<std::uint64_t, Stream> streams_;
     std::uint64_t last_stream_ = 0;
     OncePerTurn begin_;

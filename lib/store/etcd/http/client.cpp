@@ -57,7 +57,7 @@ void Client::close() noexcept
     for (auto const& link : std::exchange(links_, {}))
         link.connection->close();
     trouble_ = {make_error_code(errc::closed), "the store was closed", false};
-    fail_queue(not_sent());
+    fail_queue();
 }
 
 std::string Client::where() const
@@ -73,12 +73,8 @@ std::string Client::name_of(std::size_t endpoint) const
 
 Outcome Client::not_sent() const
 {
-    Outcome outcome;
-    outcome.error = trouble_.code;
-    outcome.fatal = trouble_.fatal;
-    if (trouble_.code)
-        outcome.detail = name_ + ": " + trouble_.text();
-    return outcome;
+    auto detail = trouble_.code ? name_ + ": " + trouble_.text() : std::string();
+    return {.error = trouble_.code, .detail = std::move(detail), .fatal = trouble_.fatal};
 }
 
 void Client::answer_later(OutcomeHandler handler, Outcome outcome)
@@ -109,8 +105,7 @@ void Client::call(Call call, OutcomeHandler handler)
 bool Client::has_connection() const noexcept
 {
     return std::ranges::any_of(links_, [this](Link const& link) {
-        return link.turn == turns_ && (link.connection->state() == Connection::State::idle ||
-                                       link.connection->state() == Connection::State::busy);
+        return is(link, Connection::State::idle) || is(link, Connection::State::busy);
     });
 }
 
@@ -156,7 +151,7 @@ void Client::drop_overdue()
             return false;
         auto outcome = not_sent();
         if (ended)
-            outcome = {Delivery::not_sent, 0, {}, {}, make_error_code(errc::released), "the lease is over", false};
+            outcome = {.error = make_error_code(errc::released), .detail = "the lease is over"};
         answer_later(std::move(pending.handler), std::move(outcome));
         return true;
     });
@@ -164,10 +159,9 @@ void Client::drop_overdue()
 
 Connection* Client::idle_connection() const noexcept
 {
-    for (auto const& link : links_)
-        if (link.turn == turns_ && link.connection->state() == Connection::State::idle)
-            return link.connection.get();
-    return nullptr;
+    auto const found =
+        std::ranges::find_if(links_, [this](Link const& link) { return is(link, Connection::State::idle); });
+    return found != links_.end() ? found->connection.get() : nullptr;
 }
 
 void Client::open_more()
@@ -176,18 +170,13 @@ void Client::open_more()
     bool const reached = has_connection();
     if (auto const now = runtime_->now(); now < open_after_ || (reached && now < more_after_))
         return;
-    std::size_t connecting = 0;
-    std::size_t present = 0;
-    for (auto const& link : links_) {
-        present += link.turn == turns_ ? 1U : 0U;
-        connecting += link.turn == turns_ && link.connection->state() == Connection::State::connecting ? 1U : 0U;
-    }
-    while (connecting < (reached ? queue_.size() : 1) && present < config_.connections &&
-           links_.size() < std::size_t{2} * config_.connections) {
+    auto const count = [this](auto which) { return static_cast<std::size_t>(std::ranges::count_if(links_, which)); };
+    auto present = count([this](Link const& link) { return link.turn == turns_; });
+    auto connecting = count([this](Link const& link) { return is(link, Connection::State::connecting); });
+    for (; connecting < (reached ? queue_.size() : 1) && present < config_.connections &&
+           links_.size() < std::size_t{2} * config_.connections;
+         ++connecting, ++present)
         open_one();
-        ++connecting;
-        ++present;
-    }
 }
 
 std::shared_ptr<Connection> Client::make_connection()
@@ -214,7 +203,8 @@ void Client::open_one()
             return;
         if (turn != self->turns_) {
             // what it was kept for has been answered
-            self->forget(raw);
+            if (auto const link = self->take_out(raw))
+                link->connection->close();
             return;
         }
         if (!std::exchange(self->reached_, true) && self->reachable_)
@@ -279,23 +269,31 @@ void Client::dispatch(Connection& connection, Pending pending)
 
 // -- endpoints --
 
-void Client::lost(Connection const* connection, net::StreamError const& error)
+std::optional<Client::Link> Client::take_out(Connection const* connection)
 {
     auto const found = std::ranges::find(links_, connection, [](Link const& link) { return link.connection.get(); });
-    if (found == links_.end() || closed_)
-        return;
-    auto const link = std::move(*found);
+    if (found == links_.end())
+        return std::nullopt;
+    auto link = std::move(*found);
     links_.erase(found);
-    bool const proven = link.connection->proven();
-    if (link.turn == turns_ && has_connection()) {
+    return link;
+}
+
+void Client::lost(Connection const* connection, net::StreamError const& error)
+{
+    auto const link = closed_ ? std::nullopt : take_out(connection);
+    if (!link)
+        return;
+    bool const proven = link->connection->proven();
+    if (link->turn == turns_ && has_connection()) {
         // those that work are enough for a while
         if (!proven)
             more_after_ = runtime_->now() + backoff_.after_short_life();
-    } else if (link.turn == turns_) {
+    } else if (link->turn == turns_) {
         // leases that are held are renewed as soon as it is back
         wants_connection_ = wants_connection_ || shortest_ttl_ > 0ms;
         if (!proven) {
-            connect_failed(link.endpoint, error);
+            connect_failed(link->endpoint, error);
         } else {
             reached_ = false;
             trouble_ = {make_error_code(errc::store_unavailable), error.text(), false};
@@ -303,16 +301,6 @@ void Client::lost(Connection const* connection, net::StreamError const& error)
         }
     }
     pump_soon();
-}
-
-void Client::forget(Connection const* connection)
-{
-    auto const found = std::ranges::find(links_, connection, [](Link const& link) { return link.connection.get(); });
-    if (found == links_.end())
-        return;
-    auto const gone = found->connection;
-    links_.erase(found);
-    gone->close();
 }
 
 void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
@@ -331,7 +319,7 @@ void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
     // with another endpoint left to try, a person has nothing to do yet
     trouble_.fatal = error.fatal && fatal_in_a_row_ >= config_.endpoints.size();
     if (trouble_.fatal)
-        fail_queue(not_sent());
+        fail_queue();
     if (runtime_->logs(LogLevel::warning))
         runtime_->log(LogLevel::warning, name_ + ": " + trouble_.text());
     turn_away(turns_);
@@ -379,15 +367,6 @@ void Client::give_up_the_oldest()
             {make_error_code(errc::store_unavailable), name_of(link.endpoint) + " does not answer", false});
 }
 
-net::StreamError Client::overdue(Connection const& connection) const
-{
-    auto why = connection.overdue();
-    // where TLS has worked, silence is an outage
-    if (has_worked_)
-        why.code = make_error_code(errc::store_unavailable);
-    return why;
-}
-
 void Client::look_for_silence()
 {
     auto const now = runtime_->now();
@@ -396,8 +375,13 @@ void Client::look_for_silence()
                               : Clock::duration(longest_patience);
     bool silent = false;
     for (auto const& link : std::vector(links_)) {
-        if (link.connection->state() == Connection::State::connecting && now >= link.connect_by)
-            link.connection->give_up(overdue(*link.connection));
+        if (link.connection->state() == Connection::State::connecting && now >= link.connect_by) {
+            auto why = link.connection->overdue();
+            // where TLS has worked, silence is an outage
+            if (has_worked_)
+                why.code = make_error_code(errc::store_unavailable);
+            link.connection->give_up(why);
+        }
         if (link.connection->state() != Connection::State::busy)
             continue;
         auto const age = now - link.connection->busy_since();
@@ -470,7 +454,7 @@ void Client::authenticated(std::uint64_t turn, Outcome outcome)
     // no request is tried without a token; the next login waits its time
     open_after_ = runtime_->now() + backoff_.after_failure();
     if (trouble_.fatal)
-        fail_queue(not_sent());
+        fail_queue();
     turn_away(turns_);
 }
 
@@ -484,10 +468,10 @@ void Client::refuse_questions()
     });
 }
 
-void Client::fail_queue(Outcome const& outcome)
+void Client::fail_queue()
 {
     for (auto& pending : std::exchange(queue_, {}))
-        answer_later(std::move(pending.handler), outcome);
+        answer_later(std::move(pending.handler), not_sent());
 }
 
 // -- time --

@@ -84,6 +84,11 @@ private:
         Instant connect_by{};
     };
 
+    /** A connection to the endpoint in use, in this state. */
+    [[nodiscard]] bool is(Link const& link, Connection::State state) const noexcept
+    {
+        return link.turn == turns_ && link.connection->state() == state;
+    }
     [[nodiscard]] bool has_connection() const noexcept;
     void pump();
     void pump_soon();
@@ -93,7 +98,8 @@ private:
     void open_one();
     void dispatch(Connection& connection, Pending pending);
     void lost(Connection const* connection, net::StreamError const& error);
-    void forget(Connection const* connection);
+    /** Unset: it is gone already. */
+    [[nodiscard]] std::optional<Link> take_out(Connection const* connection);
     void connect_failed(std::size_t endpoint, net::StreamError const& error);
     /** To the next endpoint. What is under way at this one may be answered yet. */
     void turn_away(std::uint64_t from);
@@ -101,11 +107,10 @@ private:
     void give_up_the_oldest();
     /** By an answer, of a connection that works. */
     void turned_away(std::uint64_t from);
-    [[nodiscard]] net::StreamError overdue(Connection const& connection) const;
     void look_for_silence();
     void authenticate(Connection& connection);
     void authenticated(std::uint64_t turn, Outcome outcome);
-    void fail_queue(Outcome const& outcome);
+    void fail_queue();
     /** No endpoint could be reached: questions that wait for no second attempt learn why. */
     void refuse_questions();
     void answer_later(OutcomeHandler handler, Outcome outcome);

@@ -66,7 +66,7 @@ public:
 
     /** Ends it without telling; a request under way ends as unknown, or as not sent where it has not left. */
     void close() noexcept;
-    /** The same, for a reason that the request under way is told. */
+    /** Ends it as lost, for a reason that the outcome of the request under way names. */
     void give_up(net::StreamError const& why);
 
 private:
@@ -78,7 +78,6 @@ private:
     void received(std::string_view bytes);
     void take_lines();
     void answer();
-    void fail(net::StreamError const& error);
     void drop() noexcept;
     /** The end of a connection that has told nothing. */
     [[nodiscard]] net::StreamError in_words(net::StreamError error) const;

@@ -3,6 +3,7 @@
 // what is zero or empty is left out.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,6 +23,8 @@ using LeaseId = std::int64_t;
 struct Keys {
     std::string key;
     std::string end = {};
+
+    friend auto operator<=>(Keys const&, Keys const&) = default;
 };
 
 struct RangeOptions {
