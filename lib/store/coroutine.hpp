@@ -79,6 +79,11 @@ private:
     Frame frame_;
 };
 
+template <class Result>
+inline constexpr bool ends_with_failure = false;
+template <class Value>
+inline constexpr bool ends_with_failure<std::variant<Value, Failure>> = true;
+
 /** An asynchronous operation for a `Coroutine` to await, once.
  *
  *  @tparam Result  `std::variant<Value, Failure>`: awaiting it gives the value, and a failure ends the coroutine as its
@@ -129,7 +134,7 @@ public:
     }
 
 private:
-    static constexpr bool may_fail = requires(Result& result) { std::get_if<Failure>(&result); };
+    static constexpr bool may_fail = ends_with_failure<Result>;
 
     OneShot<void(Handler)> start_;
     std::function<Failure(Failure)> translate_;

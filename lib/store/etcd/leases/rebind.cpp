@@ -60,79 +60,6 @@ Call put_call(RenewRequest const& request, std::string const& key, Lease const& 
     return call;
 }
 
-/** A transaction binds the key to a new lease if nobody has written the key since; else it shows what the key is.
- *  @param awaited  a holder waits for it, and counts on the new lease */
-store::Coroutine<RenewReply> move_to_new_lease(NodePtr node, RenewRequest request, bool awaited)
-{
-    auto const& claim = *request.claim;
-    auto& holding = holding_of(claim);
-    auto const key = claim.key();
-    auto new_lease = grant(node, request.lifetime(), request.not_after);
-    auto const lease = co_await new_lease;
-
-    auto const doubt = [&](char const* what) {
-        return Failure::unknown(errc::store_unavailable, node->where() + ": " + key + ": " + what);
-    };
-    auto const forget_successor = [&] {
-        std::erase_if(holding.successors, [&](auto const& successor) { return successor.lease == lease; });
-    };
-    // no key bears it
-    auto const give_up_lease = [&] {
-        forget_successor();
-        if (!lease->revoked)
-            node->leases->discard(lease);
-    };
-    for (;;) {
-        // Another move has made this one void; or the earlier lease was renewed after this one was granted, its holder
-        // counts on that, and where grants are so slow the next one need not be tried at once.
-        bool const too_short = good_until(*lease, claim) < holding.promised;
-        if (too_short)
-            holding.next_move = node->runtime().now() + request.ttl;
-        if (too_short || lease->revoked) {
-            give_up_lease();
-            co_return doubt("another renewal has overtaken this one");
-        }
-        auto put = send(node, put_call(request, key, *lease, awaited));
-        holding.successors.push_back({lease, holding.modified});
-        auto outcome = co_await put;
-
-        auto reply = read_reply(std::move(outcome), node->where(), key, parse_transaction);
-        auto const* const moved = std::get_if<TransactionReply>(&reply);
-        if (moved == nullptr || (!moved->succeeded && moved->reads.size() != 1)) {
-            auto failed = moved == nullptr ? std::get<Failure>(std::move(reply)) : nonsense(node->where(), key);
-            if (!failed.may_take_effect())
-                give_up_lease();
-            co_return failed;
-        }
-        node->leases->note(moved->header);
-        auto const revision = moved->header.revision;
-        if (moved->succeeded && revision < holding.modified) {
-            // the key has moved on since, and that was answered earlier
-            give_up_lease();
-            co_return doubt("another renewal has overtaken this one");
-        }
-        if (moved->succeeded) {
-            if (holding.lease != lease)
-                adopt(*node, holding, lease, revision);
-            Renewed const renewed{usable_ttl(request.ttl, claim.reuse_after, lease->granted), lease->since};
-            if (awaited)
-                holding.promised = std::max(holding.promised, renewed.since + renewed.ttl);
-            co_return renewed;
-        }
-        // The key may have been moved by an earlier request whose answer was lost.
-        forget_successor();
-        auto const& seen = moved->reads.front().found;
-        if (!seen.empty() && seen.front().mod_revision < holding.modified) {
-            give_up_lease();
-            co_return doubt("what was read is older than what is known of the key");
-        }
-        if (seen.empty() || !recognize(*node, holding, seen.front())) {
-            give_up_lease();
-            co_return NotOwner{};
-        }
-    }
-}
-
 } // namespace
 
 bool recognize(Node& node, Holding& holding, KeyValue const& seen)
@@ -156,38 +83,95 @@ Instant good_until(Claim const& claim, Instant renewed, std::chrono::millisecond
     return until;
 }
 
-void renew_with_new_lease(NodePtr const& node, RenewRequest request, ReplyHandler<RenewReply> handler)
+Failure doubt(Node const& node, std::string const& key, char const* why)
 {
-    // a holder that asks for less has less from now on
-    auto& holding = holding_of(*request.claim);
-    holding.promised = std::min(holding.promised, node->runtime().now() + request.ttl);
-    move_to_new_lease(node, std::move(request), true).start(std::move(handler));
+    return Failure::unknown(errc::store_unavailable, node.where() + ": " + key + ": " + why);
 }
 
-void settle(NodePtr const& node, RenewRequest request, RenewReply without, ReplyHandler<RenewReply> handler)
+// A transaction binds the key to the lease if nobody has written the key since; else it shows what the key is.
+store::Coroutine<RenewReply> move_to_new_lease(NodePtr node, RenewRequest request, bool awaited)
+{
+    auto const& claim = *request.claim;
+    auto& holding = holding_of(claim);
+    auto const key = claim.key();
+    auto new_lease = grant(node, request.lifetime(), request.not_after);
+    auto const lease = co_await new_lease;
+
+    auto const forget_successor = [&] {
+        std::erase_if(holding.successors, [&](auto const& successor) { return successor.lease == lease; });
+    };
+    // no key bears it
+    auto const give_up_lease = [&] {
+        forget_successor();
+        if (!lease->revoked)
+            node->leases->discard(lease);
+    };
+    for (;;) {
+        // Another move has made this one void; or the earlier lease was renewed after this one was granted, its holder
+        // counts on that, and where grants are so slow the next one need not be tried at once.
+        bool const too_short = good_until(*lease, claim) < holding.promised;
+        if (too_short)
+            holding.next_move = node->runtime().now() + request.ttl;
+        if (too_short || lease->revoked) {
+            give_up_lease();
+            co_return doubt(*node, key, "another renewal has overtaken this one");
+        }
+        auto put = send(node, put_call(request, key, *lease, awaited));
+        holding.successors.push_back({lease, holding.modified});
+        auto outcome = co_await put;
+
+        auto reply = read_reply(std::move(outcome), node->where(), key, parse_transaction);
+        auto const* const moved = std::get_if<TransactionReply>(&reply);
+        if (moved == nullptr || (!moved->succeeded && moved->reads.size() != 1)) {
+            auto failed = moved == nullptr ? std::get<Failure>(std::move(reply)) : nonsense(node->where(), key);
+            if (!failed.may_take_effect())
+                give_up_lease();
+            co_return failed;
+        }
+        node->leases->note(moved->header);
+        auto const revision = moved->header.revision;
+        if (moved->succeeded && revision < holding.modified) {
+            // the key has moved on since, and that was answered earlier
+            give_up_lease();
+            co_return doubt(*node, key, "another renewal has overtaken this one");
+        }
+        if (moved->succeeded) {
+            if (holding.lease != lease)
+                adopt(*node, holding, lease, revision);
+            Renewed const renewed{usable_ttl(request.ttl, claim.reuse_after, lease->granted), lease->since};
+            if (awaited)
+                holding.promised = std::max(holding.promised, renewed.since + renewed.ttl);
+            co_return renewed;
+        }
+        // The key may have been moved by an earlier request whose answer was lost.
+        forget_successor();
+        auto const& seen = moved->reads.front().found;
+        if (!seen.empty() && seen.front().mod_revision < holding.modified) {
+            give_up_lease();
+            co_return doubt(*node, key, "what was read is older than what is known of the key");
+        }
+        if (seen.empty() || !recognize(*node, holding, seen.front())) {
+            give_up_lease();
+            co_return NotOwner{};
+        }
+    }
+}
+
+bool may_move(Node const& node, RenewRequest const& request)
 {
     auto& holding = holding_of(*request.claim);
-    auto const now = node->runtime().now();
-    if (now < holding.next_move) {
-        std::move(handler)(std::move(without));
-        return;
-    }
+    auto const now = node.runtime().now();
+    if (now < holding.next_move)
+        return false;
     holding.next_move = now + Clock::duration(request.ttl) / move_patience;
-    move_to_new_lease(node, std::move(request), true)
-        .start([without = std::move(without), handler = std::move(handler)](RenewReply reply) mutable {
-            bool const settled = std::holds_alternative<Renewed>(reply) || std::holds_alternative<NotOwner>(reply);
-            handler(settled ? std::move(reply) : std::move(without));
-        });
+    return true;
 }
 
 void leave_lease_of_earlier_term(NodePtr const& node, RenewRequest const& renewed, std::uint64_t raft_term)
 {
-    auto& holding = holding_of(*renewed.claim);
-    auto const now = node->runtime().now();
-    if (holding.lease->raft_term >= raft_term || now < holding.next_move)
+    if (holding_of(*renewed.claim).lease->raft_term >= raft_term || !may_move(*node, renewed))
         return;
-    holding.next_move = now + Clock::duration(renewed.ttl) / move_patience;
-    RenewRequest request{renewed.claim, renewed.ttl, now + move_limit};
+    RenewRequest request{renewed.claim, renewed.ttl, node->runtime().now() + move_limit};
     move_to_new_lease(node, std::move(request), false).start([](RenewReply const&) {});
 }
 

@@ -4,11 +4,15 @@
 #include "store/etcd/http/messages.hpp"
 #include "store/etcd/node.hpp"
 
+#include <store/coroutine.hpp>
+
 #include <tenure/backend/backend.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <variant>
 #include <vector>
 
 namespace tenure::etcd
@@ -30,27 +34,24 @@ public:
     void add(RenewRequest request, ReplyHandler<RenewReply> handler);
 
 private:
-    struct Pending {
-        RenewRequest request;
-        ReplyHandler<RenewReply> handler;
-        /// of the renewal: before it was written
-        Instant since{};
-        std::uint64_t raft_term = 0;
-        /// seconds; 0: the server knows no such lease
-        std::int64_t ttl = 0;
-        /// which the renewal was for
-        LeasePtr lease;
+    /** A read that is to prove a renewal. */
+    struct Question {
+        ClaimPtr claim;
+        Instant not_after{};
+        OneShot<void(std::variant<RangeReply, Failure>&&)> handler;
     };
-    using Batch = std::vector<Pending>;
+    using Batch = std::vector<Question>;
 
-    void kept_alive(Pending pending, Outcome outcome);
-    void verify_soon(Pending pending);
+    static store::Coroutine<RenewReply> renew(std::shared_ptr<Renewals> self, RenewRequest request);
+    /** Reads the claim's key from a majority, with those of other renewals. */
+    [[nodiscard]] store::Step<std::variant<RangeReply, Failure>> read_key(RenewRequest const& request);
+    void verify_soon(Question question);
+    [[nodiscard]] static Batch take(Batch& batch, std::size_t begin, std::size_t end);
     void verify(Batch batch);
     void verified(Batch batch, Outcome outcome);
-    void judge(Pending pending, RangeReply const& read, Header const& header);
 
     NodePtr node_;
-    /// answered in this turn, to be verified at its end; owned by the task that does it
+    /// asked in this turn, to be sent at its end; owned by the task that does it
     std::weak_ptr<Batch> to_verify_;
 };
 
@@ -64,13 +65,15 @@ private:
  * longer than that one lasts, less the key's quarantine. */
 [[nodiscard]] Instant good_until(Claim const& claim, Instant renewed, std::chrono::milliseconds ttl);
 
-/** Renews a claim by moving its key to a new lease: one that has another ttl, since a server's lease keeps its own for
- * good. */
-void renew_with_new_lease(NodePtr const& node, RenewRequest request, ReplyHandler<RenewReply> handler);
+/** Renews a claim by moving its key to a new lease.
+ *  @param awaited  a holder waits for it, and counts on the new lease */
+[[nodiscard]] store::Coroutine<RenewReply> move_to_new_lease(NodePtr node, RenewRequest request, bool awaited);
 
-/** The same for a renewal that counts for less than it should since an earlier move is open, which this one makes void.
- * If it comes to nothing, the renewal is worth what it is without. */
-void settle(NodePtr const& node, RenewRequest request, RenewReply without, ReplyHandler<RenewReply> handler);
+/** True once per quarter of the ttl: a move that did not succeed is not repeated sooner. */
+[[nodiscard]] bool may_move(Node const& node, RenewRequest const& request);
+
+/** Whether the renewal has taken effect is not known, and why. */
+[[nodiscard]] Failure doubt(Node const& node, std::string const& key, char const* why);
 
 /** Moves the key to a new lease if its own was granted before the leader of this term was elected. Old servers end
  * leases for a leader that stood still, goes on, and does not know of the renewals at its successor; of a lease that
