@@ -23,10 +23,10 @@ constexpr std::size_t keys_seen_on_conflict = 1024;
 constexpr std::size_t choice = 16;
 
 /** The keys of a range that are held, as last seen. */
-class HeldKeys
+class OccupiedKeys
 {
 public:
-    explicit HeldKeys(KeyRange const& range)
+    explicit OccupiedKeys(KeyRange const& range)
         : range_(range)
         , held_(range.count)
     {
@@ -63,10 +63,10 @@ private:
 
 /** One attempt of an owner, and its lease until that is the claim's. */
 struct Attempt {
-    Attempt(NodePtr through, ClaimRequest what)
-        : node(std::move(through))
+    Attempt(ClusterPtr through, ClaimRequest what)
+        : cluster(std::move(through))
         , request(std::move(what))
-        , state(node->owners.begin(request.owner, node->runtime().now()))
+        , state(cluster->owners.begin(request.owner, cluster->runtime().now()))
         , number(state->attempt)
     {
     }
@@ -84,17 +84,17 @@ struct Attempt {
     {
         // what a put of unknown outcome may have used stays with the owner, and what a later attempt found with the key
         if (lease != nullptr && state->lease != lease && state->granted != lease)
-            node->leases->give_back(std::move(lease));
+            cluster->leases->give_back(std::move(lease));
         if (state->lease == nullptr && state->attempt == number)
-            node->owners.forget(request.owner, state);
+            cluster->owners.forget(request.owner, state);
     }
 
     [[nodiscard]] Failure unknown(char const* why) const
     {
-        return Failure::unknown(errc::store_unavailable, node->where() + ": " + why);
+        return Failure::unknown(errc::store_unavailable, cluster->where() + ": " + why);
     }
 
-    NodePtr node;
+    ClusterPtr cluster;
     ClaimRequest request;
     OwnerStatePtr state;
     std::uint64_t number;
@@ -109,14 +109,14 @@ ClaimReply granted(Attempt& attempt, LeasePtr lease, std::uint32_t index, std::u
     auto const& request = attempt.request;
     attempt.state->lease = nullptr;
     attempt.state->granted = lease;
-    attempt.node->owners.forget(request.owner, attempt.state);
+    attempt.cluster->owners.forget(request.owner, attempt.state);
     Granted grant;
     grant.index = index;
     grant.fencing_token = request.fencing ? created : 0;
     grant.ttl = usable_ttl(request.ttl, request.reuse_after, lease->granted);
     grant.since = lease->since;
     auto const promised = grant.since + grant.ttl;
-    grant.handle = std::make_shared<Holding>(Holding{std::move(lease), {}, created, modified, promised});
+    grant.handle = std::make_shared<HeldKey>(HeldKey{std::move(lease), {}, created, modified, promised});
     return grant;
 }
 
@@ -125,7 +125,7 @@ ClaimReply granted(Attempt& attempt, LeasePtr lease, std::uint32_t index, std::u
 ClaimReply found_own(Attempt& attempt, KeyValue const& entry, std::uint32_t index, Header const& header)
 {
     auto const& put_with = attempt.state->lease;
-    auto& leases = *attempt.node->leases;
+    auto& leases = *attempt.cluster->leases;
     auto lease = put_with != nullptr && put_with->id == entry.lease ? put_with : leases.known(entry.lease);
     if (lease == nullptr) {
         // of an attempt that is not known any more: no more than half of its ttl had gone by then
@@ -158,7 +158,7 @@ store::Coroutine<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
     auto const& request = attempt->request;
     for (std::optional<Keys> keys = whole(*request.range); keys;) {
         bool const by_lease = attempt->state->lease != nullptr;
-        auto read = read_page(attempt->node, *request.range, *keys, by_lease, request.not_after);
+        auto read = read_page(attempt->cluster, *request.range, *keys, by_lease, request.not_after);
         auto const page = co_await read;
         if (attempt->stopped())
             co_return Failure::dropped();
@@ -168,7 +168,7 @@ store::Coroutine<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
     }
     if (attempt->state->lease != nullptr) {
         // The put may still be on its way. Without its lease it fails, whenever it comes.
-        auto undo = revoke(attempt->node, attempt->state->lease, request.not_after);
+        auto undo = revoke(attempt->cluster, attempt->state->lease, request.not_after);
         undo.on_failure([attempt](Failure failure) {
             bool const refused = failure.effect == Failure::Effect::refused;
             return refused ? std::move(failure) : attempt->unknown("an earlier attempt is open");
@@ -183,35 +183,35 @@ store::Coroutine<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
 // -- a free key --
 
 /** The first free key; where another claim was faster, one of the first, so that the two do not meet again. */
-std::uint32_t choose(Attempt const& attempt, HeldKeys const& held, bool conflict)
+std::uint32_t choose(Attempt const& attempt, OccupiedKeys const& occupied, bool conflict)
 {
     auto const& range = *attempt.request.range;
     std::vector<std::uint32_t> candidates;
     std::optional<std::uint32_t> being_taken;
     for (std::uint32_t i = 0; i < range.count && candidates.size() < (conflict ? choice : 1); ++i) {
-        if (held.contains(i))
+        if (occupied.contains(i))
             continue;
-        if (!attempt.node->being_taken.contains({range.prefix, range.first + i}))
+        if (!attempt.cluster->being_taken.contains({range.prefix, range.first + i}))
             candidates.push_back(i);
         else if (!being_taken)
             being_taken = i;
     }
     if (candidates.empty())
         return *being_taken;
-    return candidates[conflict ? attempt.node->runtime().random() % candidates.size() : 0];
+    return candidates[conflict ? attempt.cluster->runtime().random() % candidates.size() : 0];
 }
 
-/** Puts the key if it is absent, and otherwise reads what is held. */
-Call put_call(Attempt const& attempt, std::string const& key)
+/** Puts the key if it is absent, and otherwise reads what is occupied. */
+HttpRequest put_request(Attempt const& attempt, std::string const& key)
 {
     auto const& range = *attempt.request.range;
     auto const seen = std::min<std::size_t>(keys_seen_on_conflict, range.count + 64);
     Transaction transaction;
     transaction.if_absent(key).then_put(key, attempt.request.owner.text(), attempt.lease->id);
     transaction.else_read(whole(range), {seen, true});
-    Call call{"kv/txn", transaction.body(), attempt.request.not_after};
-    call.reply_bytes = reply_bytes(range, seen);
-    return call;
+    HttpRequest http_request{"kv/txn", transaction.body(), attempt.request.not_after};
+    http_request.reply_bytes = reply_bytes(range, seen);
+    return http_request;
 }
 
 /** Why the put failed; unset: only its lease was gone. */
@@ -220,7 +220,7 @@ std::optional<Failure> put_failed(Attempt& attempt, Outcome outcome, std::string
     // a spare one that the server has lost; without its lease nothing was put
     bool const lapsed = outcome.delivery == Delivery::answered &&
                         classify(outcome.status, outcome.body).lease_not_found && !std::exchange(attempt.lapsed, true);
-    auto failed = failure(std::move(outcome), attempt.node->where(), key);
+    auto failed = failure(std::move(outcome), attempt.cluster->where(), key);
     if (!failed.may_take_effect())
         attempt.put_nothing();
     if (!lapsed)
@@ -233,7 +233,7 @@ std::optional<Failure> put_failed(Attempt& attempt, Outcome outcome, std::string
  * transaction. */
 store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
 {
-    auto& node = *attempt->node;
+    auto& cluster = *attempt->cluster;
     auto const& request = attempt->request;
     auto const& range = *request.range;
     if (request.earliest_attempt) {
@@ -243,41 +243,41 @@ store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
             co_return std::move(*found);
     }
 
-    HeldKeys held(range);
+    OccupiedKeys occupied(range);
     bool must_read = range.count > 1;
     bool conflict = false;
     for (;;) {
         if (attempt->lease == nullptr) {
-            auto take = take_lease(attempt->node, request);
+            auto take = take_lease(attempt->cluster, request);
             take.on_failure(not_written);
             attempt->lease = co_await take;
         }
         for (auto keys = must_read ? std::optional(whole(range)) : std::nullopt; keys;) {
-            auto read = read_page(attempt->node, range, *keys, true, request.not_after);
+            auto read = read_page(attempt->cluster, range, *keys, true, request.not_after);
             read.on_failure(not_written);
             auto const page = co_await read;
-            held.add(page);
+            occupied.add(page);
             keys = rest_of(*keys, page);
         }
-        if (held.all())
-            co_return Busy{{}, held.never_free()};
-        if (attempt->stopped() || request.not_after.over(node.runtime().now())) {
+        if (occupied.all())
+            co_return Busy{{}, occupied.never_free()};
+        if (attempt->stopped() || request.not_after.over(cluster.runtime().now())) {
             // with a spare lease this is still inside of the call that asks for the claim
-            auto turn = next_turn(attempt->node);
+            auto turn = next_turn(attempt->cluster);
             co_await turn;
             co_return Failure::dropped();
         }
 
-        auto const index = choose(*attempt, held, conflict);
+        auto const index = choose(*attempt, occupied, conflict);
         auto const key = range.key(index);
         auto const name = std::pair(range.prefix, range.first + index);
-        auto put = send(attempt->node, put_call(*attempt, key));
+        auto put = send(attempt->cluster, put_request(*attempt, key));
         attempt->state->lease = attempt->lease;
-        node.being_taken.insert(name);
+        cluster.being_taken.insert(name);
         auto outcome = co_await put;
-        node.being_taken.erase(name);
+        cluster.being_taken.erase(name);
 
-        held.clear();
+        occupied.clear();
         must_read = range.count > 1;
         if (!outcome.good()) {
             if (auto failed = put_failed(*attempt, std::move(outcome), key))
@@ -286,8 +286,8 @@ store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
         }
         auto const reply = parse_transaction(outcome.body);
         if (!reply || (!reply->succeeded && reply->reads.size() != 1))
-            co_return nonsense(node.where(), key);
-        node.leases->prove(*attempt->lease, reply->header);
+            co_return malformed_reply(cluster.where(), key);
+        cluster.leases->prove(*attempt->lease, reply->header);
         if (reply->succeeded) {
             if (attempt->stopped() || attempt->lease->revoked)
                 co_return attempt->unknown("another attempt has begun");
@@ -297,7 +297,7 @@ store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
         attempt->put_nothing();
         conflict = true;
         if (!reply->reads.front().more) {
-            held.add(reply->reads.front());
+            occupied.add(reply->reads.front());
             must_read = false;
         }
     }
@@ -305,9 +305,9 @@ store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
 
 } // namespace
 
-void claim(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+void claim(ClusterPtr const& cluster, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    auto const attempt = std::make_shared<Attempt>(node, std::move(request));
+    auto const attempt = std::make_shared<Attempt>(cluster, std::move(request));
     claim_in_steps(attempt).start([attempt, handler = std::move(handler)](ClaimReply reply) mutable {
         if (!std::holds_alternative<Granted>(reply))
             attempt->give_lease_back();

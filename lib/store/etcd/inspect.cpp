@@ -40,21 +40,21 @@ KeyState state_of(KeyValue const& entry, std::uint32_t index)
 }
 
 /** Sends all requests at once, and completes with the outcomes, in their order. */
-store::Step<std::vector<Outcome>> send_all(NodePtr const& node, std::vector<Call> calls)
+store::Step<std::vector<Outcome>> send_all(ClusterPtr const& cluster, std::vector<HttpRequest> calls)
 {
     struct Pending {
         std::vector<Outcome> outcomes;
         std::size_t open;
         OneShot<void(std::vector<Outcome>&&)> handler;
     };
-    return store::Step<std::vector<Outcome>>([node, calls = std::move(calls)](
+    return store::Step<std::vector<Outcome>>([cluster, calls = std::move(calls)](
                                                  OneShot<void(std::vector<Outcome>&&)> handler) mutable {
         auto const count = calls.size();
         auto const pending = std::make_shared<Pending>(Pending{std::vector<Outcome>(count), count, std::move(handler)});
         if (count == 0)
             pending->handler({});
         for (std::size_t i = 0; i < count; ++i)
-            node->client->call(std::move(calls[i]), [pending, i](Outcome outcome) {
+            cluster->client->send(std::move(calls[i]), [pending, i](Outcome outcome) {
                 pending->outcomes[i] = std::move(outcome);
                 if (--pending->open == 0)
                     pending->handler(std::move(pending->outcomes));
@@ -62,16 +62,16 @@ store::Step<std::vector<Outcome>> send_all(NodePtr const& node, std::vector<Call
     });
 }
 
-store::Coroutine<InspectReply> inspect_in_steps(NodePtr node, KeyRangePtr range, Deadline not_after)
+store::Coroutine<InspectReply> inspect_in_steps(ClusterPtr cluster, KeyRangePtr range, Deadline not_after)
 {
     std::vector<KeyState> states(range->count);
     for (std::uint32_t i = 0; i < range->count; ++i)
         states[i].index = i;
     // of the keys whose leases are read
     std::vector<std::uint32_t> leased;
-    std::vector<Call> calls;
+    std::vector<HttpRequest> calls;
     for (std::optional<Keys> keys = whole(*range); keys;) {
-        auto read = read_page(node, *range, *keys, false, not_after);
+        auto read = read_page(cluster, *range, *keys, false, not_after);
         auto const page = co_await read;
         for (auto const& entry : page.found)
             if (auto const index = index_of(*range, entry.key)) {
@@ -84,7 +84,7 @@ store::Coroutine<InspectReply> inspect_in_steps(NodePtr node, KeyRangePtr range,
         keys = rest_of(*keys, page);
     }
 
-    auto read_leases = send_all(node, std::move(calls));
+    auto read_leases = send_all(cluster, std::move(calls));
     auto const leases = co_await read_leases;
     // What a lease has left may be refused or unknown; the owner is known all the same.
     for (std::size_t i = 0; i < leases.size(); ++i)
@@ -97,65 +97,66 @@ store::Coroutine<InspectReply> inspect_in_steps(NodePtr node, KeyRangePtr range,
 constexpr std::chrono::seconds spare{1};
 
 /** A renewal between the grant of this lease and a late exchange would outlast it. */
-void begin_anew(Node& node, Lease const& lease)
+void begin_anew(ClusterContext& cluster, Lease const& lease)
 {
-    auto const not_after = node.runtime().now() + std::chrono::seconds(lease.granted);
-    node.client->call({"lease/keepalive", lease_body(lease.id), not_after}, [](Outcome const&) {});
+    auto const not_after = cluster.runtime().now() + std::chrono::seconds(lease.granted);
+    cluster.client->send({"lease/keepalive", lease_body(lease.id), not_after}, [](Outcome const&) {});
 }
 
 /** Who holds it, how long its lease is, a lease for that long, and the exchange, which compares. A key that has moved
  * to another lease meanwhile is looked at again. */
-store::Coroutine<EvictReply> evict_in_steps(NodePtr node, EvictRequest request)
+store::Coroutine<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest request)
 {
     auto const key = request.range->key(request.index);
-    auto const call = [&](std::string_view path, std::string body) {
-        return Call{
+    auto const http_request = [&](std::string_view path, std::string body) {
+        return HttpRequest{
             .path = path, .body = std::move(body), .not_after = request.not_after, .reply_bytes = bytes_with_values};
     };
     for (;;) {
-        auto read = ask(node, call("kv/range", range_body({key, {}}, {})), key, parse_range);
+        auto read = ask(cluster, http_request("kv/range", range_body({key, {}}, {})), key, parse_range);
         auto const seen = (co_await read).found;
         if (seen.empty() || seen.front().value != request.owner)
             co_return NotOwner{};
         if (seen.front().lease == 0)
             co_return Failure::refused(
                 errc::key_conflict,
-                node->where() + ": " + key +
+                cluster->where() + ": " + key +
                     ": bears no lease, so it would never free; delete it by hand if nobody uses it",
                 true);
 
-        auto read_lease = ask(node, call("lease/timetolive", lease_body(seen.front().lease)), key, parse_lease);
+        auto read_lease =
+            ask(cluster, http_request("lease/timetolive", lease_body(seen.front().lease)), key, parse_lease);
         auto const held = co_await read_lease;
         // What is left of it says nothing: a renewal before the exchange counts for all of it, and changes nothing that
         // is compared.
         auto const ttl = std::chrono::seconds(std::max<std::int64_t>(held.granted_ttl, 0)) + spare;
-        auto grant_longer = grant(node, ttl, request.not_after);
+        auto grant_longer = grant(cluster, ttl, request.not_after);
         auto const lease = co_await grant_longer;
 
         Transaction transaction;
         transaction.if_modified_at(key, seen.front().mod_revision);
         transaction.then_put(key, "evicted/" + request.evicted_by, lease->id);
-        auto exchange = ask(node, call("kv/txn", transaction.body()), key, parse_transaction);
+        auto exchange = ask(cluster, http_request("kv/txn", transaction.body()), key, parse_transaction);
         auto const exchanged = co_await exchange;
         if (exchanged.succeeded) {
-            if (node->runtime().now() - lease->since > spare)
-                begin_anew(*node, *lease);
+            if (cluster->runtime().now() - lease->since > spare)
+                begin_anew(*cluster, *lease);
             co_return Evicted{std::chrono::seconds(lease->granted)};
         }
-        node->leases->discard(lease);
+        cluster->leases->discard(lease);
     }
 }
 
 } // namespace
 
-void inspect(NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+void inspect(ClusterPtr const& cluster, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
-    inspect_in_steps(node, std::move(range), std::move(not_after)).start(std::move(handler));
+    inspect_in_steps(cluster, std::move(range), std::move(not_after)).start(std::move(handler));
 }
 
-void evict(NodePtr const& node, EvictRequest request, ReplyHandler<EvictReply> handler)
+void evict(ClusterPtr const& cluster, EvictRequest request, ReplyHandler<EvictReply> handler)
 {
-    evict_in_steps(node, std::move(request)).start(std::move(handler));
+    evict_in_steps(cluster, std::move(request)).start(std::move(handler));
 }
 
 } // namespace tenure::etcd

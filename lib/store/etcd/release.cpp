@@ -23,28 +23,28 @@ namespace
 Transaction if_still_held(Claim const& claim, std::string const& key)
 {
     Transaction transaction;
-    auto const* const holding = static_cast<Holding const*>(claim.handle.get());
-    if (holding != nullptr && holding->successors.empty())
-        return transaction.if_modified_at(key, holding->modified);
-    if (holding != nullptr)
-        transaction.if_created_at(key, holding->created);
+    auto const* const held = static_cast<HeldKey const*>(claim.handle.get());
+    if (held != nullptr && held->successors.empty())
+        return transaction.if_modified_at(key, held->modified);
+    if (held != nullptr)
+        transaction.if_created_at(key, held->created);
     return transaction.if_value(key, claim.owner);
 }
 
 /** The claim's key has left the lease that it was bound to: that is free for another claim, unless it is not known
  * which one it was. */
-void lease_is_free(Node& node, Claim const& claim)
+void lease_is_free(ClusterContext& cluster, Claim const& claim)
 {
     if (claim.handle == nullptr)
         return;
-    auto& holding = holding_of(claim);
-    if (holding.successors.empty()) {
-        node.leases->give_back(holding.lease);
+    auto& held = held_key_of(claim);
+    if (held.successors.empty()) {
+        cluster.leases->give_back(held.lease);
         return;
     }
-    node.leases->discard(holding.lease);
-    for (auto const& successor : holding.successors)
-        node.leases->discard(successor.lease);
+    cluster.leases->discard(held.lease);
+    for (auto const& successor : held.successors)
+        cluster.leases->discard(successor.lease);
 }
 
 /** What an earlier request, whose answer was lost, has made of the key; null: nothing. */
@@ -56,7 +56,7 @@ KeyValue const* kept_before(TransactionReply const& reply, std::string const& va
     return found.value == value ? &found : nullptr;
 }
 
-store::Coroutine<ReleaseReply> release_in_steps(NodePtr node, ReleaseRequest request)
+store::Coroutine<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseRequest request)
 {
     auto const& claim = *request.claim;
     auto const key = claim.key();
@@ -65,7 +65,7 @@ store::Coroutine<ReleaseReply> release_in_steps(NodePtr node, ReleaseRequest req
     LeasePtr lease;
     if (auto const stays_for = keeps ? *request.keep_for : claim.reuse_after;
         stays_for != std::chrono::milliseconds{0}) {
-        auto new_lease = grant(node, stays_for, request.not_after);
+        auto new_lease = grant(cluster, stays_for, request.not_after);
         new_lease.on_failure(not_written);
         lease = co_await new_lease;
     }
@@ -80,47 +80,47 @@ store::Coroutine<ReleaseReply> release_in_steps(NodePtr node, ReleaseRequest req
         transaction.then_delete(key);
     if (keeps)
         transaction.else_read({key, {}}, {});
-    Call call{"kv/txn", transaction.body(), request.not_after};
+    HttpRequest http_request{"kv/txn", transaction.body(), request.not_after};
     if (keeps)
-        call.reply_bytes = bytes_with_values;
-    auto end = send(node, std::move(call));
+        http_request.reply_bytes = bytes_with_values;
+    auto end = send(cluster, std::move(http_request));
     auto outcome = co_await end;
 
-    auto reply = read_reply(std::move(outcome), node->where(), key, parse_transaction);
+    auto reply = read_reply(std::move(outcome), cluster->where(), key, parse_transaction);
     if (auto* const failed = std::get_if<Failure>(&reply)) {
         // if the outcome is unknown the key may bear it
         if (lease != nullptr && !failed->may_take_effect())
-            node->leases->discard(lease);
+            cluster->leases->discard(lease);
         co_return std::move(*failed);
     }
     auto const& ended = std::get<TransactionReply>(reply);
     auto const* const before = keeps && !ended.succeeded ? kept_before(ended, value) : nullptr;
     if (ended.succeeded && (lease != nullptr || !keeps))
-        lease_is_free(*node, claim);
+        lease_is_free(*cluster, claim);
     if (!ended.succeeded && lease != nullptr && (before == nullptr || before->lease != lease->id))
-        node->leases->discard(lease);
+        cluster->leases->discard(lease);
     if (!ended.succeeded && before == nullptr)
         co_return NotOwner{};
     co_return Released{};
 }
 
-store::Coroutine<WithdrawReply> withdraw_in_steps(NodePtr node, WithdrawRequest request)
+store::Coroutine<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRequest request)
 {
-    auto const state = node->owners.find(request.owner);
+    auto const state = cluster->owners.find(request.owner);
     if (state != nullptr)
         state->withdrawn = true;
     if (state != nullptr && state->lease != nullptr) {
-        state->over_at = node->runtime().now() + Clock::duration(std::chrono::seconds(state->lease->granted));
+        state->over_at = cluster->runtime().now() + Clock::duration(std::chrono::seconds(state->lease->granted));
         // the key goes with the lease, and a put that is still on its way fails without it
-        auto end = revoke(node, state->lease, request.not_after);
+        auto end = revoke(cluster, state->lease, request.not_after);
         auto const released = co_await end;
         state->lease = nullptr;
-        node->owners.forget(request.owner, state);
+        cluster->owners.forget(request.owner, state);
         co_return released;
     }
 
     for (std::optional<Keys> keys = whole(*request.range); keys;) {
-        auto read = read_page(node, *request.range, *keys, false, request.not_after);
+        auto read = read_page(cluster, *request.range, *keys, false, request.not_after);
         auto const page = co_await read;
         auto const entry = std::ranges::find_if(page.found, [&](KeyValue const& found) {
             return found.value == request.owner && index_of(*request.range, found.key);
@@ -132,7 +132,7 @@ store::Coroutine<WithdrawReply> withdraw_in_steps(NodePtr node, WithdrawRequest 
 
         LeasePtr resting_lease;
         if (request.reuse_after != std::chrono::milliseconds{0}) {
-            auto new_lease = grant(node, request.reuse_after, request.not_after);
+            auto new_lease = grant(cluster, request.reuse_after, request.not_after);
             new_lease.on_failure(not_written);
             resting_lease = co_await new_lease; // one that is not used lapses
         }
@@ -142,7 +142,7 @@ store::Coroutine<WithdrawReply> withdraw_in_steps(NodePtr node, WithdrawRequest 
             transaction.then_delete(entry->key);
         else
             transaction.then_put(entry->key, resting_value(request.owner), resting_lease->id);
-        auto end = ask(node, {"kv/txn", transaction.body(), request.not_after}, entry->key, parse_transaction);
+        auto end = ask(cluster, {"kv/txn", transaction.body(), request.not_after}, entry->key, parse_transaction);
         co_await end;
         // there may be another one
         keys->key = next_key(entry->key);
@@ -154,14 +154,14 @@ store::Coroutine<WithdrawReply> withdraw_in_steps(NodePtr node, WithdrawRequest 
 
 } // namespace
 
-void release(NodePtr const& node, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
+void release(ClusterPtr const& cluster, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {
-    release_in_steps(node, std::move(request)).start(std::move(handler));
+    release_in_steps(cluster, std::move(request)).start(std::move(handler));
 }
 
-void withdraw(NodePtr const& node, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
+void withdraw(ClusterPtr const& cluster, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
 {
-    withdraw_in_steps(node, std::move(request)).start(std::move(handler));
+    withdraw_in_steps(cluster, std::move(request)).start(std::move(handler));
 }
 
 } // namespace tenure::etcd

@@ -49,50 +49,51 @@ std::size_t reply_bytes(KeyRange const& range, std::size_t keys) noexcept
     return 1024 + keys * (320 + (range.prefix.size() + 128) * 4 / 3);
 }
 
-store::Step<Outcome> send(NodePtr const& node, Call call)
+store::Step<Outcome> send(ClusterPtr const& cluster, HttpRequest http_request)
 {
-    return store::Step<Outcome>([client = node->client, call = std::move(call)](OutcomeHandler handler) mutable {
-        client->call(std::move(call), std::move(handler));
-    });
+    return store::Step<Outcome>(
+        [client = cluster->client, http_request = std::move(http_request)](OutcomeHandler handler) mutable {
+            client->send(std::move(http_request), std::move(handler));
+        });
 }
 
 store::Step<std::variant<RangeReply, Failure>>
-read_page(NodePtr const& node, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after)
+read_page(ClusterPtr const& cluster, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after)
 {
     auto const limit = keys_only ? keys_per_page : keys_with_values;
-    Call call{"kv/range", range_body(keys, {limit, keys_only}), std::move(not_after)};
-    call.reply_bytes = keys_only ? reply_bytes(range, limit) : bytes_with_values;
-    return ask(node, std::move(call), range.describe(), parse_range);
+    HttpRequest http_request{"kv/range", range_body(keys, {limit, keys_only}), std::move(not_after)};
+    http_request.reply_bytes = keys_only ? reply_bytes(range, limit) : bytes_with_values;
+    return ask(cluster, std::move(http_request), range.describe(), parse_range);
 }
 
-store::Step<Leases::Taken> take_lease(NodePtr const& node, ClaimRequest const& request)
+store::Step<Leases::Taken> take_lease(ClusterPtr const& cluster, ClaimRequest const& request)
 {
-    return store::Step<Leases::Taken>([leases = node->leases, lifetime = request.lifetime(), ttl = request.ttl,
+    return store::Step<Leases::Taken>([leases = cluster->leases, lifetime = request.lifetime(), ttl = request.ttl,
                                        not_after = request.not_after](Leases::TakenHandler handler) mutable {
         leases->take(lifetime, ttl, std::move(not_after), std::move(handler));
     });
 }
 
-store::Step<Leases::Taken> grant(NodePtr const& node, std::chrono::milliseconds lifetime, Deadline not_after)
+store::Step<Leases::Taken> grant(ClusterPtr const& cluster, std::chrono::milliseconds lifetime, Deadline not_after)
 {
     return store::Step<Leases::Taken>(
-        [leases = node->leases, lifetime, not_after = std::move(not_after)](Leases::TakenHandler handler) mutable {
+        [leases = cluster->leases, lifetime, not_after = std::move(not_after)](Leases::TakenHandler handler) mutable {
             leases->grant(lifetime, std::move(not_after), std::move(handler));
         });
 }
 
-store::Step<WithdrawReply> revoke(NodePtr const& node, LeasePtr lease, Deadline not_after)
+store::Step<WithdrawReply> revoke(ClusterPtr const& cluster, LeasePtr lease, Deadline not_after)
 {
-    return store::Step<WithdrawReply>([leases = node->leases, lease = std::move(lease),
+    return store::Step<WithdrawReply>([leases = cluster->leases, lease = std::move(lease),
                                        not_after = std::move(not_after)](ReplyHandler<WithdrawReply> handler) mutable {
         leases->revoke(lease, std::move(not_after), std::move(handler));
     });
 }
 
-store::Step<std::monostate> next_turn(NodePtr const& node)
+store::Step<std::monostate> next_turn(ClusterPtr const& cluster)
 {
-    return store::Step<std::monostate>([node](OneShot<void(std::monostate&&)> handler) {
-        node->runtime().post([handler = std::move(handler)]() mutable { handler({}); });
+    return store::Step<std::monostate>([cluster](OneShot<void(std::monostate&&)> handler) {
+        cluster->runtime().post([handler = std::move(handler)]() mutable { handler({}); });
     });
 }
 

@@ -2,7 +2,7 @@
 // What requests to a cluster consist of: the keys of a range, and steps for coroutines.
 #pragma once
 
-#include "node.hpp"
+#include "cluster_context.hpp"
 #include "store/etcd/http/exchange.hpp"
 #include "store/etcd/http/messages.hpp"
 
@@ -57,39 +57,41 @@ inline constexpr std::size_t bytes_with_values = std::size_t{2} * 1024 * 1024;
 // -- steps --
 
 /** Sends a request. The outcome is given as it is. */
-[[nodiscard]] store::Step<Outcome> send(NodePtr const& node, Call call);
+[[nodiscard]] store::Step<Outcome> send(ClusterPtr const& cluster, HttpRequest http_request);
 
 /** Sends a request and reads its reply with `parse`. `what` names the key in errors. */
 template <class Reply>
 [[nodiscard]] store::Step<std::variant<Reply, Failure>>
-ask(NodePtr const& node, Call call, std::string what, std::optional<Reply> (*parse)(std::string_view))
+ask(ClusterPtr const& cluster, HttpRequest http_request, std::string what,
+    std::optional<Reply> (*parse)(std::string_view))
 {
     using Handler = OneShot<void(std::variant<Reply, Failure>&&)>;
     return store::Step<std::variant<Reply, Failure>>(
-        [node, call = std::move(call), what = std::move(what), parse](Handler handler) mutable {
-            auto& client = *node->client;
-            client.call(
-                std::move(call),
-                [node = std::move(node), what = std::move(what), parse, handler = std::move(handler)](
-                    Outcome outcome) mutable { handler(read_reply(std::move(outcome), node->where(), what, parse)); });
+        [cluster, http_request = std::move(http_request), what = std::move(what), parse](Handler handler) mutable {
+            auto& client = *cluster->client;
+            client.send(
+                std::move(http_request), [cluster = std::move(cluster), what = std::move(what), parse,
+                                          handler = std::move(handler)](Outcome outcome) mutable {
+                    handler(read_reply(std::move(outcome), cluster->where(), what, parse));
+                });
         });
 }
 
 /** Reads one page of a range (see `rest_of`). */
 [[nodiscard]] store::Step<std::variant<RangeReply, Failure>>
-read_page(NodePtr const& node, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after);
+read_page(ClusterPtr const& cluster, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after);
 
 /** A spare lease or a new one, for a claim. May complete at once. */
-[[nodiscard]] store::Step<Leases::Taken> take_lease(NodePtr const& node, ClaimRequest const& request);
+[[nodiscard]] store::Step<Leases::Taken> take_lease(ClusterPtr const& cluster, ClaimRequest const& request);
 
 /** A new lease. */
 [[nodiscard]] store::Step<Leases::Taken>
-grant(NodePtr const& node, std::chrono::milliseconds lifetime, Deadline not_after);
+grant(ClusterPtr const& cluster, std::chrono::milliseconds lifetime, Deadline not_after);
 
 /** Ends a lease. */
-[[nodiscard]] store::Step<WithdrawReply> revoke(NodePtr const& node, LeasePtr lease, Deadline not_after);
+[[nodiscard]] store::Step<WithdrawReply> revoke(ClusterPtr const& cluster, LeasePtr lease, Deadline not_after);
 
 /** Goes on in the next turn of the loop. */
-[[nodiscard]] store::Step<std::monostate> next_turn(NodePtr const& node);
+[[nodiscard]] store::Step<std::monostate> next_turn(ClusterPtr const& cluster);
 
 } // namespace tenure::etcd

@@ -26,14 +26,14 @@ constexpr auto period = 10s;
 
 } // namespace
 
-Watcher::Watcher(NodePtr node)
-    : node_(std::move(node))
+Watcher::Watcher(ClusterPtr cluster)
+    : cluster_(std::move(cluster))
     , backoff_(
-          node_->client->config().reconnect_backoff,
-          [runtime = node_->client->shared_runtime()] { return runtime->random(); })
-    , watched_(node_->client->shared_runtime())
-    , pause_(node_->runtime())
-    , sweep_(node_->runtime())
+          cluster_->client->config().reconnect_backoff,
+          [runtime = cluster_->client->shared_runtime()] { return runtime->random(); })
+    , watched_(cluster_->client->shared_runtime())
+    , pause_(cluster_->runtime())
+    , sweep_(cluster_->runtime())
 {
 }
 
@@ -44,7 +44,7 @@ Watcher::~Watcher()
 
 void Watcher::start()
 {
-    node_->client->on_turn([weak = weak_from_this()] {
+    cluster_->client->on_endpoint_switch([weak = weak_from_this()] {
         // the endpoint that was left may hear of nothing any more
         if (auto const self = weak.lock())
             self->join_all();
@@ -85,7 +85,7 @@ void Watcher::close() noexcept
 void Watcher::begin_soon()
 {
     if (!closed_ && !pause_.pending())
-        begin_.post(node_->runtime(), weak_from_this(), &Watcher::begin);
+        begin_.post(cluster_->runtime(), weak_from_this(), &Watcher::begin);
 }
 
 void Watcher::begin()
@@ -105,15 +105,15 @@ void Watcher::begin()
     if (joins)
         drop_all();
     last_stream_ = number;
-    streams_.try_emplace(number, node_->runtime(), std::move(names));
+    streams_.try_emplace(number, cluster_->runtime(), std::move(names));
     learn_revision(number);
 }
 
 void Watcher::learn_revision(std::uint64_t number)
 {
     auto const& name = streams_.at(number).names.front();
-    Call call{"kv/range", range_body(name, {1, true}), node_->runtime().now() + 5s};
-    node_->client->call(std::move(call), [weak = weak_from_this(), number](Outcome outcome) {
+    HttpRequest http_request{"kv/range", range_body(name, {1, true}), cluster_->runtime().now() + 5s};
+    cluster_->client->send(std::move(http_request), [weak = weak_from_this(), number](Outcome outcome) {
         if (auto const self = weak.lock())
             self->revision_learned(number, std::move(outcome));
     });
@@ -144,8 +144,8 @@ void Watcher::revision_learned(std::uint64_t number, Outcome outcome)
 void Watcher::connect(std::uint64_t number)
 {
     auto& stream = streams_.at(number);
-    auto const deadline = node_->client->connect_deadline();
-    stream.connection = node_->client->make_connection();
+    auto const deadline = cluster_->client->connect_deadline();
+    stream.connection = cluster_->client->make_connection();
     stream.limit.at(deadline, weak_from_this(), [number](Watcher& self) {
         self.broken(number, "no connection within the time limit");
     });
@@ -169,19 +169,20 @@ void Watcher::connected(std::uint64_t number)
         return;
     auto& stream = found->second;
     stream.limit.cancel();
-    Call call;
-    call.path = "watch";
+    HttpRequest http_request;
+    http_request.path = "watch";
     std::int64_t id = 0;
     for (auto const& name : stream.names) {
         ++id;
         if (auto const* const watched = in_stream(name, number))
-            call.body += watch_body(id, name, watched->next_revision);
+            http_request.body += watch_body(id, name, watched->next_revision);
     }
     auto const connection = stream.connection;
-    connection->start_stream(call, node_->client->token(), [weak = weak_from_this(), number](std::string_view line) {
-        if (auto const self = weak.lock())
-            self->heard(number, line);
-    });
+    connection->start_stream(
+        http_request, cluster_->client->token(), [weak = weak_from_this(), number](std::string_view line) {
+            if (auto const self = weak.lock())
+                self->heard(number, line);
+        });
 }
 
 void Watcher::heard(std::uint64_t number, std::string_view line)
@@ -226,8 +227,8 @@ void Watcher::heard(std::uint64_t number, std::string_view line)
 void Watcher::look_for_refused(std::vector<Keys> const& names)
 {
     for (auto const& name : names) {
-        Call call{"kv/range", range_body(name, {1, true}), node_->runtime().now() + 5s};
-        node_->client->call(std::move(call), [weak = weak_from_this(), name](Outcome const& outcome) {
+        HttpRequest http_request{"kv/range", range_body(name, {1, true}), cluster_->runtime().now() + 5s};
+        cluster_->client->send(std::move(http_request), [weak = weak_from_this(), name](Outcome const& outcome) {
             auto const self = weak.lock();
             if (self == nullptr || self->closed_ || outcome.delivery != Delivery::answered || outcome.good())
                 return;
@@ -261,8 +262,8 @@ void Watcher::broken(std::uint64_t number, std::string const& why, Fault fault)
         fault == Fault::lost && found->second.connection != nullptr && found->second.connection->proven();
     auto const names = found->second.names;
     drop(number);
-    if (node_->runtime().logs(LogLevel::info))
-        node_->runtime().log(LogLevel::info, node_->where() + ": hints are interrupted: " + why);
+    if (cluster_->runtime().logs(LogLevel::info))
+        cluster_->runtime().log(LogLevel::info, cluster_->where() + ": hints are interrupted: " + why);
     if (!pause_.pending())
         pause_.after(worked ? backoff_.after_loss() : backoff_.after_failure(), weak_from_this(), &Watcher::begin_soon);
     for (auto const& name : names)
@@ -310,8 +311,8 @@ void Watcher::refuse(Keys const& name, std::string const& why)
     watched->in_force = false;
     watched->stream = 0;
     if (!std::exchange(refusal_logged_, true))
-        node_->runtime().log(
-            LogLevel::warning, node_->where() + ": may not watch " + name.key + ", so waiters poll: " + why);
+        cluster_->runtime().log(
+            LogLevel::warning, cluster_->where() + ": may not watch " + name.key + ", so waiters poll: " + why);
     watched_.notify(name, WatchEvent::unavailable);
 }
 
@@ -323,7 +324,7 @@ Watcher::Watched* Watcher::in_stream(Keys const& name, std::uint64_t number)
 
 void Watcher::sweep()
 {
-    auto const now = node_->runtime().now();
+    auto const now = cluster_->runtime().now();
     std::erase_if(watched_.entries(), [&](auto const& entry) { return entry.second.idle(now); });
     std::vector<std::uint64_t> unused;
     for (auto const& [number, stream] : streams_)

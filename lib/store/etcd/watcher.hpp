@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "node.hpp"
+#include "cluster_context.hpp"
 #include "store/etcd/http/messages.hpp"
 
 #include "runtime/once_per_turn.hpp"
@@ -33,7 +33,7 @@ class Watcher : public std::enable_shared_from_this<Watcher>
 public:
     using Handler = std::function<void(WatchEvent)>;
 
-    explicit Watcher(NodePtr node);
+    explicit Watcher(ClusterPtr cluster);
     Watcher(Watcher const&) = delete;
     Watcher& operator=(Watcher const&) = delete;
     ~Watcher();
@@ -92,7 +92,7 @@ private:
     void sweep();
     [[nodiscard]] Watched* in_stream(Keys const& name, std::uint64_t number);
 
-    NodePtr node_;
+    ClusterPtr cluster_;
     net::Backoff backoff_;
     store::HintRegistry<Keys, Watched> watched_;
     std::map<std::uint64_t, Stream> streams_;

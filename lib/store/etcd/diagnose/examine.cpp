@@ -26,14 +26,14 @@ struct Probe {
     Leases::Taken taken;
 };
 
-store::Coroutine<Findings> examine_in_steps(NodePtr node, std::chrono::milliseconds ttl, Deadline not_after)
+store::Coroutine<Findings> examine_in_steps(ClusterPtr cluster, std::chrono::milliseconds ttl, Deadline not_after)
 {
     Facts facts;
     facts.ttl = ttl;
-    facts.username = node->client->config().username;
+    facts.username = cluster->client->config().username;
     // One after the other, so that each is a round trip of its own. The first one opens the connection.
     while (facts.round_trips.size() < round_trips) {
-        auto read = send(node, {"kv/range", range_body({std::string(probe_key), {}}, {1, true}), not_after});
+        auto read = send(cluster, {"kv/range", range_body({std::string(probe_key), {}}, {1, true}), not_after});
         auto const outcome = co_await read;
         if (outcome.delivery != Delivery::answered) {
             facts.unreachable = outcome.detail.empty() ? outcome.error.message() : outcome.detail;
@@ -46,34 +46,34 @@ store::Coroutine<Findings> examine_in_steps(NodePtr node, std::chrono::milliseco
                 break;
             }
         }
-        facts.round_trips.push_back(node->runtime().now() - outcome.since);
+        facts.round_trips.push_back(cluster->runtime().now() - outcome.since);
     }
 
-    auto ask_status = send(node, {"maintenance/status", "{}", not_after});
+    auto ask_status = send(cluster, {"maintenance/status", "{}", not_after});
     auto const status_outcome = co_await ask_status;
     if (auto const status = status_outcome.good() ? parse_status(status_outcome.body) : std::nullopt) {
         facts.version = status->version;
         facts.leader = status->leader;
         facts.raft_term = status->header.raft_term;
     }
-    auto ask_members = send(node, {"cluster/member/list", "{}", not_after});
+    auto ask_members = send(cluster, {"cluster/member/list", "{}", not_after});
     auto const members = co_await ask_members;
     if (members.good())
         facts.members = parse_members(members.body);
-    auto ask_alarms = send(node, {"maintenance/alarm", "{\"action\":\"GET\"}", not_after});
+    auto ask_alarms = send(cluster, {"maintenance/alarm", "{\"action\":\"GET\"}", not_after});
     auto const alarms = co_await ask_alarms;
     if (alarms.good())
         facts.alarms = parse_alarms(alarms.body);
 
     store::Step<Probe> probe([&](OneShot<void(Probe&&)> handler) {
-        node->leases->grant(facts.ttl, not_after, [handler = std::move(handler)](Leases::Taken taken) mutable {
+        cluster->leases->grant(facts.ttl, not_after, [handler = std::move(handler)](Leases::Taken taken) mutable {
             handler(Probe{std::move(taken)});
         });
     });
     auto const granted = co_await probe;
     if (auto const* const lease = std::get_if<LeasePtr>(&granted.taken)) {
         facts.granted_ttl = (*lease)->granted;
-        node->leases->discard(*lease);
+        cluster->leases->discard(*lease);
     } else {
         auto const& failure = std::get<Failure>(granted.taken);
         facts.grant_refused = failure.effect == Failure::Effect::refused ? failure.detail : "no answer";
@@ -83,22 +83,23 @@ store::Coroutine<Findings> examine_in_steps(NodePtr node, std::chrono::milliseco
 
 } // namespace
 
-void examine(NodePtr const& node, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
+void examine(
+    ClusterPtr const& cluster, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)
 {
-    examine_in_steps(node, std::max(ttl, std::chrono::milliseconds{1000}), std::move(not_after))
+    examine_in_steps(cluster, std::max(ttl, std::chrono::milliseconds{1000}), std::move(not_after))
         .start(std::move(handler));
 }
 
-void ready(NodePtr const& node, Deadline not_after, ReplyHandler<ReadyReply> handler)
+void ready(ClusterPtr const& cluster, Deadline not_after, ReplyHandler<ReadyReply> handler)
 {
-    Call call{"kv/range", range_body({std::string(readiness_key), {}}, {1, true}), std::move(not_after)};
-    node->client->call(std::move(call), [node, handler = std::move(handler)](Outcome outcome) mutable {
+    HttpRequest http_request{"kv/range", range_body({std::string(readiness_key), {}}, {1, true}), std::move(not_after)};
+    cluster->client->send(std::move(http_request), [cluster, handler = std::move(handler)](Outcome outcome) mutable {
         bool const denied = outcome.delivery == Delivery::answered && !outcome.good() &&
                             classify(outcome.status, outcome.body).error == errc::permission_denied;
         if (outcome.good() || denied)
             handler(Ready{});
         else
-            handler(failure(std::move(outcome), node->where(), "a first read"));
+            handler(failure(std::move(outcome), cluster->where(), "a first read"));
     });
 }
 

@@ -20,17 +20,17 @@ constexpr std::size_t longest_line = std::size_t{1024} * 1024;
 
 } // namespace
 
-std::string Connection::request_text(Call const& call, std::string_view token) const
+std::string Connection::request_text(HttpRequest const& request, std::string_view token) const
 {
     std::string text;
-    text.reserve(160 + host_.size() + token.size() + call.body.size());
-    text.append("POST /v3/").append(call.path).append(" HTTP/1.1\r\nHost: ").append(host_);
+    text.reserve(160 + host_.size() + token.size() + request.body.size());
+    text.append("POST /v3/").append(request.path).append(" HTTP/1.1\r\nHost: ").append(host_);
     // no Content-Type: the gateway takes JSON for granted, and would hand it on to etcd as a header of the request
     text.append("\r\nGrpc-Metadata-hasleader: true\r\nContent-Length: ");
-    text.append(std::to_string(call.body.size()));
+    text.append(std::to_string(request.body.size()));
     if (!token.empty())
         text.append("\r\nAuthorization: ").append(token);
-    text.append("\r\n\r\n").append(call.body);
+    text.append("\r\n\r\n").append(request.body);
     return text;
 }
 
@@ -63,11 +63,12 @@ void Connection::start(std::string request, std::size_t reply_bytes, OutcomeHand
     write(std::move(request));
 }
 
-void Connection::start_stream(Call const& call, std::string_view token, std::function<void(std::string_view)> line)
+void Connection::start_stream(
+    HttpRequest const& request, std::string_view token, std::function<void(std::string_view)> line)
 {
     reader_.emplace(longest_line, true);
     line_ = std::move(line);
-    write(request_text(call, token));
+    write(request_text(request, token));
 }
 
 void Connection::close() noexcept

@@ -43,8 +43,8 @@ public:
 
     void open(Instant deadline, Events events);
 
-    /** The call as HTTP. */
-    [[nodiscard]] std::string request_text(Call const& call, std::string_view token) const;
+    /** The request as HTTP. */
+    [[nodiscard]] std::string request_text(HttpRequest const& request, std::string_view token) const;
 
     /** Writes a request; only while idle. Its handler is called once, and the connection is idle again or closed by
      * then.
@@ -53,7 +53,7 @@ public:
 
     /** Writes a request whose reply is a stream of lines; only while idle. `line` gets each, and the connection is lost
      * when the stream ends. */
-    void start_stream(Call const& call, std::string_view token, std::function<void(std::string_view)> line);
+    void start_stream(HttpRequest const& request, std::string_view token, std::function<void(std::string_view)> line);
 
     /** Why it is not connected yet. */
     [[nodiscard]] net::StreamError overdue() const;

@@ -58,9 +58,11 @@ constexpr std::array rules{
         "too many operations in txn",
         {.error = errc::store_refused, .fatal = true, .advice = "raise the server's --max-txn-ops to 128"}},
     Rule{"too many requests", {.error = errc::store_refused}},
-    Rule{"corrupt", {.error = errc::store_refused, .turn = true, .advice = "a member has lost its data: replace it"}},
+    Rule{
+        "corrupt",
+        {.error = errc::store_refused, .another_member = true, .advice = "a member has lost its data: replace it"}},
     // the member looked for a leader before it did anything
-    Rule{"etcdserver: no leader", {.error = errc::store_unavailable, .turn = true}},
+    Rule{"etcdserver: no leader", {.error = errc::store_unavailable, .another_member = true}},
     Rule{"HTTP request to an HTTPS server", {.error = errc::tls_failed, .fatal = true, .advice = "use etcds://"}},
     Rule{"lease not found", {.error = errc::store_refused, .lease_not_found = true}},
 };
@@ -77,7 +79,7 @@ GatewayVerdict verdict_on(std::string_view words, unsigned status)
             .advice = "leases need the JSON gateway of etcd 3.4 or newer, below /v3/"};
     // request timed out, leader changed, server stopped ...: the proposal may be on its way
     if (status >= 500)
-        return {.error = errc::store_unavailable, .executed = Executed::maybe, .turn = true};
+        return {.error = errc::store_unavailable, .executed = Executed::maybe, .another_member = true};
     return {.error = errc::store_refused};
 }
 
@@ -135,7 +137,7 @@ Failure failure(Outcome outcome, std::string const& where, std::string const& wh
     return Failure::refused(error.error, std::move(detail), error.fatal);
 }
 
-Failure nonsense(std::string const& where, std::string const& what)
+Failure malformed_reply(std::string const& where, std::string const& what)
 {
     return Failure::unknown(errc::protocol_error, where + ": " + what + ": the reply makes no sense");
 }

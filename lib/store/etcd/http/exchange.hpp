@@ -45,7 +45,7 @@ struct Outcome {
 using OutcomeHandler = OneShot<void(Outcome&&)>;
 
 /** A request to the gateway. */
-struct Call {
+struct HttpRequest {
     /// below /v3/: "kv/txn"
     std::string_view path;
     std::string body;
@@ -73,7 +73,7 @@ struct GatewayVerdict {
         maybe
     } executed = Executed::no;
     /// another member may do better
-    bool turn = false;
+    bool another_member = false;
     /// the token is not valid or has expired; nothing was executed
     bool wants_token = false;
     bool lease_not_found = false;
@@ -96,7 +96,7 @@ struct GatewayError : GatewayVerdict {
 [[nodiscard]] Failure failure(Outcome outcome, std::string const& where, std::string const& what);
 
 /** A reply that makes no sense is not believed: anything may have happened. */
-[[nodiscard]] Failure nonsense(std::string const& where, std::string const& what);
+[[nodiscard]] Failure malformed_reply(std::string const& where, std::string const& what);
 
 /** The reply as `parse` reads it, or why there is none. */
 template <class Reply>
@@ -107,7 +107,7 @@ template <class Reply>
         return failure(std::move(outcome), where, what);
     if (auto reply = parse(outcome.body))
         return std::move(*reply);
-    return nonsense(where, what);
+    return malformed_reply(where, what);
 }
 
 } // namespace tenure::etcd

@@ -97,10 +97,10 @@ void Leases::refresh(
     LeasePtr lease, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
     TakenHandler handler)
 {
-    Call call{"lease/keepalive", lease_body(lease->id), not_after};
-    client_->call(
-        std::move(call), [self = shared_from_this(), lease = std::move(lease), lifetime, ttl, not_after,
-                          handler = std::move(handler)](Outcome outcome) mutable {
+    HttpRequest http_request{"lease/keepalive", lease_body(lease->id), not_after};
+    client_->send(
+        std::move(http_request), [self = shared_from_this(), lease = std::move(lease), lifetime, ttl, not_after,
+                                  handler = std::move(handler)](Outcome outcome) mutable {
             auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
             if (reply && reply->ttl > 0) {
                 lease->granted = reply->ttl;
@@ -122,17 +122,17 @@ void Leases::grant(std::chrono::milliseconds lifetime, Deadline not_after, Taken
     // chosen here, so that one whose grant is not answered can be revoked
     lease->id = static_cast<LeaseId>(client_->runtime().random() >> 1U) | 1;
     lease->seconds = whole_seconds(lifetime);
-    Call call{"lease/grant", grant_body(lease->id, lease->seconds), std::move(not_after)};
-    client_->call(
-        std::move(call), [self = shared_from_this(), lease, term_before = raft_term_,
-                          handler = std::move(handler)](Outcome outcome) mutable {
+    HttpRequest http_request{"lease/grant", grant_body(lease->id, lease->seconds), std::move(not_after)};
+    client_->send(
+        std::move(http_request), [self = shared_from_this(), lease, term_before = raft_term_,
+                                  handler = std::move(handler)](Outcome outcome) mutable {
             auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
             if (!reply || reply->ttl <= 0) {
                 if (outcome.delivery == Delivery::unknown)
                     self->discard(lease);
                 auto const where = self->client_->where();
                 std::move(handler)(
-                    outcome.good() ? nonsense(where, "lease") : failure(std::move(outcome), where, "lease"));
+                    outcome.good() ? malformed_reply(where, "lease") : failure(std::move(outcome), where, "lease"));
                 return;
             }
             lease->granted = reply->ttl;
@@ -188,8 +188,8 @@ void Leases::discard(LeasePtr const& lease)
 void Leases::revoke(LeasePtr const& lease, Deadline not_after, ReplyHandler<WithdrawReply> handler)
 {
     lease->revoked = true;
-    Call call{"lease/revoke", lease_body(lease->id), std::move(not_after)};
-    client_->call(std::move(call), [client = client_, handler = std::move(handler)](Outcome outcome) mutable {
+    HttpRequest http_request{"lease/revoke", lease_body(lease->id), std::move(not_after)};
+    client_->send(std::move(http_request), [client = client_, handler = std::move(handler)](Outcome outcome) mutable {
         if (outcome.good() ||
             (outcome.delivery == Delivery::answered && classify(outcome.status, outcome.body).lease_not_found))
             std::move(handler)(WithdrawReply(Released{}));

@@ -44,7 +44,7 @@ struct Lease {
 using LeasePtr = std::shared_ptr<Lease>;
 
 /** What a held claim is, for this store: `Claim::handle`. */
-struct Holding {
+struct HeldKey {
     /** A lease that the key was to be bound to instead, while it is not known whether it was. */
     struct Successor {
         LeasePtr lease;
@@ -63,9 +63,9 @@ struct Holding {
     Instant next_move{};
 };
 
-[[nodiscard]] inline Holding& holding_of(Claim const& claim) noexcept
+[[nodiscard]] inline HeldKey& held_key_of(Claim const& claim) noexcept
 {
-    return *static_cast<Holding*>(claim.handle.get());
+    return *static_cast<HeldKey*>(claim.handle.get());
 }
 
 /** Whole seconds: a server's lease is never shorter than what is asked for. */

@@ -22,30 +22,30 @@ constexpr std::size_t keys_per_read = 100;
 /** Whether a read of the key proves that this lease was kept alive for it; `good_until` may limit what it is worth.
  *  @param since  before the keep-alive was written */
 RenewReply judge(
-    Node& node, RenewRequest const& request, LeasePtr const& lease, Instant since, LeaseReply const& kept,
+    ClusterContext& cluster, RenewRequest const& request, LeasePtr const& lease, Instant since, LeaseReply const& kept,
     RangeReply const& read)
 {
     auto const& claim = *request.claim;
     auto const key = claim.key();
-    auto& holding = holding_of(claim);
-    if (read.found.empty() || read.found.front().create_revision != holding.created)
+    auto& held = held_key_of(claim);
+    if (read.found.empty() || read.found.front().create_revision != held.created)
         return NotOwner{};
     auto const& entry = read.found.front();
-    if (entry.mod_revision < holding.modified)
-        return doubt(node, key, "what was read is older than what is known of the key");
-    if (!recognize(node, holding, entry))
+    if (entry.mod_revision < held.modified)
+        return doubt(cluster, key, "what was read is older than what is known of the key");
+    if (!recognize(cluster, held, entry))
         return NotOwner{};
-    if (lease != holding.lease) {
+    if (lease != held.lease) {
         // what was kept alive is an earlier lease of the key; what it bears now is known to be good for this
-        Renewed const renewed{usable_ttl(request.ttl, claim.reuse_after, holding.lease->granted), holding.lease->since};
-        if (renewed.since + renewed.ttl < holding.promised)
-            return doubt(node, key, "the renewal was for an earlier lease of the key");
+        Renewed const renewed{usable_ttl(request.ttl, claim.reuse_after, held.lease->granted), held.lease->since};
+        if (renewed.since + renewed.ttl < held.promised)
+            return doubt(cluster, key, "the renewal was for an earlier lease of the key");
         return renewed;
     }
     if (kept.ttl <= 0)
-        return doubt(node, key, "the server that renews does not know the lease, and the key still bears it");
+        return doubt(cluster, key, "the server that renews does not know the lease, and the key still bears it");
     if (kept.header.raft_term != read.header.raft_term)
-        return doubt(node, key, "another leader was elected during the renewal");
+        return doubt(cluster, key, "another leader was elected during the renewal");
     lease->since = std::max(lease->since, since);
     return Renewed{usable_ttl(request.ttl, claim.reuse_after, kept.ttl), since};
 }
@@ -66,61 +66,61 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
 {
     auto const& claim = *request.claim;
     if (claim.handle == nullptr) {
-        node_->runtime().post([handler = std::move(handler)]() mutable {
+        cluster_->runtime().post([handler = std::move(handler)]() mutable {
             handler(Failure::refused(errc::store_refused, "a claim without a lease", true));
         });
         return;
     }
-    auto& holding = holding_of(claim);
-    if (holding.lease->seconds == whole_seconds(request.lifetime())) {
+    auto& held = held_key_of(claim);
+    if (held.lease->seconds == whole_seconds(request.lifetime())) {
         renew(shared_from_this(), std::move(request)).start(std::move(handler));
         return;
     }
     // A server's lease keeps its ttl for good. A holder that asks for less has less from now on.
-    holding.promised = std::min(holding.promised, node_->runtime().now() + request.ttl);
-    move_to_new_lease(node_, std::move(request), true).start(std::move(handler));
+    held.promised = std::min(held.promised, cluster_->runtime().now() + request.ttl);
+    move_to_new_lease(cluster_, std::move(request), true).start(std::move(handler));
 }
 
 store::Coroutine<RenewReply> Renewals::renew(std::shared_ptr<Renewals> self, RenewRequest request)
 {
-    auto const node = self->node_;
+    auto const cluster = self->cluster_;
     auto const key = request.claim->key();
-    auto& holding = holding_of(*request.claim);
-    auto const lease = holding.lease;
-    Call call{"lease/keepalive", lease_body(lease->id), request.not_after};
-    call.urgent = call.only_if_connected = true;
-    call.unless_ended = request.claim;
-    auto keep_alive = send(node, std::move(call));
+    auto& held = held_key_of(*request.claim);
+    auto const lease = held.lease;
+    HttpRequest http_request{"lease/keepalive", lease_body(lease->id), request.not_after};
+    http_request.urgent = http_request.only_if_connected = true;
+    http_request.unless_ended = request.claim;
+    auto keep_alive = send(cluster, std::move(http_request));
     auto outcome = co_await keep_alive;
     if (!outcome.good())
-        co_return failure(std::move(outcome), node->where(), key);
+        co_return failure(std::move(outcome), cluster->where(), key);
     auto const kept = parse_lease(outcome.body);
     if (!kept) {
         // a stream that failed has the error in its body
         auto const error = classify(500, outcome.body);
-        co_return Failure::unknown(error.error, node->where() + ": " + key + ": " + error.text());
+        co_return Failure::unknown(error.error, cluster->where() + ": " + key + ": " + error.text());
     }
 
     auto proof = self->read_key(request);
     auto const read = co_await proof;
-    auto reply = judge(*node, request, lease, outcome.since, *kept, read);
+    auto reply = judge(*cluster, request, lease, outcome.since, *kept, read);
     auto const* const renewed = std::get_if<Renewed>(&reply);
     if (renewed == nullptr)
         co_return reply;
     auto const until = good_until(*request.claim, renewed->since, renewed->ttl);
-    auto const promised = std::exchange(holding.promised, std::max(holding.promised, until));
+    auto const promised = std::exchange(held.promised, std::max(held.promised, until));
     if (until == renewed->since + renewed->ttl) {
-        leave_lease_of_earlier_term(node, request, read.header.raft_term);
+        leave_lease_of_earlier_term(cluster, request, read.header.raft_term);
         co_return reply;
     }
     // The renewal counts for less than it should, since an earlier move is open. Another move makes that one void.
     if (until > promised)
         reply = Renewed{renewed->ttl, until - renewed->ttl};
     else
-        reply = doubt(*node, key, "whether the key has moved to another lease is not known yet");
-    if (!may_move(*node, request))
+        reply = doubt(*cluster, key, "whether the key has moved to another lease is not known yet");
+    if (!may_move(*cluster, request))
         co_return reply;
-    auto move = as_step(move_to_new_lease(node, request, true));
+    auto move = as_step(move_to_new_lease(cluster, request, true));
     auto moved = co_await move;
     if (std::holds_alternative<Failure>(moved))
         co_return reply;
@@ -142,7 +142,7 @@ void Renewals::verify_soon(Question question)
     if (!batch) {
         batch = std::make_shared<Batch>();
         to_verify_ = batch;
-        node_->runtime().post([self = shared_from_this(), batch] {
+        cluster_->runtime().post([self = shared_from_this(), batch] {
             self->to_verify_.reset();
             auto all = std::move(*batch);
             for (std::size_t i = 0; i < all.size(); i += keys_per_read)
@@ -161,17 +161,17 @@ Renewals::Batch Renewals::take(Batch& batch, std::size_t begin, std::size_t end)
 void Renewals::verify(Batch batch)
 {
     Transaction transaction;
-    Call call{"kv/txn", {}, Instant::max()};
-    call.reply_bytes = 4096;
+    HttpRequest http_request{"kv/txn", {}, Instant::max()};
+    http_request.reply_bytes = 4096;
     for (auto const& question : batch) {
         transaction.then_read({question.claim->key(), {}}, {0, true});
-        call.not_after = call.not_after.no_later_than(question.not_after);
-        call.reply_bytes += reply_bytes(*question.claim->range, 1);
+        http_request.not_after = http_request.not_after.no_later_than(question.not_after);
+        http_request.reply_bytes += reply_bytes(*question.claim->range, 1);
     }
-    call.body = transaction.body();
-    call.urgent = true;
-    node_->client->call(
-        std::move(call), [self = shared_from_this(), batch = std::move(batch)](Outcome outcome) mutable {
+    http_request.body = transaction.body();
+    http_request.urgent = true;
+    cluster_->client->send(
+        std::move(http_request), [self = shared_from_this(), batch = std::move(batch)](Outcome outcome) mutable {
             self->verified(std::move(batch), std::move(outcome));
         });
 }
@@ -186,16 +186,16 @@ void Renewals::verified(Batch batch, Outcome outcome)
         verify(take(batch, middle, batch.size()));
         return;
     }
-    auto const where = node_->where();
+    auto const where = cluster_->where();
     auto reply = outcome.good() ? parse_transaction(outcome.body) : std::nullopt;
     if (reply)
-        node_->leases->note(reply->header);
+        cluster_->leases->note(reply->header);
     for (std::size_t i = 0; i < batch.size(); ++i) {
         auto& question = batch[i];
         if (!outcome.good()) {
             question.handler(unproven(failure(Outcome(outcome), where, question.claim->key()), where));
         } else if (!reply || reply->reads.size() != batch.size()) {
-            question.handler(nonsense(where, question.claim->key()));
+            question.handler(malformed_reply(where, question.claim->key()));
         } else {
             reply->reads[i].header = reply->header;
             question.handler(std::move(reply->reads[i]));

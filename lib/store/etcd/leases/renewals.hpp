@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "store/etcd/cluster_context.hpp"
 #include "store/etcd/http/messages.hpp"
-#include "store/etcd/node.hpp"
 
 #include <store/coroutine.hpp>
 
@@ -26,8 +26,8 @@ namespace tenure::etcd
 class Renewals : public std::enable_shared_from_this<Renewals>
 {
 public:
-    explicit Renewals(NodePtr node)
-        : node_(std::move(node))
+    explicit Renewals(ClusterPtr cluster)
+        : cluster_(std::move(cluster))
     {
     }
 
@@ -50,7 +50,7 @@ private:
     void verify(Batch batch);
     void verified(Batch batch, Outcome outcome);
 
-    NodePtr node_;
+    ClusterPtr cluster_;
     /// asked in this turn, to be sent at its end; owned by the task that does it
     std::weak_ptr<Batch> to_verify_;
 };
@@ -59,7 +59,7 @@ private:
 
 /** Takes note of the lease that the key was seen to bear, which is its own or a successor. False if it is neither, or
  * somebody else wrote the key: then it is not the holder's any more. */
-[[nodiscard]] bool recognize(Node& node, Holding& holding, KeyValue const& seen);
+[[nodiscard]] bool recognize(ClusterContext& cluster, HeldKey& held, KeyValue const& seen);
 
 /** Up to when a renewal that was written at that instant is good: while the key may yet move to another lease, not for
  * longer than that one lasts, less the key's quarantine. */
@@ -67,18 +67,18 @@ private:
 
 /** Renews a claim by moving its key to a new lease.
  *  @param awaited  a holder waits for it, and counts on the new lease */
-[[nodiscard]] store::Coroutine<RenewReply> move_to_new_lease(NodePtr node, RenewRequest request, bool awaited);
+[[nodiscard]] store::Coroutine<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest request, bool awaited);
 
 /** True once per quarter of the ttl: a move that did not succeed is not repeated sooner. */
-[[nodiscard]] bool may_move(Node const& node, RenewRequest const& request);
+[[nodiscard]] bool may_move(ClusterContext const& cluster, RenewRequest const& request);
 
 /** Whether the renewal has taken effect is not known, and why. */
-[[nodiscard]] Failure doubt(Node const& node, std::string const& key, char const* why);
+[[nodiscard]] Failure doubt(ClusterContext const& cluster, std::string const& key, char const* why);
 
 /** Moves the key to a new lease if its own was granted before the leader of this term was elected. Old servers end
  * leases for a leader that stood still, goes on, and does not know of the renewals at its successor; of a lease that
  * the successor granted it cannot know (docs/etcd-protocol.md). Nobody waits for it: if it fails, a later renewal tries
  * again. */
-void leave_lease_of_earlier_term(NodePtr const& node, RenewRequest const& renewed, std::uint64_t raft_term);
+void leave_lease_of_earlier_term(ClusterPtr const& cluster, RenewRequest const& renewed, std::uint64_t raft_term);
 
 } // namespace tenure::etcd

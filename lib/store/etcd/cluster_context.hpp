@@ -71,8 +71,8 @@ private:
 };
 
 /** The cluster as the operations see it. Shared by those under way; everything belongs to the strand. */
-struct Node {
-    explicit Node(ClientPtr through)
+struct ClusterContext {
+    explicit ClusterContext(ClientPtr through)
         : client(std::move(through))
         , leases(std::make_shared<Leases>(client))
     {
@@ -87,6 +87,6 @@ struct Node {
     /// prefix and index of the keys that claims of this store are just taking: the others take another one
     std::set<std::pair<std::string, std::uint32_t>> being_taken;
 };
-using NodePtr = std::shared_ptr<Node>;
+using ClusterPtr = std::shared_ptr<ClusterContext>;
 
 } // namespace tenure::etcd
