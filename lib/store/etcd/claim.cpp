@@ -17,9 +17,9 @@ namespace tenure::etcd
 namespace
 {
 
-/// of a range whose key was taken by another one; where there are more they are looked at anew
+/// of a range whose key another claim took; a range with more held keys is read page by page
 constexpr std::size_t keys_seen_on_conflict = 1024;
-/// so many of the free keys, the first ones, are worth trying where others take them at the same time
+/// after a conflict one of the first free keys is tried, at random among this many
 constexpr std::size_t choice = 16;
 
 /** The keys of a range that are held, as last seen. */
@@ -128,7 +128,7 @@ ClaimReply found_own(Attempt& attempt, KeyValue const& entry, std::uint32_t inde
     auto& leases = *attempt.cluster->leases;
     auto lease = put_with != nullptr && put_with->id == entry.lease ? put_with : leases.known(entry.lease);
     if (lease == nullptr) {
-        // of an attempt that is not known any more: no more than half of its ttl had gone by then
+        // of an attempt that is forgotten: no more than half of its ttl had passed by then
         lease = std::make_shared<Lease>();
         lease->id = entry.lease;
         lease->seconds = lease->granted = whole_seconds(attempt.request.lifetime());
@@ -201,7 +201,7 @@ std::uint32_t choose(Attempt const& attempt, OccupiedKeys const& occupied, bool 
     return candidates[conflict ? attempt.cluster->runtime().random() % candidates.size() : 0];
 }
 
-/** Puts the key if it is absent, and otherwise reads what is occupied. */
+/** Puts the key if it is absent, and otherwise reads which keys are held. */
 HttpRequest put_request(Attempt const& attempt, std::string const& key)
 {
     auto const& range = *attempt.request.range;

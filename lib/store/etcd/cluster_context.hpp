@@ -24,7 +24,7 @@ struct OwnerState {
     bool withdrawn = false;
     /// of one that was withdrawn: its lease has lapsed by then, whatever came of that
     Instant over_at = Instant::max();
-    /// what a put without a good answer bound its key to; null: there is none
+    /// the lease of a put without a good answer; null: no such put
     LeasePtr lease;
     /// which the key that was granted bears, whichever attempt put it
     LeasePtr granted = {};
@@ -66,7 +66,7 @@ public:
 
 private:
     std::map<std::string, OwnerStatePtr> states_;
-    /// they are cleared of what is over at this size
+    /// owners whose lease has lapsed are erased at this size
     std::size_t prune_at_ = 64;
 };
 

@@ -97,14 +97,14 @@ store::Coroutine<InspectReply> inspect_in_steps(ClusterPtr cluster, KeyRangePtr 
 constexpr std::chrono::seconds spare{1};
 
 /** A renewal between the grant of this lease and a late exchange would outlast it. */
-void begin_anew(ClusterContext& cluster, Lease const& lease)
+void restart_ttl(ClusterContext& cluster, Lease const& lease)
 {
     auto const not_after = cluster.runtime().now() + std::chrono::seconds(lease.granted);
     cluster.client->send({"lease/keepalive", lease_body(lease.id), not_after}, [](Outcome const&) {});
 }
 
 /** Who holds it, how long its lease is, a lease for that long, and the exchange, which compares. A key that has moved
- * to another lease meanwhile is looked at again. */
+ * to another lease meanwhile is read again. */
 store::Coroutine<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest request)
 {
     auto const key = request.range->key(request.index);
@@ -140,7 +140,7 @@ store::Coroutine<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest req
         auto const exchanged = co_await exchange;
         if (exchanged.succeeded) {
             if (cluster->runtime().now() - lease->since > spare)
-                begin_anew(*cluster, *lease);
+                restart_ttl(*cluster, *lease);
             co_return Evicted{std::chrono::seconds(lease->granted)};
         }
         cluster->leases->discard(lease);

@@ -18,8 +18,8 @@ namespace
 
 /** A transaction that does something only if the key is still the claim's.
  *
- *  The revision of its last change says both that the key is the one that was claimed and that nobody wrote to it, as
- * an eviction does. It is not known while the key may have been bound to another lease. */
+ *  The revision of its last change says both that the key is the one that was claimed and that no other request, such
+ * as an eviction, wrote to it. It is not known while the key may have been bound to another lease. */
 Transaction if_still_held(Claim const& claim, std::string const& key)
 {
     Transaction transaction;

@@ -36,7 +36,7 @@ inline constexpr std::size_t bytes_with_values = std::size_t{2} * 1024 * 1024;
 /** Which key of the range this is; unset: none. */
 [[nodiscard]] std::optional<std::uint32_t> index_of(KeyRange const& range, std::string_view key);
 
-/** The longest reply to a read of so many keys of about this length, without their values. */
+/** The longest reply to a read of this many keys of the range, without their values. */
 [[nodiscard]] std::size_t reply_bytes(KeyRange const& range, std::size_t keys) noexcept;
 
 /** The first key after this one. */

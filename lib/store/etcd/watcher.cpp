@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 /// with more they are joined
 constexpr std::size_t most_streams = 8;
-/// how often what nobody watches any more is looked for
+/// between two searches for ranges without watchers
 constexpr auto period = 10s;
 
 } // namespace
@@ -45,7 +45,7 @@ Watcher::~Watcher()
 void Watcher::start()
 {
     cluster_->client->on_endpoint_switch([weak = weak_from_this()] {
-        // the endpoint that was left may hear of nothing any more
+        // the endpoint that was left may be cut off from the cluster
         if (auto const self = weak.lock())
             self->join_all();
     });
@@ -181,11 +181,11 @@ void Watcher::connected(std::uint64_t number)
     connection->start_stream(
         http_request, cluster_->client->token(), [weak = weak_from_this(), number](std::string_view line) {
             if (auto const self = weak.lock())
-                self->heard(number, line);
+                self->on_line(number, line);
         });
 }
 
-void Watcher::heard(std::uint64_t number, std::string_view line)
+void Watcher::on_line(std::uint64_t number, std::string_view line)
 {
     auto const found = streams_.find(number);
     if (found == streams_.end())
@@ -245,7 +245,7 @@ void Watcher::cancelled(Keys const& name, std::string const& reason, bool compac
         refuse(name, reason);
         return;
     }
-    // what happened meanwhile is forgotten: it begins anew, and whoever hears that it is in force looks again
+    // events since a compacted revision are lost: the watch begins again, and waiters claim when it is in force
     watched.next_revision = compacted ? 0 : watched.next_revision;
     watched.stream = 0;
     if (std::exchange(watched.in_force, false))
@@ -269,7 +269,7 @@ void Watcher::broken(std::uint64_t number, std::string const& why, Fault fault)
     for (auto const& name : names)
         if (auto* const watched = in_stream(name, number)) {
             watched->stream = 0;
-            // whoever hears that it is in force again looks again
+            // waiters claim when it is in force again
             if (fault == Fault::useless)
                 watched->next_revision = 0;
             if (std::exchange(watched->in_force, false))
@@ -306,7 +306,7 @@ void Watcher::refuse(Keys const& name, std::string const& why)
 {
     auto* const watched = watched_.find(name);
     if (watched == nullptr)
-        return; // nobody watches it any more
+        return; // its last watcher has gone
     watched->refused = true;
     watched->in_force = false;
     watched->stream = 0;

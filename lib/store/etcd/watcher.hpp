@@ -22,11 +22,11 @@
 namespace tenure::etcd
 {
 
-/** News of deleted keys, over streams of the watch method; each has a connection of its own.
+/** Watches ranges for deleted keys, over streams of the watch method; each has a connection of its own.
  *
- *  HTTP/1.1 cannot add a watch to a stream that has begun, so what is watched from one turn of the loop on shares a
- * stream, and all of them are joined to one when there get to be many. A watch that begins anew does so at the
- * revision it had come to: nothing is missed, unless that was compacted away.
+ *  HTTP/1.1 cannot add a watch to a stream that has begun, so the watches that begin in one turn of the loop
+ * share a stream, and too many streams are joined to one. A watch that begins again resumes at its last revision:
+ * nothing is missed, unless that revision was compacted away.
  */
 class Watcher : public std::enable_shared_from_this<Watcher>
 {
@@ -43,12 +43,12 @@ public:
 
     [[nodiscard]] std::unique_ptr<Watch> watch(KeyRange const& range, Handler handler);
 
-    /** Ends everything; watches that are still there hear nothing any more. */
+    /** Ends all streams. Handlers of the watches that are left are not called again. */
     void close() noexcept;
 
 private:
     struct Watched {
-        /// the first revision whose events were not heard; 0: none is known yet
+        /// the first revision whose events have not arrived; 0: not known yet
         std::uint64_t next_revision = 0;
         bool in_force = false;
         bool refused = false;
@@ -75,13 +75,13 @@ private:
     void revision_learned(std::uint64_t number, Outcome outcome);
     void connect(std::uint64_t number);
     void connected(std::uint64_t number);
-    void heard(std::uint64_t number, std::string_view line);
+    void on_line(std::uint64_t number, std::string_view line);
     void look_for_refused(std::vector<Keys> const& names);
     void cancelled(Keys const& name, std::string const& reason, bool compacted);
     enum class Fault {
         /// the connection was lost, or never made
         lost,
-        /// the server says what is of no use, and would say it again
+        /// permanent protocol error: do not retry from the same revision
         useless
     };
     void broken(std::uint64_t number, std::string const& why, Fault fault = Fault::lost);

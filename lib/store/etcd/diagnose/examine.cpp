@@ -17,7 +17,7 @@ namespace
 {
 
 constexpr std::size_t round_trips = 5;
-/// nobody's, so that permission to read it says nothing about a pool's
+/// no pool or lock uses it, so a denied read says nothing about theirs
 constexpr std::string_view probe_key = "tenure/doctor";
 constexpr std::string_view readiness_key = "tenure/ready";
 

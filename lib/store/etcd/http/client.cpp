@@ -327,7 +327,7 @@ void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
 
 void Client::sent_away(std::uint64_t epoch)
 {
-    // Without a leader every member answers so at once, and whoever waits asks again as soon as there is another
+    // Without a leader every member answers so at once, and waiting requests are sent again as soon as there is another
     // connection.
     if (epoch == endpoint_epoch_ && ++sent_away_in_a_row_ % config_.endpoints.size() == 0) {
         auto const longest =

@@ -60,7 +60,7 @@ public:
     /** An unconnected one to the endpoint in use. */
     [[nodiscard]] std::shared_ptr<Connection> make_connection();
     [[nodiscard]] Instant connect_deadline() const;
-    /** What requests carry; empty while there is none. */
+    /** Requests carry it; empty before the login. */
     [[nodiscard]] std::string const& token() const noexcept { return token_; }
     [[nodiscard]] bool logs_in() const noexcept { return config_.credentials || !config_.username.empty(); }
     [[nodiscard]] bool needs_token() const noexcept { return logs_in() && token_.empty(); }

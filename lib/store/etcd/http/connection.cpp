@@ -90,7 +90,7 @@ net::StreamError Connection::overdue() const
     return {make_error_code(errc::store_unavailable), "no connection in time", false};
 }
 
-// -- what the stream tells --
+// -- events of the stream --
 
 void Connection::on_connected(net::StreamError const& error)
 {

@@ -79,7 +79,7 @@ private:
     void take_lines();
     void answer();
     void drop() noexcept;
-    /** The end of a connection that has told nothing. */
+    /** The error, with a hint for connections that ended before any reply. */
     [[nodiscard]] net::StreamError in_words(net::StreamError error) const;
     [[nodiscard]] Outcome unanswered(net::StreamError const& why) const;
 

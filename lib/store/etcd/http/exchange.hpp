@@ -22,7 +22,7 @@ enum class Delivery {
     answered,
     /// the request did not leave as a whole, so it was not executed
     not_sent,
-    /// it left, and no reply can come any more
+    /// it left, and no reply can come
     unknown
 };
 
@@ -55,7 +55,7 @@ struct HttpRequest {
     bool urgent = false;
     /// answered as not sent at once while there is no connection
     bool only_if_connected = false;
-    /// not written any more once this claim has ended
+    /// dropped, if it is still unwritten, once this claim has ended
     ClaimPtr unless_ended = nullptr;
     /// the longest body of a good reply
     std::size_t reply_bytes = std::size_t{64} * 1024;
@@ -95,10 +95,10 @@ struct GatewayError : GatewayVerdict {
 /** What a request ended as that brought no good reply. `where` names the server, `what` the key. */
 [[nodiscard]] Failure failure(Outcome outcome, std::string const& where, std::string const& what);
 
-/** A reply that makes no sense is not believed: anything may have happened. */
+/** The failure of a malformed reply, which may hide any effect. */
 [[nodiscard]] Failure malformed_reply(std::string const& where, std::string const& what);
 
-/** The reply as `parse` reads it, or why there is none. */
+/** The reply as `parse` reads it, or the failure. */
 template <class Reply>
 [[nodiscard]] std::variant<Reply, Failure> read_reply(
     Outcome outcome, std::string const& where, std::string const& what, std::optional<Reply> (*parse)(std::string_view))

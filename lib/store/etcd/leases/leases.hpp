@@ -33,8 +33,8 @@ struct Lease {
     Instant since{};
     /// it was asked to be revoked, so what bears it is not to be relied on
     bool revoked = false;
-    /// Of a keep-alive that whoever took itself for the leader has answered: before it was written, and the term of who
-    /// answered. It counts once a majority is known to have followed that one afterwards.
+    /// Of a keep-alive that a member answered as leader: when it was written, and the member's term. It counts once a
+    /// majority is known to have followed that leader afterwards.
     struct Unproven {
         Instant since{};
         std::uint64_t raft_term = 0;
@@ -57,9 +57,9 @@ struct HeldKey {
     /// of the key: the revision that created it, and that of its last change
     std::uint64_t created = 0;
     std::uint64_t modified = 0;
-    /// up to when the holder may count on the key, after all that it was told
+    /// up to when the holder may count on the key, by all replies so far
     Instant promised{};
-    /// a move that nobody waits for is not begun before
+    /// no optional move begins before
     Instant next_move{};
 };
 
@@ -68,11 +68,11 @@ struct HeldKey {
     return *static_cast<HeldKey*>(claim.handle.get());
 }
 
-/** Whole seconds: a server's lease is never shorter than what is asked for. */
+/** Whole seconds: a server's lease is never shorter than requested. */
 [[nodiscard]] std::int64_t whole_seconds(std::chrono::milliseconds ttl) noexcept;
 
 /** What the holder may count: what it asked for where the server granted just that, rounded up; else the server's.
- *  @param reuse_after  so much of the server's lease is the key's quarantine, and not the holder's */
+ *  @param reuse_after  the part of the server's lease that is the key's quarantine, and not the holder's */
 [[nodiscard]] std::chrono::milliseconds usable_ttl(
     std::chrono::milliseconds asked, std::chrono::milliseconds reuse_after, std::int64_t granted_seconds) noexcept;
 
@@ -93,7 +93,7 @@ public:
 
     /** A lease that no key bears, and no request under way can bind one to it. Whoever binds a key to it proves it with
      * the answer. The handler may be called inside.
-     *  @param ttl  so much of the lifetime is the holder's, who can spare a twentieth of it */
+     *  @param ttl  the holder's part of the lifetime, of which a twentieth may have passed */
     void
     take(std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after, TakenHandler handler);
 
@@ -113,7 +113,7 @@ public:
     /** Ends it and deletes the keys that bear it, without waiting: if that fails it lapses. */
     void discard(LeasePtr const& lease);
 
-    /** The same, and tells. That there is no such lease is success. */
+    /** The same, with a reply. A lease that the server does not know counts as ended. */
     void revoke(LeasePtr const& lease, Deadline not_after, ReplyHandler<WithdrawReply> handler);
 
     /** A lease that was made here and is still in use; null if there is none. */
@@ -135,7 +135,7 @@ private:
     /// by whole seconds; the youngest are used first
     std::map<std::int64_t, std::vector<LeasePtr>> spares_;
     std::map<LeaseId, std::weak_ptr<Lease>> known_;
-    /// `known_` is cleared of what is gone at this size
+    /// expired entries of `known_` are erased at this size
     std::size_t prune_at_ = 64;
     Timer sweep_;
 };

@@ -18,9 +18,9 @@ namespace
 
 using namespace std::chrono_literals;
 
-/// a move that nobody waits for is not asked for later than this
+/// how long a move that no holder awaits may wait to be sent
 constexpr auto move_limit = 5s;
-/// of the ttl: after so long without an answer to a move another may be begun
+/// of the ttl: after this part of it without an answer to a move, another move may begin
 constexpr std::int64_t move_patience = 4;
 
 /** The key bears this lease since then. What was to move it before comes too late, whenever it comes. */
@@ -39,14 +39,14 @@ void adopt(ClusterContext& cluster, HeldKey& held, LeasePtr lease, std::uint64_t
     });
 }
 
-/** A holder whose key bears this lease may count on the key so long: what is left of the lease then is the key's
+/** A holder whose key bears this lease may count on the key until then: the rest of the lease is the key's
  * quarantine. */
 Instant good_until(Lease const& lease, Claim const& claim)
 {
     return lease.since + Clock::duration(std::chrono::seconds(lease.granted)) - Clock::duration(claim.reuse_after);
 }
 
-/** Binds the key to the lease if nobody has written the key since, and otherwise reads the key. */
+/** Binds the key to the lease if the key has not changed since, and otherwise reads the key. */
 HttpRequest put_request(RenewRequest const& request, std::string const& key, Lease const& lease, bool awaited)
 {
     auto const& claim = *request.claim;
@@ -88,7 +88,7 @@ Failure doubt(ClusterContext const& cluster, std::string const& key, char const*
     return Failure::unknown(errc::store_unavailable, cluster.where() + ": " + key + ": " + why);
 }
 
-// A transaction binds the key to the lease if nobody has written the key since; else it shows what the key is.
+// A transaction binds the key to the lease if the key has not changed since; otherwise it reads the key.
 store::Coroutine<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest request, bool awaited)
 {
     auto const& claim = *request.claim;

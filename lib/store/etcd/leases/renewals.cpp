@@ -16,7 +16,7 @@ namespace tenure::etcd
 namespace
 {
 
-/// the server takes 128 operations in a transaction unless it is told otherwise
+/// by default the server takes 128 operations in a transaction (--max-txn-ops)
 constexpr std::size_t keys_per_read = 100;
 
 /** Whether a read of the key proves that this lease was kept alive for it; `good_until` may limit what it is worth.

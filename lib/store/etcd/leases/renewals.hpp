@@ -58,7 +58,7 @@ private:
 // -- keys that move to another lease (rebind.cpp) --
 
 /** Takes note of the lease that the key was seen to bear, which is its own or a successor. False if it is neither, or
- * somebody else wrote the key: then it is not the holder's any more. */
+ * another program wrote the key: then the holder has lost it. */
 [[nodiscard]] bool recognize(ClusterContext& cluster, HeldKey& held, KeyValue const& seen);
 
 /** Up to when a renewal that was written at that instant is good: while the key may yet move to another lease, not for
