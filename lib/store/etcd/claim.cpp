@@ -248,7 +248,8 @@ store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
     bool conflict = false;
     for (;;) {
         if (attempt->lease == nullptr) {
-            auto take = take_lease(attempt->cluster, request);
+            auto take =
+                store::as_step(Leases::take(cluster.leases, request.lifetime(), request.ttl, request.not_after));
             take.on_failure(not_written);
             attempt->lease = co_await take;
         }
@@ -271,7 +272,7 @@ store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
         auto const index = choose(*attempt, occupied, conflict);
         auto const key = range.key(index);
         auto const name = std::pair(range.prefix, range.first + index);
-        auto put = send(attempt->cluster, put_request(*attempt, key));
+        auto put = send(attempt->cluster->client, put_request(*attempt, key));
         attempt->state->lease = attempt->lease;
         cluster.being_taken.insert(name);
         auto outcome = co_await put;

@@ -83,7 +83,7 @@ store::Coroutine<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseReque
     HttpRequest http_request{"kv/txn", transaction.body(), request.not_after};
     if (keeps)
         http_request.reply_bytes = bytes_with_values;
-    auto end = send(cluster, std::move(http_request));
+    auto end = send(cluster->client, std::move(http_request));
     auto outcome = co_await end;
 
     auto reply = read_reply(std::move(outcome), cluster->where(), key, parse_transaction);

@@ -49,14 +49,6 @@ std::size_t reply_bytes(KeyRange const& range, std::size_t keys) noexcept
     return 1024 + keys * (320 + (range.prefix.size() + 128) * 4 / 3);
 }
 
-store::Step<Outcome> send(ClusterPtr const& cluster, HttpRequest http_request)
-{
-    return store::Step<Outcome>(
-        [client = cluster->client, http_request = std::move(http_request)](OutcomeHandler handler) mutable {
-            client->send(std::move(http_request), std::move(handler));
-        });
-}
-
 store::Step<std::variant<RangeReply, Failure>>
 read_page(ClusterPtr const& cluster, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after)
 {
@@ -66,20 +58,9 @@ read_page(ClusterPtr const& cluster, KeyRange const& range, Keys const& keys, bo
     return ask(cluster, std::move(http_request), range.describe(), parse_range);
 }
 
-store::Step<Leases::Taken> take_lease(ClusterPtr const& cluster, ClaimRequest const& request)
-{
-    return store::Step<Leases::Taken>([leases = cluster->leases, lifetime = request.lifetime(), ttl = request.ttl,
-                                       not_after = request.not_after](Leases::TakenHandler handler) mutable {
-        leases->take(lifetime, ttl, std::move(not_after), std::move(handler));
-    });
-}
-
 store::Step<Leases::Taken> grant(ClusterPtr const& cluster, std::chrono::milliseconds lifetime, Deadline not_after)
 {
-    return store::Step<Leases::Taken>(
-        [leases = cluster->leases, lifetime, not_after = std::move(not_after)](Leases::TakenHandler handler) mutable {
-            leases->grant(lifetime, std::move(not_after), std::move(handler));
-        });
+    return store::as_step(Leases::grant(cluster->leases, lifetime, std::move(not_after)));
 }
 
 store::Step<WithdrawReply> revoke(ClusterPtr const& cluster, LeasePtr lease, Deadline not_after)

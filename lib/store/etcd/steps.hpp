@@ -56,9 +56,6 @@ inline constexpr std::size_t bytes_with_values = std::size_t{2} * 1024 * 1024;
 
 // -- steps --
 
-/** Sends a request. The outcome is given as it is. */
-[[nodiscard]] store::Step<Outcome> send(ClusterPtr const& cluster, HttpRequest http_request);
-
 /** Sends a request and reads its reply with `parse`. `what` names the key in errors. */
 template <class Reply>
 [[nodiscard]] store::Step<std::variant<Reply, Failure>>
@@ -80,9 +77,6 @@ ask(ClusterPtr const& cluster, HttpRequest http_request, std::string what,
 /** Reads one page of a range (see `rest_of`). */
 [[nodiscard]] store::Step<std::variant<RangeReply, Failure>>
 read_page(ClusterPtr const& cluster, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after);
-
-/** A spare lease or a new one, for a claim. May complete at once. */
-[[nodiscard]] store::Step<Leases::Taken> take_lease(ClusterPtr const& cluster, ClaimRequest const& request);
 
 /** A new lease. */
 [[nodiscard]] store::Step<Leases::Taken>

@@ -33,7 +33,7 @@ store::Coroutine<Findings> examine_in_steps(ClusterPtr cluster, std::chrono::mil
     facts.username = cluster->client->config().username;
     // One after the other, so that each is a round trip of its own. The first one opens the connection.
     while (facts.round_trips.size() < round_trips) {
-        auto read = send(cluster, {"kv/range", range_body({std::string(probe_key), {}}, {1, true}), not_after});
+        auto read = send(cluster->client, {"kv/range", range_body({std::string(probe_key), {}}, {1, true}), not_after});
         auto const outcome = co_await read;
         if (outcome.delivery != Delivery::answered) {
             facts.unreachable = outcome.detail.empty() ? outcome.error.message() : outcome.detail;
@@ -49,26 +49,25 @@ store::Coroutine<Findings> examine_in_steps(ClusterPtr cluster, std::chrono::mil
         facts.round_trips.push_back(cluster->runtime().now() - outcome.since);
     }
 
-    auto ask_status = send(cluster, {"maintenance/status", "{}", not_after});
+    auto ask_status = send(cluster->client, {"maintenance/status", "{}", not_after});
     auto const status_outcome = co_await ask_status;
     if (auto const status = status_outcome.good() ? parse_status(status_outcome.body) : std::nullopt) {
         facts.version = status->version;
         facts.leader = status->leader;
         facts.raft_term = status->header.raft_term;
     }
-    auto ask_members = send(cluster, {"cluster/member/list", "{}", not_after});
+    auto ask_members = send(cluster->client, {"cluster/member/list", "{}", not_after});
     auto const members = co_await ask_members;
     if (members.good())
         facts.members = parse_members(members.body);
-    auto ask_alarms = send(cluster, {"maintenance/alarm", "{\"action\":\"GET\"}", not_after});
+    auto ask_alarms = send(cluster->client, {"maintenance/alarm", "{\"action\":\"GET\"}", not_after});
     auto const alarms = co_await ask_alarms;
     if (alarms.good())
         facts.alarms = parse_alarms(alarms.body);
 
     store::Step<Probe> probe([&](OneShot<void(Probe&&)> handler) {
-        cluster->leases->grant(facts.ttl, not_after, [handler = std::move(handler)](Leases::Taken taken) mutable {
-            handler(Probe{std::move(taken)});
-        });
+        Leases::grant(cluster->leases, facts.ttl, not_after)
+            .start([handler = std::move(handler)](Leases::Taken taken) mutable { handler(Probe{std::move(taken)}); });
     });
     auto const granted = co_await probe;
     if (auto const* const lease = std::get_if<LeasePtr>(&granted.taken)) {

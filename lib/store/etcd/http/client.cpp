@@ -504,4 +504,12 @@ void Client::tick()
     pump();
 }
 
+store::Step<Outcome> send(ClientPtr client, HttpRequest request)
+{
+    return store::Step<Outcome>(
+        [client = std::move(client), request = std::move(request)](OutcomeHandler handler) mutable {
+            client->send(std::move(request), std::move(handler));
+        });
+}
+
 } // namespace tenure::etcd

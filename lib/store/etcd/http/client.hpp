@@ -7,6 +7,7 @@
 #include <net/backoff.hpp>
 #include <runtime/once_per_turn.hpp>
 #include <runtime/timer.hpp>
+#include <store/coroutine.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/stores/etcd_config.hpp>
 
@@ -158,5 +159,8 @@ private:
     bool closed_ = false;
 };
 using ClientPtr = std::shared_ptr<Client>;
+
+/** Sends a request, as a step. The outcome is given as it is. */
+[[nodiscard]] store::Step<Outcome> send(ClientPtr client, HttpRequest request);
 
 } // namespace tenure::etcd

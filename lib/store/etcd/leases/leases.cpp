@@ -72,81 +72,77 @@ bool Leases::is_spare(Lease const& lease) const
     return lease.raft_term >= raft_term_ && client_->runtime().now() < spare_until(lease);
 }
 
-void Leases::take(
-    std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after, TakenHandler handler)
+LeasePtr Leases::take_spare(std::int64_t seconds)
 {
-    auto& spares = spares_[whole_seconds(lifetime)];
+    auto& spares = spares_[seconds];
     while (!spares.empty()) {
         auto lease = std::move(spares.back());
         spares.pop_back();
-        if (!is_spare(*lease)) {
-            discard(lease);
-            continue;
-        }
-        if (client_->runtime().now() - lease->since < Clock::duration(ttl) / youth)
-            std::move(handler)(Taken(std::move(lease)));
-        else
-            refresh(std::move(lease), lifetime, ttl, not_after, std::move(handler));
-        return;
+        if (is_spare(*lease))
+            return lease;
+        discard(lease);
     }
-    grant(lifetime, not_after, std::move(handler));
+    return nullptr;
 }
 
-/** Much cheaper than a new one: no server writes anything down. */
-void Leases::refresh(
-    LeasePtr lease, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
-    TakenHandler handler)
+store::Coroutine<Leases::Taken> Leases::take(
+    std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after)
 {
-    HttpRequest http_request{"lease/keepalive", lease_body(lease->id), not_after};
-    client_->send(
-        std::move(http_request), [self = shared_from_this(), lease = std::move(lease), lifetime, ttl, not_after,
-                                  handler = std::move(handler)](Outcome outcome) mutable {
-            auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
-            if (reply && reply->ttl > 0) {
-                lease->granted = reply->ttl;
-                lease->renewed = {outcome.since, reply->header.raft_term};
-                std::move(handler)(Taken(std::move(lease)));
-                return;
-            }
-            self->discard(lease);
-            if (outcome.delivery == Delivery::answered)
-                self->take(lifetime, ttl, not_after, std::move(handler)); // there is one fewer now
-            else
-                std::move(handler)(failure(std::move(outcome), self->client_->where(), "lease"));
-        });
-}
-
-void Leases::grant(std::chrono::milliseconds lifetime, Deadline not_after, TakenHandler handler)
-{
-    auto lease = std::make_shared<Lease>();
-    // chosen here, so that one whose grant is not answered can be revoked
-    lease->id = static_cast<LeaseId>(client_->runtime().random() >> 1U) | 1;
-    lease->seconds = whole_seconds(lifetime);
-    HttpRequest http_request{"lease/grant", grant_body(lease->id, lease->seconds), std::move(not_after)};
-    client_->send(
-        std::move(http_request), [self = shared_from_this(), lease, term_before = raft_term_,
-                                  handler = std::move(handler)](Outcome outcome) mutable {
-            auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
-            if (!reply || reply->ttl <= 0) {
-                if (outcome.delivery == Delivery::unknown)
-                    self->discard(lease);
-                auto const where = self->client_->where();
-                std::move(handler)(
-                    outcome.good() ? malformed_reply(where, "lease") : failure(std::move(outcome), where, "lease"));
-                return;
-            }
+    auto& client = *self->client_;
+    for (;;) {
+        auto lease = self->take_spare(whole_seconds(lifetime));
+        if (lease == nullptr)
+            break;
+        if (client.runtime().now() - lease->since < Clock::duration(ttl) / youth)
+            co_return lease;
+        // much cheaper than a new one: no server writes anything down
+        auto keep_alive = send(self->client_, {"lease/keepalive", lease_body(lease->id), not_after});
+        auto outcome = co_await keep_alive;
+        auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
+        if (reply && reply->ttl > 0) {
             lease->granted = reply->ttl;
-            lease->since = outcome.since;
-            // The answer's term may be one that began between the grant and the answer.
-            self->note(reply->header);
-            lease->raft_term = term_before == 0 ? reply->header.raft_term : std::min(term_before, self->raft_term_);
-            if (self->known_.size() >= self->prune_at_) {
-                std::erase_if(self->known_, [](auto const& entry) { return entry.second.expired(); });
-                self->prune_at_ = std::max<std::size_t>(64, 2 * self->known_.size());
-            }
-            self->known_[lease->id] = lease;
-            std::move(handler)(Taken(std::move(lease)));
-        });
+            lease->renewed = {outcome.since, reply->header.raft_term};
+            co_return lease;
+        }
+        self->discard(lease);
+        if (outcome.delivery != Delivery::answered)
+            co_return failure(std::move(outcome), client.where(), "lease");
+    }
+    auto new_lease = store::as_step(grant(self, lifetime, not_after));
+    auto lease = co_await new_lease;
+    co_return lease;
+}
+
+store::Coroutine<Leases::Taken>
+Leases::grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, Deadline not_after)
+{
+    auto& client = *self->client_;
+    auto const lease = std::make_shared<Lease>();
+    // chosen here, so that one whose grant is not answered can be revoked
+    lease->id = static_cast<LeaseId>(client.runtime().random() >> 1U) | 1;
+    lease->seconds = whole_seconds(lifetime);
+    auto const term_before = self->raft_term_;
+    auto request = send(self->client_, {"lease/grant", grant_body(lease->id, lease->seconds), not_after});
+    auto outcome = co_await request;
+    if (outcome.delivery == Delivery::unknown)
+        self->discard(lease);
+    if (!outcome.good())
+        co_return failure(std::move(outcome), client.where(), "lease");
+    auto const reply = parse_lease(outcome.body);
+    if (!reply || reply->ttl <= 0)
+        co_return malformed_reply(client.where(), "lease");
+
+    lease->granted = reply->ttl;
+    lease->since = outcome.since;
+    // The answer's term may be one that began between the grant and the answer.
+    self->note(reply->header);
+    lease->raft_term = term_before == 0 ? reply->header.raft_term : std::min(term_before, self->raft_term_);
+    if (self->known_.size() >= self->prune_at_) {
+        std::erase_if(self->known_, [](auto const& entry) { return entry.second.expired(); });
+        self->prune_at_ = std::max<std::size_t>(64, 2 * self->known_.size());
+    }
+    self->known_[lease->id] = lease;
+    co_return lease;
 }
 
 void Leases::give_back(LeasePtr lease)

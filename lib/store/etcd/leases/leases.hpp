@@ -5,6 +5,7 @@
 #include "store/etcd/http/messages.hpp"
 
 #include <runtime/timer.hpp>
+#include <store/coroutine.hpp>
 
 #include <tenure/backend/backend.hpp>
 
@@ -84,21 +85,22 @@ class Leases : public std::enable_shared_from_this<Leases>
 {
 public:
     using Taken = std::variant<LeasePtr, Failure>;
-    using TakenHandler = OneShot<void(Taken&&)>;
 
     explicit Leases(ClientPtr client);
     ~Leases();
     Leases(Leases const&) = delete;
     Leases& operator=(Leases const&) = delete;
 
-    /** A lease that no key bears, and no request under way can bind one to it. Whoever binds a key to it proves it with
-     * the answer. The handler may be called inside.
+    /** A lease that no key bears, and no request under way can bind a key to it. The caller proves it with the answer
+     * to its put. May complete at once.
      *  @param ttl  the holder's part of the lifetime, of which a twentieth may have passed */
-    void
-    take(std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after, TakenHandler handler);
+    [[nodiscard]] static store::Coroutine<Taken> take(
+        std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl,
+        Deadline not_after);
 
     /** A new one in any case. */
-    void grant(std::chrono::milliseconds lifetime, Deadline not_after, TakenHandler handler);
+    [[nodiscard]] static store::Coroutine<Taken>
+    grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, Deadline not_after);
 
     /** What an answer to a read or write says that a majority took part in. One that is late sets the term back for a
      * moment: a lease may be taken for older than it is then, and moved for nothing. */
@@ -124,9 +126,8 @@ public:
 private:
     /** A claim may take it, perhaps after a keep-alive. */
     [[nodiscard]] bool is_spare(Lease const& lease) const;
-    void refresh(
-        LeasePtr lease, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
-        TakenHandler handler);
+    /** Null: none is left. */
+    [[nodiscard]] LeasePtr take_spare(std::int64_t seconds);
     void sweep();
 
     ClientPtr client_;

@@ -116,7 +116,7 @@ store::Coroutine<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest 
             give_up_lease();
             co_return doubt(*cluster, key, "another renewal has overtaken this one");
         }
-        auto put = send(cluster, put_request(request, key, *lease, awaited));
+        auto put = send(cluster->client, put_request(request, key, *lease, awaited));
         held.successors.push_back({lease, held.modified});
         auto outcome = co_await put;
 

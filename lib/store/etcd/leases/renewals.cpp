@@ -90,7 +90,7 @@ store::Coroutine<RenewReply> Renewals::renew(std::shared_ptr<Renewals> self, Ren
     HttpRequest http_request{"lease/keepalive", lease_body(lease->id), request.not_after};
     http_request.urgent = http_request.only_if_connected = true;
     http_request.unless_ended = request.claim;
-    auto keep_alive = send(cluster, std::move(http_request));
+    auto keep_alive = send(cluster->client, std::move(http_request));
     auto outcome = co_await keep_alive;
     if (!outcome.good())
         co_return failure(std::move(outcome), cluster->where(), key);
