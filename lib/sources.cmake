@@ -156,22 +156,17 @@ if(TENURE_ETCD)
     PRIVATE
       store/etcd/backend.cpp
       store/etcd/claim.cpp
-      store/etcd/detach.cpp
-      store/etcd/evict.cpp
       store/etcd/inspect.cpp
-      store/etcd/range_keys.cpp
-      store/etcd/ready.cpp
       store/etcd/release.cpp
+      store/etcd/steps.cpp
       store/etcd/watcher.cpp
-      store/etcd/withdraw.cpp
       store/etcd/diagnose/examine.cpp
       store/etcd/diagnose/findings.cpp
       store/etcd/http/base64.cpp
       store/etcd/http/client.cpp
       store/etcd/http/connection.cpp
-      store/etcd/http/gateway_error.cpp
+      store/etcd/http/exchange.cpp
       store/etcd/http/json_source.cpp
-      store/etcd/http/message_replies.cpp
       store/etcd/http/messages.cpp
       store/etcd/http/reply_reader.cpp
       store/etcd/leases/leases.cpp

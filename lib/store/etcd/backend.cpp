@@ -1,13 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "backend.hpp"
 
-#include "claim.hpp"
+#include "cluster_context.hpp"
 #include "config.hpp"
-#include "inspect.hpp"
-#include "node.hpp"
-#include "ready.hpp"
-#include "release.hpp"
-#include "store/etcd/diagnose/examine.hpp"
+#include "operations.hpp"
 #include "store/etcd/http/client.hpp"
 #include "store/etcd/leases/renewals.hpp"
 #include "watcher.hpp"
@@ -33,9 +29,9 @@ public:
     EtcdBackend(std::shared_ptr<Runtime> runtime, EtcdConfig config, StreamFactory streams)
         : description_(etcd::describe(config))
         , client_(std::make_shared<Client>(std::move(runtime), std::move(config), std::move(streams), description_))
-        , node_(std::make_shared<Node>(client_))
-        , renewals_(std::make_shared<Renewals>(node_))
-        , watcher_(std::make_shared<Watcher>(node_))
+        , cluster_(std::make_shared<ClusterContext>(client_))
+        , renewals_(std::make_shared<Renewals>(cluster_))
+        , watcher_(std::make_shared<Watcher>(cluster_))
     {
         watcher_->start();
     }
@@ -46,7 +42,7 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        etcd::claim(node_, std::move(request), std::move(handler));
+        etcd::claim(cluster_, std::move(request), std::move(handler));
     }
     void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
@@ -57,11 +53,11 @@ public:
     }
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
-        etcd::release(node_, std::move(request), std::move(handler));
+        etcd::release(cluster_, std::move(request), std::move(handler));
     }
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        etcd::withdraw(node_, std::move(request), std::move(handler));
+        etcd::withdraw(cluster_, std::move(request), std::move(handler));
     }
     [[nodiscard]] std::unique_ptr<Watch>
     watch(KeyRangePtr range, WatchAs, std::function<void(WatchEvent)> handler) override
@@ -70,19 +66,19 @@ public:
     }
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        etcd::ready(node_, not_after, std::move(handler));
+        etcd::ready(cluster_, not_after, std::move(handler));
     }
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
-        etcd::inspect(node_, std::move(range), not_after, std::move(handler));
+        etcd::inspect(cluster_, std::move(range), not_after, std::move(handler));
     }
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
-        etcd::evict(node_, std::move(request), std::move(handler));
+        etcd::evict(cluster_, std::move(request), std::move(handler));
     }
     void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
-        etcd::examine(node_, ttl, not_after, std::move(handler));
+        etcd::examine(cluster_, ttl, not_after, std::move(handler));
     }
     void on_reachable(std::function<void()> handler) override { client_->on_reachable(std::move(handler)); }
     void shortest_ttl(std::chrono::milliseconds ttl) override { client_->shortest_ttl(ttl); }
@@ -96,14 +92,14 @@ public:
     void shutdown() noexcept override
     {
         watcher_->close();
-        node_->leases->close();
+        cluster_->leases->close();
         client_->close();
     }
 
 private:
     std::string description_;
     ClientPtr client_;
-    NodePtr node_;
+    ClusterPtr cluster_;
     std::shared_ptr<Renewals> renewals_;
     std::shared_ptr<Watcher> watcher_;
 };

@@ -1,13 +1,13 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "claim.hpp"
-
-#include "range_keys.hpp"
-#include "store/etcd/http/gateway_error.hpp"
+#include "operations.hpp"
+#include "steps.hpp"
 
 #include <tenure/errc.hpp>
 
 #include <algorithm>
-#include <functional>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,349 +17,303 @@ namespace tenure::etcd
 namespace
 {
 
-/// of a range whose key was taken by another one; where there are more they are looked at anew
+/// of a range whose key another claim took; a range with more held keys is read page by page
 constexpr std::size_t keys_seen_on_conflict = 1024;
-/// so many of the free keys, the first ones, are worth trying where others take them at the same time
+/// after a conflict one of the first free keys is tried, at random among this many
 constexpr std::size_t choice = 16;
 
-/** One attempt of an owner: a lease, a look at the range where it has several keys, and a transaction that puts the key
- * if it is absent. What it finds held is looked at in the same transaction. */
-class Attempt : public std::enable_shared_from_this<Attempt>
+/** The keys of a range that are held, as last seen. */
+class OccupiedKeys
 {
 public:
-    Attempt(NodePtr node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
-        : node_(std::move(node))
-        , request_(std::move(request))
-        , handler_(std::move(handler))
-        , state_(node_->owners.begin(request_.owner, node_->runtime().now()))
-        , number_(state_->attempt)
+    explicit OccupiedKeys(KeyRange const& range)
+        : range_(range)
+        , held_(range.count)
     {
     }
 
-    void start()
+    void clear()
     {
-        if (request_.earliest_attempt)
-            search(whole(*request_.range));
-        else
-            take_lease();
+        held_.assign(range_.count, false);
+        count_ = foreign_ = 0;
     }
 
-private:
-    [[nodiscard]] bool stopped() const noexcept { return state_->withdrawn || state_->attempt != number_; }
-
-    // -- what an earlier attempt has left --
-
-    void search(Keys const& keys)
-    {
-        // by its lease where that is known; else by the owner in its value
-        bool const by_lease = state_->lease != nullptr;
-        Call call;
-        call.path = "kv/range";
-        call.body = range_body(keys, {by_lease ? keys_per_page : keys_with_values, by_lease});
-        call.not_after = request_.not_after;
-        call.reply_bytes = by_lease ? reply_bytes(*request_.range, keys_per_page) : bytes_with_values;
-        node_->client->call(std::move(call), [self = shared_from_this(), end = keys.end](Outcome outcome) {
-            self->searched(std::move(outcome), end);
-        });
-    }
-
-    void searched(Outcome outcome, std::string const& end)
-    {
-        if (!outcome.good()) {
-            fail(failure(std::move(outcome), node_->where(), request_.range->describe()));
-            return;
-        }
-        auto const reply = parse_range(outcome.body);
-        if (!reply) {
-            fail(nonsense(node_->where(), request_.range->describe()));
-            return;
-        }
-        if (stopped()) {
-            fail(Failure::dropped());
-            return;
-        }
-        for (auto const& entry : reply->found)
-            if ((state_->lease != nullptr && entry.lease == state_->lease->id) || entry.value == request_.owner)
-                if (auto const index = index_of(*request_.range, entry.key); index && entry.lease != 0) {
-                    found_own(entry, *index, reply->header);
-                    return;
-                }
-        if (reply->more && !reply->found.empty())
-            search({next_key(reply->found.back().key), end});
-        else if (state_->lease != nullptr)
-            undo();
-        else
-            take_lease();
-    }
-
-    void found_own(KeyValue const& entry, std::uint32_t index, Header const& header)
-    {
-        auto lease = state_->lease != nullptr && state_->lease->id == entry.lease ? state_->lease
-                                                                                  : node_->leases->known(entry.lease);
-        if (lease == nullptr) {
-            // of an attempt that is not known any more: no more than half of its ttl had gone by then
-            lease = std::make_shared<Lease>();
-            lease->id = entry.lease;
-            lease->seconds = lease->granted = whole_seconds(request_.lifetime());
-            lease->since = *request_.earliest_attempt - std::chrono::seconds(lease->granted) * 9 / 16;
-        }
-        node_->leases->prove(*lease, header);
-        if (lease->revoked)
-            fail(Failure::unknown(errc::store_unavailable, node_->where() + ": the claim is being given back"));
-        else
-            granted(std::move(lease), index, entry.create_revision, entry.mod_revision);
-    }
-
-    /** The put of the earlier attempt may still be on its way. Without its lease it fails, whenever it comes. */
-    void undo()
-    {
-        node_->leases->revoke(state_->lease, request_.not_after, [self = shared_from_this()](WithdrawReply reply) {
-            auto* const failure = std::get_if<Failure>(&reply);
-            if (failure == nullptr)
-                self->undone();
-            else if (failure->effect == Failure::Effect::refused)
-                self->fail(std::move(*failure));
-            else
-                self->fail(
-                    Failure::unknown(errc::store_unavailable, self->node_->where() + ": an earlier attempt is open"));
-        });
-    }
-
-    void undone()
-    {
-        if (!stopped())
-            state_->lease = nullptr;
-        take_lease();
-    }
-
-    // -- a free key --
-
-    void take_lease()
-    {
-        node_->leases->take(
-            request_.lifetime(), request_.ttl, request_.not_after, [self = shared_from_this()](Leases::Taken taken) {
-                if (auto* const lease = std::get_if<LeasePtr>(&taken)) {
-                    self->lease_ = std::move(*lease);
-                    self->begin_look();
-                } else {
-                    self->fail(without_lease(std::move(taken)));
-                }
-            });
-    }
-
-    void begin_look()
-    {
-        held_.assign(request_.range->count, false);
-        held_count_ = foreign_count_ = 0;
-        if (request_.range->count == 1)
-            put(0);
-        else
-            look(whole(*request_.range));
-    }
-
-    void look(Keys const& keys)
-    {
-        Call call;
-        call.path = "kv/range";
-        call.body = range_body(keys, {keys_per_page, true});
-        call.not_after = request_.not_after;
-        call.reply_bytes = reply_bytes(*request_.range, keys_per_page);
-        node_->client->call(std::move(call), [self = shared_from_this(), end = keys.end](Outcome outcome) {
-            self->looked(std::move(outcome), end);
-        });
-    }
-
-    void looked(Outcome outcome, std::string const& end)
-    {
-        if (!outcome.good()) {
-            fail(not_written(failure(std::move(outcome), node_->where(), request_.range->describe())));
-            return;
-        }
-        auto const reply = parse_range(outcome.body);
-        if (!reply) {
-            fail(not_written(nonsense(node_->where(), request_.range->describe())));
-            return;
-        }
-        note(*reply);
-        if (reply->more && !reply->found.empty())
-            look({next_key(reply->found.back().key), end});
-        else
-            choose();
-    }
-
-    void note(RangeReply const& reply)
+    void add(RangeReply const& reply)
     {
         for (auto const& entry : reply.found)
-            if (auto const index = index_of(*request_.range, entry.key); index && !held_[*index]) {
+            if (auto const index = index_of(range_, entry.key); index && !held_[*index]) {
                 held_[*index] = true;
-                ++held_count_;
-                foreign_count_ += entry.lease == 0 ? 1U : 0U;
+                ++count_;
+                foreign_ += entry.lease == 0 ? 1U : 0U;
             }
     }
 
-    /** The first free key; where somebody was faster, one of the first, so that the two do not meet again. */
-    void choose()
+    [[nodiscard]] bool contains(std::uint32_t index) const { return held_[index]; }
+    [[nodiscard]] bool all() const noexcept { return count_ == range_.count; }
+    /** No key has a lease, so none frees by itself. */
+    [[nodiscard]] bool never_free() const noexcept { return foreign_ == count_; }
+
+private:
+    KeyRange const& range_;
+    std::vector<bool> held_;
+    std::uint32_t count_ = 0;
+    /// of those: without a lease
+    std::uint32_t foreign_ = 0;
+};
+
+/** One attempt of an owner, and its lease until that is the claim's. */
+struct Attempt {
+    Attempt(ClusterPtr through, ClaimRequest what)
+        : cluster(std::move(through))
+        , request(std::move(what))
+        , state(cluster->owners.begin(request.owner, cluster->runtime().now()))
+        , number(state->attempt)
     {
-        if (held_count_ == request_.range->count) {
-            busy();
-            return;
-        }
-        std::vector<std::uint32_t> candidates;
-        std::optional<std::uint32_t> being_taken;
-        for (std::uint32_t i = 0; i < request_.range->count && candidates.size() < (tries_ == 0 ? 1 : choice); ++i) {
-            if (held_[i])
-                continue;
-            if (!node_->being_taken.contains({request_.range->prefix, request_.range->first + i}))
-                candidates.push_back(i);
-            else if (!being_taken)
-                being_taken = i;
-        }
-        if (candidates.empty())
-            put(*being_taken);
-        else
-            put(candidates[tries_ == 0 ? 0 : node_->runtime().random() % candidates.size()]);
     }
 
-    void put(std::uint32_t index)
-    {
-        if (stopped() || request_.not_after.over(node_->runtime().now())) {
-            // with a spare lease this is still inside of the call that asks for the claim
-            node_->runtime().post([self = shared_from_this()] { self->fail(Failure::dropped()); });
-            return;
-        }
-        auto const key = request_.range->key(index);
-        Transaction transaction;
-        transaction.if_absent(key).then_put(key, request_.owner, lease_->id);
-        auto const seen = std::min<std::size_t>(keys_seen_on_conflict, request_.range->count + 64);
-        transaction.else_read(whole(*request_.range), {seen, true});
-        state_->lease = lease_;
-        node_->being_taken.emplace(request_.range->prefix, request_.range->first + index);
-        Call call;
-        call.path = "kv/txn";
-        call.body = transaction.body();
-        call.not_after = request_.not_after;
-        call.reply_bytes = reply_bytes(*request_.range, seen);
-        node_->client->call(std::move(call), [self = shared_from_this(), index](Outcome outcome) {
-            self->node_->being_taken.erase({self->request_.range->prefix, self->request_.range->first + index});
-            self->put_answered(index, std::move(outcome));
-        });
-    }
-
-    void put_answered(std::uint32_t index, Outcome outcome)
-    {
-        if (!outcome.good()) {
-            put_failed(index, std::move(outcome));
-            return;
-        }
-        auto const reply = parse_transaction(outcome.body);
-        if (!reply || (!reply->succeeded && reply->reads.size() != 1)) {
-            fail(nonsense(node_->where(), request_.range->key(index)));
-            return;
-        }
-        node_->leases->prove(*lease_, reply->header);
-        if (reply->succeeded) {
-            if (stopped() || lease_->revoked)
-                fail(Failure::unknown(errc::store_unavailable, node_->where() + ": another attempt has begun"));
-            else
-                granted(std::move(lease_), index, reply->header.revision, reply->header.revision);
-            return;
-        }
-        settled();
-        ++tries_;
-        if (reply->reads.front().more) {
-            begin_look();
-            return;
-        }
-        std::fill(held_.begin(), held_.end(), false);
-        held_count_ = foreign_count_ = 0;
-        note(reply->reads.front());
-        choose();
-    }
-
-    void put_failed(std::uint32_t index, Outcome outcome)
-    {
-        bool const lapsed = outcome.delivery == Delivery::answered &&
-                            classify(outcome.status, outcome.body).lease_not_found && !std::exchange(lapsed_, true);
-        auto result = failure(std::move(outcome), node_->where(), request_.range->key(index));
-        if (!result.may_take_effect())
-            settled();
-        if (!lapsed) {
-            fail(std::move(result));
-            return;
-        }
-        // a spare one that the server has lost; without its lease nothing was put
-        lease_ = nullptr;
-        take_lease();
-    }
+    [[nodiscard]] bool stopped() const noexcept { return state->withdrawn || state->attempt != number; }
 
     /** The last put has surely done nothing. */
-    void settled()
+    void put_nothing()
     {
-        if (state_->lease == lease_)
-            state_->lease = nullptr;
-    }
-
-    // -- the end --
-
-    void granted(LeasePtr lease, std::uint32_t index, std::uint64_t created, std::uint64_t modified)
-    {
-        state_->lease = nullptr;
-        state_->granted = lease;
-        node_->owners.forget(request_.owner, state_);
-        Granted grant;
-        grant.index = index;
-        grant.fencing_token = request_.fencing ? created : 0;
-        grant.ttl = usable_ttl(request_.ttl, request_.reuse_after, lease->granted);
-        grant.since = lease->since;
-        auto const promised = grant.since + grant.ttl;
-        grant.handle = std::make_shared<Holding>(Holding{std::move(lease), {}, created, modified, promised});
-        std::move(handler_)(ClaimReply(std::move(grant)));
-    }
-
-    void busy()
-    {
-        give_lease_back();
-        Busy busy;
-        busy.never_frees = foreign_count_ == held_count_;
-        std::move(handler_)(ClaimReply(busy));
-    }
-
-    void fail(Failure result)
-    {
-        give_lease_back();
-        std::move(handler_)(ClaimReply(std::move(result)));
+        if (state->lease == lease)
+            state->lease = nullptr;
     }
 
     void give_lease_back()
     {
         // what a put of unknown outcome may have used stays with the owner, and what a later attempt found with the key
-        if (lease_ != nullptr && state_->lease != lease_ && state_->granted != lease_)
-            node_->leases->give_back(std::move(lease_));
-        if (state_->lease == nullptr && state_->attempt == number_)
-            node_->owners.forget(request_.owner, state_);
+        if (lease != nullptr && state->lease != lease && state->granted != lease)
+            cluster->leases->give_back(std::move(lease));
+        if (state->lease == nullptr && state->attempt == number)
+            cluster->owners.forget(request.owner, state);
     }
 
-    NodePtr node_;
-    ClaimRequest request_;
-    ReplyHandler<ClaimReply> handler_;
-    OwnerStatePtr state_;
-    std::uint64_t number_;
-    LeasePtr lease_;
-    /// as last seen, by index
-    std::vector<bool> held_;
-    std::uint32_t held_count_ = 0;
-    /// of those: without a lease, so they never free by themselves
-    std::uint32_t foreign_count_ = 0;
-    /// puts that found their key held
-    unsigned tries_ = 0;
-    bool lapsed_ = false;
+    [[nodiscard]] Failure unknown(char const* why) const
+    {
+        return Failure::unknown(errc::store_unavailable, cluster->where() + ": " + why);
+    }
+
+    ClusterPtr cluster;
+    ClaimRequest request;
+    OwnerStatePtr state;
+    std::uint64_t number;
+    LeasePtr lease = nullptr;
+    /// a put has found its lease gone
+    bool lapsed = false;
 };
+using AttemptPtr = std::shared_ptr<Attempt>;
+
+ClaimReply granted(Attempt& attempt, LeasePtr lease, std::uint32_t index, std::uint64_t created, std::uint64_t modified)
+{
+    auto const& request = attempt.request;
+    attempt.state->lease = nullptr;
+    attempt.state->granted = lease;
+    attempt.cluster->owners.forget(request.owner, attempt.state);
+    Granted grant;
+    grant.index = index;
+    grant.fencing_token = request.fencing ? created : 0;
+    grant.ttl = usable_ttl(request.ttl, request.reuse_after, lease->granted);
+    grant.since = lease->since;
+    auto const promised = grant.since + grant.ttl;
+    grant.handle = std::make_shared<HeldKey>(HeldKey{std::move(lease), {}, created, modified, promised});
+    return grant;
+}
+
+// -- what an earlier attempt has left --
+
+ClaimReply found_own(Attempt& attempt, KeyValue const& entry, std::uint32_t index, Header const& header)
+{
+    auto const& put_with = attempt.state->lease;
+    auto& leases = *attempt.cluster->leases;
+    auto lease = put_with != nullptr && put_with->id == entry.lease ? put_with : leases.known(entry.lease);
+    if (lease == nullptr) {
+        // of an attempt that is forgotten: no more than half of its ttl had passed by then
+        lease = std::make_shared<Lease>();
+        lease->id = entry.lease;
+        lease->seconds = lease->granted = whole_seconds(attempt.request.lifetime());
+        lease->since = *attempt.request.earliest_attempt - std::chrono::seconds(lease->granted) * 9 / 16;
+    }
+    leases.prove(*lease, header);
+    if (lease->revoked)
+        return attempt.unknown("the claim is being given back");
+    return granted(attempt, std::move(lease), index, entry.create_revision, entry.mod_revision);
+}
+
+/** The claim that the page shows: by its lease if that is known, else by the owner in its value. */
+std::optional<ClaimReply> find_own(Attempt& attempt, RangeReply const& page)
+{
+    auto const& lease = attempt.state->lease;
+    for (auto const& entry : page.found)
+        if ((lease != nullptr && entry.lease == lease->id) || entry.value == attempt.request.owner)
+            if (auto const index = index_of(*attempt.request.range, entry.key); index && entry.lease != 0)
+                return found_own(attempt, entry, *index, page.header);
+    return std::nullopt;
+}
+
+/** Searches the range for the claim, and makes sure that no put of an earlier attempt comes later. */
+using EarlierClaim = std::variant<std::optional<ClaimReply>, Failure>;
+store::Coroutine<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
+{
+    auto const& request = attempt->request;
+    for (std::optional<Keys> keys = whole(*request.range); keys;) {
+        bool const by_lease = attempt->state->lease != nullptr;
+        auto read = read_page(attempt->cluster, *request.range, *keys, by_lease, request.not_after);
+        auto const page = co_await read;
+        if (attempt->stopped())
+            co_return Failure::dropped();
+        if (auto own = find_own(*attempt, page))
+            co_return own;
+        keys = rest_of(*keys, page);
+    }
+    if (attempt->state->lease != nullptr) {
+        // The put may still be on its way. Without its lease it fails, whenever it comes.
+        auto undo = revoke(attempt->cluster, attempt->state->lease, request.not_after);
+        undo.on_failure([attempt](Failure failure) {
+            bool const refused = failure.effect == Failure::Effect::refused;
+            return refused ? std::move(failure) : attempt->unknown("an earlier attempt is open");
+        });
+        co_await undo;
+        if (!attempt->stopped())
+            attempt->state->lease = nullptr;
+    }
+    co_return std::nullopt;
+}
+
+// -- a free key --
+
+/** The first free key; where another claim was faster, one of the first, so that the two do not meet again. */
+std::uint32_t choose(Attempt const& attempt, OccupiedKeys const& occupied, bool conflict)
+{
+    auto const& range = *attempt.request.range;
+    std::vector<std::uint32_t> candidates;
+    std::optional<std::uint32_t> being_taken;
+    for (std::uint32_t i = 0; i < range.count && candidates.size() < (conflict ? choice : 1); ++i) {
+        if (occupied.contains(i))
+            continue;
+        if (!attempt.cluster->being_taken.contains({range.prefix, range.first + i}))
+            candidates.push_back(i);
+        else if (!being_taken)
+            being_taken = i;
+    }
+    if (candidates.empty())
+        return *being_taken;
+    return candidates[conflict ? attempt.cluster->runtime().random() % candidates.size() : 0];
+}
+
+/** Puts the key if it is absent, and otherwise reads which keys are held. */
+HttpRequest put_request(Attempt const& attempt, std::string const& key)
+{
+    auto const& range = *attempt.request.range;
+    auto const seen = std::min<std::size_t>(keys_seen_on_conflict, range.count + 64);
+    Transaction transaction;
+    transaction.if_absent(key).then_put(key, attempt.request.owner, attempt.lease->id);
+    transaction.else_read(whole(range), {seen, true});
+    HttpRequest http_request{"kv/txn", transaction.body(), attempt.request.not_after};
+    http_request.reply_bytes = reply_bytes(range, seen);
+    return http_request;
+}
+
+/** Why the put failed; unset: only its lease was gone. */
+std::optional<Failure> put_failed(Attempt& attempt, Outcome outcome, std::string const& key)
+{
+    // a spare one that the server has lost; without its lease nothing was put
+    bool const lapsed = outcome.delivery == Delivery::answered &&
+                        classify(outcome.status, outcome.body).lease_not_found && !std::exchange(attempt.lapsed, true);
+    auto failed = failure(std::move(outcome), attempt.cluster->where(), key);
+    if (!failed.may_take_effect())
+        attempt.put_nothing();
+    if (!lapsed)
+        return failed;
+    attempt.lease = nullptr;
+    return std::nullopt;
+}
+
+/** A lease, a read of the range if it has several keys, and a put. What the put finds held is read in the same
+ * transaction. */
+store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
+{
+    auto& cluster = *attempt->cluster;
+    auto const& request = attempt->request;
+    auto const& range = *request.range;
+    if (request.earliest_attempt) {
+        auto search = as_step(find_earlier_claim(attempt));
+        auto found = co_await search;
+        if (found)
+            co_return std::move(*found);
+    }
+
+    OccupiedKeys occupied(range);
+    bool must_read = range.count > 1;
+    bool conflict = false;
+    for (;;) {
+        if (attempt->lease == nullptr) {
+            auto take =
+                store::as_step(Leases::take(cluster.leases, request.lifetime(), request.ttl, request.not_after));
+            take.on_failure(not_written);
+            attempt->lease = co_await take;
+        }
+        for (auto keys = must_read ? std::optional(whole(range)) : std::nullopt; keys;) {
+            auto read = read_page(attempt->cluster, range, *keys, true, request.not_after);
+            read.on_failure(not_written);
+            auto const page = co_await read;
+            occupied.add(page);
+            keys = rest_of(*keys, page);
+        }
+        if (occupied.all())
+            co_return Busy{{}, occupied.never_free()};
+        if (attempt->stopped() || request.not_after.over(cluster.runtime().now())) {
+            // with a spare lease this is still inside of the call that asks for the claim
+            auto turn = next_turn(attempt->cluster);
+            co_await turn;
+            co_return Failure::dropped();
+        }
+
+        auto const index = choose(*attempt, occupied, conflict);
+        auto const key = range.key(index);
+        auto const name = std::pair(range.prefix, range.first + index);
+        auto put = send(attempt->cluster->client, put_request(*attempt, key));
+        attempt->state->lease = attempt->lease;
+        cluster.being_taken.insert(name);
+        auto outcome = co_await put;
+        cluster.being_taken.erase(name);
+
+        occupied.clear();
+        must_read = range.count > 1;
+        if (!outcome.good()) {
+            if (auto failed = put_failed(*attempt, std::move(outcome), key))
+                co_return std::move(*failed);
+            continue;
+        }
+        auto const reply = parse_transaction(outcome.body);
+        if (!reply || (!reply->succeeded && reply->reads.size() != 1))
+            co_return malformed_reply(cluster.where(), key);
+        cluster.leases->prove(*attempt->lease, reply->header);
+        if (reply->succeeded) {
+            if (attempt->stopped() || attempt->lease->revoked)
+                co_return attempt->unknown("another attempt has begun");
+            auto const revision = reply->header.revision;
+            co_return granted(*attempt, attempt->lease, index, revision, revision);
+        }
+        attempt->put_nothing();
+        conflict = true;
+        if (!reply->reads.front().more) {
+            occupied.add(reply->reads.front());
+            must_read = false;
+        }
+    }
+}
 
 } // namespace
 
-void claim(NodePtr const& node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+void claim(ClusterPtr const& cluster, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    std::make_shared<Attempt>(node, std::move(request), std::move(handler))->start();
+    auto const attempt = std::make_shared<Attempt>(cluster, std::move(request));
+    claim_in_steps(attempt).start([attempt, handler = std::move(handler)](ClaimReply reply) mutable {
+        if (!std::holds_alternative<Granted>(reply))
+            attempt->give_lease_back();
+        handler(std::move(reply));
+    });
 }
 
 } // namespace tenure::etcd

@@ -1,13 +1,18 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "inspect.hpp"
-
-#include "range_keys.hpp"
-#include "store/etcd/http/gateway_error.hpp"
+#include "operations.hpp"
+#include "steps.hpp"
 
 #include <store/ended_claim.hpp>
 
+#include <tenure/errc.hpp>
+
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,112 +26,137 @@ namespace
 constexpr std::size_t longest_owner = 1024;
 constexpr std::size_t most_looks = 1000;
 
-class Inspection : public std::enable_shared_from_this<Inspection>
+KeyState state_of(KeyValue const& entry, std::uint32_t index)
 {
-public:
-    Inspection(NodePtr node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
-        : node_(std::move(node))
-        , range_(std::move(range))
-        , not_after_(not_after)
-        , handler_(std::move(handler))
-        , states_(range_->count)
-    {
-        for (std::uint32_t i = 0; i < range_->count; ++i)
-            states_[i].index = i;
-    }
+    KeyState state;
+    state.index = index;
+    state.kind = entry.lease == 0 ? KeyState::Kind::foreign : KeyState::Kind::held;
+    auto const ended = read_ended_claim(entry.value);
+    if (ended && entry.lease != 0)
+        state.kind = ended->kind;
+    state.owner = (ended ? ended->last_owner : std::string_view(entry.value)).substr(0, longest_owner);
+    state.fencing_token = entry.create_revision;
+    return state;
+}
 
-    void read(Keys const& keys)
-    {
-        Call call;
-        call.path = "kv/range";
-        call.body = range_body(keys, {keys_with_values, false});
-        call.not_after = not_after_;
-        call.reply_bytes = bytes_with_values;
-        node_->client->call(std::move(call), [self = shared_from_this(), end = keys.end](Outcome outcome) {
-            self->has_read(std::move(outcome), end);
-        });
-    }
-
-private:
-    void has_read(Outcome outcome, std::string const& end)
-    {
-        if (!outcome.good()) {
-            finish(failure(std::move(outcome), node_->where(), range_->describe()));
-            return;
-        }
-        auto const reply = parse_range(outcome.body);
-        if (!reply) {
-            finish(nonsense(node_->where(), range_->describe()));
-            return;
-        }
-        for (auto const& entry : reply->found)
-            if (auto const index = index_of(*range_, entry.key))
-                note(entry, *index);
-        if (reply->more && !reply->found.empty())
-            read({next_key(reply->found.back().key), end});
-        else
-            look_at_leases();
-    }
-
-    void note(KeyValue const& entry, std::uint32_t index)
-    {
-        auto& state = states_[index];
-        state.kind = entry.lease == 0 ? KeyState::Kind::foreign : KeyState::Kind::held;
-        auto const ended = read_ended_claim(entry.value);
-        if (ended && entry.lease != 0)
-            state.kind = ended->kind;
-        state.owner = (ended ? ended->last_owner : std::string_view(entry.value)).substr(0, longest_owner);
-        state.fencing_token = entry.create_revision;
-        if (entry.lease != 0 && looks_.size() < most_looks)
-            looks_.emplace_back(index, entry.lease);
-    }
-
-    void look_at_leases()
-    {
-        open_ = looks_.size();
-        if (open_ == 0) {
-            finish(std::move(states_));
-            return;
-        }
-        for (auto const& [index, lease] : looks_) {
-            Call call;
-            call.path = "lease/timetolive";
-            call.body = lease_body(lease);
-            call.not_after = not_after_;
-            node_->client->call(std::move(call), [self = shared_from_this(), at = index](Outcome outcome) {
-                self->looked(at, outcome);
+/** Sends all requests at once, and completes with the outcomes, in their order. */
+store::Step<std::vector<Outcome>> send_all(ClusterPtr const& cluster, std::vector<HttpRequest> calls)
+{
+    struct Pending {
+        std::vector<Outcome> outcomes;
+        std::size_t open;
+        OneShot<void(std::vector<Outcome>&&)> handler;
+    };
+    return store::Step<std::vector<Outcome>>([cluster, calls = std::move(calls)](
+                                                 OneShot<void(std::vector<Outcome>&&)> handler) mutable {
+        auto const count = calls.size();
+        auto const pending = std::make_shared<Pending>(Pending{std::vector<Outcome>(count), count, std::move(handler)});
+        if (count == 0)
+            pending->handler({});
+        for (std::size_t i = 0; i < count; ++i)
+            cluster->client->send(std::move(calls[i]), [pending, i](Outcome outcome) {
+                pending->outcomes[i] = std::move(outcome);
+                if (--pending->open == 0)
+                    pending->handler(std::move(pending->outcomes));
             });
+    });
+}
+
+store::Coroutine<InspectReply> inspect_in_steps(ClusterPtr cluster, KeyRangePtr range, Deadline not_after)
+{
+    std::vector<KeyState> states(range->count);
+    for (std::uint32_t i = 0; i < range->count; ++i)
+        states[i].index = i;
+    // of the keys whose leases are read
+    std::vector<std::uint32_t> leased;
+    std::vector<HttpRequest> calls;
+    for (std::optional<Keys> keys = whole(*range); keys;) {
+        auto read = read_page(cluster, *range, *keys, false, not_after);
+        auto const page = co_await read;
+        for (auto const& entry : page.found)
+            if (auto const index = index_of(*range, entry.key)) {
+                states[*index] = state_of(entry, *index);
+                if (entry.lease != 0 && leased.size() < most_looks) {
+                    leased.push_back(*index);
+                    calls.push_back({"lease/timetolive", lease_body(entry.lease), not_after});
+                }
+            }
+        keys = rest_of(*keys, page);
+    }
+
+    auto read_leases = send_all(cluster, std::move(calls));
+    auto const leases = co_await read_leases;
+    // What a lease has left may be refused or unknown; the owner is known all the same.
+    for (std::size_t i = 0; i < leases.size(); ++i)
+        if (auto const lease = leases[i].good() ? parse_lease(leases[i].body) : std::nullopt)
+            states[leased[i]].remaining = std::chrono::seconds(std::max<std::int64_t>(lease->ttl, 0));
+    co_return std::move(states);
+}
+
+/// of the new lease over the old one: the former holder may renew that after the grant of this
+constexpr std::chrono::seconds spare{1};
+
+/** A renewal between the grant of this lease and a late exchange would outlast it. */
+void restart_ttl(ClusterContext& cluster, Lease const& lease)
+{
+    auto const not_after = cluster.runtime().now() + std::chrono::seconds(lease.granted);
+    cluster.client->send({"lease/keepalive", lease_body(lease.id), not_after}, [](Outcome const&) {});
+}
+
+/** Who holds it, how long its lease is, a lease for that long, and the exchange, which compares. A key that has moved
+ * to another lease meanwhile is read again. */
+store::Coroutine<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest request)
+{
+    auto const key = request.range->key(request.index);
+    auto const http_request = [&](std::string_view path, std::string body) {
+        return HttpRequest{
+            .path = path, .body = std::move(body), .not_after = request.not_after, .reply_bytes = bytes_with_values};
+    };
+    for (;;) {
+        auto read = ask(cluster, http_request("kv/range", range_body({key, {}}, {})), key, parse_range);
+        auto const seen = (co_await read).found;
+        if (seen.empty() || seen.front().value != request.owner)
+            co_return NotOwner{};
+        if (seen.front().lease == 0)
+            co_return Failure::refused(
+                errc::key_conflict,
+                cluster->where() + ": " + key +
+                    ": bears no lease, so it would never free; delete it by hand if nobody uses it",
+                true);
+
+        auto read_lease =
+            ask(cluster, http_request("lease/timetolive", lease_body(seen.front().lease)), key, parse_lease);
+        auto const held = co_await read_lease;
+        // What is left of it says nothing: a renewal before the exchange counts for all of it, and changes nothing that
+        // is compared.
+        auto const ttl = std::chrono::seconds(std::max<std::int64_t>(held.granted_ttl, 0)) + spare;
+        auto grant_longer = grant(cluster, ttl, request.not_after);
+        auto const lease = co_await grant_longer;
+
+        Transaction transaction;
+        transaction.if_modified_at(key, seen.front().mod_revision);
+        transaction.then_put(key, "evicted/" + request.evicted_by, lease->id);
+        auto exchange = ask(cluster, http_request("kv/txn", transaction.body()), key, parse_transaction);
+        auto const exchanged = co_await exchange;
+        if (exchanged.succeeded) {
+            if (cluster->runtime().now() - lease->since > spare)
+                restart_ttl(*cluster, *lease);
+            co_return Evicted{std::chrono::seconds(lease->granted)};
         }
+        cluster->leases->discard(lease);
     }
-
-    // What a lease has left may be refused or unknown: who holds the key is told all the same.
-    void looked(std::uint32_t index, Outcome const& outcome)
-    {
-        auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
-        if (reply)
-            states_[index].remaining = std::chrono::seconds(std::max<std::int64_t>(reply->ttl, 0));
-        if (--open_ == 0)
-            finish(std::move(states_));
-    }
-
-    void finish(InspectReply reply) { std::move(handler_)(std::move(reply)); }
-
-    NodePtr node_;
-    KeyRangePtr range_;
-    Deadline not_after_;
-    ReplyHandler<InspectReply> handler_;
-    std::vector<KeyState> states_;
-    /// of the keys whose lease is looked at
-    std::vector<std::pair<std::uint32_t, LeaseId>> looks_;
-    std::size_t open_ = 0;
-};
+}
 
 } // namespace
 
-void inspect(NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+void inspect(ClusterPtr const& cluster, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
-    auto const keys = whole(*range);
-    std::make_shared<Inspection>(node, std::move(range), not_after, std::move(handler))->read(keys);
+    inspect_in_steps(cluster, std::move(range), std::move(not_after)).start(std::move(handler));
+}
+
+void evict(ClusterPtr const& cluster, EvictRequest request, ReplyHandler<EvictReply> handler)
+{
+    evict_in_steps(cluster, std::move(request)).start(std::move(handler));
 }
 
 } // namespace tenure::etcd

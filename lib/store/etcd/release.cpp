@@ -1,12 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "release.hpp"
-
-#include "detach.hpp"
-#include "store/etcd/http/gateway_error.hpp"
+#include "operations.hpp"
+#include "steps.hpp"
 
 #include <store/ended_claim.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -16,97 +16,152 @@ namespace tenure::etcd
 namespace
 {
 
-ReleaseReply read_reply(Node& node, Claim const& claim, Outcome&& outcome)
+/** A transaction that does something only if the key is still the claim's.
+ *
+ *  The revision of its last change says both that the key is the one that was claimed and that no other request, such
+ * as an eviction, wrote to it. It is not known while the key may have been bound to another lease. */
+Transaction if_still_held(Claim const& claim, std::string const& key)
 {
-    if (!outcome.good())
-        return failure(std::move(outcome), node.where(), claim.key());
-    auto const reply = parse_transaction(outcome.body);
-    if (!reply)
-        return nonsense(node.where(), claim.key());
-    if (!reply->succeeded)
-        return NotOwner{};
-    lease_is_free(node, claim);
-    return Released{};
+    Transaction transaction;
+    auto const* const held = static_cast<HeldKey const*>(claim.handle.get());
+    if (held != nullptr && held->successors.empty())
+        return transaction.if_modified_at(key, held->modified);
+    if (held != nullptr)
+        transaction.if_created_at(key, held->created);
+    return transaction.if_value(key, claim.owner);
 }
 
-/** `rest`: the lease under which the key rests; null: it is deleted. */
-void end(NodePtr const& node, ReleaseRequest const& request, LeasePtr rest, ReplyHandler<ReleaseReply> handler)
+/** The claim's key has left the lease that it was bound to: that is free for another claim, unless it is not known
+ * which one it was. */
+void lease_is_free(ClusterContext& cluster, Claim const& claim)
+{
+    if (claim.handle == nullptr)
+        return;
+    auto& held = held_key_of(claim);
+    if (held.successors.empty()) {
+        cluster.leases->give_back(held.lease);
+        return;
+    }
+    cluster.leases->discard(held.lease);
+    for (auto const& successor : held.successors)
+        cluster.leases->discard(successor.lease);
+}
+
+/** What an earlier request, whose answer was lost, has made of the key; null: nothing. */
+KeyValue const* kept_before(TransactionReply const& reply, std::string const& value)
+{
+    if (reply.reads.size() != 1 || reply.reads.front().found.size() != 1)
+        return nullptr;
+    auto const& found = reply.reads.front().found.front();
+    return found.value == value ? &found : nullptr;
+}
+
+store::Coroutine<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseRequest request)
 {
     auto const& claim = *request.claim;
     auto const key = claim.key();
+    bool const keeps = request.keep_for.has_value();
+    // for a key that stays taken; null: it is deleted, or kept under the lease that it has
+    LeasePtr lease;
+    if (auto const stays_for = keeps ? *request.keep_for : claim.reuse_after;
+        stays_for != std::chrono::milliseconds{0}) {
+        auto new_lease = grant(cluster, stays_for, request.not_after);
+        new_lease.on_failure(not_written);
+        lease = co_await new_lease;
+    }
+
+    auto const value = keeps ? kept_value(claim.owner) : resting_value(claim.owner);
     auto transaction = if_still_held(claim, key);
-    end_claim(transaction, key, claim.owner, rest);
-    Call call;
-    call.path = "kv/txn";
-    call.body = transaction.body();
-    call.not_after = request.not_after;
-    node->client->call(
-        std::move(call),
-        [node, held = request.claim, rest = std::move(rest), handler = std::move(handler)](Outcome outcome) mutable {
-            auto reply = read_reply(*node, *held, std::move(outcome));
-            // where the outcome is unknown the key may bear it
-            if (rest != nullptr && !std::holds_alternative<Released>(reply) &&
-                !failed_as(reply, Failure::Effect::unknown))
-                node->leases->discard(rest);
-            std::move(handler)(std::move(reply));
+    if (lease != nullptr)
+        transaction.then_put(key, value, lease->id);
+    else if (keeps)
+        transaction.then_put_in_its_lease(key, value);
+    else
+        transaction.then_delete(key);
+    if (keeps)
+        transaction.else_read({key, {}}, {});
+    HttpRequest http_request{"kv/txn", transaction.body(), request.not_after};
+    if (keeps)
+        http_request.reply_bytes = bytes_with_values;
+    auto end = send(cluster->client, std::move(http_request));
+    auto outcome = co_await end;
+
+    auto reply = read_reply(std::move(outcome), cluster->where(), key, parse_transaction);
+    if (auto* const failed = std::get_if<Failure>(&reply)) {
+        // if the outcome is unknown the key may bear it
+        if (lease != nullptr && !failed->may_take_effect())
+            cluster->leases->discard(lease);
+        co_return std::move(*failed);
+    }
+    auto const& ended = std::get<TransactionReply>(reply);
+    auto const* const before = keeps && !ended.succeeded ? kept_before(ended, value) : nullptr;
+    if (ended.succeeded && (lease != nullptr || !keeps))
+        lease_is_free(*cluster, claim);
+    if (!ended.succeeded && lease != nullptr && (before == nullptr || before->lease != lease->id))
+        cluster->leases->discard(lease);
+    if (!ended.succeeded && before == nullptr)
+        co_return NotOwner{};
+    co_return Released{};
+}
+
+store::Coroutine<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRequest request)
+{
+    auto const state = cluster->owners.find(request.owner);
+    if (state != nullptr)
+        state->withdrawn = true;
+    if (state != nullptr && state->lease != nullptr) {
+        state->over_at = cluster->runtime().now() + Clock::duration(std::chrono::seconds(state->lease->granted));
+        // the key goes with the lease, and a put that is still on its way fails without it
+        auto end = revoke(cluster, state->lease, request.not_after);
+        auto const released = co_await end;
+        state->lease = nullptr;
+        cluster->owners.forget(request.owner, state);
+        co_return released;
+    }
+
+    for (std::optional<Keys> keys = whole(*request.range); keys;) {
+        auto read = read_page(cluster, *request.range, *keys, false, request.not_after);
+        auto const page = co_await read;
+        auto const entry = std::ranges::find_if(page.found, [&](KeyValue const& found) {
+            return found.value == request.owner && index_of(*request.range, found.key);
         });
+        if (entry == page.found.end()) {
+            keys = rest_of(*keys, page);
+            continue;
+        }
+
+        LeasePtr resting_lease;
+        if (request.reuse_after != std::chrono::milliseconds{0}) {
+            auto new_lease = grant(cluster, request.reuse_after, request.not_after);
+            new_lease.on_failure(not_written);
+            resting_lease = co_await new_lease; // one that is not used lapses
+        }
+        Transaction transaction;
+        transaction.if_created_at(entry->key, entry->create_revision).if_value(entry->key, request.owner);
+        if (resting_lease == nullptr)
+            transaction.then_delete(entry->key);
+        else
+            transaction.then_put(entry->key, resting_value(request.owner), resting_lease->id);
+        auto end = ask(cluster, {"kv/txn", transaction.body(), request.not_after}, entry->key, parse_transaction);
+        co_await end;
+        // there may be another one
+        keys->key = next_key(entry->key);
+        if (keys->key >= keys->end)
+            break;
+    }
+    co_return Released{};
 }
 
 } // namespace
 
-void lease_is_free(Node& node, Claim const& claim)
+void release(ClusterPtr const& cluster, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {
-    if (claim.handle == nullptr)
-        return;
-    auto& holding = holding_of(claim);
-    if (holding.successors.empty()) {
-        node.leases->give_back(holding.lease);
-        return;
-    }
-    node.leases->discard(holding.lease);
-    for (auto const& successor : holding.successors)
-        node.leases->discard(successor.lease);
+    release_in_steps(cluster, std::move(request)).start(std::move(handler));
 }
 
-Transaction if_still_held(Claim const& claim, std::string const& key)
+void withdraw(ClusterPtr const& cluster, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
 {
-    Transaction transaction;
-    auto const* const holding = static_cast<Holding const*>(claim.handle.get());
-    if (holding != nullptr && holding->successors.empty())
-        return transaction.if_modified_at(key, holding->modified);
-    if (holding != nullptr)
-        transaction.if_created_at(key, holding->created);
-    return transaction.if_value(key, claim.owner);
-}
-
-void end_claim(Transaction& transaction, std::string const& key, std::string const& owner, LeasePtr const& rest)
-{
-    if (rest == nullptr)
-        transaction.then_delete(key);
-    else
-        transaction.then_put(key, resting_value(owner), rest->id);
-}
-
-void release(NodePtr const& node, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
-{
-    if (request.keep_for) {
-        detach(node, std::move(request), std::move(handler));
-        return;
-    }
-    auto const reuse_after = request.claim->reuse_after;
-    if (reuse_after == std::chrono::milliseconds{0}) {
-        end(node, request, nullptr, std::move(handler));
-        return;
-    }
-    auto const not_after = request.not_after;
-    node->leases->grant(
-        reuse_after, not_after,
-        [node, request = std::move(request), handler = std::move(handler)](Leases::Taken taken) mutable {
-            if (auto* const lease = std::get_if<LeasePtr>(&taken))
-                end(node, request, std::move(*lease), std::move(handler));
-            else
-                std::move(handler)(without_lease(std::move(taken)));
-        });
+    withdraw_in_steps(cluster, std::move(request)).start(std::move(handler));
 }
 
 } // namespace tenure::etcd

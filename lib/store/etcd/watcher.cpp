@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "watcher.hpp"
 
-#include "range_keys.hpp"
-#include "store/etcd/http/gateway_error.hpp"
+#include "steps.hpp"
+#include "store/etcd/http/exchange.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -21,19 +21,19 @@ using namespace std::chrono_literals;
 
 /// with more they are joined
 constexpr std::size_t most_streams = 8;
-/// how often what nobody watches any more is looked for
+/// between two searches for ranges without watchers
 constexpr auto period = 10s;
 
 } // namespace
 
-Watcher::Watcher(NodePtr node)
-    : node_(std::move(node))
+Watcher::Watcher(ClusterPtr cluster)
+    : cluster_(std::move(cluster))
     , backoff_(
-          node_->client->config().reconnect_backoff,
-          [runtime = node_->client->shared_runtime()] { return runtime->random(); })
-    , watched_(node_->client->shared_runtime())
-    , pause_(node_->runtime())
-    , sweep_(node_->runtime())
+          cluster_->client->config().reconnect_backoff,
+          [runtime = cluster_->client->shared_runtime()] { return runtime->random(); })
+    , watched_(cluster_->client->shared_runtime())
+    , pause_(cluster_->runtime())
+    , sweep_(cluster_->runtime())
 {
 }
 
@@ -44,8 +44,8 @@ Watcher::~Watcher()
 
 void Watcher::start()
 {
-    node_->client->on_turn([weak = weak_from_this()] {
-        // the endpoint that was left may hear of nothing any more
+    cluster_->client->on_endpoint_switch([weak = weak_from_this()] {
+        // the endpoint that was left may be cut off from the cluster
         if (auto const self = weak.lock())
             self->join_all();
     });
@@ -55,8 +55,7 @@ std::unique_ptr<Watch> Watcher::watch(KeyRange const& range, Handler handler)
 {
     if (closed_)
         return watched_.add_closed(std::move(handler));
-    auto const keys = whole(range);
-    Name name{keys.key, keys.end};
+    auto name = whole(range);
     auto const* const known = watched_.find(name);
     std::optional<WatchEvent> now;
     if (known != nullptr && known->in_force)
@@ -77,8 +76,7 @@ void Watcher::close() noexcept
         return;
     pause_.cancel();
     sweep_.cancel();
-    while (!streams_.empty())
-        drop(streams_.begin()->first);
+    drop_all();
     watched_.clear();
 }
 
@@ -87,39 +85,35 @@ void Watcher::close() noexcept
 void Watcher::begin_soon()
 {
     if (!closed_ && !pause_.pending())
-        begin_.post(node_->runtime(), weak_from_this(), &Watcher::begin);
+        begin_.post(cluster_->runtime(), weak_from_this(), &Watcher::begin);
 }
 
 void Watcher::begin()
 {
     if (closed_)
         return;
-    Stream stream;
+    std::vector<Keys> names;
     auto const number = last_stream_ + 1;
     bool const joins = streams_.size() >= most_streams;
     for (auto& [name, entry] : watched_.entries())
         if (auto& watched = entry.state; !watched.refused && (watched.stream == 0 || joins)) {
             watched.stream = number;
-            stream.names.push_back(name);
+            names.push_back(name);
         }
-    if (stream.names.empty())
+    if (names.empty())
         return;
     if (joins)
-        while (!streams_.empty())
-            drop(streams_.begin()->first);
+        drop_all();
     last_stream_ = number;
-    streams_.emplace(number, std::move(stream));
+    streams_.try_emplace(number, cluster_->runtime(), std::move(names));
     learn_revision(number);
 }
 
 void Watcher::learn_revision(std::uint64_t number)
 {
     auto const& name = streams_.at(number).names.front();
-    Call call;
-    call.path = "kv/range";
-    call.body = range_body({name.first, name.second}, {1, true});
-    call.not_after = node_->runtime().now() + 5s;
-    node_->client->call(std::move(call), [weak = weak_from_this(), number](Outcome outcome) {
+    HttpRequest http_request{"kv/range", range_body(name, {1, true}), cluster_->runtime().now() + 5s};
+    cluster_->client->send(std::move(http_request), [weak = weak_from_this(), number](Outcome outcome) {
         if (auto const self = weak.lock())
             self->revision_learned(number, std::move(outcome));
     });
@@ -143,21 +137,17 @@ void Watcher::revision_learned(std::uint64_t number, Outcome outcome)
     auto const why =
         outcome.delivery == Delivery::answered ? classify(outcome.status, outcome.body).text() : outcome.detail;
     if (forbidden)
-        refuse(Name(found->second.names.front()), why);
+        refuse(Keys(found->second.names.front()), why);
     broken(number, why);
 }
 
 void Watcher::connect(std::uint64_t number)
 {
     auto& stream = streams_.at(number);
-    auto const deadline = node_->client->connect_deadline();
-    stream.connection = node_->client->make_connection();
-    stream.limit = node_->runtime().call_at(deadline, [weak = weak_from_this(), number] {
-        if (auto const self = weak.lock()) {
-            if (auto const late = self->streams_.find(number); late != self->streams_.end())
-                late->second.limit = 0;
-            self->broken(number, "no connection within the time limit");
-        }
+    auto const deadline = cluster_->client->connect_deadline();
+    stream.connection = cluster_->client->make_connection();
+    stream.limit.at(deadline, weak_from_this(), [number](Watcher& self) {
+        self.broken(number, "no connection within the time limit");
     });
     Connection::Events events;
     events.ready = [weak = weak_from_this(), number] {
@@ -178,23 +168,24 @@ void Watcher::connected(std::uint64_t number)
     if (found == streams_.end())
         return;
     auto& stream = found->second;
-    node_->runtime().cancel(std::exchange(stream.limit, 0));
-    Call call;
-    call.path = "watch";
+    stream.limit.cancel();
+    HttpRequest http_request;
+    http_request.path = "watch";
     std::int64_t id = 0;
     for (auto const& name : stream.names) {
         ++id;
         if (auto const* const watched = in_stream(name, number))
-            call.body += watch_body(id, {name.first, name.second}, watched->next_revision);
+            http_request.body += watch_body(id, name, watched->next_revision);
     }
     auto const connection = stream.connection;
-    connection->start_stream(call, node_->client->token(), [weak = weak_from_this(), number](std::string_view line) {
-        if (auto const self = weak.lock())
-            self->heard(number, line);
-    });
+    connection->start_stream(
+        http_request, cluster_->client->token(), [weak = weak_from_this(), number](std::string_view line) {
+            if (auto const self = weak.lock())
+                self->on_line(number, line);
+        });
 }
 
-void Watcher::heard(std::uint64_t number, std::string_view line)
+void Watcher::on_line(std::uint64_t number, std::string_view line)
 {
     auto const found = streams_.find(number);
     if (found == streams_.end())
@@ -204,7 +195,7 @@ void Watcher::heard(std::uint64_t number, std::string_view line)
         if (reply)
             broken(number, classify(500, line).text());
         else
-            broken(number, "a line of a watch that makes no sense", Fault::useless);
+            broken(number, "malformed line of a watch", Fault::useless);
         return;
     }
     auto const& names = found->second.names;
@@ -233,14 +224,11 @@ void Watcher::heard(std::uint64_t number, std::string_view line)
 }
 
 /** What may not be watched may not be read either. */
-void Watcher::look_for_refused(std::vector<Name> const& names)
+void Watcher::look_for_refused(std::vector<Keys> const& names)
 {
     for (auto const& name : names) {
-        Call call;
-        call.path = "kv/range";
-        call.body = range_body({name.first, name.second}, {1, true});
-        call.not_after = node_->runtime().now() + 5s;
-        node_->client->call(std::move(call), [weak = weak_from_this(), name](Outcome const& outcome) {
+        HttpRequest http_request{"kv/range", range_body(name, {1, true}), cluster_->runtime().now() + 5s};
+        cluster_->client->send(std::move(http_request), [weak = weak_from_this(), name](Outcome const& outcome) {
             auto const self = weak.lock();
             if (self == nullptr || self->closed_ || outcome.delivery != Delivery::answered || outcome.good())
                 return;
@@ -250,14 +238,14 @@ void Watcher::look_for_refused(std::vector<Name> const& names)
     }
 }
 
-void Watcher::cancelled(Name const& name, std::string const& reason, bool compacted)
+void Watcher::cancelled(Keys const& name, std::string const& reason, bool compacted)
 {
     auto& watched = *watched_.find(name);
     if (!compacted && reason.find("permission denied") != std::string::npos) {
         refuse(name, reason);
         return;
     }
-    // what happened meanwhile is forgotten: it begins anew, and whoever hears that it is in force looks again
+    // events since a compacted revision are lost: the watch begins again, and waiters claim when it is in force
     watched.next_revision = compacted ? 0 : watched.next_revision;
     watched.stream = 0;
     if (std::exchange(watched.in_force, false))
@@ -274,14 +262,14 @@ void Watcher::broken(std::uint64_t number, std::string const& why, Fault fault)
         fault == Fault::lost && found->second.connection != nullptr && found->second.connection->proven();
     auto const names = found->second.names;
     drop(number);
-    if (node_->runtime().logs(LogLevel::info))
-        node_->runtime().log(LogLevel::info, node_->where() + ": hints are interrupted: " + why);
+    if (cluster_->runtime().logs(LogLevel::info))
+        cluster_->runtime().log(LogLevel::info, cluster_->where() + ": hints are interrupted: " + why);
     if (!pause_.pending())
         pause_.after(worked ? backoff_.after_loss() : backoff_.after_failure(), weak_from_this(), &Watcher::begin_soon);
     for (auto const& name : names)
         if (auto* const watched = in_stream(name, number)) {
             watched->stream = 0;
-            // whoever hears that it is in force again looks again
+            // waiters claim when it is in force again
             if (fault == Fault::useless)
                 watched->next_revision = 0;
             if (std::exchange(watched->in_force, false))
@@ -294,37 +282,41 @@ void Watcher::drop(std::uint64_t number) noexcept
     auto const found = streams_.find(number);
     if (found == streams_.end())
         return;
-    node_->runtime().cancel(found->second.limit);
     auto const connection = found->second.connection;
     streams_.erase(found);
     if (connection != nullptr)
         connection->close();
 }
 
-void Watcher::join_all()
+void Watcher::drop_all() noexcept
 {
     while (!streams_.empty())
         drop(streams_.begin()->first);
+}
+
+void Watcher::join_all()
+{
+    drop_all();
     for (auto& [name, entry] : watched_.entries())
         entry.state.stream = 0;
     begin_soon();
 }
 
-void Watcher::refuse(Name const& name, std::string const& why)
+void Watcher::refuse(Keys const& name, std::string const& why)
 {
     auto* const watched = watched_.find(name);
     if (watched == nullptr)
-        return; // nobody watches it any more
+        return; // its last watcher has gone
     watched->refused = true;
     watched->in_force = false;
     watched->stream = 0;
     if (!std::exchange(refusal_logged_, true))
-        node_->runtime().log(
-            LogLevel::warning, node_->where() + ": may not watch " + name.first + ", so waiters poll: " + why);
+        cluster_->runtime().log(
+            LogLevel::warning, cluster_->where() + ": may not watch " + name.key + ", so waiters poll: " + why);
     watched_.notify(name, WatchEvent::unavailable);
 }
 
-Watcher::Watched* Watcher::in_stream(Name const& name, std::uint64_t number)
+Watcher::Watched* Watcher::in_stream(Keys const& name, std::uint64_t number)
 {
     auto* const watched = watched_.find(name);
     return watched != nullptr && watched->stream == number ? watched : nullptr;
@@ -332,12 +324,12 @@ Watcher::Watched* Watcher::in_stream(Name const& name, std::uint64_t number)
 
 void Watcher::sweep()
 {
-    auto const now = node_->runtime().now();
+    auto const now = cluster_->runtime().now();
     std::erase_if(watched_.entries(), [&](auto const& entry) { return entry.second.idle(now); });
     std::vector<std::uint64_t> unused;
     for (auto const& [number, stream] : streams_)
         if (std::ranges::none_of(
-                stream.names, [this, at = number](Name const& name) { return in_stream(name, at) != nullptr; }))
+                stream.names, [this, at = number](Keys const& name) { return in_stream(name, at) != nullptr; }))
             unused.push_back(number);
     for (auto const number : unused)
         drop(number);

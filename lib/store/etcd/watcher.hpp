@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "node.hpp"
+#include "cluster_context.hpp"
+#include "store/etcd/http/messages.hpp"
 
 #include "runtime/once_per_turn.hpp"
 #include "runtime/timer.hpp"
@@ -21,18 +22,18 @@
 namespace tenure::etcd
 {
 
-/** News of deleted keys, over streams of the watch method; each has a connection of its own.
+/** Watches ranges for deleted keys, over streams of the watch method; each has a connection of its own.
  *
- *  HTTP/1.1 cannot add a watch to a stream that has begun, so what is watched from one turn of the loop on shares a
- * stream, and all of them are joined to one when there get to be many. A watch that begins anew does so at the
- * revision it had come to: nothing is missed, unless that was compacted away.
+ *  HTTP/1.1 cannot add a watch to a stream that has begun, so the watches that begin in one turn of the loop
+ * share a stream, and too many streams are joined to one. A watch that begins again resumes at its last revision:
+ * nothing is missed, unless that revision was compacted away.
  */
 class Watcher : public std::enable_shared_from_this<Watcher>
 {
 public:
     using Handler = std::function<void(WatchEvent)>;
 
-    explicit Watcher(NodePtr node);
+    explicit Watcher(ClusterPtr cluster);
     Watcher(Watcher const&) = delete;
     Watcher& operator=(Watcher const&) = delete;
     ~Watcher();
@@ -42,15 +43,12 @@ public:
 
     [[nodiscard]] std::unique_ptr<Watch> watch(KeyRange const& range, Handler handler);
 
-    /** Ends everything; watches that are still there hear nothing any more. */
+    /** Ends all streams. Handlers of the watches that are left are not called again. */
     void close() noexcept;
 
 private:
-    /// where the keys begin and end
-    using Name = std::pair<std::string, std::string>;
-
     struct Watched {
-        /// the first revision whose events were not heard; 0: none is known yet
+        /// the first revision whose events have not arrived; 0: not known yet
         std::uint64_t next_revision = 0;
         bool in_force = false;
         bool refused = false;
@@ -58,11 +56,17 @@ private:
         std::uint64_t stream = 0;
     };
     struct Stream {
+        Stream(Runtime& runtime, std::vector<Keys> watched)
+            : names(std::move(watched))
+            , limit(runtime)
+        {
+        }
         /// null until the present revision is known
         std::shared_ptr<Connection> connection;
         /// in the order of their watch ids, which count from 1
-        std::vector<Name> names;
-        Runtime::TimerId limit = 0;
+        std::vector<Keys> names;
+        /// of connecting
+        Timer limit;
     };
 
     void begin_soon();
@@ -71,25 +75,26 @@ private:
     void revision_learned(std::uint64_t number, Outcome outcome);
     void connect(std::uint64_t number);
     void connected(std::uint64_t number);
-    void heard(std::uint64_t number, std::string_view line);
-    void look_for_refused(std::vector<Name> const& names);
-    void cancelled(Name const& name, std::string const& reason, bool compacted);
+    void on_line(std::uint64_t number, std::string_view line);
+    void look_for_refused(std::vector<Keys> const& names);
+    void cancelled(Keys const& name, std::string const& reason, bool compacted);
     enum class Fault {
         /// the connection was lost, or never made
         lost,
-        /// the server says what is of no use, and would say it again
+        /// permanent protocol error: do not retry from the same revision
         useless
     };
     void broken(std::uint64_t number, std::string const& why, Fault fault = Fault::lost);
     void drop(std::uint64_t number) noexcept;
+    void drop_all() noexcept;
     void join_all();
-    void refuse(Name const& name, std::string const& why);
+    void refuse(Keys const& name, std::string const& why);
     void sweep();
-    [[nodiscard]] Watched* in_stream(Name const& name, std::uint64_t number);
+    [[nodiscard]] Watched* in_stream(Keys const& name, std::uint64_t number);
 
-    NodePtr node_;
+    ClusterPtr cluster_;
     net::Backoff backoff_;
-    store::HintRegistry<Name, Watched> watched_;
+    store::HintRegistry<Keys, Watched> watched_;
     std::map<std::uint64_t, Stream> streams_;
     std::uint64_t last_stream_ = 0;
     OncePerTurn begin_;

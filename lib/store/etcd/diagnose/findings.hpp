@@ -25,7 +25,7 @@ struct Facts {
     /// as the reads were refused; empty: they were not
     std::string refused;
     std::string version;
-    /// 0: not told
+    /// 0: unknown
     std::uint64_t leader = 0;
     std::uint64_t raft_term = 0;
     std::optional<std::size_t> members;

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "client.hpp"
 
-#include "gateway_error.hpp"
+#include "exchange.hpp"
 #include "messages.hpp"
 
 #include <net/endpoint.hpp>
@@ -38,6 +38,7 @@ Client::Client(std::shared_ptr<Runtime> runtime, EtcdConfig config, StreamFactor
     , backoff_(config_.reconnect_backoff, [runtime = runtime_] { return runtime->random(); })
     // a fleet that starts together does not lean on the first one
     , endpoint_(runtime_->random() % config_.endpoints.size())
+    , timer_(*runtime_)
 {
 }
 
@@ -50,14 +51,13 @@ void Client::close() noexcept
 {
     if (std::exchange(closed_, true))
         return;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     reachable_ = nullptr;
-    turned_ = nullptr;
+    endpoint_switched_ = nullptr;
     for (auto const& link : std::exchange(links_, {}))
         link.connection->close();
     trouble_ = {make_error_code(errc::closed), "the store was closed", false};
-    for (auto& pending : std::exchange(queue_, {}))
-        answer_later(std::move(pending.handler), not_sent());
+    fail_queue();
 }
 
 std::string Client::where() const
@@ -73,12 +73,8 @@ std::string Client::name_of(std::size_t endpoint) const
 
 Outcome Client::not_sent() const
 {
-    Outcome outcome;
-    outcome.error = trouble_.code;
-    outcome.fatal = trouble_.fatal;
-    if (trouble_.code)
-        outcome.detail = name_ + ": " + trouble_.text();
-    return outcome;
+    auto detail = trouble_.code ? name_ + ": " + trouble_.text() : std::string();
+    return {.error = trouble_.code, .detail = std::move(detail), .fatal = trouble_.fatal};
 }
 
 void Client::answer_later(OutcomeHandler handler, Outcome outcome)
@@ -88,9 +84,9 @@ void Client::answer_later(OutcomeHandler handler, Outcome outcome)
     });
 }
 
-void Client::call(Call call, OutcomeHandler handler)
+void Client::send(HttpRequest request, OutcomeHandler handler)
 {
-    if (closed_ || (call.only_if_connected && !has_connection())) {
+    if (closed_ || (request.only_if_connected && !has_connection())) {
         auto outcome = not_sent();
         if (!outcome.error) {
             outcome.error = errc::store_unavailable;
@@ -101,18 +97,15 @@ void Client::call(Call call, OutcomeHandler handler)
         pump_soon();
         return;
     }
-    bool const first = call.urgent;
-    auto& place = first ? queue_.emplace_front() : queue_.emplace_back();
-    place.call = std::move(call);
-    place.handler = std::move(handler);
+    auto const place = request.urgent ? queue_.begin() : queue_.end();
+    queue_.insert(place, {std::move(request), std::move(handler)});
     pump();
 }
 
 bool Client::has_connection() const noexcept
 {
     return std::ranges::any_of(links_, [this](Link const& link) {
-        return link.turn == turns_ && (link.connection->state() == Connection::State::idle ||
-                                       link.connection->state() == Connection::State::busy);
+        return is(link, Connection::State::idle) || is(link, Connection::State::busy);
     });
 }
 
@@ -120,14 +113,7 @@ bool Client::has_connection() const noexcept
 
 void Client::pump_soon()
 {
-    if (std::exchange(pump_posted_, true))
-        return;
-    runtime_->post([weak = weak_from_this()] {
-        if (auto const self = weak.lock()) {
-            self->pump_posted_ = false;
-            self->pump();
-        }
-    });
+    pump_.post(*runtime_, weak_from_this(), &Client::pump);
 }
 
 void Client::pump()
@@ -142,7 +128,7 @@ void Client::pump()
             break;
         }
         if (needs_token()) {
-            if (login_turn_ != turns_)
+            if (login_epoch_ != endpoint_epoch_)
                 authenticate(*connection);
             break;
         }
@@ -159,13 +145,13 @@ void Client::drop_overdue()
 {
     auto const now = runtime_->now();
     std::erase_if(queue_, [&](Pending& pending) {
-        bool const ended =
-            pending.call.unless_ended != nullptr && pending.call.unless_ended->ended.load(std::memory_order_acquire);
-        if (!ended && !pending.call.not_after.over(now))
+        bool const ended = pending.request.unless_ended != nullptr &&
+                           pending.request.unless_ended->ended.load(std::memory_order_acquire);
+        if (!ended && !pending.request.not_after.over(now))
             return false;
         auto outcome = not_sent();
         if (ended)
-            outcome = {Delivery::not_sent, 0, {}, {}, make_error_code(errc::released), "the lease is over", false};
+            outcome = {.error = make_error_code(errc::released), .detail = "the lease is over"};
         answer_later(std::move(pending.handler), std::move(outcome));
         return true;
     });
@@ -173,10 +159,9 @@ void Client::drop_overdue()
 
 Connection* Client::idle_connection() const noexcept
 {
-    for (auto const& link : links_)
-        if (link.turn == turns_ && link.connection->state() == Connection::State::idle)
-            return link.connection.get();
-    return nullptr;
+    auto const found =
+        std::ranges::find_if(links_, [this](Link const& link) { return is(link, Connection::State::idle); });
+    return found != links_.end() ? found->connection.get() : nullptr;
 }
 
 void Client::open_more()
@@ -185,18 +170,13 @@ void Client::open_more()
     bool const reached = has_connection();
     if (auto const now = runtime_->now(); now < open_after_ || (reached && now < more_after_))
         return;
-    std::size_t connecting = 0;
-    std::size_t present = 0;
-    for (auto const& link : links_) {
-        present += link.turn == turns_ ? 1U : 0U;
-        connecting += link.turn == turns_ && link.connection->state() == Connection::State::connecting ? 1U : 0U;
-    }
-    while (connecting < (reached ? queue_.size() : 1) && present < config_.connections &&
-           links_.size() < std::size_t{2} * config_.connections) {
+    auto const count = [this](auto which) { return static_cast<std::size_t>(std::ranges::count_if(links_, which)); };
+    auto present = count([this](Link const& link) { return link.epoch == endpoint_epoch_; });
+    auto connecting = count([this](Link const& link) { return is(link, Connection::State::connecting); });
+    for (; connecting < (reached ? queue_.size() : 1) && present < config_.connections &&
+           links_.size() < std::size_t{2} * config_.connections;
+         ++connecting, ++present)
         open_one();
-        ++connecting;
-        ++present;
-    }
 }
 
 std::shared_ptr<Connection> Client::make_connection()
@@ -215,15 +195,16 @@ void Client::open_one()
 {
     auto connection = make_connection();
     auto const deadline = connect_deadline();
-    links_.push_back({connection, endpoint_, turns_, deadline});
+    links_.push_back({connection, endpoint_, endpoint_epoch_, deadline});
     Connection::Events events;
-    events.ready = [weak = weak_from_this(), raw = connection.get(), turn = turns_] {
+    events.ready = [weak = weak_from_this(), raw = connection.get(), epoch = endpoint_epoch_] {
         auto const self = weak.lock();
         if (!self)
             return;
-        if (turn != self->turns_) {
+        if (epoch != self->endpoint_epoch_) {
             // what it was kept for has been answered
-            self->forget(raw);
+            if (auto const link = self->take_out(raw))
+                link->connection->close();
             return;
         }
         if (!std::exchange(self->reached_, true) && self->reachable_)
@@ -248,11 +229,11 @@ void Client::open_one()
 void Client::dispatch(Connection& connection, Pending pending)
 {
     // what the handler holds is moved from before the other argument is read otherwise
-    auto request = connection.request_text(pending.call, token_);
-    auto const reply_bytes = pending.call.reply_bytes;
+    auto request = connection.request_text(pending.request, token_);
+    auto const reply_bytes = pending.request.reply_bytes;
     connection.start(
         std::move(request), reply_bytes,
-        [weak = weak_from_this(), turn = turns_, sent_token = token_,
+        [weak = weak_from_this(), epoch = endpoint_epoch_, sent_token = token_,
          pending = std::move(pending)](Outcome outcome) mutable {
             auto const self = weak.lock();
             if (!self) {
@@ -261,7 +242,7 @@ void Client::dispatch(Connection& connection, Pending pending)
             }
             if (outcome.delivery == Delivery::unknown)
                 outcome.detail = self->where() + ": no reply: " + outcome.detail;
-            if (outcome.good() && std::exchange(self->turned_in_a_row_, 0) != 0)
+            if (outcome.good() && std::exchange(self->sent_away_in_a_row_, 0) != 0)
                 self->backoff_.worked();
             if (outcome.delivery == Delivery::answered && outcome.status != 200) {
                 auto const error = classify(outcome.status, outcome.body);
@@ -274,8 +255,8 @@ void Client::dispatch(Connection& connection, Pending pending)
                         return;
                     }
                 }
-                if (error.turn)
-                    self->turned_away(turn);
+                if (error.another_member)
+                    self->sent_away(epoch);
                 if (error.error == errc::store_unavailable && error.executed == GatewayError::Executed::no) {
                     outcome.delivery = Delivery::not_sent;
                     outcome.error = error.error;
@@ -288,23 +269,31 @@ void Client::dispatch(Connection& connection, Pending pending)
 
 // -- endpoints --
 
-void Client::lost(Connection const* connection, net::StreamError const& error)
+std::optional<Client::Link> Client::take_out(Connection const* connection)
 {
     auto const found = std::ranges::find(links_, connection, [](Link const& link) { return link.connection.get(); });
-    if (found == links_.end() || closed_)
-        return;
-    auto const link = std::move(*found);
+    if (found == links_.end())
+        return std::nullopt;
+    auto link = std::move(*found);
     links_.erase(found);
-    bool const proven = link.connection->proven();
-    if (link.turn == turns_ && has_connection()) {
+    return link;
+}
+
+void Client::lost(Connection const* connection, net::StreamError const& error)
+{
+    auto const link = closed_ ? std::nullopt : take_out(connection);
+    if (!link)
+        return;
+    bool const proven = link->connection->proven();
+    if (link->epoch == endpoint_epoch_ && has_connection()) {
         // those that work are enough for a while
         if (!proven)
             more_after_ = runtime_->now() + backoff_.after_short_life();
-    } else if (link.turn == turns_) {
+    } else if (link->epoch == endpoint_epoch_) {
         // leases that are held are renewed as soon as it is back
         wants_connection_ = wants_connection_ || shortest_ttl_ > 0ms;
         if (!proven) {
-            connect_failed(link.endpoint, error);
+            connect_failed(link->endpoint, error);
         } else {
             reached_ = false;
             trouble_ = {make_error_code(errc::store_unavailable), error.text(), false};
@@ -312,16 +301,6 @@ void Client::lost(Connection const* connection, net::StreamError const& error)
         }
     }
     pump_soon();
-}
-
-void Client::forget(Connection const* connection)
-{
-    auto const found = std::ranges::find(links_, connection, [](Link const& link) { return link.connection.get(); });
-    if (found == links_.end())
-        return;
-    auto const gone = found->connection;
-    links_.erase(found);
-    gone->close();
 }
 
 void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
@@ -340,29 +319,29 @@ void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
     // with another endpoint left to try, a person has nothing to do yet
     trouble_.fatal = error.fatal && fatal_in_a_row_ >= config_.endpoints.size();
     if (trouble_.fatal)
-        fail_queue(not_sent());
+        fail_queue();
     if (runtime_->logs(LogLevel::warning))
         runtime_->log(LogLevel::warning, name_ + ": " + trouble_.text());
-    turn_away(turns_);
+    switch_endpoint(endpoint_epoch_);
 }
 
-void Client::turned_away(std::uint64_t from)
+void Client::sent_away(std::uint64_t epoch)
 {
-    // Without a leader every member answers so at once, and whoever waits asks again as soon as there is another
+    // Without a leader every member answers so at once, and waiting requests are sent again as soon as there is another
     // connection.
-    if (from == turns_ && ++turned_in_a_row_ % config_.endpoints.size() == 0) {
+    if (epoch == endpoint_epoch_ && ++sent_away_in_a_row_ % config_.endpoints.size() == 0) {
         auto const longest =
             shortest_ttl_ > 0ms ? std::max<Clock::duration>(shortest_pause, shortest_ttl_ / 12) : longest_pause;
         open_after_ = runtime_->now() + std::min<Clock::duration>(backoff_.after_failure(), longest);
     }
-    turn_away(from);
+    switch_endpoint(epoch);
 }
 
-void Client::turn_away(std::uint64_t from)
+void Client::switch_endpoint(std::uint64_t epoch)
 {
-    if (from != turns_ || closed_)
+    if (epoch != endpoint_epoch_ || closed_)
         return;
-    ++turns_;
+    ++endpoint_epoch_;
     endpoint_ = (endpoint_ + 1) % config_.endpoints.size();
     reached_ = false;
     more_after_ = {};
@@ -372,8 +351,8 @@ void Client::turn_away(std::uint64_t from)
             link.connection->close();
     std::erase_if(links_, [](Link const& link) { return link.connection->state() == Connection::State::closed; });
     give_up_the_oldest();
-    if (turned_)
-        turned_();
+    if (endpoint_switched_)
+        endpoint_switched_();
     pump_soon();
 }
 
@@ -388,15 +367,6 @@ void Client::give_up_the_oldest()
             {make_error_code(errc::store_unavailable), name_of(link.endpoint) + " does not answer", false});
 }
 
-net::StreamError Client::overdue(Connection const& connection) const
-{
-    auto why = connection.overdue();
-    // where TLS has worked, silence is an outage
-    if (has_worked_)
-        why.code = make_error_code(errc::store_unavailable);
-    return why;
-}
-
 void Client::look_for_silence()
 {
     auto const now = runtime_->now();
@@ -405,28 +375,31 @@ void Client::look_for_silence()
                               : Clock::duration(longest_patience);
     bool silent = false;
     for (auto const& link : std::vector(links_)) {
-        if (link.connection->state() == Connection::State::connecting && now >= link.connect_by)
-            link.connection->give_up(overdue(*link.connection));
+        if (link.connection->state() == Connection::State::connecting && now >= link.connect_by) {
+            auto why = link.connection->overdue();
+            // where TLS has worked, silence is an outage
+            if (has_worked_)
+                why.code = make_error_code(errc::store_unavailable);
+            link.connection->give_up(why);
+        }
         if (link.connection->state() != Connection::State::busy)
             continue;
         auto const age = now - link.connection->busy_since();
-        silent = silent || (link.turn == turns_ && age >= patience);
+        silent = silent || (link.epoch == endpoint_epoch_ && age >= patience);
         if (age >= longest_wait)
             link.connection->give_up({make_error_code(errc::store_unavailable), "silent for ten seconds", false});
     }
     if (!silent)
         return;
     trouble_ = {make_error_code(errc::store_unavailable), name_of(endpoint_) + " does not answer", false};
-    turn_away(turns_);
+    switch_endpoint(endpoint_epoch_);
 }
 
 // -- logging in --
 
 void Client::authenticate(Connection& connection)
 {
-    login_turn_ = turns_;
-    Call call;
-    call.path = "auth/authenticate";
+    login_epoch_ = endpoint_epoch_;
     try {
         if (config_.credentials) {
             auto now = config_.credentials();
@@ -434,30 +407,31 @@ void Client::authenticate(Connection& connection)
             config_.password = std::move(now.password);
         }
     } catch (std::exception const& thrown) {
-        login_turn_.reset();
+        login_epoch_.reset();
         trouble_ = {
             make_error_code(errc::authentication_failed),
             std::string("the credentials callback of the config failed: ") + thrown.what(), false};
         open_after_ = runtime_->now() + backoff_.after_failure();
         // the caller walks through the connections, which this changes
-        runtime_->post([weak = weak_from_this(), turn = turns_] {
+        runtime_->post([weak = weak_from_this(), epoch = endpoint_epoch_] {
             if (auto const self = weak.lock())
-                self->turn_away(turn);
+                self->switch_endpoint(epoch);
         });
         return;
     }
-    call.body = authenticate_body(config_.username, config_.password);
+    HttpRequest const http_request{"auth/authenticate", authenticate_body(config_.username, config_.password), {}};
     connection.start(
-        connection.request_text(call, {}), call.reply_bytes, [weak = weak_from_this(), turn = turns_](Outcome outcome) {
+        connection.request_text(http_request, {}), http_request.reply_bytes,
+        [weak = weak_from_this(), epoch = endpoint_epoch_](Outcome outcome) {
             if (auto const self = weak.lock())
-                self->authenticated(turn, std::move(outcome));
+                self->authenticated(epoch, std::move(outcome));
         });
 }
 
-void Client::authenticated(std::uint64_t turn, Outcome outcome)
+void Client::authenticated(std::uint64_t epoch, Outcome outcome)
 {
-    if (login_turn_ == turn)
-        login_turn_.reset();
+    if (login_epoch_ == epoch)
+        login_epoch_.reset();
     if (closed_)
         return;
     if (outcome.good()) {
@@ -468,7 +442,7 @@ void Client::authenticated(std::uint64_t turn, Outcome outcome)
             return;
         }
     }
-    if (turn != turns_)
+    if (epoch != endpoint_epoch_)
         return; // another member is asked by now
     net::StreamError why{outcome.error, outcome.detail, false};
     if (outcome.delivery == Delivery::answered) {
@@ -481,24 +455,24 @@ void Client::authenticated(std::uint64_t turn, Outcome outcome)
     // no request is tried without a token; the next login waits its time
     open_after_ = runtime_->now() + backoff_.after_failure();
     if (trouble_.fatal)
-        fail_queue(not_sent());
-    turn_away(turns_);
+        fail_queue();
+    switch_endpoint(endpoint_epoch_);
 }
 
 void Client::refuse_questions()
 {
     std::erase_if(queue_, [this](Pending& pending) {
-        if (!pending.call.not_after.one_attempt())
+        if (!pending.request.not_after.one_attempt())
             return false;
         answer_later(std::move(pending.handler), not_sent());
         return true;
     });
 }
 
-void Client::fail_queue(Outcome const& outcome)
+void Client::fail_queue()
 {
     for (auto& pending : std::exchange(queue_, {}))
-        answer_later(std::move(pending.handler), outcome);
+        answer_later(std::move(pending.handler), not_sent());
 }
 
 // -- time --
@@ -508,7 +482,7 @@ void Client::arm()
     auto when = Instant::max();
     auto const now = runtime_->now();
     for (auto const& pending : queue_)
-        when = std::min(when, pending.call.not_after.at());
+        when = std::min(when, pending.request.not_after.at());
     if ((!queue_.empty() || wants_connection_) && open_after_ > now)
         when = std::min(when, open_after_);
     if (!queue_.empty() && more_after_ > now)
@@ -518,21 +492,24 @@ void Client::arm()
             when = std::min(when, now + shortest_patience);
         else if (link.connection->state() == Connection::State::connecting)
             when = std::min(when, link.connect_by);
-    if (when == Instant::max() || (timer_ != 0 && timer_at_ <= when))
+    if (when == Instant::max() || (timer_.pending() && timer_at_ <= when))
         return;
-    runtime_->cancel(std::exchange(timer_, 0));
     timer_at_ = when;
-    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
-        if (auto const self = weak.lock())
-            self->tick();
-    });
+    timer_.at(when, weak_from_this(), &Client::tick);
 }
 
 void Client::tick()
 {
-    timer_ = 0;
     look_for_silence();
     pump();
+}
+
+store::Step<Outcome> send(ClientPtr client, HttpRequest request)
+{
+    return store::Step<Outcome>(
+        [client = std::move(client), request = std::move(request)](OutcomeHandler handler) mutable {
+            client->send(std::move(request), std::move(handler));
+        });
 }
 
 } // namespace tenure::etcd

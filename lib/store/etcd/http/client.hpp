@@ -5,6 +5,9 @@
 #include "exchange.hpp"
 
 #include <net/backoff.hpp>
+#include <runtime/once_per_turn.hpp>
+#include <runtime/timer.hpp>
+#include <store/coroutine.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/stores/etcd_config.hpp>
 
@@ -24,7 +27,7 @@ namespace tenure::etcd
  * silent or knows no leader. Everything on the strand.
  *
  *  A request waits for a connection until its `not_after`. What was written is never taken back: its reply is awaited,
- * for ten seconds at most, also after the turn to another endpoint.
+ * for ten seconds at most, also after a switch to another endpoint.
  */
 class Client : public std::enable_shared_from_this<Client>
 {
@@ -39,7 +42,7 @@ public:
     [[nodiscard]] EtcdConfig const& config() const noexcept { return config_; }
 
     /** The handler is never called inside this call. */
-    void call(Call call, OutcomeHandler handler);
+    void send(HttpRequest request, OutcomeHandler handler);
 
     /** For errors: the store, and which of its endpoints is in use where there are several. */
     [[nodiscard]] std::string where() const;
@@ -58,20 +61,18 @@ public:
     /** An unconnected one to the endpoint in use. */
     [[nodiscard]] std::shared_ptr<Connection> make_connection();
     [[nodiscard]] Instant connect_deadline() const;
-    /** What requests carry; empty while there is none. */
+    /** Requests carry it; empty before the login. */
     [[nodiscard]] std::string const& token() const noexcept { return token_; }
     [[nodiscard]] bool logs_in() const noexcept { return config_.credentials || !config_.username.empty(); }
     [[nodiscard]] bool needs_token() const noexcept { return logs_in() && token_.empty(); }
-    /** Counts turns to other endpoints. */
-    [[nodiscard]] std::uint64_t turns() const noexcept { return turns_; }
-    void on_turn(std::function<void()> handler) { turned_ = std::move(handler); }
+    void on_endpoint_switch(std::function<void()> handler) { endpoint_switched_ = std::move(handler); }
 
     void close() noexcept;
     [[nodiscard]] bool closed() const noexcept { return closed_; }
 
 private:
     struct Pending {
-        Call call;
+        HttpRequest request;
         OutcomeHandler handler;
         /// sent before with a token that was refused
         bool again = false;
@@ -79,11 +80,16 @@ private:
     struct Link {
         std::shared_ptr<Connection> connection;
         std::size_t endpoint = 0;
-        /// the turn that it was made in: no request is given to those of earlier ones
-        std::uint64_t turn = 0;
+        /// of the endpoint when it was made: connections of earlier epochs get no more requests
+        std::uint64_t epoch = 0;
         Instant connect_by{};
     };
 
+    /** A connection to the endpoint in use, in this state. */
+    [[nodiscard]] bool is(Link const& link, Connection::State state) const noexcept
+    {
+        return link.epoch == endpoint_epoch_ && link.connection->state() == state;
+    }
     [[nodiscard]] bool has_connection() const noexcept;
     void pump();
     void pump_soon();
@@ -93,19 +99,19 @@ private:
     void open_one();
     void dispatch(Connection& connection, Pending pending);
     void lost(Connection const* connection, net::StreamError const& error);
-    void forget(Connection const* connection);
+    /** Unset: it is gone already. */
+    [[nodiscard]] std::optional<Link> take_out(Connection const* connection);
     void connect_failed(std::size_t endpoint, net::StreamError const& error);
     /** To the next endpoint. What is under way at this one may be answered yet. */
-    void turn_away(std::uint64_t from);
+    void switch_endpoint(std::uint64_t epoch);
     /** So that no more connections are left behind than there may be. */
     void give_up_the_oldest();
     /** By an answer, of a connection that works. */
-    void turned_away(std::uint64_t from);
-    [[nodiscard]] net::StreamError overdue(Connection const& connection) const;
+    void sent_away(std::uint64_t epoch);
     void look_for_silence();
     void authenticate(Connection& connection);
-    void authenticated(std::uint64_t turn, Outcome outcome);
-    void fail_queue(Outcome const& outcome);
+    void authenticated(std::uint64_t epoch, Outcome outcome);
+    void fail_queue();
     /** No endpoint could be reached: questions that wait for no second attempt learn why. */
     void refuse_questions();
     void answer_later(OutcomeHandler handler, Outcome outcome);
@@ -122,7 +128,7 @@ private:
     net::Backoff backoff_;
     /// index of the endpoint in use
     std::size_t endpoint_;
-    std::uint64_t turns_ = 0;
+    std::uint64_t endpoint_epoch_ = 0;
     std::vector<Link> links_;
     std::deque<Pending> queue_;
     /// none is opened before this, after failures
@@ -132,26 +138,29 @@ private:
     /// endpoints in a row that could not be reached
     std::size_t failed_in_a_row_ = 0;
     /// answers that sent us to another endpoint since a good one
-    std::size_t turned_in_a_row_ = 0;
+    std::size_t sent_away_in_a_row_ = 0;
     std::size_t fatal_in_a_row_ = 0;
     /// why no connection could be made, or logging in failed; clear once one works
     net::StreamError trouble_;
     std::string token_;
     /// in which the login was begun that is under way; one at a member that says nothing must not hold up the next
-    std::optional<std::uint64_t> login_turn_;
+    std::optional<std::uint64_t> login_epoch_;
     std::chrono::milliseconds shortest_ttl_{0};
     std::function<void()> reachable_;
-    std::function<void()> turned_;
+    std::function<void()> endpoint_switched_;
     bool reached_ = false;
     /// an endpoint has been reached before
     bool has_worked_ = false;
     /// a renewal could not be sent, or leases are held: one is opened although no request waits
     bool wants_connection_ = false;
-    bool pump_posted_ = false;
-    Runtime::TimerId timer_ = 0;
+    OncePerTurn pump_;
+    Timer timer_;
     Instant timer_at_ = Instant::max();
     bool closed_ = false;
 };
 using ClientPtr = std::shared_ptr<Client>;
+
+/** Sends a request, as a step. The outcome is given as it is. */
+[[nodiscard]] store::Step<Outcome> send(ClientPtr client, HttpRequest request);
 
 } // namespace tenure::etcd

@@ -20,17 +20,17 @@ constexpr std::size_t longest_line = std::size_t{1024} * 1024;
 
 } // namespace
 
-std::string Connection::request_text(Call const& call, std::string_view token) const
+std::string Connection::request_text(HttpRequest const& request, std::string_view token) const
 {
     std::string text;
-    text.reserve(160 + host_.size() + token.size() + call.body.size());
-    text.append("POST /v3/").append(call.path).append(" HTTP/1.1\r\nHost: ").append(host_);
+    text.reserve(160 + host_.size() + token.size() + request.body.size());
+    text.append("POST /v3/").append(request.path).append(" HTTP/1.1\r\nHost: ").append(host_);
     // no Content-Type: the gateway takes JSON for granted, and would hand it on to etcd as a header of the request
     text.append("\r\nGrpc-Metadata-hasleader: true\r\nContent-Length: ");
-    text.append(std::to_string(call.body.size()));
+    text.append(std::to_string(request.body.size()));
     if (!token.empty())
         text.append("\r\nAuthorization: ").append(token);
-    text.append("\r\n\r\n").append(call.body);
+    text.append("\r\n\r\n").append(request.body);
     return text;
 }
 
@@ -63,11 +63,12 @@ void Connection::start(std::string request, std::size_t reply_bytes, OutcomeHand
     write(std::move(request));
 }
 
-void Connection::start_stream(Call const& call, std::string_view token, std::function<void(std::string_view)> line)
+void Connection::start_stream(
+    HttpRequest const& request, std::string_view token, std::function<void(std::string_view)> line)
 {
     reader_.emplace(longest_line, true);
     line_ = std::move(line);
-    write(request_text(call, token));
+    write(request_text(request, token));
 }
 
 void Connection::close() noexcept
@@ -89,18 +90,13 @@ net::StreamError Connection::overdue() const
     return {make_error_code(errc::store_unavailable), "no connection in time", false};
 }
 
-void Connection::give_up(net::StreamError const& why)
-{
-    fail(why);
-}
-
-// -- what the stream tells --
+// -- events of the stream --
 
 void Connection::on_connected(net::StreamError const& error)
 {
     auto const self = shared_from_this();
     if (error) {
-        fail(error);
+        give_up(error);
         return;
     }
     state_ = State::idle;
@@ -117,7 +113,7 @@ void Connection::on_read(net::StreamError const& error, std::string_view bytes)
     else if (reader_ && handler_ && reader_->end() == ReplyReader::State::complete)
         answer();
     else
-        fail(in_words(error));
+        give_up(in_words(error));
     if (stream_ != nullptr)
         stream_->read();
 }
@@ -128,7 +124,7 @@ void Connection::on_written(net::StreamError const& error, std::size_t written, 
     writing_ = false;
     unwritten_ -= std::min(written, unwritten_);
     if (error)
-        fail(error);
+        give_up(error);
     else if (std::exchange(reply_waits_, false))
         answer();
 }
@@ -152,7 +148,7 @@ void Connection::write(std::string text)
 void Connection::received(std::string_view bytes)
 {
     if (!reader_) {
-        fail({make_error_code(errc::protocol_error), "bytes without a request", false});
+        give_up({make_error_code(errc::protocol_error), "bytes without a request", false});
         return;
     }
     auto const state = reader_->feed(bytes);
@@ -161,7 +157,7 @@ void Connection::received(std::string_view bytes)
     if (stream_ == nullptr)
         return;
     if (state == ReplyReader::State::broken)
-        fail({make_error_code(errc::protocol_error), "a reply that is none: " + reader_->trouble(), false});
+        give_up({make_error_code(errc::protocol_error), "malformed reply: " + reader_->trouble(), false});
     else if (state == ReplyReader::State::complete && writing_ && !line_)
         reply_waits_ = true; // it may be faster than the news that the request has left
     else if (state == ReplyReader::State::complete)
@@ -180,7 +176,7 @@ void Connection::take_lines()
     }
     partial_.erase(0, begin);
     if (partial_.size() > longest_line)
-        fail({make_error_code(errc::protocol_error), "a line of a stream that is longer than 1 MiB", false});
+        give_up({make_error_code(errc::protocol_error), "a line of a stream that is longer than 1 MiB", false});
 }
 
 void Connection::answer()
@@ -189,14 +185,10 @@ void Connection::answer()
         // an error comes without an end of line
         if (auto const line = line_; !partial_.empty())
             line(std::exchange(partial_, {}));
-        fail({make_error_code(errc::store_unavailable), "the server ended the stream", false});
+        give_up({make_error_code(errc::store_unavailable), "the server ended the stream", false});
         return;
     }
-    Outcome outcome;
-    outcome.delivery = Delivery::answered;
-    outcome.status = reader_->status();
-    outcome.body = reader_->take_body();
-    outcome.since = since_;
+    Outcome outcome{Delivery::answered, reader_->status(), reader_->take_body(), since_};
     bool const goes_on = reader_->keeps_alive();
     reader_.reset();
     proven_ = true;
@@ -215,7 +207,7 @@ void Connection::answer()
     lost({make_error_code(errc::store_unavailable), "the server closed the connection", false});
 }
 
-void Connection::fail(net::StreamError const& error)
+void Connection::give_up(net::StreamError const& why)
 {
     if (state_ == State::closed)
         return;
@@ -223,11 +215,11 @@ void Connection::fail(net::StreamError const& error)
     drop();
     line_ = nullptr;
     if (handler_) {
-        auto outcome = unanswered(error);
+        auto outcome = unanswered(why);
         auto handler = std::exchange(handler_, nullptr);
         std::move(handler)(std::move(outcome));
     }
-    lost(error);
+    lost(why);
 }
 
 void Connection::drop() noexcept
@@ -251,16 +243,15 @@ net::StreamError Connection::in_words(net::StreamError error) const
 
 Outcome Connection::unanswered(net::StreamError const& why) const
 {
-    Outcome outcome;
     // A request whose end never left is not executed, for its length was announced; but how much has left is not known
     // while a write is under way.
-    outcome.delivery = unwritten_ > 0 && !writing_ ? Delivery::not_sent : Delivery::unknown;
-    outcome.error = why.code == errc::protocol_error || why.code == errc::closed || why.fatal
-                        ? why.code
-                        : make_error_code(errc::store_unavailable);
-    outcome.detail = why.text();
-    outcome.since = since_;
-    return outcome;
+    bool const not_sent = unwritten_ > 0 && !writing_;
+    bool const is_public = why.code == errc::protocol_error || why.code == errc::closed || why.fatal;
+    return {
+        .delivery = not_sent ? Delivery::not_sent : Delivery::unknown,
+        .since = since_,
+        .error = is_public ? why.code : make_error_code(errc::store_unavailable),
+        .detail = why.text()};
 }
 
 } // namespace tenure::etcd

@@ -43,8 +43,8 @@ public:
 
     void open(Instant deadline, Events events);
 
-    /** The call as HTTP. */
-    [[nodiscard]] std::string request_text(Call const& call, std::string_view token) const;
+    /** The request as HTTP. */
+    [[nodiscard]] std::string request_text(HttpRequest const& request, std::string_view token) const;
 
     /** Writes a request; only while idle. Its handler is called once, and the connection is idle again or closed by
      * then.
@@ -53,7 +53,7 @@ public:
 
     /** Writes a request whose reply is a stream of lines; only while idle. `line` gets each, and the connection is lost
      * when the stream ends. */
-    void start_stream(Call const& call, std::string_view token, std::function<void(std::string_view)> line);
+    void start_stream(HttpRequest const& request, std::string_view token, std::function<void(std::string_view)> line);
 
     /** Why it is not connected yet. */
     [[nodiscard]] net::StreamError overdue() const;
@@ -61,13 +61,12 @@ public:
     [[nodiscard]] State state() const noexcept { return state_; }
     /** When the request under way was written. */
     [[nodiscard]] Instant busy_since() const noexcept { return since_; }
-    [[nodiscard]] std::string const& host() const noexcept { return host_; }
     /** It has answered something. */
     [[nodiscard]] bool proven() const noexcept { return proven_; }
 
     /** Ends it without telling; a request under way ends as unknown, or as not sent where it has not left. */
     void close() noexcept;
-    /** The same, for a reason that the request under way is told. */
+    /** Ends it as lost, for a reason that the outcome of the request under way names. */
     void give_up(net::StreamError const& why);
 
 private:
@@ -79,9 +78,8 @@ private:
     void received(std::string_view bytes);
     void take_lines();
     void answer();
-    void fail(net::StreamError const& error);
     void drop() noexcept;
-    /** The end of a connection that has told nothing. */
+    /** The error, with a hint for connections that ended before any reply. */
     [[nodiscard]] net::StreamError in_words(net::StreamError error) const;
     [[nodiscard]] Outcome unanswered(net::StreamError const& why) const;
 

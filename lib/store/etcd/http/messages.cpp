@@ -6,62 +6,53 @@
 
 #include <array>
 #include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace tenure::etcd
 {
 
+// -- requests --
+
 namespace
 {
 
-void add_number(std::string& text, std::uint64_t number)
+/// `"name":"text"`; the text needs no escapes
+std::string field(std::string_view name, std::string_view text)
 {
-    std::array<char, 20> digits{};
-    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-    text.append(digits.data(), end);
+    std::string result("\"");
+    return result.append(name).append("\":\"").append(text).append("\"");
 }
 
-void add_key(std::string& text, std::string_view key)
+std::string bytes_field(std::string_view name, std::string_view bytes)
 {
-    text += "\"key\":\"";
-    add_base64(text, key);
-    text += '"';
+    return field(name, to_base64(bytes));
 }
 
-void add_range(std::string& text, Keys const& keys, RangeOptions options)
+template <class Number>
+std::string number_field(std::string_view name, Number number)
 {
-    text += '{';
-    add_key(text, keys.key);
-    if (!keys.end.empty()) {
-        text += ",\"range_end\":\"";
-        add_base64(text, keys.end);
-        text += '"';
-        if (options.limit != 0) {
-            text += ",\"limit\":\"";
-            add_number(text, options.limit);
-            text += '"';
-        }
-    }
-    if (options.keys_only)
-        text += ",\"keys_only\":true";
-    text += '}';
+    return field(name, std::to_string(number));
 }
 
-/// opens another object of the list
-void begin_element(std::string& list, std::string_view opening)
+/// appends an object to a list
+void add(std::string& list, std::string const& fields)
 {
-    if (!list.empty())
-        list += ',';
-    list += opening;
+    list.append(list.empty() ? "{" : ",{").append(fields).append("}");
 }
 
 } // namespace
 
 std::string range_body(Keys const& keys, RangeOptions options)
 {
-    std::string text;
-    add_range(text, keys, options);
-    return text;
+    auto text = '{' + bytes_field("key", keys.key);
+    if (!keys.end.empty())
+        text += ',' + bytes_field("range_end", keys.end);
+    if (!keys.end.empty() && options.limit != 0)
+        text += ',' + number_field("limit", options.limit);
+    if (options.keys_only)
+        text += ",\"keys_only\":true";
+    return text + '}';
 }
 
 // The gateway reads JSON slowly, so what a comparison has by default stays away from it: "target":"VERSION",
@@ -69,87 +60,59 @@ std::string range_body(Keys const& keys, RangeOptions options)
 
 Transaction& Transaction::if_absent(std::string_view key)
 {
-    begin_element(compare_, "{");
-    add_key(compare_, key);
-    compare_ += '}';
+    add(compare_, bytes_field("key", key));
     return *this;
 }
 
 Transaction& Transaction::if_created_at(std::string_view key, std::uint64_t revision)
 {
-    begin_element(compare_, "{");
-    add_key(compare_, key);
-    compare_ += ",\"target\":\"CREATE\",\"create_revision\":\"";
-    add_number(compare_, revision);
-    compare_ += "\"}";
+    add(compare_, bytes_field("key", key) + ",\"target\":\"CREATE\"," + number_field("create_revision", revision));
     return *this;
 }
 
 Transaction& Transaction::if_modified_at(std::string_view key, std::uint64_t revision)
 {
-    begin_element(compare_, "{");
-    add_key(compare_, key);
-    compare_ += ",\"target\":\"MOD\",\"mod_revision\":\"";
-    add_number(compare_, revision);
-    compare_ += "\"}";
+    add(compare_, bytes_field("key", key) + ",\"target\":\"MOD\"," + number_field("mod_revision", revision));
     return *this;
 }
 
 Transaction& Transaction::if_value(std::string_view key, std::string_view value)
 {
-    begin_element(compare_, "{");
-    add_key(compare_, key);
-    compare_ += ",\"target\":\"VALUE\",\"value\":\"";
-    add_base64(compare_, value);
-    compare_ += "\"}";
+    add(compare_, bytes_field("key", key) + ",\"target\":\"VALUE\"," + bytes_field("value", value));
     return *this;
 }
 
 Transaction& Transaction::then_put(std::string_view key, std::string_view value, LeaseId lease)
 {
-    begin_element(success_, "{\"request_put\":{");
-    add_key(success_, key);
-    success_ += ",\"value\":\"";
-    add_base64(success_, value);
-    if (lease != 0) {
-        success_ += "\",\"lease\":\"";
-        add_number(success_, static_cast<std::uint64_t>(lease));
-    }
-    success_ += "\"}}";
+    auto fields = bytes_field("key", key) + ',' + bytes_field("value", value);
+    if (lease != 0)
+        fields += ',' + number_field("lease", lease);
+    add(success_, "\"request_put\":{" + fields + '}');
     return *this;
 }
 
 Transaction& Transaction::then_put_in_its_lease(std::string_view key, std::string_view value)
 {
-    begin_element(success_, "{\"request_put\":{");
-    add_key(success_, key);
-    success_ += ",\"value\":\"";
-    add_base64(success_, value);
-    success_ += "\",\"ignore_lease\":true}}";
+    add(success_,
+        "\"request_put\":{" + bytes_field("key", key) + ',' + bytes_field("value", value) + ",\"ignore_lease\":true}");
     return *this;
 }
 
 Transaction& Transaction::then_delete(std::string_view key)
 {
-    begin_element(success_, "{\"request_delete_range\":{");
-    add_key(success_, key);
-    success_ += "}}";
+    add(success_, "\"request_delete_range\":{" + bytes_field("key", key) + '}');
     return *this;
 }
 
 Transaction& Transaction::then_read(Keys const& keys, RangeOptions options)
 {
-    begin_element(success_, "{\"request_range\":");
-    add_range(success_, keys, options);
-    success_ += '}';
+    add(success_, "\"request_range\":" + range_body(keys, options));
     return *this;
 }
 
 Transaction& Transaction::else_read(Keys const& keys, RangeOptions options)
 {
-    begin_element(failure_, "{\"request_range\":");
-    add_range(failure_, keys, options);
-    failure_ += '}';
+    add(failure_, "\"request_range\":" + range_body(keys, options));
     return *this;
 }
 
@@ -171,12 +134,12 @@ std::string Transaction::body() const
 
 std::string grant_body(LeaseId id, std::int64_t seconds)
 {
-    return "{\"TTL\":\"" + std::to_string(seconds) + "\",\"ID\":\"" + std::to_string(id) + "\"}";
+    return '{' + number_field("TTL", seconds) + ',' + number_field("ID", id) + '}';
 }
 
 std::string lease_body(LeaseId id)
 {
-    return "{\"ID\":\"" + std::to_string(id) + "\"}";
+    return '{' + number_field("ID", id) + '}';
 }
 
 std::string authenticate_body(std::string const& user, std::string const& password)
@@ -188,12 +151,244 @@ std::string authenticate_body(std::string const& user, std::string const& passwo
 
 std::string watch_body(std::int64_t watch_id, Keys const& keys, std::uint64_t from_revision)
 {
-    std::string text = "{\"create_request\":{";
-    add_key(text, keys.key);
+    auto text = "{\"create_request\":{" + bytes_field("key", keys.key);
     if (!keys.end.empty())
-        text += ",\"range_end\":\"" + to_base64(keys.end) + '"';
-    return text + ",\"filters\":[\"NOPUT\"],\"watch_id\":\"" + std::to_string(watch_id) + "\",\"start_revision\":\"" +
-           std::to_string(from_revision) + "\"}}";
+        text += ',' + bytes_field("range_end", keys.end);
+    return text + ",\"filters\":[\"NOPUT\"]," + number_field("watch_id", watch_id) + ',' +
+           number_field("start_revision", from_revision) + "}}";
+}
+
+// -- replies --
+
+namespace
+{
+
+constexpr std::size_t deepest = 16;
+
+/** A reply as a tree, whose nodes lie in one block as far as it goes. */
+class Tree
+{
+public:
+    explicit Tree(std::string_view text)
+    {
+        json::parse_options options;
+        options.max_depth = deepest;
+        boost::system::error_code error;
+        value_ = json::parse(text, error, &nodes_, options);
+        if (!error)
+            object_ = value_.if_object();
+    }
+    Tree(Tree const&) = delete;
+    Tree& operator=(Tree const&) = delete;
+    ~Tree() = default;
+
+    /** Unset: it is no object. */
+    [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
+    [[nodiscard]] json::object const& operator*() const noexcept { return *object_; }
+    [[nodiscard]] json::object const* operator->() const noexcept { return object_; }
+
+    /** What a streaming method answers lies in "result". */
+    void enter_result() noexcept
+    {
+        if (object_ == nullptr)
+            return;
+        if (auto const* const result = object_->if_contains("result"))
+            object_ = result->if_object();
+    }
+
+private:
+    std::array<unsigned char, 4096> block_;
+    json::monotonic_resource nodes_{block_.data(), block_.size()};
+    json::value value_ = json::value(json::storage_ptr(&nodes_));
+    json::object const* object_ = nullptr;
+};
+
+/// 0 where it is left out, as protocol buffers have it
+template <class Number>
+bool number(json::object const& object, char const* name, Number& result)
+{
+    result = 0;
+    auto const* const value = object.if_contains(name);
+    if (value == nullptr)
+        return true;
+    if (value->is_string()) {
+        std::string_view const text = value->as_string();
+        auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
+        return !text.empty() && error == std::errc{} && end == text.data() + text.size();
+    }
+    boost::system::error_code error;
+    result = value->to_number<Number>(error);
+    return !error;
+}
+
+/// false where it is left out
+bool flag(json::object const& object, char const* name)
+{
+    auto const* const value = object.if_contains(name);
+    return value != nullptr && value->is_bool() && value->as_bool();
+}
+
+std::string text(json::object const& object, char const* name)
+{
+    auto const* const value = object.if_contains(name);
+    return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+bool bytes(json::object const& object, char const* name, std::string& result)
+{
+    auto decoded = from_base64(text(object, name));
+    if (decoded)
+        result = std::move(*decoded);
+    return decoded.has_value();
+}
+
+bool header(json::object const& object, Header& result)
+{
+    auto const* const value = object.if_contains("header");
+    if (value == nullptr || !value->is_object())
+        return false;
+    auto const& fields = value->get_object();
+    return number(fields, "revision", result.revision) && number(fields, "raft_term", result.raft_term);
+}
+
+/// null: left out
+json::array const* list(json::object const& object, char const* name)
+{
+    auto const* const value = object.if_contains(name);
+    return value != nullptr ? value->if_array() : nullptr;
+}
+
+bool key_value(json::value const& value, KeyValue& result)
+{
+    if (!value.is_object())
+        return false;
+    auto const& object = value.get_object();
+    return bytes(object, "key", result.key) && bytes(object, "value", result.value) &&
+           number(object, "create_revision", result.create_revision) &&
+           number(object, "mod_revision", result.mod_revision) && number(object, "lease", result.lease);
+}
+
+bool range(json::object const& object, RangeReply& result)
+{
+    result.more = flag(object, "more");
+    auto const* const found = list(object, "kvs");
+    if (found == nullptr)
+        return !object.contains("kvs");
+    for (auto const& value : *found)
+        if (!key_value(value, result.found.emplace_back()))
+            return false;
+    return true;
+}
+
+} // namespace
+
+std::optional<RangeReply> parse_range(std::string_view body)
+{
+    Tree const tree(body);
+    RangeReply reply;
+    if (!tree || !header(*tree, reply.header) || !range(*tree, reply))
+        return std::nullopt;
+    return reply;
+}
+
+std::optional<TransactionReply> parse_transaction(std::string_view body)
+{
+    Tree const tree(body);
+    TransactionReply reply;
+    if (!tree || !header(*tree, reply.header))
+        return std::nullopt;
+    reply.succeeded = flag(*tree, "succeeded");
+    auto const* const responses = list(*tree, "responses");
+    if (responses == nullptr)
+        return reply;
+    for (auto const& response : *responses) {
+        if (!response.is_object())
+            return std::nullopt;
+        auto const* const read_reply = response.get_object().if_contains("response_range");
+        if (read_reply == nullptr)
+            continue;
+        if (!read_reply->is_object() || !range(read_reply->get_object(), reply.reads.emplace_back()))
+            return std::nullopt;
+    }
+    return reply;
+}
+
+std::optional<LeaseReply> parse_lease(std::string_view body)
+{
+    Tree tree(body);
+    tree.enter_result();
+    LeaseReply reply;
+    if (!tree || !header(*tree, reply.header) || !number(*tree, "TTL", reply.ttl) ||
+        !number(*tree, "grantedTTL", reply.granted_ttl))
+        return std::nullopt;
+    return reply;
+}
+
+std::optional<std::string> parse_token(std::string_view body)
+{
+    Tree const tree(body);
+    if (!tree)
+        return std::nullopt;
+    auto token = text(*tree, "token");
+    // it becomes a line of a header
+    if (token.empty() || token.find_first_of("\r\n") != std::string::npos)
+        return std::nullopt;
+    return token;
+}
+
+std::optional<WatchReply> parse_watch(std::string_view line)
+{
+    Tree tree(line);
+    tree.enter_result();
+    if (!tree)
+        return std::nullopt;
+    auto const& object = *tree;
+    WatchReply reply;
+    if (object.contains("error")) {
+        reply.failed = true;
+        return reply;
+    }
+    if (!header(object, reply.header) || !number(object, "watch_id", reply.watch_id) ||
+        !number(object, "compact_revision", reply.compacted_before))
+        return std::nullopt;
+    reply.created = flag(object, "created");
+    reply.cancelled = flag(object, "canceled");
+    reply.cancel_reason = text(object, "cancel_reason");
+    auto const* const events = list(object, "events");
+    reply.has_events = events != nullptr && !events->empty();
+    return reply;
+}
+
+std::optional<StatusReply> parse_status(std::string_view body)
+{
+    Tree const tree(body);
+    StatusReply reply;
+    if (!tree || !header(*tree, reply.header) || !number(*tree, "leader", reply.leader))
+        return std::nullopt;
+    reply.version = text(*tree, "version");
+    return reply;
+}
+
+std::optional<std::size_t> parse_members(std::string_view body)
+{
+    Tree const tree(body);
+    auto const* const members = tree ? list(*tree, "members") : nullptr;
+    if (members == nullptr)
+        return std::nullopt;
+    return members->size();
+}
+
+std::optional<std::vector<std::string>> parse_alarms(std::string_view body)
+{
+    Tree const tree(body);
+    if (!tree)
+        return std::nullopt;
+    std::vector<std::string> names;
+    if (auto const* const alarms = list(*tree, "alarms"))
+        for (auto const& alarm : *alarms)
+            if (alarm.is_object())
+                names.push_back(text(alarm.get_object(), "alarm"));
+    return names;
 }
 
 } // namespace tenure::etcd

@@ -1,8 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The messages of the gateway that leases need, as text. 64-bit numbers are strings in it, keys and values base64, and
-// what is zero or empty is left out.
+// fields that are zero or empty are left out.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,6 +23,8 @@ using LeaseId = std::int64_t;
 struct Keys {
     std::string key;
     std::string end = {};
+
+    friend auto operator<=>(Keys const&, Keys const&) = default;
 };
 
 struct RangeOptions {
@@ -38,7 +41,7 @@ class Transaction
 {
 public:
     Transaction& if_created_at(std::string_view key, std::uint64_t revision);
-    /** Its last change: whoever put it since, to whatever value, ends that. */
+    /** Compares the revision of its last change: any later put, even of the same value, fails the comparison. */
     Transaction& if_modified_at(std::string_view key, std::uint64_t revision);
     Transaction& if_absent(std::string_view key);
     Transaction& if_value(std::string_view key, std::string_view value);
@@ -62,15 +65,14 @@ private:
 /** Also for renewing, revoking and looking at one. */
 [[nodiscard]] std::string lease_body(LeaseId id);
 [[nodiscard]] std::string authenticate_body(std::string const& user, std::string const& password);
-/** Hears of deletions from a revision on. */
+/** Watches deletions from a revision on. */
 [[nodiscard]] std::string watch_body(std::int64_t watch_id, Keys const& keys, std::uint64_t from_revision);
 
-// -- replies; unset: it makes no sense --
+// -- replies; unset: malformed --
 
 struct Header {
     std::uint64_t revision = 0;
     std::uint64_t raft_term = 0;
-    std::uint64_t member_id = 0;
 };
 
 struct KeyValue {
@@ -129,7 +131,6 @@ struct StatusReply {
     Header header;
     std::string version;
     std::uint64_t leader = 0;
-    std::int64_t db_size = 0;
 };
 [[nodiscard]] std::optional<StatusReply> parse_status(std::string_view body);
 

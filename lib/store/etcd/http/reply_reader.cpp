@@ -22,7 +22,7 @@ namespace
 namespace http = boost::beast::http;
 
 constexpr std::uint32_t header_limit = 16 * 1024;
-/// of a body; no more than that is made ready for what is only announced
+/// of a body; a longer announced length reserves no more memory than this
 constexpr std::uint64_t usual_length = 4096;
 
 } // namespace

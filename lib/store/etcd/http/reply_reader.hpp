@@ -21,7 +21,7 @@ public:
     ReplyReader& operator=(ReplyReader const&) = delete;
     ~ReplyReader();
 
-    /** Bytes behind the end of the reply make it broken: nobody asked for them. */
+    /** Trailing bytes after the reply are a protocol error. */
     [[nodiscard]] State feed(std::string_view bytes);
 
     /** The server closed the connection. Complete where that is how the reply ends. */

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "leases.hpp"
 
-#include "store/etcd/http/gateway_error.hpp"
+#include "store/etcd/http/exchange.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -22,9 +22,9 @@ constexpr std::int64_t youth = 20;
 constexpr std::int64_t patience = 2;
 constexpr auto revoke_limit = 5s;
 
-Leases::Taken failed(Outcome&& outcome, Client const& client)
+Instant spare_until(Lease const& lease)
 {
-    return failure(std::move(outcome), client.where(), "lease");
+    return lease.since + Clock::duration(std::chrono::seconds(lease.granted)) / patience;
 }
 
 } // namespace
@@ -44,6 +44,7 @@ std::chrono::milliseconds usable_ttl(
 
 Leases::Leases(ClientPtr client)
     : client_(std::move(client))
+    , sweep_(client_->runtime())
 {
 }
 
@@ -54,7 +55,7 @@ Leases::~Leases()
 
 void Leases::close() noexcept
 {
-    client_->runtime().cancel(std::exchange(timer_, 0));
+    sweep_.cancel();
     spares_.clear();
 }
 
@@ -66,106 +67,82 @@ void Leases::prove(Lease& lease, Header const& later) noexcept
     lease.renewed.reset();
 }
 
-bool Leases::is_young(Lease const& lease, std::chrono::milliseconds ttl) const
-{
-    return age(lease) < Clock::duration(ttl) / youth;
-}
-
 bool Leases::is_spare(Lease const& lease) const
 {
-    return lease.raft_term >= raft_term_ &&
-           age(lease) < Clock::duration(std::chrono::seconds(lease.granted)) / patience;
+    return lease.raft_term >= raft_term_ && client_->runtime().now() < spare_until(lease);
 }
 
-Clock::duration Leases::age(Lease const& lease) const
+LeasePtr Leases::take_spare(std::int64_t seconds)
 {
-    return client_->runtime().now() - lease.since;
-}
-
-void Leases::take(
-    std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
-    OneShot<void(Taken&&)> handler)
-{
-    auto& spares = spares_[whole_seconds(lifetime)];
+    auto& spares = spares_[seconds];
     while (!spares.empty()) {
         auto lease = std::move(spares.back());
         spares.pop_back();
-        if (!is_spare(*lease)) {
-            discard(lease);
-            continue;
-        }
-        if (is_young(*lease, ttl))
-            std::move(handler)(Taken(std::move(lease)));
-        else
-            refresh(std::move(lease), lifetime, ttl, not_after, std::move(handler));
-        return;
+        if (is_spare(*lease))
+            return lease;
+        discard(lease);
     }
-    grant(lifetime, not_after, std::move(handler));
+    return nullptr;
 }
 
-/** Much cheaper than a new one: no server writes anything down. */
-void Leases::refresh(
-    LeasePtr lease, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
-    TakenHandler handler)
+store::Coroutine<Leases::Taken> Leases::take(
+    std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after)
 {
-    Call call;
-    call.path = "lease/keepalive";
-    call.body = lease_body(lease->id);
-    call.not_after = not_after;
-    client_->call(
-        std::move(call), [self = shared_from_this(), lease = std::move(lease), lifetime, ttl, not_after,
-                          handler = std::move(handler)](Outcome outcome) mutable {
-            auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
-            if (reply && reply->ttl > 0) {
-                lease->granted = reply->ttl;
-                lease->renewed = {outcome.since, reply->header.raft_term};
-                std::move(handler)(Taken(std::move(lease)));
-                return;
-            }
-            self->discard(lease);
-            if (outcome.delivery == Delivery::answered)
-                self->take(lifetime, ttl, not_after, std::move(handler)); // there is one fewer now
-            else
-                std::move(handler)(failed(std::move(outcome), *self->client_));
-        });
-}
-
-void Leases::grant(std::chrono::milliseconds lifetime, Deadline not_after, OneShot<void(Taken&&)> handler)
-{
-    auto lease = std::make_shared<Lease>();
-    // chosen here, so that one whose grant is not answered can be revoked
-    lease->id = static_cast<LeaseId>(client_->runtime().random() >> 1U) | 1;
-    lease->seconds = whole_seconds(lifetime);
-    Call call;
-    call.path = "lease/grant";
-    call.body = grant_body(lease->id, lease->seconds);
-    call.not_after = not_after;
-    client_->call(
-        std::move(call), [self = shared_from_this(), lease, term_before = raft_term_,
-                          handler = std::move(handler)](Outcome outcome) mutable {
-            if (!outcome.good()) {
-                if (outcome.delivery == Delivery::unknown)
-                    self->discard(lease);
-                std::move(handler)(failed(std::move(outcome), *self->client_));
-                return;
-            }
-            auto const reply = parse_lease(outcome.body);
-            if (!reply || reply->ttl <= 0) {
-                std::move(handler)(Taken(nonsense(self->client_->where(), "lease")));
-                return;
-            }
+    auto& client = *self->client_;
+    for (;;) {
+        auto lease = self->take_spare(whole_seconds(lifetime));
+        if (lease == nullptr)
+            break;
+        if (client.runtime().now() - lease->since < Clock::duration(ttl) / youth)
+            co_return lease;
+        // much cheaper than a new one: no server writes anything down
+        auto keep_alive = send(self->client_, {"lease/keepalive", lease_body(lease->id), not_after});
+        auto outcome = co_await keep_alive;
+        auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
+        if (reply && reply->ttl > 0) {
             lease->granted = reply->ttl;
-            lease->since = outcome.since;
-            // The answer's term may be one that began between the grant and the answer.
-            self->note(reply->header);
-            lease->raft_term = term_before == 0 ? reply->header.raft_term : std::min(term_before, self->raft_term_);
-            if (self->known_.size() >= self->prune_at_) {
-                std::erase_if(self->known_, [](auto const& entry) { return entry.second.expired(); });
-                self->prune_at_ = std::max<std::size_t>(64, 2 * self->known_.size());
-            }
-            self->known_[lease->id] = lease;
-            std::move(handler)(Taken(std::move(lease)));
-        });
+            lease->renewed = {outcome.since, reply->header.raft_term};
+            co_return lease;
+        }
+        self->discard(lease);
+        if (outcome.delivery != Delivery::answered)
+            co_return failure(std::move(outcome), client.where(), "lease");
+    }
+    auto new_lease = store::as_step(grant(self, lifetime, not_after));
+    auto lease = co_await new_lease;
+    co_return lease;
+}
+
+store::Coroutine<Leases::Taken>
+Leases::grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, Deadline not_after)
+{
+    auto& client = *self->client_;
+    auto const lease = std::make_shared<Lease>();
+    // chosen here, so that one whose grant is not answered can be revoked
+    lease->id = static_cast<LeaseId>(client.runtime().random() >> 1U) | 1;
+    lease->seconds = whole_seconds(lifetime);
+    auto const term_before = self->raft_term_;
+    auto request = send(self->client_, {"lease/grant", grant_body(lease->id, lease->seconds), not_after});
+    auto outcome = co_await request;
+    if (outcome.delivery == Delivery::unknown)
+        self->discard(lease);
+    if (!outcome.good())
+        co_return failure(std::move(outcome), client.where(), "lease");
+    auto const reply = parse_lease(outcome.body);
+    if (!reply || reply->ttl <= 0)
+        co_return malformed_reply(client.where(), "lease");
+
+    lease->granted = reply->ttl;
+    lease->since = outcome.since;
+    // The answer's term may be one that began between the grant and the answer.
+    self->note(reply->header);
+    lease->raft_term = term_before == 0 ? reply->header.raft_term : std::min(term_before, self->raft_term_);
+    if (self->known_.size() >= self->prune_at_) {
+        std::erase_if(self->known_, [](auto const& entry) { return entry.second.expired(); });
+        self->prune_at_ = std::max<std::size_t>(64, 2 * self->known_.size());
+    }
+    self->known_[lease->id] = lease;
+    co_return lease;
 }
 
 void Leases::give_back(LeasePtr lease)
@@ -176,22 +153,13 @@ void Leases::give_back(LeasePtr lease)
         discard(lease);
         return;
     }
-    arm(lease->since + Clock::duration(std::chrono::seconds(lease->granted)) / patience);
+    if (!sweep_.pending())
+        sweep_.at(spare_until(*lease), weak_from_this(), &Leases::sweep);
     spares_[lease->seconds].push_back(std::move(lease));
-}
-
-void Leases::arm(Instant when)
-{
-    if (timer_ == 0)
-        timer_ = client_->runtime().call_at(when, [weak = weak_from_this()] {
-            if (auto const self = weak.lock())
-                self->sweep();
-        });
 }
 
 void Leases::sweep()
 {
-    timer_ = 0;
     auto next = Instant::max();
     for (auto& [seconds, spares] : spares_)
         std::erase_if(spares, [&](LeasePtr const& lease) {
@@ -199,11 +167,11 @@ void Leases::sweep()
                 discard(lease);
                 return true;
             }
-            next = std::min(next, lease->since + Clock::duration(std::chrono::seconds(lease->granted)) / patience);
+            next = std::min(next, spare_until(*lease));
             return false;
         });
     if (next != Instant::max())
-        arm(next);
+        sweep_.at(next, weak_from_this(), &Leases::sweep);
 }
 
 void Leases::discard(LeasePtr const& lease)
@@ -216,11 +184,8 @@ void Leases::discard(LeasePtr const& lease)
 void Leases::revoke(LeasePtr const& lease, Deadline not_after, ReplyHandler<WithdrawReply> handler)
 {
     lease->revoked = true;
-    Call call;
-    call.path = "lease/revoke";
-    call.body = lease_body(lease->id);
-    call.not_after = not_after;
-    client_->call(std::move(call), [client = client_, handler = std::move(handler)](Outcome outcome) mutable {
+    HttpRequest http_request{"lease/revoke", lease_body(lease->id), std::move(not_after)};
+    client_->send(std::move(http_request), [client = client_, handler = std::move(handler)](Outcome outcome) mutable {
         if (outcome.good() ||
             (outcome.delivery == Delivery::answered && classify(outcome.status, outcome.body).lease_not_found))
             std::move(handler)(WithdrawReply(Released{}));

@@ -4,7 +4,8 @@
 #include "store/etcd/http/client.hpp"
 #include "store/etcd/http/messages.hpp"
 
-#include <store/not_written.hpp>
+#include <runtime/timer.hpp>
+#include <store/coroutine.hpp>
 
 #include <tenure/backend/backend.hpp>
 
@@ -33,8 +34,8 @@ struct Lease {
     Instant since{};
     /// it was asked to be revoked, so what bears it is not to be relied on
     bool revoked = false;
-    /// Of a keep-alive that whoever took itself for the leader has answered: before it was written, and the term of who
-    /// answered. It counts once a majority is known to have followed that one afterwards.
+    /// Of a keep-alive that a member answered as leader: when it was written, and the member's term. It counts once a
+    /// majority is known to have followed that leader afterwards.
     struct Unproven {
         Instant since{};
         std::uint64_t raft_term = 0;
@@ -44,7 +45,7 @@ struct Lease {
 using LeasePtr = std::shared_ptr<Lease>;
 
 /** What a held claim is, for this store: `Claim::handle`. */
-struct Holding {
+struct HeldKey {
     /** A lease that the key was to be bound to instead, while it is not known whether it was. */
     struct Successor {
         LeasePtr lease;
@@ -57,22 +58,22 @@ struct Holding {
     /// of the key: the revision that created it, and that of its last change
     std::uint64_t created = 0;
     std::uint64_t modified = 0;
-    /// up to when the holder may count on the key, after all that it was told
+    /// up to when the holder may count on the key, by all replies so far
     Instant promised{};
-    /// a move that nobody waits for is not begun before
+    /// no optional move begins before
     Instant next_move{};
 };
 
-[[nodiscard]] inline Holding& holding_of(Claim const& claim) noexcept
+[[nodiscard]] inline HeldKey& held_key_of(Claim const& claim) noexcept
 {
-    return *static_cast<Holding*>(claim.handle.get());
+    return *static_cast<HeldKey*>(claim.handle.get());
 }
 
-/** Whole seconds: a server's lease is never shorter than what is asked for. */
+/** Whole seconds: a server's lease is never shorter than requested. */
 [[nodiscard]] std::int64_t whole_seconds(std::chrono::milliseconds ttl) noexcept;
 
 /** What the holder may count: what it asked for where the server granted just that, rounded up; else the server's.
- *  @param reuse_after  so much of the server's lease is the key's quarantine, and not the holder's */
+ *  @param reuse_after  the part of the server's lease that is the key's quarantine, and not the holder's */
 [[nodiscard]] std::chrono::milliseconds usable_ttl(
     std::chrono::milliseconds asked, std::chrono::milliseconds reuse_after, std::int64_t granted_seconds) noexcept;
 
@@ -90,15 +91,16 @@ public:
     Leases(Leases const&) = delete;
     Leases& operator=(Leases const&) = delete;
 
-    /** A lease that no key bears, and no request under way can bind one to it. Whoever binds a key to it proves it with
-     * the answer. The handler may be called inside.
-     *  @param ttl  so much of the lifetime is the holder's, who can spare a twentieth of it */
-    void take(
-        std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
-        OneShot<void(Taken&&)> handler);
+    /** A lease that no key bears, and no request under way can bind a key to it. The caller proves it with the answer
+     * to its put. May complete at once.
+     *  @param ttl  the holder's part of the lifetime, of which a twentieth may have passed */
+    [[nodiscard]] static store::Coroutine<Taken> take(
+        std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl,
+        Deadline not_after);
 
     /** A new one in any case. */
-    void grant(std::chrono::milliseconds lifetime, Deadline not_after, OneShot<void(Taken&&)> handler);
+    [[nodiscard]] static store::Coroutine<Taken>
+    grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, Deadline not_after);
 
     /** What an answer to a read or write says that a majority took part in. One that is late sets the term back for a
      * moment: a lease may be taken for older than it is then, and moved for nothing. */
@@ -113,7 +115,7 @@ public:
     /** Ends it and deletes the keys that bear it, without waiting: if that fails it lapses. */
     void discard(LeasePtr const& lease);
 
-    /** The same, and tells. That there is no such lease is success. */
+    /** The same, with a reply. A lease that the server does not know counts as ended. */
     void revoke(LeasePtr const& lease, Deadline not_after, ReplyHandler<WithdrawReply> handler);
 
     /** A lease that was made here and is still in use; null if there is none. */
@@ -122,16 +124,10 @@ public:
     void close() noexcept;
 
 private:
-    using TakenHandler = OneShot<void(Taken&&)>;
-    [[nodiscard]] Clock::duration age(Lease const& lease) const;
-    /** What a claim may take. */
-    [[nodiscard]] bool is_young(Lease const& lease, std::chrono::milliseconds ttl) const;
-    /** What is kept for one. */
+    /** A claim may take it, perhaps after a keep-alive. */
     [[nodiscard]] bool is_spare(Lease const& lease) const;
-    void refresh(
-        LeasePtr lease, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
-        TakenHandler handler);
-    void arm(Instant when);
+    /** Null: none is left. */
+    [[nodiscard]] LeasePtr take_spare(std::int64_t seconds);
     void sweep();
 
     ClientPtr client_;
@@ -140,15 +136,9 @@ private:
     /// by whole seconds; the youngest are used first
     std::map<std::int64_t, std::vector<LeasePtr>> spares_;
     std::map<LeaseId, std::weak_ptr<Lease>> known_;
-    /// `known_` is cleared of what is gone at this size
+    /// expired entries of `known_` are erased at this size
     std::size_t prune_at_ = 64;
-    Runtime::TimerId timer_ = 0;
+    Timer sweep_;
 };
-
-/** Why there is no lease; no key has been asked for. */
-[[nodiscard]] inline Failure without_lease(Leases::Taken&& taken)
-{
-    return not_written(std::get<Failure>(std::move(taken)));
-}
 
 } // namespace tenure::etcd

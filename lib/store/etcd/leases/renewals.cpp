@@ -1,9 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "renewals.hpp"
 
-#include "rebind.hpp"
-#include "store/etcd/http/gateway_error.hpp"
-#include "store/etcd/range_keys.hpp"
+#include "store/etcd/http/exchange.hpp"
+#include "store/etcd/steps.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -17,8 +16,49 @@ namespace tenure::etcd
 namespace
 {
 
-/// the server takes 128 operations in a transaction unless it is told otherwise
+/// by default the server takes 128 operations in a transaction (--max-txn-ops)
 constexpr std::size_t keys_per_read = 100;
+
+/** Whether a read of the key proves that this lease was kept alive for it; `good_until` may limit what it is worth.
+ *  @param since  before the keep-alive was written */
+RenewReply judge(
+    ClusterContext& cluster, RenewRequest const& request, LeasePtr const& lease, Instant since, LeaseReply const& kept,
+    RangeReply const& read)
+{
+    auto const& claim = *request.claim;
+    auto const key = claim.key();
+    auto& held = held_key_of(claim);
+    if (read.found.empty() || read.found.front().create_revision != held.created)
+        return NotOwner{};
+    auto const& entry = read.found.front();
+    if (entry.mod_revision < held.modified)
+        return doubt(cluster, key, "what was read is older than what is known of the key");
+    if (!recognize(cluster, held, entry))
+        return NotOwner{};
+    if (lease != held.lease) {
+        // what was kept alive is an earlier lease of the key; what it bears now is known to be good for this
+        Renewed const renewed{usable_ttl(request.ttl, claim.reuse_after, held.lease->granted), held.lease->since};
+        if (renewed.since + renewed.ttl < held.promised)
+            return doubt(cluster, key, "the renewal was for an earlier lease of the key");
+        return renewed;
+    }
+    if (kept.ttl <= 0)
+        return doubt(cluster, key, "the server that renews does not know the lease, and the key still bears it");
+    if (kept.header.raft_term != read.header.raft_term)
+        return doubt(cluster, key, "another leader was elected during the renewal");
+    lease->since = std::max(lease->since, since);
+    return Renewed{usable_ttl(request.ttl, claim.reuse_after, kept.ttl), since};
+}
+
+/** Why a renewal that was written is not proven: it may have taken effect. */
+Failure unproven(Failure failed, std::string const& where)
+{
+    if (failed.was_dropped())
+        return Failure::unknown(errc::store_unavailable, where + ": no time was left to prove a renewal");
+    if (failed.effect == Failure::Effect::not_sent)
+        return Failure::unknown(failed.error, std::move(failed.detail));
+    return failed;
+}
 
 } // namespace
 
@@ -26,87 +66,112 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
 {
     auto const& claim = *request.claim;
     if (claim.handle == nullptr) {
-        node_->runtime().post([handler = std::move(handler)]() mutable {
-            std::move(handler)(RenewReply(Failure::refused(errc::store_refused, "a claim without a lease", true)));
+        cluster_->runtime().post([handler = std::move(handler)]() mutable {
+            handler(Failure::refused(errc::store_refused, "a claim without a lease", true));
         });
         return;
     }
-    auto const lease = holding_of(claim).lease;
-    if (lease->seconds != whole_seconds(request.lifetime())) {
-        renew_with_new_lease(node_, std::move(request), std::move(handler));
+    auto& held = held_key_of(claim);
+    if (held.lease->seconds == whole_seconds(request.lifetime())) {
+        renew(shared_from_this(), std::move(request)).start(std::move(handler));
         return;
     }
-    auto const not_after = request.not_after;
-    auto const ended = request.claim;
-    Pending pending{std::move(request), std::move(handler), {}, 0, 0, lease};
-    Call call;
-    call.path = "lease/keepalive";
-    call.body = lease_body(lease->id);
-    call.not_after = not_after;
-    call.urgent = call.only_if_connected = true;
-    call.unless_ended = ended;
-    node_->client->call(
-        std::move(call), [self = shared_from_this(), pending = std::move(pending)](Outcome outcome) mutable {
-            self->kept_alive(std::move(pending), std::move(outcome));
-        });
+    // A server's lease keeps its ttl for good. A holder that asks for less has less from now on.
+    held.promised = std::min(held.promised, cluster_->runtime().now() + request.ttl);
+    move_to_new_lease(cluster_, std::move(request), true).start(std::move(handler));
 }
 
-void Renewals::kept_alive(Pending pending, Outcome outcome)
+store::Coroutine<RenewReply> Renewals::renew(std::shared_ptr<Renewals> self, RenewRequest request)
 {
-    auto const key = pending.request.claim->key();
-    if (!outcome.good()) {
-        std::move(pending.handler)(failure(std::move(outcome), node_->where(), key));
-        return;
-    }
-    auto const reply = parse_lease(outcome.body);
-    if (!reply) {
+    auto const cluster = self->cluster_;
+    auto const key = request.claim->key();
+    auto& held = held_key_of(*request.claim);
+    auto const lease = held.lease;
+    HttpRequest http_request{"lease/keepalive", lease_body(lease->id), request.not_after};
+    http_request.urgent = http_request.only_if_connected = true;
+    http_request.unless_ended = request.claim;
+    auto keep_alive = send(cluster->client, std::move(http_request));
+    auto outcome = co_await keep_alive;
+    if (!outcome.good())
+        co_return failure(std::move(outcome), cluster->where(), key);
+    auto const kept = parse_lease(outcome.body);
+    if (!kept) {
         // a stream that failed has the error in its body
         auto const error = classify(500, outcome.body);
-        std::move(pending.handler)(
-            RenewReply(Failure::unknown(error.error, node_->where() + ": " + key + ": " + error.text())));
-        return;
+        co_return Failure::unknown(error.error, cluster->where() + ": " + key + ": " + error.text());
     }
-    pending.since = outcome.since;
-    pending.raft_term = reply->header.raft_term;
-    pending.ttl = reply->ttl;
-    verify_soon(std::move(pending));
+
+    auto proof = self->read_key(request);
+    auto const read = co_await proof;
+    auto reply = judge(*cluster, request, lease, outcome.since, *kept, read);
+    auto const* const renewed = std::get_if<Renewed>(&reply);
+    if (renewed == nullptr)
+        co_return reply;
+    auto const until = good_until(*request.claim, renewed->since, renewed->ttl);
+    auto const promised = std::exchange(held.promised, std::max(held.promised, until));
+    if (until == renewed->since + renewed->ttl) {
+        leave_lease_of_earlier_term(cluster, request, read.header.raft_term);
+        co_return reply;
+    }
+    // The renewal counts for less than it should, since an earlier move is open. Another move makes that one void.
+    if (until > promised)
+        reply = Renewed{renewed->ttl, until - renewed->ttl};
+    else
+        reply = doubt(*cluster, key, "whether the key has moved to another lease is not known yet");
+    if (!may_move(*cluster, request))
+        co_return reply;
+    auto move = as_step(move_to_new_lease(cluster, request, true));
+    auto moved = co_await move;
+    if (std::holds_alternative<Failure>(moved))
+        co_return reply;
+    co_return moved;
 }
 
-void Renewals::verify_soon(Pending pending)
+store::Step<std::variant<RangeReply, Failure>> Renewals::read_key(RenewRequest const& request)
+{
+    return store::Step<std::variant<RangeReply, Failure>>(
+        [self = shared_from_this(), claim = request.claim,
+         not_after = request.not_after](OneShot<void(std::variant<RangeReply, Failure>&&)> handler) mutable {
+            self->verify_soon({std::move(claim), not_after, std::move(handler)});
+        });
+}
+
+void Renewals::verify_soon(Question question)
 {
     auto batch = to_verify_.lock();
     if (!batch) {
         batch = std::make_shared<Batch>();
         to_verify_ = batch;
-        node_->runtime().post([self = shared_from_this(), batch] {
+        cluster_->runtime().post([self = shared_from_this(), batch] {
             self->to_verify_.reset();
             auto all = std::move(*batch);
-            for (std::size_t i = 0; i < all.size(); i += keys_per_read) {
-                auto const begin = all.begin() + static_cast<std::ptrdiff_t>(i);
-                auto const end = all.begin() + static_cast<std::ptrdiff_t>(std::min(i + keys_per_read, all.size()));
-                self->verify(Batch(std::make_move_iterator(begin), std::make_move_iterator(end)));
-            }
+            for (std::size_t i = 0; i < all.size(); i += keys_per_read)
+                self->verify(take(all, i, std::min(i + keys_per_read, all.size())));
         });
     }
-    batch->push_back(std::move(pending));
+    batch->push_back(std::move(question));
+}
+
+Renewals::Batch Renewals::take(Batch& batch, std::size_t begin, std::size_t end)
+{
+    auto const first = std::make_move_iterator(batch.begin());
+    return Batch(first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end));
 }
 
 void Renewals::verify(Batch batch)
 {
     Transaction transaction;
-    Call call;
-    call.path = "kv/txn";
-    call.not_after = Instant::max();
-    call.reply_bytes = 4096;
-    for (auto const& pending : batch) {
-        transaction.then_read({pending.request.claim->key(), {}}, {0, true});
-        call.not_after = call.not_after.no_later_than(pending.request.not_after);
-        call.reply_bytes += reply_bytes(*pending.request.claim->range, 1);
+    HttpRequest http_request{"kv/txn", {}, Instant::max()};
+    http_request.reply_bytes = 4096;
+    for (auto const& question : batch) {
+        transaction.then_read({question.claim->key(), {}}, {0, true});
+        http_request.not_after = http_request.not_after.no_later_than(question.not_after);
+        http_request.reply_bytes += reply_bytes(*question.claim->range, 1);
     }
-    call.body = transaction.body();
-    call.urgent = true;
-    node_->client->call(
-        std::move(call), [self = shared_from_this(), batch = std::move(batch)](Outcome outcome) mutable {
+    http_request.body = transaction.body();
+    http_request.urgent = true;
+    cluster_->client->send(
+        std::move(http_request), [self = shared_from_this(), batch = std::move(batch)](Outcome outcome) mutable {
             self->verified(std::move(batch), std::move(outcome));
         });
 }
@@ -115,77 +180,27 @@ void Renewals::verified(Batch batch, Outcome outcome)
 {
     if (batch.size() > 1 && outcome.delivery == Delivery::answered && !outcome.good() &&
         classify(outcome.status, outcome.body).error == errc::permission_denied) {
-        // one key that may not be read (any more) is enough for that, and the others are to be proven all the same
-        auto const middle = batch.begin() + static_cast<std::ptrdiff_t>(batch.size() / 2);
-        verify(Batch(std::make_move_iterator(batch.begin()), std::make_move_iterator(middle)));
-        verify(Batch(std::make_move_iterator(middle), std::make_move_iterator(batch.end())));
+        // one key that may not be read is enough for that, and the others are to be proven all the same
+        auto const middle = batch.size() / 2;
+        verify(take(batch, 0, middle));
+        verify(take(batch, middle, batch.size()));
         return;
     }
-    if (!outcome.good()) {
-        for (auto& pending : batch) {
-            auto reply = failure(Outcome(outcome), node_->where(), pending.request.claim->key());
-            // the renewal itself was written
-            if (reply.was_dropped())
-                reply =
-                    Failure::unknown(errc::store_unavailable, node_->where() + ": no time was left to prove a renewal");
-            else if (reply.effect == Failure::Effect::not_sent)
-                reply = Failure::unknown(reply.error, std::move(reply.detail));
-            std::move(pending.handler)(std::move(reply));
-        }
-        return;
-    }
-    auto const reply = parse_transaction(outcome.body);
+    auto const where = cluster_->where();
+    auto reply = outcome.good() ? parse_transaction(outcome.body) : std::nullopt;
     if (reply)
-        node_->leases->note(reply->header);
+        cluster_->leases->note(reply->header);
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        auto& pending = batch[i];
-        if (!reply || reply->reads.size() != batch.size())
-            std::move(pending.handler)(RenewReply(nonsense(node_->where(), pending.request.claim->key())));
-        else
-            judge(std::move(pending), reply->reads[i], reply->header);
+        auto& question = batch[i];
+        if (!outcome.good()) {
+            question.handler(unproven(failure(Outcome(outcome), where, question.claim->key()), where));
+        } else if (!reply || reply->reads.size() != batch.size()) {
+            question.handler(malformed_reply(where, question.claim->key()));
+        } else {
+            reply->reads[i].header = reply->header;
+            question.handler(std::move(reply->reads[i]));
+        }
     }
-}
-
-void Renewals::judge(Pending pending, RangeReply const& read, Header const& header)
-{
-    auto const claim = pending.request.claim;
-    auto& holding = holding_of(*claim);
-    auto const tell = [&](RenewReply reply) { std::move(pending.handler)(std::move(reply)); };
-    auto const doubt = [&](char const* what) {
-        return Failure::unknown(errc::store_unavailable, node_->where() + ": " + claim->key() + ": " + what);
-    };
-    if (read.found.empty() || read.found.front().create_revision != holding.created)
-        return tell(NotOwner{});
-    auto const& entry = read.found.front();
-    if (entry.mod_revision < holding.modified)
-        return tell(doubt("what was read is older than what is known of the key"));
-    if (!recognize(*node_, holding, entry))
-        return tell(NotOwner{});
-    auto ttl = usable_ttl(pending.request.ttl, claim->reuse_after, pending.ttl);
-    if (pending.lease != holding.lease) {
-        // what was kept alive is an earlier lease of the key; what it bears now is known to be good for this
-        pending.since = holding.lease->since;
-        ttl = usable_ttl(pending.request.ttl, claim->reuse_after, holding.lease->granted);
-        if (pending.since + ttl < holding.promised)
-            return tell(doubt("the renewal was for an earlier lease of the key"));
-    } else if (pending.ttl <= 0) {
-        return tell(doubt("the server that renews does not know the lease, and the key still bears it"));
-    } else if (pending.raft_term != header.raft_term) {
-        return tell(doubt("another leader was elected during the renewal"));
-    } else {
-        holding.lease->since = std::max(holding.lease->since, pending.since);
-    }
-    auto const until = good_until(*claim, pending.since, ttl);
-    if (until == pending.since + ttl) {
-        holding.promised = std::max(holding.promised, until);
-        leave_lease_of_earlier_term(node_, pending.request, header.raft_term);
-        return tell(Renewed{ttl, pending.since});
-    }
-    auto without = until > holding.promised
-                       ? RenewReply(Renewed{ttl, until - ttl})
-                       : RenewReply(doubt("whether the key has moved to another lease is not known yet"));
-    holding.promised = std::max(holding.promised, until);
-    settle(node_, std::move(pending.request), std::move(without), std::move(pending.handler));
 }
 
 } // namespace tenure::etcd

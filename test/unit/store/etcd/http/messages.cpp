@@ -2,9 +2,9 @@
 // What goes to etcd's gateway and comes from it, as text: no I/O.
 #include "store/etcd/http/messages.hpp"
 #include "store/etcd/http/base64.hpp"
-#include "store/etcd/http/gateway_error.hpp"
+#include "store/etcd/http/exchange.hpp"
 #include "store/etcd/http/reply_reader.hpp"
-#include "store/etcd/range_keys.hpp"
+#include "store/etcd/steps.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -195,14 +195,14 @@ TEST_CASE("errors of the gateway are told apart", "[etcd]")
     CHECK(of(429, "etcdserver: mvcc: database space exceeded").error == errc::store_refused);
     CHECK(of(429, "etcdserver: mvcc: database space exceeded").executed == Executed::maybe);
     CHECK(of(503, "etcdserver: no leader").executed == Executed::no);
-    CHECK(of(503, "etcdserver: no leader").turn);
+    CHECK(of(503, "etcdserver: no leader").another_member);
     // whether these were carried out nobody knows
     for (auto const* words :
          {"etcdserver: request timed out", "etcdserver: leader changed", "etcdserver: server stopped"})
         CHECK(of(503, words).executed == Executed::maybe);
     CHECK(classify(404, "404 page not found\n").error == errc::wrong_server);
     CHECK(classify(400, "Client sent an HTTP request to an HTTPS server.\n").error == errc::tls_failed);
-    CHECK(classify(200, R"({"error":{"grpc_code":14,"message":"etcdserver: no leader"}})").turn);
+    CHECK(classify(200, R"({"error":{"grpc_code":14,"message":"etcdserver: no leader"}})").another_member);
     // what a server says steers no terminal
     CHECK(classify(500, "a\x1b[31mb\nc").words == "a [31mb c");
 }

@@ -25,7 +25,7 @@ TEST_CASE("a key that may not be read any more costs its own renewal, and no oth
         auto const copy = std::make_shared<Claim>();
         copy->range = named_key(name);
         copy->owner = claim->owner;
-        copy->handle = std::make_shared<etcd::Holding>(etcd::holding_of(*claim));
+        copy->handle = std::make_shared<etcd::HeldKey>(etcd::held_key_of(*claim));
         return ClaimPtr(copy);
     };
     gateway.forbidden = "forbidden";

@@ -1,13 +1,15 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "leases.hpp"
+#include "store/etcd/http/client.hpp"
+#include "store/etcd/leases/leases.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -22,7 +24,7 @@ struct OwnerState {
     bool withdrawn = false;
     /// of one that was withdrawn: its lease has lapsed by then, whatever came of that
     Instant over_at = Instant::max();
-    /// what a put without a good answer bound its key to; null: there is none
+    /// the lease of a put without a good answer; null: no such put
     LeasePtr lease;
     /// which the key that was granted bears, whichever attempt put it
     LeasePtr granted = {};
@@ -64,8 +66,27 @@ public:
 
 private:
     std::map<std::string, OwnerStatePtr> states_;
-    /// they are cleared of what is over at this size
+    /// owners whose lease has lapsed are erased at this size
     std::size_t prune_at_ = 64;
 };
+
+/** The cluster as the operations see it. Shared by those under way; everything belongs to the strand. */
+struct ClusterContext {
+    explicit ClusterContext(ClientPtr through)
+        : client(std::move(through))
+        , leases(std::make_shared<Leases>(client))
+    {
+    }
+
+    [[nodiscard]] Runtime& runtime() const noexcept { return client->runtime(); }
+    [[nodiscard]] std::string where() const { return client->where(); }
+
+    ClientPtr client;
+    std::shared_ptr<Leases> leases;
+    Owners owners;
+    /// prefix and index of the keys that claims of this store are just taking: the others take another one
+    std::set<std::pair<std::string, std::uint32_t>> being_taken;
+};
+using ClusterPtr = std::shared_ptr<ClusterContext>;
 
 } // namespace tenure::etcd

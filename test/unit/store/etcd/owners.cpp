@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // What is kept of owners whose attempts are under way, or of unknown outcome.
-#include "store/etcd/leases/owners.hpp"
+#include "store/etcd/cluster_context.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

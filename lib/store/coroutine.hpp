@@ -1,0 +1,153 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/backend/backend.hpp>
+
+#include <coroutine>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace tenure::store
+{
+
+/** A request of several steps, written as a coroutine that returns its reply.
+ *
+ *  Each `Step` that it awaits owns the coroutine until the step has completed. A step whose handler is dropped drops
+ * the coroutine and its reply handler as well. Everything belongs to the strand.
+ *
+ *  Await named steps only: g++ 12 destroys some temporaries of a `co_await` expression twice. Parameters are taken by
+ * value. */
+template <class Reply>
+class [[nodiscard]] Coroutine
+{
+public:
+    struct promise_type;
+    struct Destroy {
+        void operator()(promise_type* promise) const noexcept
+        {
+            std::coroutine_handle<promise_type>::from_promise(*promise).destroy();
+        }
+    };
+    using Frame = std::unique_ptr<promise_type, Destroy>;
+
+    struct promise_type {
+        ReplyHandler<Reply> handler;
+        std::optional<Reply> reply;
+        /// while the coroutine runs: what owns it
+        Frame* owner = nullptr;
+
+        Coroutine get_return_object() noexcept { return Coroutine(Frame(this)); }
+        std::suspend_always initial_suspend() noexcept { return {}; }
+        std::suspend_always final_suspend() noexcept { return {}; }
+        void return_value(Reply value) { reply.emplace(std::move(value)); }
+        void unhandled_exception() { throw; }
+
+        static void resume(Frame frame)
+        {
+            frame->owner = &frame;
+            std::coroutine_handle<promise_type>::from_promise(*frame).resume();
+            if (frame == nullptr)
+                return; // a step owns it
+            auto reply = std::move(*frame->reply);
+            finish(std::move(frame), std::move(reply));
+        }
+
+        static void finish(Frame frame, Reply reply)
+        {
+            auto handler = std::move(frame->handler);
+            frame.reset();
+            std::move(handler)(std::move(reply));
+        }
+    };
+
+    /** Runs it up to its first step. The handler is called after its end, and what it owned is gone by then. */
+    void start(ReplyHandler<Reply> handler) &&
+    {
+        frame_->handler = std::move(handler);
+        promise_type::resume(std::move(frame_));
+    }
+
+private:
+    explicit Coroutine(Frame frame) noexcept
+        : frame_(std::move(frame))
+    {
+    }
+
+    Frame frame_;
+};
+
+template <class Result>
+inline constexpr bool ends_with_failure = false;
+template <class Value>
+inline constexpr bool ends_with_failure<std::variant<Value, Failure>> = true;
+
+/** An asynchronous operation for a `Coroutine` to await, once.
+ *
+ *  @tparam Result  `std::variant<Value, Failure>`: awaiting it gives the value, and a failure ends the coroutine as its
+ *                  reply. Any other type is given as it is. */
+template <class Result>
+class Step
+{
+public:
+    using Handler = OneShot<void(Result&&)>;
+
+    /** @param start  begins the operation. It may call its handler inside */
+    explicit Step(OneShot<void(Handler)> start)
+        : start_(std::move(start))
+    {
+    }
+    Step(Step const&) = delete;
+    Step& operator=(Step const&) = delete;
+    ~Step() = default;
+
+    /** What a failure of this step means for the whole request. */
+    void on_failure(std::function<Failure(Failure)> translate) { translate_ = std::move(translate); }
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+
+    // noexcept: the coroutine belongs to the handler already if the operation cannot begin
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> waiting) noexcept
+    {
+        auto start = std::move(start_);
+        start([this, frame = std::move(*waiting.promise().owner)](Result&& result) mutable {
+            if constexpr (may_fail)
+                if (auto* const failure = std::get_if<Failure>(&result)) {
+                    Promise::finish(
+                        std::move(frame), translate_ ? translate_(std::move(*failure)) : std::move(*failure));
+                    return;
+                }
+            result_.emplace(std::move(result));
+            Promise::resume(std::move(frame));
+        });
+    }
+
+    auto await_resume()
+    {
+        if constexpr (may_fail)
+            return std::get<0>(std::move(*result_));
+        else
+            return std::move(*result_);
+    }
+
+private:
+    static constexpr bool may_fail = ends_with_failure<Result>;
+
+    OneShot<void(Handler)> start_;
+    std::function<Failure(Failure)> translate_;
+    std::optional<Result> result_;
+};
+
+/** A coroutine as a step of another one. */
+template <class Result>
+[[nodiscard]] Step<Result> as_step(Coroutine<Result> steps)
+{
+    return Step<Result>([steps = std::move(steps)](ReplyHandler<Result> handler) mutable {
+        std::move(steps).start(std::move(handler));
+    });
+}
+
+} // namespace tenure::store

@@ -1,0 +1,145 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "exchange.hpp"
+
+#include "json.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tenure::etcd
+{
+
+namespace
+{
+
+using Executed = GatewayVerdict::Executed;
+
+constexpr std::string_view grant_advice =
+    "let the user's role read and write the keys: etcdctl role grant-permission ROLE readwrite --prefix=true PREFIX";
+
+struct Rule {
+    /// of the server's words
+    std::string_view part;
+    GatewayVerdict verdict;
+};
+
+// The first that fits counts.
+constexpr std::array rules{
+    Rule{"invalid auth token", {.error = errc::authentication_failed, .wants_token = true}},
+    Rule{"auth revision", {.error = errc::authentication_failed, .wants_token = true}},
+    Rule{"revision of auth store is old", {.error = errc::authentication_failed, .wants_token = true}},
+    Rule{
+        "authentication failed",
+        {.error = errc::authentication_failed, .fatal = true, .advice = "check user and password"}},
+    Rule{
+        "authentication is not enabled",
+        {.error = errc::authentication_failed,
+         .fatal = true,
+         .advice = "leave out user and password, or switch it on: etcdctl auth enable"}},
+    Rule{
+        "user name is empty",
+        {.error = errc::authentication_failed, .fatal = true, .advice = "give user and password"}},
+    Rule{"user name not found", {.error = errc::authentication_failed, .fatal = true, .advice = "check the user"}},
+    Rule{"permission denied", {.error = errc::permission_denied, .fatal = true, .advice = grant_advice}},
+    // Before it proposes a write a member refuses it with these words; and after it has carried one out, if only that
+    // was one too many.
+    Rule{
+        "database space exceeded",
+        {.error = errc::store_refused,
+         .executed = Executed::maybe,
+         .advice = "the server takes no more writes: compact and defragment it, then etcdctl alarm disarm"}},
+    Rule{
+        "request is too large",
+        {.error = errc::store_refused, .fatal = true, .advice = "raise the server's --max-request-bytes"}},
+    Rule{
+        "too many operations in txn",
+        {.error = errc::store_refused, .fatal = true, .advice = "raise the server's --max-txn-ops to 128"}},
+    Rule{"too many requests", {.error = errc::store_refused}},
+    Rule{
+        "corrupt",
+        {.error = errc::store_refused, .another_member = true, .advice = "a member has lost its data: replace it"}},
+    // the member looked for a leader before it did anything
+    Rule{"etcdserver: no leader", {.error = errc::store_unavailable, .another_member = true}},
+    Rule{"HTTP request to an HTTPS server", {.error = errc::tls_failed, .fatal = true, .advice = "use etcds://"}},
+    Rule{"lease not found", {.error = errc::store_refused, .lease_not_found = true}},
+};
+
+GatewayVerdict verdict_on(std::string_view words, unsigned status)
+{
+    for (auto const& rule : rules)
+        if (words.find(rule.part) != std::string_view::npos)
+            return rule.verdict;
+    if (status == 404)
+        return {
+            .error = errc::wrong_server,
+            .fatal = true,
+            .advice = "leases need the JSON gateway of etcd 3.4 or newer, below /v3/"};
+    // request timed out, leader changed, server stopped ...: the proposal may be on its way
+    if (status >= 500)
+        return {.error = errc::store_unavailable, .executed = Executed::maybe, .another_member = true};
+    return {.error = errc::store_refused};
+}
+
+std::string words_of(std::string_view body)
+{
+    boost::system::error_code error;
+    auto const value = json::parse(body, error);
+    if (!error && value.is_object()) {
+        auto const* const inner = value.as_object().if_contains("error");
+        auto const* const object = inner != nullptr && inner->is_object() ? inner->if_object() : value.if_object();
+        if (auto const* const message = object->if_contains("message"); message != nullptr && message->is_string())
+            return std::string(message->as_string());
+        if (inner != nullptr && inner->is_string())
+            return std::string(inner->as_string());
+    }
+    return std::string(body);
+}
+
+/** Shown on terminals and in logs, where it must not steer anything or look like another line. */
+void tidy(std::string& words)
+{
+    words.resize(std::min<std::size_t>(words.size(), 300));
+    std::ranges::replace_if(words, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+    while (!words.empty() && words.back() == ' ')
+        words.pop_back();
+}
+
+} // namespace
+
+std::string GatewayError::text() const
+{
+    return advice.empty() ? words : words + "; " + std::string(advice);
+}
+
+GatewayError classify(unsigned status, std::string_view body)
+{
+    auto words = words_of(body);
+    tidy(words);
+    auto const verdict = verdict_on(words, status);
+    if (words.empty())
+        words = "HTTP status " + std::to_string(status);
+    return {verdict, std::move(words)};
+}
+
+Failure failure(Outcome outcome, std::string const& where, std::string const& what)
+{
+    if (outcome.delivery == Delivery::not_sent)
+        return Failure::not_sent(outcome.error, std::move(outcome.detail), outcome.fatal);
+    if (outcome.delivery == Delivery::unknown)
+        return Failure::unknown(outcome.error, std::move(outcome.detail));
+    auto const error = classify(outcome.status, outcome.body);
+    auto detail = where + ": " + what + ": " + error.text();
+    if (error.executed == Executed::maybe)
+        return Failure::unknown(error.error, std::move(detail));
+    return Failure::refused(error.error, std::move(detail), error.fatal);
+}
+
+Failure malformed_reply(std::string const& where, std::string const& what)
+{
+    return Failure::unknown(errc::protocol_error, where + ": " + what + ": the reply makes no sense");
+}
+
+} // namespace tenure::etcd

@@ -1,0 +1,81 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "steps.hpp"
+
+#include <charconv>
+#include <system_error>
+
+namespace tenure::etcd
+{
+
+namespace
+{
+
+/// keys of one read at most; larger ranges are read page by page
+constexpr std::size_t keys_per_page = 4096;
+constexpr std::size_t keys_with_values = 256;
+
+} // namespace
+
+Keys whole(KeyRange const& range)
+{
+    if (!range.numbered)
+        return {range.prefix, {}};
+    if (range.count == 1)
+        return {range.key(0), {}};
+    // ':' follows '9'
+    return {range.prefix + '0', range.prefix + ':'};
+}
+
+std::optional<std::uint32_t> index_of(KeyRange const& range, std::string_view key)
+{
+    if (!range.numbered)
+        return key == range.prefix ? std::optional<std::uint32_t>(0) : std::nullopt;
+    if (!key.starts_with(range.prefix))
+        return std::nullopt;
+    auto const digits = key.substr(range.prefix.size());
+    std::uint32_t number = 0;
+    auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    bool const canonical = !digits.empty() && (digits.front() != '0' || digits.size() == 1);
+    if (error != std::errc{} || end != digits.data() + digits.size() || !canonical)
+        return std::nullopt;
+    if (number < range.first || number - range.first >= range.count)
+        return std::nullopt;
+    return number - range.first;
+}
+
+std::size_t reply_bytes(KeyRange const& range, std::size_t keys) noexcept
+{
+    // base64, four numbers, and what keys of others may be longer
+    return 1024 + keys * (320 + (range.prefix.size() + 128) * 4 / 3);
+}
+
+store::Step<std::variant<RangeReply, Failure>>
+read_page(ClusterPtr const& cluster, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after)
+{
+    auto const limit = keys_only ? keys_per_page : keys_with_values;
+    HttpRequest http_request{"kv/range", range_body(keys, {limit, keys_only}), std::move(not_after)};
+    http_request.reply_bytes = keys_only ? reply_bytes(range, limit) : bytes_with_values;
+    return ask(cluster, std::move(http_request), range.describe(), parse_range);
+}
+
+store::Step<Leases::Taken> grant(ClusterPtr const& cluster, std::chrono::milliseconds lifetime, Deadline not_after)
+{
+    return store::as_step(Leases::grant(cluster->leases, lifetime, std::move(not_after)));
+}
+
+store::Step<WithdrawReply> revoke(ClusterPtr const& cluster, LeasePtr lease, Deadline not_after)
+{
+    return store::Step<WithdrawReply>([leases = cluster->leases, lease = std::move(lease),
+                                       not_after = std::move(not_after)](ReplyHandler<WithdrawReply> handler) mutable {
+        leases->revoke(lease, std::move(not_after), std::move(handler));
+    });
+}
+
+store::Step<std::monostate> next_turn(ClusterPtr const& cluster)
+{
+    return store::Step<std::monostate>([cluster](OneShot<void(std::monostate&&)> handler) {
+        cluster->runtime().post([handler = std::move(handler)]() mutable { handler({}); });
+    });
+}
+
+} // namespace tenure::etcd

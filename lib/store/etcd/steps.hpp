@@ -1,0 +1,91 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What requests to a cluster consist of: the keys of a range, and steps for coroutines.
+#pragma once
+
+#include "cluster_context.hpp"
+#include "store/etcd/http/exchange.hpp"
+#include "store/etcd/http/messages.hpp"
+
+#include <store/coroutine.hpp>
+#include <store/not_written.hpp>
+
+#include <tenure/key_range.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace tenure::etcd
+{
+
+// -- the keys of a range --
+
+/// with the values of keys, which may be those of other programs
+inline constexpr std::size_t bytes_with_values = std::size_t{2} * 1024 * 1024;
+
+/** Where the keys of a range lie. There may be others between them: `prefix1x` lies where `prefix1` and `prefix2` do.
+ */
+[[nodiscard]] Keys whole(KeyRange const& range);
+
+/** Which key of the range this is; unset: none. */
+[[nodiscard]] std::optional<std::uint32_t> index_of(KeyRange const& range, std::string_view key);
+
+/** The longest reply to a read of this many keys of the range, without their values. */
+[[nodiscard]] std::size_t reply_bytes(KeyRange const& range, std::size_t keys) noexcept;
+
+/** The first key after this one. */
+[[nodiscard]] inline std::string next_key(std::string key)
+{
+    key.push_back('\0');
+    return key;
+}
+
+/** The keys that a page of `keys` has left out; unset: none. */
+[[nodiscard]] inline std::optional<Keys> rest_of(Keys const& keys, RangeReply const& page)
+{
+    if (!page.more || page.found.empty())
+        return std::nullopt;
+    return Keys{next_key(page.found.back().key), keys.end};
+}
+
+// -- steps --
+
+/** Sends a request and reads its reply with `parse`. `what` names the key in errors. */
+template <class Reply>
+[[nodiscard]] store::Step<std::variant<Reply, Failure>>
+ask(ClusterPtr const& cluster, HttpRequest http_request, std::string what,
+    std::optional<Reply> (*parse)(std::string_view))
+{
+    using Handler = OneShot<void(std::variant<Reply, Failure>&&)>;
+    return store::Step<std::variant<Reply, Failure>>(
+        [cluster, http_request = std::move(http_request), what = std::move(what), parse](Handler handler) mutable {
+            auto& client = *cluster->client;
+            client.send(
+                std::move(http_request), [cluster = std::move(cluster), what = std::move(what), parse,
+                                          handler = std::move(handler)](Outcome outcome) mutable {
+                    handler(read_reply(std::move(outcome), cluster->where(), what, parse));
+                });
+        });
+}
+
+/** Reads one page of a range (see `rest_of`). */
+[[nodiscard]] store::Step<std::variant<RangeReply, Failure>>
+read_page(ClusterPtr const& cluster, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after);
+
+/** A new lease. */
+[[nodiscard]] store::Step<Leases::Taken>
+grant(ClusterPtr const& cluster, std::chrono::milliseconds lifetime, Deadline not_after);
+
+/** Ends a lease. */
+[[nodiscard]] store::Step<WithdrawReply> revoke(ClusterPtr const& cluster, LeasePtr lease, Deadline not_after);
+
+/** Goes on in the next turn of the loop. */
+[[nodiscard]] store::Step<std::monostate> next_turn(ClusterPtr const& cluster);
+
+} // namespace tenure::etcd

@@ -1,0 +1,114 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "store/coroutine.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace
+{
+
+using namespace tenure;
+
+using Number = std::variant<int, Failure>;
+using Text = std::variant<std::string, Failure>;
+
+/** Operations that wait to be completed. */
+struct Operations {
+    std::vector<OneShot<void(Number&&)>> waiting;
+
+    void complete(Number result)
+    {
+        auto handler = std::move(waiting.back());
+        waiting.pop_back();
+        handler(std::move(result));
+    }
+};
+
+store::Step<Number> begin(Operations& operations)
+{
+    return store::Step<Number>(
+        [&operations](OneShot<void(Number&&)> handler) { operations.waiting.push_back(std::move(handler)); });
+}
+
+store::Step<Number> at_once(int number)
+{
+    return store::Step<Number>([number](OneShot<void(Number&&)> handler) { handler(Number(number)); });
+}
+
+store::Coroutine<Text> sum(Operations& operations, int steps, std::shared_ptr<int> owned)
+{
+    int total = 0;
+    for (int step = 0; step < steps; ++step) {
+        auto next = begin(operations);
+        total += co_await next;
+    }
+    auto last = at_once(*owned);
+    total += co_await last;
+    co_return std::to_string(total);
+}
+
+} // namespace
+
+TEST_CASE("a coroutine of steps returns its reply, and owns nothing when its handler is called")
+{
+    Operations operations;
+    auto owned = std::make_shared<int>(100);
+    std::string reply;
+    sum(operations, 2, owned).start([&](Text&& text) {
+        reply = std::get<std::string>(text);
+        CHECK(owned.use_count() == 1);
+    });
+    REQUIRE(operations.waiting.size() == 1);
+    operations.complete(1);
+    CHECK(reply.empty());
+    operations.complete(2);
+    CHECK(reply == "103");
+    CHECK(operations.waiting.empty());
+}
+
+TEST_CASE("a step that fails ends the coroutine with its failure")
+{
+    Operations operations;
+    auto owned = std::make_shared<int>(100);
+    std::string detail;
+    sum(operations, 2, owned).start([&](Text&& text) {
+        detail = std::get<Failure>(text).detail;
+        CHECK(owned.use_count() == 1);
+    });
+    operations.complete(Failure::unknown(errc::store_unavailable, "no reply to the first step, which is the only one"));
+    CHECK(detail == "no reply to the first step, which is the only one");
+    CHECK(operations.waiting.empty());
+}
+
+TEST_CASE("a step whose handler is dropped takes the coroutine with it")
+{
+    Operations operations;
+    auto owned = std::make_shared<int>(100);
+    auto handler_owns = std::make_shared<int>(0);
+    bool called = false;
+    sum(operations, 2, owned).start([&called, handler_owns](Text&&) { called = true; });
+    operations.complete(1);
+    CHECK(owned.use_count() == 2);
+    operations.waiting.clear();
+    CHECK(owned.use_count() == 1);
+    CHECK(handler_owns.use_count() == 1);
+    CHECK_FALSE(called);
+}
+
+TEST_CASE("a coroutine that is never started leaves nothing behind")
+{
+    Operations operations;
+    auto owned = std::make_shared<int>(100);
+    {
+        auto const unused = sum(operations, 1, owned);
+        CHECK(owned.use_count() == 2);
+    }
+    CHECK(owned.use_count() == 1);
+}
