@@ -69,7 +69,6 @@ target_sources(
     runtime/random_pool.cpp
     runtime/recycling_allocator.cpp
     runtime/running_threads.cpp
-    runtime/runtime.cpp
     runtime/strand.cpp
     store/etcd/config.cpp
     store/memory/backend.cpp

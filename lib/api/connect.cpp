@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Opens a store of each kind, from its config and from a URL.
+#include <tenure/backend/runtime.hpp>
 #include <tenure/connect.hpp>
 #include <tenure/stores/etcd.hpp>
 #include <tenure/stores/memory.hpp>
@@ -11,7 +12,6 @@
 
 #include "config/schemes.hpp"
 #include "config/url.hpp"
-#include "runtime/open_runtime.hpp"
 #include "store/etcd/config.hpp"
 #include "store/memory/backend.hpp"
 #include "store/redis/backend.hpp"
@@ -39,28 +39,28 @@ namespace tenure
 
 Store open_memory(asio::any_io_executor executor, MemoryConfig config, StoreOptions options)
 {
-    auto runtime = open_runtime(std::move(executor), options);
+    auto runtime = make_runtime(std::move(executor), options);
     auto backend = memory::make_backend(runtime, config.name);
     return {std::move(runtime), std::move(backend), std::move(options)};
 }
 
 Store open_redis(asio::any_io_executor executor, RedisConfig config, StoreOptions options)
 {
-    auto runtime = open_runtime(std::move(executor), options);
+    auto runtime = make_runtime(std::move(executor), options);
     auto backend = redis::make_backend(runtime, config, redis::socket_streams());
     return {std::move(runtime), std::move(backend), std::move(options)};
 }
 
 Store open_redis_sentinel(asio::any_io_executor executor, RedisSentinelConfig config, StoreOptions options)
 {
-    auto runtime = open_runtime(std::move(executor), options);
+    auto runtime = make_runtime(std::move(executor), options);
     auto backend = redis::make_sentinel_backend(runtime, config, redis::socket_streams());
     return {std::move(runtime), std::move(backend), std::move(options)};
 }
 
 Store open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config, StoreOptions options)
 {
-    auto runtime = open_runtime(std::move(executor), options);
+    auto runtime = make_runtime(std::move(executor), options);
     auto backend = redis::make_cluster_backend(runtime, config, redis::socket_streams());
     return {std::move(runtime), std::move(backend), std::move(options)};
 }
@@ -68,7 +68,7 @@ Store open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig conf
 Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOptions options)
 {
     redlock::check_config(config);
-    auto runtime = open_runtime(std::move(executor), options);
+    auto runtime = make_runtime(std::move(executor), options);
     std::vector<redlock::Quorum::Node> nodes;
     nodes.reserve(config.servers.size());
     for (auto const& server : config.servers)
@@ -80,7 +80,7 @@ Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOp
 #if TENURE_HAS_ETCD
 Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions options)
 {
-    auto runtime = open_runtime(std::move(executor), options);
+    auto runtime = make_runtime(std::move(executor), options);
     auto backend = etcd::make_backend(runtime, std::move(config), etcd::socket_streams());
     return {std::move(runtime), std::move(backend), std::move(options)};
 }
@@ -98,7 +98,7 @@ Store open_etcd(asio::any_io_executor, EtcdConfig config, StoreOptions)
 #if TENURE_HAS_ZOOKEEPER
 Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options)
 {
-    auto runtime = open_runtime(std::move(executor), options);
+    auto runtime = make_runtime(std::move(executor), options);
     auto backend = zookeeper::make_backend(runtime, config);
     return {std::move(runtime), std::move(backend), std::move(options)};
 }
