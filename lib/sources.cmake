@@ -10,7 +10,6 @@ target_sources(
     api/key_range.cpp
     api/lease.cpp
     api/lock.cpp
-    api/slot.cpp
     api/slot_pool.cpp
     api/store.cpp
     api/version.cpp
@@ -35,22 +34,17 @@ target_sources(
     engine/machines/lease_terms.cpp
     locks/election.cpp
     locks/held_key.cpp
-    locks/held_key_waiters.cpp
     locks/held_set.cpp
-    locks/hold.cpp
     locks/holder.cpp
-    locks/holder_state.cpp
     locks/joined_token.cpp
     locks/lease_set.cpp
     locks/multi_acquisition.cpp
     locks/multi_lock.cpp
-    locks/ordered_locks.cpp
     locks/reentrant_lock.cpp
     locks/segmented_lock.cpp
     locks/segments.cpp
     locks/view.cpp
     locks/view_cache.cpp
-    locks/view_handle.cpp
     locks/view_reader.cpp
     net/fork_watch.cpp
     net/name_lookup.cpp
