@@ -15,7 +15,6 @@ target_sources(
     api/version.cpp
     config/rules.cpp
     config/url.cpp
-    config/url_options.cpp
     engine/acquisition.cpp
     engine/compensation.cpp
     engine/core.cpp
@@ -133,7 +132,6 @@ target_sources(
     store/redis/redlock/candidacy_votes.cpp
     store/redis/redlock/claim_outcome.cpp
     store/redis/redlock/claims.cpp
-    store/redis/redlock/config.cpp
     store/redis/redlock/give_back.cpp
     store/redis/redlock/hold.cpp
     store/redis/redlock/look.cpp

@@ -1,14 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "store/redis/link/stream.hpp"
-
 #include <tenure/backend/backend.hpp>
-#include <tenure/backend/runtime.hpp>
-#include <tenure/stores/redis_config.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -59,9 +54,5 @@ public:
      * knows of for the key; in one step. */
     virtual void accept_token(TokenRequest request, ReplyHandler<TokenReply> handler) = 0;
 };
-
-/** As `make_backend`. @throws std::invalid_argument naming field, value and rule */
-[[nodiscard]] std::shared_ptr<NodeBackend>
-make_node_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams);
 
 } // namespace tenure::redis

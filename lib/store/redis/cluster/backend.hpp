@@ -3,7 +3,6 @@
 
 #include "members.hpp"
 
-#include "store/redis/config/precautions.hpp"
 #include "store/redis/link/stream.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -29,7 +28,8 @@ struct ClusterAccess {
     bool tls = false;
     /// of the cluster, without secrets
     std::string name;
-    Precautions precautions = {};
+    /// see RedisClusterConfig
+    bool delay_after_failover = false;
 };
 
 /** The same over given connections. */
