@@ -10,13 +10,11 @@ target_sources(
     api/key_range.cpp
     api/lease.cpp
     api/lock.cpp
-    api/slot.cpp
     api/slot_pool.cpp
     api/store.cpp
     api/version.cpp
     config/rules.cpp
     config/url.cpp
-    config/url_options.cpp
     engine/acquisition.cpp
     engine/compensation.cpp
     engine/core.cpp
@@ -34,22 +32,17 @@ target_sources(
     engine/machines/lease_terms.cpp
     locks/election.cpp
     locks/held_key.cpp
-    locks/held_key_waiters.cpp
     locks/held_set.cpp
-    locks/hold.cpp
     locks/holder.cpp
-    locks/holder_state.cpp
     locks/joined_token.cpp
     locks/lease_set.cpp
     locks/multi_acquisition.cpp
     locks/multi_lock.cpp
-    locks/ordered_locks.cpp
     locks/reentrant_lock.cpp
     locks/segmented_lock.cpp
     locks/segments.cpp
     locks/view.cpp
     locks/view_cache.cpp
-    locks/view_handle.cpp
     locks/view_reader.cpp
     net/fork_watch.cpp
     net/name_lookup.cpp
@@ -66,7 +59,6 @@ target_sources(
     runtime/own_thread.cpp
     runtime/random_pool.cpp
     runtime/running_threads.cpp
-    runtime/runtime.cpp
     runtime/strand.cpp
     store/etcd/config.cpp
     store/memory/backend.cpp
@@ -120,7 +112,6 @@ target_sources(
     store/redis/redlock/candidacy.cpp
     store/redis/redlock/claim_outcome.cpp
     store/redis/redlock/claims.cpp
-    store/redis/redlock/config.cpp
     store/redis/redlock/hold.cpp
     store/redis/redlock/look.cpp
     store/redis/redlock/quorum.cpp

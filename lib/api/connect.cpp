@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Opens a store of each kind, from its config and from a URL.
+#include <tenure/backend/runtime.hpp>
 #include <tenure/connect.hpp>
 #include <tenure/stores/etcd.hpp>
 #include <tenure/stores/memory.hpp>
@@ -9,9 +10,7 @@
 #include <tenure/stores/redlock.hpp>
 #include <tenure/stores/zookeeper.hpp>
 
-#include "config/schemes.hpp"
 #include "config/url.hpp"
-#include "runtime/open_runtime.hpp"
 #include "store/etcd/config.hpp"
 #include "store/memory/backend.hpp"
 #include "store/redis/backend.hpp"
@@ -19,8 +18,6 @@
 #include "store/redis/config/config.hpp"
 #include "store/redis/link/stream.hpp"
 #include "store/redis/redlock/backend.hpp"
-#include "store/redis/redlock/config.hpp"
-#include "store/redis/sentinel/sentinel_backend.hpp"
 #include "store/zookeeper/config.hpp"
 
 #if TENURE_HAS_ETCD
@@ -32,87 +29,91 @@
 
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 namespace tenure
 {
 
+namespace
+{
+
+/** @param make_backend  of a kind of store, from the runtime */
+template <class MakeBackend>
+Store open(asio::any_io_executor executor, StoreOptions options, MakeBackend make_backend)
+{
+    auto runtime = make_runtime(std::move(executor), options);
+    auto backend = make_backend(runtime);
+    return {std::move(runtime), std::move(backend), std::move(options)};
+}
+
+} // namespace
+
 Store open_memory(asio::any_io_executor executor, MemoryConfig config, StoreOptions options)
 {
-    auto runtime = open_runtime(std::move(executor), options);
-    auto backend = memory::make_backend(runtime, config.name);
-    return {std::move(runtime), std::move(backend), std::move(options)};
+    return open(std::move(executor), std::move(options), [&config](auto const& runtime) {
+        return memory::make_backend(runtime, config.name);
+    });
 }
 
 Store open_redis(asio::any_io_executor executor, RedisConfig config, StoreOptions options)
 {
-    auto runtime = open_runtime(std::move(executor), options);
-    auto backend = redis::make_backend(runtime, config, redis::socket_streams());
-    return {std::move(runtime), std::move(backend), std::move(options)};
+    return open(std::move(executor), std::move(options), [&config](auto const& runtime) {
+        return redis::make_backend(runtime, config, redis::socket_streams());
+    });
 }
 
 Store open_redis_sentinel(asio::any_io_executor executor, RedisSentinelConfig config, StoreOptions options)
 {
-    auto runtime = open_runtime(std::move(executor), options);
-    auto backend = redis::make_sentinel_backend(runtime, config, redis::socket_streams());
-    return {std::move(runtime), std::move(backend), std::move(options)};
+    return open(std::move(executor), std::move(options), [&config](auto const& runtime) {
+        return redis::make_backend(runtime, config, redis::socket_streams());
+    });
 }
 
 Store open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config, StoreOptions options)
 {
-    auto runtime = open_runtime(std::move(executor), options);
-    auto backend = redis::make_cluster_backend(runtime, config, redis::socket_streams());
-    return {std::move(runtime), std::move(backend), std::move(options)};
+    return open(std::move(executor), std::move(options), [&config](auto const& runtime) {
+        return redis::make_cluster_backend(runtime, config, redis::socket_streams());
+    });
 }
 
 Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOptions options)
 {
-    redlock::check_config(config);
-    auto runtime = open_runtime(std::move(executor), options);
-    std::vector<redlock::Quorum::Node> nodes;
-    nodes.reserve(config.servers.size());
-    for (auto const& server : config.servers)
-        nodes.push_back(redis::make_backend(runtime, server, redis::socket_streams()));
-    auto backend = redlock::make_backend(runtime, std::move(nodes));
-    return {std::move(runtime), std::move(backend), std::move(options)};
+    return open(std::move(executor), std::move(options), [&config](auto const& runtime) {
+        return redlock::make_backend(runtime, config, redis::socket_streams());
+    });
 }
 
-#if TENURE_HAS_ETCD
 Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions options)
 {
-    auto runtime = open_runtime(std::move(executor), options);
-    auto backend = etcd::make_backend(runtime, std::move(config), etcd::socket_streams());
-    return {std::move(runtime), std::move(backend), std::move(options)};
-}
+    return open(
+        std::move(executor), std::move(options),
+        [&config]([[maybe_unused]] auto const& runtime) -> std::shared_ptr<Backend> {
+#if TENURE_HAS_ETCD
+            return etcd::make_backend(runtime, std::move(config), etcd::socket_streams());
 #else
-// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature of the other one
-Store open_etcd(asio::any_io_executor, EtcdConfig config, StoreOptions)
-{
-    etcd::check_config(config);
-    throw std::invalid_argument(
-        etcd::describe(config) +
-        ": this build of tenure is without etcd; build tenure with -DTENURE_ETCD=ON (Conan: -o tenure/*:etcd=True)");
-}
+            etcd::check_config(config);
+            throw std::invalid_argument(
+                etcd::describe(config) + ": this build of tenure is without etcd; build tenure with -DTENURE_ETCD=ON "
+                                         "(Conan: -o tenure/*:etcd=True)");
 #endif
+        });
+}
 
-#if TENURE_HAS_ZOOKEEPER
 Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options)
 {
-    auto runtime = open_runtime(std::move(executor), options);
-    auto backend = zookeeper::make_backend(runtime, config);
-    return {std::move(runtime), std::move(backend), std::move(options)};
-}
+    return open(
+        std::move(executor), std::move(options),
+        [&config]([[maybe_unused]] auto const& runtime) -> std::shared_ptr<Backend> {
+#if TENURE_HAS_ZOOKEEPER
+            return zookeeper::make_backend(runtime, config);
 #else
-// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature of the other one
-Store open_zookeeper(asio::any_io_executor, ZookeeperConfig config, StoreOptions)
-{
-    zookeeper::check_config(config);
-    throw std::invalid_argument(
-        zookeeper::describe(config) +
-        ": this build of tenure is without ZooKeeper; install its C client (libzookeeper-st-dev on Debian and Ubuntu) "
-        "and build tenure with -DTENURE_ZOOKEEPER=ON (Conan: -o tenure/*:zookeeper=True)");
-}
+            zookeeper::check_config(config);
+            throw std::invalid_argument(
+                zookeeper::describe(config) +
+                ": this build of tenure is without ZooKeeper; install its C client (libzookeeper-st-dev on Debian and "
+                "Ubuntu) and build tenure with -DTENURE_ZOOKEEPER=ON (Conan: -o tenure/*:zookeeper=True)");
 #endif
+        });
+}
 
 namespace
 {
@@ -122,7 +123,7 @@ MemoryConfig memory_config_from(Url const& url)
     if (url.user || url.password || !url.path.empty() || !url.options.empty() || url.hosts.size() > 1)
         throw std::invalid_argument(
             "a memory:// URL has nothing but a name: memory://NAME, or memory:// for keys shared with nobody");
-    return MemoryConfig{url.hosts.empty() ? std::string() : url.hosts.front().name};
+    return MemoryConfig{url.hosts.empty() ? std::string() : url.hosts.front().host};
 }
 
 /** What URLs of a kind of store begin with, and what opens one. */
@@ -139,13 +140,13 @@ Store open_url(asio::any_io_executor executor, Url const& url, StoreOptions opti
 
 constexpr StoreKind store_kinds[]{
     {schemes::memory, open_url<MemoryConfig, memory_config_from, open_memory>},
-    {schemes::redis, open_url<RedisConfig, redis_config_from, open_redis>},
-    {schemes::redis_socket, open_url<RedisConfig, redis_socket_config_from, open_redis>},
-    {schemes::redis_sentinel, open_url<RedisSentinelConfig, redis_sentinel_config_from, open_redis_sentinel>},
-    {schemes::redis_cluster, open_url<RedisClusterConfig, redis_cluster_config_from, open_redis_cluster>},
-    {schemes::redlock, open_url<RedlockConfig, redlock_config_from, open_redlock>},
-    {schemes::etcd, open_url<EtcdConfig, etcd_config_from, open_etcd>},
-    {schemes::zookeeper, open_url<ZookeeperConfig, zookeeper_config_from, open_zookeeper>},
+    {schemes::redis, open_url<RedisConfig, redis::config_from, open_redis>},
+    {schemes::redis_socket, open_url<RedisConfig, redis::config_from, open_redis>},
+    {schemes::redis_sentinel, open_url<RedisSentinelConfig, redis::sentinel_config_from, open_redis_sentinel>},
+    {schemes::redis_cluster, open_url<RedisClusterConfig, redis::cluster_config_from, open_redis_cluster>},
+    {schemes::redlock, open_url<RedlockConfig, redis::redlock_config_from, open_redlock>},
+    {schemes::etcd, open_url<EtcdConfig, etcd::config_from, open_etcd>},
+    {schemes::zookeeper, open_url<ZookeeperConfig, zookeeper::config_from, open_zookeeper>},
 };
 
 StoreKind const& kind_of(Url const& url)

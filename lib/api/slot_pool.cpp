@@ -1,7 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include <tenure/slot.hpp>
 #include <tenure/slot_pool.hpp>
 
 #include "engine/contest.hpp"
+#include "engine/lease_record.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -42,6 +44,16 @@ std::string const& SlotPool::prefix() const noexcept
 std::uint32_t SlotPool::size() const noexcept
 {
     return contest().range()->count;
+}
+
+std::uint32_t Slot::id() const
+{
+    auto const* const held = record();
+    if (held == nullptr)
+        throw std::logic_error(
+            "tenure::Slot::id(): this object holds no slot (it was moved from, or default-constructed), so there is no "
+            "number to use");
+    return held->claim().range->first + held->claim().index;
 }
 
 } // namespace tenure

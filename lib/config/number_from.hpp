@@ -11,10 +11,10 @@ namespace tenure
 
 /** The number that the whole text is; unset for anything else. */
 template <class Number>
-[[nodiscard]] std::optional<Number> number_from(std::string_view text)
+[[nodiscard]] std::optional<Number> number_from(std::string_view text, int base = 10)
 {
     Number number{};
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
     if (text.empty() || error != std::errc{} || end != text.data() + text.size())
         return std::nullopt;
     return number;

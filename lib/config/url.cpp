@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <ranges>
 #include <stdexcept>
 #include <utility>
 
@@ -22,26 +23,8 @@ constexpr std::size_t max_hosts = 64;
 constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> duration_units{
     {{"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
 
-bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-int hex_digit(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
+constexpr std::string_view host_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+constexpr std::string_view scheme_characters = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
 
 // The text itself is never shown: it may be a password.
 std::string decode(std::string const& field, std::string_view text)
@@ -53,14 +36,13 @@ std::string decode(std::string const& field, std::string_view text)
             out.push_back(text[i]);
             continue;
         }
-        int const high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-        int const low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-        if (high < 0 || low < 0)
+        auto const digits = text.substr(i + 1, 2);
+        auto const byte = digits.size() == 2 ? number_from<std::uint8_t>(digits, 16) : std::nullopt;
+        if (!byte)
             refuse_url(field, "'%' must be followed by two hexadecimal digits (write %25 for a '%')");
-        auto const decoded = static_cast<char>(static_cast<unsigned char>(high * 16 + low));
-        if (decoded == '\0')
+        if (*byte == 0)
             refuse_url(field, "must not hold a NUL (%00)");
-        out.push_back(decoded);
+        out.push_back(static_cast<char>(*byte));
         i += 2;
     }
     return out;
@@ -69,14 +51,11 @@ std::string decode(std::string const& field, std::string_view text)
 std::string parse_scheme(std::string_view text)
 {
     std::string scheme(text);
-    for (char& c : scheme) {
-        if (!is_letter(c) && !is_digit(c) && c != '+' && c != '-' && c != '.')
-            refuse_url(
-                "scheme", "must be letters, digits, '+', '-' and '.' in front of \"://\", as in redis://host:6379");
-        if (c >= 'A' && c <= 'Z')
-            c = static_cast<char>(c - 'A' + 'a');
-    }
-    if (scheme.empty() || !is_letter(scheme.front()))
+    std::ranges::transform(
+        scheme, scheme.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    if (scheme.find_first_not_of(scheme_characters) != std::string::npos)
+        refuse_url("scheme", "must be letters, digits, '+', '-' and '.' in front of \"://\", as in redis://host:6379");
+    if (scheme.empty() || scheme.front() < 'a')
         refuse_url("scheme", "must begin with a letter, as in redis://host:6379");
     return scheme;
 }
@@ -85,50 +64,41 @@ void check_host_name(std::string_view name)
 {
     if (name.size() > 253)
         refuse_url("host", "must be no longer than 253 bytes");
-    for (char const c : name)
-        if (!is_letter(c) && !is_digit(c) && c != '-' && c != '.' && c != '_')
-            refuse_url(
-                "host", name, "must be a name of letters, digits, '-', '.' and '_', or an IPv6 address in brackets");
+    if (name.find_first_not_of(host_characters) != std::string_view::npos)
+        refuse_url("host", name, "must be a name of letters, digits, '-', '.' and '_', or an IPv6 address in brackets");
 }
 
 void check_ipv6_address(std::string_view address)
 {
-    auto const zone = address.find('%');
-    for (char const c : address.substr(0, zone))
-        if (hex_digit(c) < 0 && c != ':' && c != '.')
-            refuse_url("host", address, "must be an IPv6 address between '[' and ']'");
-    if (zone != std::string_view::npos)
-        check_host_name(address.substr(zone + 1));
-    if (std::count(address.begin(), address.end(), ':') < 2 || address.size() > 100)
+    auto const zone = std::min(address.find('%'), address.size());
+    bool const is_address = address.size() <= 100 && std::ranges::count(address, ':') >= 2 &&
+                            address.find_first_not_of("0123456789abcdefABCDEF:.") >= zone;
+    if (!is_address)
         refuse_url("host", address, "must be an IPv6 address between '[' and ']'");
+    if (zone < address.size())
+        check_host_name(address.substr(zone + 1));
 }
 
-Url::Host parse_host(std::string_view text)
+Endpoint parse_host(std::string_view text)
 {
-    Url::Host host;
-    std::string_view rest;
-    if (!text.empty() && text.front() == '[') {
-        auto const end = text.find(']');
-        if (end == std::string_view::npos)
-            refuse_url("host", text, "'[' must be closed by ']'");
-        host.name = text.substr(1, end - 1);
-        check_ipv6_address(host.name);
-        rest = text.substr(end + 1);
-    } else {
-        auto const colon = text.find(':');
-        host.name = text.substr(0, colon);
-        check_host_name(host.name);
-        rest = colon == std::string_view::npos ? std::string_view() : text.substr(colon);
-    }
-    if (host.name.empty())
+    std::size_t const bracket = text.starts_with('[') ? 1 : 0;
+    auto const end = std::min(text.find(bracket != 0 ? ']' : ':'), text.size());
+    auto const name = text.substr(bracket, end - bracket);
+    if (bracket == 0)
+        check_host_name(name);
+    else if (end == text.size())
+        refuse_url("host", text, "'[' must be closed by ']'");
+    else
+        check_ipv6_address(name);
+    if (name.empty())
         refuse_url("host", "must not be empty");
+    auto const rest = text.substr(end + bracket);
     if (rest.empty())
-        return host;
-    auto const port = rest.front() == ':' ? number_from<std::uint16_t>(rest.substr(1)) : std::nullopt;
-    if (!port || *port == 0)
+        return {std::string(name), 0};
+    auto const port = number_from<std::uint16_t>(rest.substr(1));
+    if (rest.front() != ':' || !port || *port == 0)
         refuse_url("port", rest.front() == ':' ? rest.substr(1) : rest, "must be a number from 1 to 65535");
-    host.port = port;
-    return host;
+    return {std::string(name), *port};
 }
 
 void parse_user(Url& url, std::string_view text)
@@ -142,16 +112,12 @@ void parse_user(Url& url, std::string_view text)
 
 void parse_hosts(Url& url, std::string_view text)
 {
-    while (!text.empty()) {
+    if (text.empty())
+        return;
+    for (auto const part : std::views::split(text, ',')) {
         if (url.hosts.size() == max_hosts)
             refuse_url("hosts", "must be at most 64");
-        auto const comma = text.find(',');
-        url.hosts.push_back(parse_host(text.substr(0, comma)));
-        if (comma == std::string_view::npos)
-            return;
-        text.remove_prefix(comma + 1);
-        if (text.empty())
-            refuse_url("host", "must not be empty after a ','");
+        url.hosts.push_back(parse_host({part.begin(), part.end()}));
     }
 }
 
@@ -248,6 +214,95 @@ std::string duration_text(std::chrono::milliseconds duration)
         if (count != 0 && count % factor == 0)
             return std::to_string(count / factor) + std::string(unit);
     return "0ms";
+}
+
+std::uint32_t number_in_url(std::string const& part, std::string const& value, std::string const& rule)
+{
+    auto const number = number_from<std::uint32_t>(value);
+    if (!number)
+        refuse_url(part, value, rule);
+    return *number;
+}
+
+std::vector<Endpoint> endpoints_from(Url const& url, std::uint16_t usual_port)
+{
+    if (url.hosts.empty())
+        refuse_url("hosts", "must be at least one for " + url.scheme + "://");
+    auto endpoints = url.hosts;
+    for (auto& endpoint : endpoints)
+        if (endpoint.port == 0)
+            endpoint.port = usual_port;
+    return endpoints;
+}
+
+std::string const* UrlOptions::find(std::string const& name, std::string const& needs)
+{
+    known_.push_back(name);
+    auto const given = url_.options.find(name);
+    if (given == url_.options.end())
+        return nullptr;
+    if (!needs.empty())
+        refuse_url("option " + name, given->second, needs);
+    return &given->second;
+}
+
+void UrlOptions::set(std::string& field, std::string const&, std::string const& value)
+{
+    field = value;
+}
+
+void UrlOptions::set(bool& field, std::string const& part, std::string const& value)
+{
+    if (value != "true" && value != "false")
+        refuse_url(part, value, "must be true or false");
+    field = value == "true";
+}
+
+void UrlOptions::set(std::chrono::milliseconds& field, std::string const& part, std::string const& value)
+{
+    auto const duration = parse_duration(value);
+    if (!duration)
+        refuse_url(part, value, "must be a duration such as 500ms or 2s");
+    field = *duration;
+}
+
+void UrlOptions::read_number(std::string const& name, std::uint32_t& field, std::string const& rule)
+{
+    if (auto const* const value = find(name, {}))
+        field = number_in_url("option " + name, *value, rule);
+}
+
+void UrlOptions::read_tls(TlsConfig& tls, std::string const& needs, std::string const& prefix)
+{
+    auto const missing = tls.enabled ? std::string() : needs;
+    read(prefix + "tls_ca", tls.ca_file, missing);
+    read(prefix + "tls_cert", tls.certificate_file, missing);
+    read(prefix + "tls_key", tls.key_file, missing);
+    read(prefix + "tls_server_name", tls.server_name, missing);
+    read(prefix + "tls_verify", tls.verify, missing);
+}
+
+void UrlOptions::refuse(std::string const& name, std::string const& why)
+{
+    static_cast<void>(find(name, why));
+    known_.pop_back();
+}
+
+void UrlOptions::refuse_others() const
+{
+    auto const unknown = std::ranges::find_if(
+        url_.options, [this](auto const& given) { return !std::ranges::count(known_, given.first); });
+    if (unknown == url_.options.end())
+        return;
+    std::string names;
+    for (auto const& name : known_)
+        names += (names.empty() ? "" : ", ") + name;
+    // it may be the rest of a password with an '&'
+    bool const may_show = std::ranges::none_of(
+        url_.options, [](auto const& given) { return given.first.find("password") != std::string::npos; });
+    refuse_url(
+        "option", may_show ? unknown->first : "...",
+        "must be one of " + names + (may_show ? "" : "; in a password write '&' as %26"));
 }
 
 } // namespace tenure

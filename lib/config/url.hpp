@@ -1,5 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// URLs of stores: the parts of one, and how its options set the fields of a config.
 #pragma once
+
+#include <tenure/stores/endpoint.hpp>
+#include <tenure/stores/tls_config.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -12,26 +16,42 @@
 namespace tenure
 {
 
+/** What the URLs of a kind of store begin with. */
+struct UrlScheme {
+    std::string_view plain;
+    /// the same over TLS; empty: not offered
+    std::string_view over_tls = {};
+
+    /** "redis://" */
+    [[nodiscard]] std::string prefix(bool tls = false) const { return std::string(tls ? over_tls : plain) + "://"; }
+};
+
+namespace schemes
+{
+
+inline constexpr UrlScheme memory{"memory"};
+inline constexpr UrlScheme redis{"redis", "rediss"};
+inline constexpr UrlScheme redis_socket{"redis+unix"};
+inline constexpr UrlScheme redis_sentinel{"redis+sentinel", "rediss+sentinel"};
+inline constexpr UrlScheme redis_cluster{"redis+cluster", "rediss+cluster"};
+inline constexpr UrlScheme redlock{"redlock", "redlocks"};
+inline constexpr UrlScheme etcd{"etcd", "etcds"};
+inline constexpr UrlScheme zookeeper{"zookeeper"};
+
+} // namespace schemes
+
 /** A store's address, taken apart: `scheme://[user[:password]@]host[:port][,host[:port]...][/path][?option=value&...]`.
  *
  *  Several hosts are allowed, which general URL parsers refuse. User, password, path and option values are
  * percent-decoded.
  */
 struct Url {
-    struct Host {
-        /// name or address; IPv6 without its brackets
-        std::string name;
-        /// unset: the scheme's default
-        std::optional<std::uint16_t> port;
-
-        friend bool operator==(Host const&, Host const&) = default;
-    };
-
     /// lower case
     std::string scheme;
     std::optional<std::string> user;
     std::optional<std::string> password;
-    std::vector<Host> hosts;
+    /// IPv6 addresses without their brackets; port 0 if the URL names none
+    std::vector<Endpoint> hosts;
     /// with its leading '/', or empty
     std::string path;
     std::map<std::string, std::string, std::less<>> options;
@@ -50,5 +70,75 @@ struct Url {
 [[noreturn]] void refuse_url(std::string const& part, std::string const& rule);
 /** The same with the value of the part, which must hold no secret. */
 [[noreturn]] void refuse_url(std::string const& part, std::string_view value, std::string const& rule);
+
+/** @param rule  which number it must be */
+[[nodiscard]] std::uint32_t number_in_url(std::string const& part, std::string const& value, std::string const& rule);
+
+/** The hosts, with the usual port where they have none; at least one. */
+[[nodiscard]] std::vector<Endpoint> endpoints_from(Url const& url, std::uint16_t usual_port);
+
+/** Reads the options of a URL into the fields of a config. A kind of store names each of its options once, and ends
+ * with `refuse_others`. All functions throw std::invalid_argument naming option, value and rule. */
+class UrlOptions
+{
+public:
+    explicit UrlOptions(Url const& url) noexcept
+        : url_(url)
+    {
+    }
+
+    /** Sets the field if the URL has the option.
+     *  @param needs  why this URL must not have the option, such as "needs rediss://"; empty: it may */
+    template <class Field>
+    void read(std::string const& name, Field& field, std::string const& needs = {})
+    {
+        if (auto const* const value = find(name, needs))
+            set(field, "option " + name, *value);
+    }
+    /** @param rule  which number it must be */
+    void read_number(std::string const& name, std::uint32_t& field, std::string const& rule);
+    /** @param needs  what a URL needs to have these options, if `tls` is off
+     *  @param prefix  of their names: "" or "sentinel_" */
+    void read_tls(TlsConfig& tls, std::string const& needs, std::string const& prefix = {});
+
+    /** Refuses an option that other kinds of store have. */
+    void refuse(std::string const& name, std::string const& why);
+    /** Refuses all that were not named, and lists those that were. */
+    void refuse_others() const;
+
+private:
+    static void set(std::string& field, std::string const& part, std::string const& value);
+    static void set(bool& field, std::string const& part, std::string const& value);
+    static void set(std::chrono::milliseconds& field, std::string const& part, std::string const& value);
+    /// the value of the option; null if the URL has none
+    [[nodiscard]] std::string const* find(std::string const& name, std::string const& needs);
+
+    Url const& url_;
+    std::vector<std::string> known_;
+};
+
+/** Reads user and password; a user needs a password. */
+template <class Config>
+void read_login(Config& config, Url const& url)
+{
+    if (url.user && !url.password)
+        refuse_url("password", "must follow the user (user:password@host; without user :password@host)");
+    config.username = url.user.value_or("");
+    config.password = url.password.value_or("");
+}
+
+/** Reads login, limits of time and TLS of any config that has these fields. The caller goes on with its own options. */
+template <class Config>
+[[nodiscard]] UrlOptions read_connection(Config& config, Url const& url, UrlScheme const& scheme)
+{
+    read_login(config, url);
+    UrlOptions options(url);
+    options.read("connect_timeout", config.connect_timeout);
+    options.read("reconnect_backoff", config.reconnect_backoff);
+    config.tls.enabled = url.scheme == scheme.over_tls;
+    if (!scheme.over_tls.empty())
+        options.read_tls(config.tls, "needs " + scheme.prefix(true));
+    return options;
+}
 
 } // namespace tenure

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/election.hpp>
 
-#include "view_handle.hpp"
+#include "view_reader.hpp"
 
 #include "engine/completion.hpp"
 #include "engine/contest.hpp"

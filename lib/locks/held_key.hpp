@@ -1,8 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "engine_view.hpp"
-#include "holder_state.hpp"
+#include "holder.hpp"
 
 #include "engine/completion.hpp"
 

@@ -32,7 +32,7 @@ ViewCache::ViewCache(Clock::duration refresh, Same same) noexcept
 bool ViewCache::answered(std::vector<KeyState> keys, Instant asked, Instant now)
 {
     auto const known = asked_.has_value();
-    bool changed = !known || !same_as(keys);
+    bool changed = !known || !std::ranges::equal(keys_, keys, same_);
     keys_ = std::move(keys);
     asked_ = asked;
     expiry_ = Instant::max();
@@ -74,11 +74,6 @@ ViewSnapshot ViewCache::snapshot(Instant now) const
             *key.held_for += std::chrono::floor<milliseconds>(age);
     }
     return snapshot;
-}
-
-bool ViewCache::same_as(std::vector<KeyState> const& keys) const
-{
-    return std::ranges::equal(keys_, keys, same_);
 }
 
 } // namespace tenure::locks

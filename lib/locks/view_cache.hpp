@@ -38,8 +38,6 @@ public:
     [[nodiscard]] Instant stale_at() const noexcept { return asked_ && !stale_ ? relied_on_until_ : Instant::max(); }
 
 private:
-    [[nodiscard]] bool same_as(std::vector<KeyState> const& keys) const;
-
     Clock::duration silence_;
     Same same_;
     std::vector<KeyState> keys_;

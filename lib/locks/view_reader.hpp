@@ -117,4 +117,24 @@ private:
     std::optional<error_code> ended_;
 };
 
+/** What the copies of a view share: when the last of them goes, the reading ends. It keeps the store open. */
+class ViewHandle
+{
+public:
+    /** Begins to read. @throws std::invalid_argument naming the field `where` and the rule for `refresh` */
+    ViewHandle(
+        std::shared_ptr<engine::Handle> store, KeyRangePtr range, char const* where, std::chrono::milliseconds refresh,
+        ViewCache::Same same);
+    ViewHandle(ViewHandle const&) = delete;
+    ViewHandle& operator=(ViewHandle const&) = delete;
+    ~ViewHandle();
+
+    [[nodiscard]] ViewReader& reader() const noexcept { return *reader_; }
+    [[nodiscard]] Runtime const& runtime() const noexcept { return *store_->core()->runtime(); }
+
+private:
+    std::shared_ptr<engine::Handle> store_;
+    std::shared_ptr<ViewReader> reader_;
+};
+
 } // namespace tenure::locks

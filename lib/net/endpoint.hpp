@@ -4,27 +4,27 @@
 
 #include <tenure/stores/endpoint.hpp>
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-namespace tenure::net
+namespace tenure
 {
 
 /** "host:port"; an IPv6 address stands in brackets. */
-[[nodiscard]] inline std::string endpoint_text(std::string const& host, std::uint16_t port)
+[[nodiscard]] inline std::string to_string(Endpoint const& endpoint)
 {
+    auto const& [host, port] = endpoint;
     bool const is_ipv6 = host.find(':') != std::string::npos;
     return (is_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
 /** "host:port,host:port" */
-[[nodiscard]] inline std::string endpoints_text(std::vector<Endpoint> const& endpoints)
+[[nodiscard]] inline std::string to_string(std::vector<Endpoint> const& endpoints)
 {
     std::string text;
-    for (auto const& [host, port] : endpoints)
-        text += (text.empty() ? "" : ",") + endpoint_text(host, port);
+    for (auto const& endpoint : endpoints)
+        text += (text.empty() ? "" : ",") + to_string(endpoint);
     return text;
 }
 
-} // namespace tenure::net
+} // namespace tenure

@@ -1,9 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "asio_runtime.hpp"
 
+#include "log_queue.hpp"
 #include "own_thread.hpp"
 #include "random_pool.hpp"
 #include "timer_queue.hpp"
+
+#include <tenure/store.hpp>
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -169,3 +172,21 @@ make_asio_runtime(asio::any_io_executor user_executor, LogSink log, LogLevel log
 }
 
 } // namespace tenure::engine
+
+namespace tenure
+{
+
+std::shared_ptr<Runtime> make_runtime(asio::any_io_executor executor, StoreOptions const& options)
+{
+    auto log = options.log ? options.log : default_log_sink();
+    return engine::make_asio_runtime(
+        std::move(executor), is_silent(log) ? LogSink{} : queued(std::move(log)), options.log_level,
+        options.own_thread ? engine::RunsOn::own_thread : engine::RunsOn::user_executor);
+}
+
+std::shared_ptr<Runtime> make_runtime(asio::any_io_executor executor)
+{
+    return make_runtime(std::move(executor), StoreOptions{});
+}
+
+} // namespace tenure

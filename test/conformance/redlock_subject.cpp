@@ -5,7 +5,6 @@
 #include "harness/paths.hpp"
 #include "harness/redis_server.hpp"
 
-#include "store/redis/backend.hpp"
 #include "store/redis/redlock/backend.hpp"
 
 #include <tenure/conformance/subject.hpp>
@@ -102,13 +101,10 @@ private:
     template <class PortOf>
     std::shared_ptr<Backend> connect_to(std::shared_ptr<Runtime> runtime, PortOf port_of)
     {
-        std::vector<redlock::Quorum::Node> nodes;
-        for (auto const& server : servers_) {
-            RedisConfig config;
-            config.port = port_of(*server);
-            nodes.push_back(redis::make_backend(runtime, config, redis::socket_streams()));
-        }
-        return redlock::make_backend(std::move(runtime), std::move(nodes));
+        RedlockConfig config;
+        for (auto const& server : servers_)
+            config.servers.emplace_back().port = port_of(*server);
+        return redlock::make_backend(std::move(runtime), config, redis::socket_streams());
     }
 
     std::string prefix_ = conformance::next_prefix();

@@ -4,7 +4,7 @@
 #include "harness/paths.hpp"
 #include "harness/sentinel_group.hpp"
 
-#include "store/redis/sentinel/sentinel_backend.hpp"
+#include "store/redis/backend.hpp"
 
 #include <tenure/conformance/subject.hpp>
 
@@ -21,7 +21,7 @@ class SentinelSubject final : public conformance::Subject
 public:
     std::shared_ptr<Backend> connect(std::shared_ptr<Runtime> runtime) override
     {
-        return redis::make_sentinel_backend(std::move(runtime), config(), redis::socket_streams());
+        return redis::make_backend(std::move(runtime), config(), redis::socket_streams());
     }
     std::string prefix() const override { return prefix_; }
     bool tells_tokens() const override { return false; }
@@ -42,7 +42,7 @@ public:
                     way.port = proxy_.port();
                 return sockets(of, way);
             };
-        return redis::make_sentinel_backend(std::move(runtime), config(), streams);
+        return redis::make_backend(std::move(runtime), config(), streams);
     }
     void lose_replies() override { proxy_.set(Direction::replies, {Fault::Kind::drop}); }
     void heal() override

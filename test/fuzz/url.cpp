@@ -2,7 +2,6 @@
 #include "config/url.hpp"
 #include "store/etcd/config.hpp"
 #include "store/redis/config/config.hpp"
-#include "store/redis/redlock/config.hpp"
 #include "store/zookeeper/config.hpp"
 
 #include <cstddef>
@@ -26,22 +25,20 @@ void try_url(std::string const& text, std::string_view secret)
     try {
         auto const url = tenure::parse_url(text);
         for (auto const& host : url.hosts)
-            if (host.name.empty() || (host.port && *host.port == 0))
+            if (host.host.empty())
                 std::abort();
         if (url.scheme.ends_with("+sentinel"))
-            tenure::redis::check_config(tenure::redis_sentinel_config_from(url));
+            tenure::redis::check_config(tenure::redis::sentinel_config_from(url));
         else if (url.scheme.ends_with("+cluster"))
-            tenure::redis::check_config(tenure::redis_cluster_config_from(url));
-        else if (url.scheme.ends_with("+unix"))
-            tenure::redis::check_config(tenure::redis_socket_config_from(url));
+            tenure::redis::check_config(tenure::redis::cluster_config_from(url));
         else if (url.scheme.starts_with("redlock"))
-            tenure::redlock::check_config(tenure::redlock_config_from(url));
+            tenure::redis::check_config(tenure::redis::redlock_config_from(url));
         else if (url.scheme.starts_with("etcd"))
-            tenure::etcd::check_config(tenure::etcd_config_from(url));
+            tenure::etcd::check_config(tenure::etcd::config_from(url));
         else if (url.scheme == "zookeeper")
-            tenure::zookeeper::check_config(tenure::zookeeper_config_from(url));
+            tenure::zookeeper::check_config(tenure::zookeeper::config_from(url));
         else if (url.scheme != "memory")
-            tenure::redis::check_config(tenure::redis_config_from(url));
+            tenure::redis::check_config(tenure::redis::config_from(url));
     } catch (std::invalid_argument const& error) {
         must_not_be_in(secret, error.what());
     }

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -14,6 +15,9 @@ struct Endpoint {
     std::string host;
     /// 1..65535, and to be set: 0 is refused. In a URL it may be left out, for the usual one
     std::uint16_t port = 0;
+
+    friend bool operator==(Endpoint const&, Endpoint const&) = default;
+    friend auto operator<=>(Endpoint const&, Endpoint const&) = default;
 };
 
 /** Turns the address of a server into the one at which this program can reach it, for servers behind NAT or in

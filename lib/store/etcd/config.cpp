@@ -2,26 +2,22 @@
 #include "config.hpp"
 
 #include <config/rules.hpp>
-#include <config/url_options.hpp>
 #include <net/endpoint.hpp>
 
-namespace tenure
+namespace tenure::etcd
 {
 
-EtcdConfig etcd_config_from(Url const& url)
+EtcdConfig config_from(Url const& url)
 {
     if (url.path.size() > 1)
         refuse_url("path", url.path, "must not be there: a prefix belongs to the pool or lock");
     EtcdConfig config;
     config.endpoints = endpoints_from(url, 2379);
-    read_connection(
-        config, url, schemes::etcd,
-        {{"connections", UrlNumber{&config.connections, "must be a number from 1 to 256"}}});
+    auto options = read_connection(config, url, schemes::etcd);
+    options.read_number("connections", config.connections, "must be a number from 1 to 256");
+    options.refuse_others();
     return config;
 }
-
-namespace etcd
-{
 
 void check_config(EtcdConfig const& config)
 {
@@ -36,9 +32,7 @@ void check_config(EtcdConfig const& config)
 
 std::string describe(EtcdConfig const& config)
 {
-    return schemes::etcd.prefix(config.tls.enabled) + net::endpoints_text(config.endpoints);
+    return schemes::etcd.prefix(config.tls.enabled) + to_string(config.endpoints);
 }
 
-} // namespace etcd
-
-} // namespace tenure
+} // namespace tenure::etcd

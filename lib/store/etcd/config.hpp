@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// The config of etcd: from a URL, its rules, its name.
 #pragma once
 
 #include <config/url.hpp>
@@ -7,15 +8,12 @@
 
 #include <string>
 
-namespace tenure
+namespace tenure::etcd
 {
 
 /** The config that an `etcd://` or `etcds://` URL stands for, not checked yet.
  *  @throws std::invalid_argument naming part, value and rule; never the password */
-[[nodiscard]] EtcdConfig etcd_config_from(Url const& url);
-
-namespace etcd
-{
+[[nodiscard]] EtcdConfig config_from(Url const& url);
 
 /** Checks what can be checked without a server.
  *  @throws std::invalid_argument naming field, value and rule; never the password */
@@ -24,6 +22,4 @@ void check_config(EtcdConfig const& config);
 /** `etcd://host:2379,host:2379`, without user and password. */
 [[nodiscard]] std::string describe(EtcdConfig const& config);
 
-} // namespace etcd
-
-} // namespace tenure
+} // namespace tenure::etcd

@@ -3,7 +3,7 @@
 
 #include "domain.hpp"
 
-#include <config/schemes.hpp>
+#include <config/url.hpp>
 
 #include <utility>
 #include <vector>

@@ -31,10 +31,11 @@ public:
         : route_(Route::make(runtime, connect))
         , waiter_(make_waiter_name(*runtime))
         , subscriber_(Subscriber::make(runtime, connect, settings.name, waiter_))
-        , node_(std::make_shared<Node>(runtime, route_, NodeSettings{settings.name, waiter_, settings.precautions}))
+        , node_(std::make_shared<Node>(
+              runtime, route_, NodeSettings{settings.name, waiter_, settings.delay_after_failover}))
         , holding_node_(node_)
         , releases_(std::make_shared<Releases>(node_))
-        , for_examination_{settings.replicas, settings.precautions, std::move(settings.connect_to)}
+        , for_examination_{settings.replicas, settings.delay_after_failover, std::move(settings.connect_to)}
         , closed_(std::move(settings.closed))
     {
         if (settings.replicas.acknowledged_by > 0) {
@@ -44,7 +45,7 @@ public:
             auto way = std::make_shared<AcknowledgedWay>(runtime, acknowledged_route_, settings.replicas);
             holding_node_ = std::make_shared<Node>(
                 std::move(runtime), std::move(way),
-                NodeSettings{std::move(settings.name), waiter_, settings.precautions});
+                NodeSettings{std::move(settings.name), waiter_, settings.delay_after_failover});
         }
         claims_ = std::make_shared<Claims>(holding_node_);
         renewals_ = std::make_shared<Renewals>(holding_node_);
@@ -195,17 +196,10 @@ std::shared_ptr<NodeBackend>
 make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams)
 {
     check_config(config);
-    auto name = describe(config);
-    BackendSettings settings{name, config.replicas, precautions_of(config)};
+    BackendSettings settings{describe(config), config.replicas, config.delay_after_failover};
     settings.connect_to = connect_to_replicas(runtime, config, streams);
-    ConnectionFactory connect = [runtime, config, streams = std::move(streams),
-                                 name = std::move(name)](std::string_view purpose) {
-        ConnectionOptions options;
-        options.name = purpose.empty() ? name : name + " (" + std::string(purpose) + ")";
-        options.learns_run_id = config.delay_after_failover && purpose != hints_purpose;
-        return make_connection(runtime, config, streams, std::move(options));
-    };
-    return std::make_shared<RedisBackend>(std::move(runtime), connect, std::move(settings));
+    auto connect = connections_to(runtime, config, std::move(streams), {.name = settings.name});
+    return make_backend(std::move(runtime), std::move(connect), std::move(settings));
 }
 
 std::shared_ptr<NodeBackend>

@@ -3,7 +3,6 @@
 
 #include "key_names.hpp"
 #include "range_cache.hpp"
-#include "store/redis/config/precautions.hpp"
 #include "store/redis/link/connection.hpp"
 #include "store/redis/link/way.hpp"
 
@@ -20,6 +19,10 @@
 namespace tenure::redis
 {
 
+/** The key by which a server process that has not granted before is noticed. In a cluster each hash slot has one, with
+ * the slot's number in braces behind. */
+inline constexpr std::string_view failover_marker = "tenure:master";
+
 /** The settings of a node, which its store knows. */
 struct NodeSettings {
     /// of the store, without secrets
@@ -27,8 +30,9 @@ struct NodeSettings {
     /// under which the store stands in lines of waiters (make_waiter_name); empty for nodes that claim and release
     /// nothing
     std::string waiter = {};
-    Precautions precautions = {};
-    /// the key that tells of a failover, where `precautions` ask for it
+    /// see RedisConfig
+    bool delay_after_failover = false;
+    /// the key that tells of a failover, where claims are delayed after one
     std::string marker = std::string(failover_marker);
     /// where releases are announced: to all who subscribe, or in a cluster (Redis 7) through the channel's own shard
     enum class Audience { everywhere, shard } audience = Audience::everywhere;
@@ -103,7 +107,7 @@ public:
     [[nodiscard]] Failure refuse_native(resp::Value const& error, std::string_view what);
 
     /** Claims may be closed after a failover; `marker` names the key that tells. */
-    [[nodiscard]] bool delays_after_failover() const noexcept { return settings_.precautions.delay_after_failover; }
+    [[nodiscard]] bool delays_after_failover() const noexcept { return settings_.delay_after_failover; }
     [[nodiscard]] std::string const& marker() const noexcept { return settings_.marker; }
 
     /** The counter from which claims draw their fencing tokens. */

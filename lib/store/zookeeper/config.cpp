@@ -2,32 +2,12 @@
 #include "config.hpp"
 
 #include <config/rules.hpp>
-#include <config/url_options.hpp>
 #include <net/endpoint.hpp>
 
 #include <algorithm>
 #include <string_view>
 
-namespace tenure
-{
-
-ZookeeperConfig zookeeper_config_from(Url const& url)
-{
-    ZookeeperConfig config;
-    config.servers = endpoints_from(url, 2181);
-    config.chroot = url.path == "/" ? std::string() : url.path;
-    read_login(config, url);
-    read_options(
-        url, {
-                 {"connect_timeout", &config.connect_timeout},
-                 {"tick", &config.tick},
-                 {"shortest_ttl", &config.shortest_ttl},
-                 {"longest_ttl", &config.longest_ttl},
-             });
-    return config;
-}
-
-namespace zookeeper
+namespace tenure::zookeeper
 {
 
 using namespace std::chrono_literals;
@@ -55,6 +35,21 @@ void check_chroot(std::string const& chroot)
 }
 
 } // namespace
+
+ZookeeperConfig config_from(Url const& url)
+{
+    ZookeeperConfig config;
+    config.servers = endpoints_from(url, 2181);
+    config.chroot = url.path == "/" ? std::string() : url.path;
+    read_login(config, url);
+    UrlOptions options(url);
+    options.read("connect_timeout", config.connect_timeout);
+    options.read("tick", config.tick);
+    options.read("shortest_ttl", config.shortest_ttl);
+    options.read("longest_ttl", config.longest_ttl);
+    options.refuse_others();
+    return config;
+}
 
 Backend::TtlLimits limits_of(ZookeeperConfig const& config) noexcept
 {
@@ -94,9 +89,7 @@ void check_config(ZookeeperConfig const& config)
 
 std::string describe(ZookeeperConfig const& config)
 {
-    return schemes::zookeeper.prefix() + net::endpoints_text(config.servers) + config.chroot;
+    return schemes::zookeeper.prefix() + to_string(config.servers) + config.chroot;
 }
 
-} // namespace zookeeper
-
-} // namespace tenure
+} // namespace tenure::zookeeper

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// The config of ZooKeeper: from a URL, its rules, its name.
 #pragma once
 
 #include <config/url.hpp>
@@ -8,15 +9,12 @@
 
 #include <string>
 
-namespace tenure
+namespace tenure::zookeeper
 {
 
 /** The config that a `zookeeper://` URL stands for, not checked yet.
  *  @throws std::invalid_argument naming part, value and rule; never the password */
-[[nodiscard]] ZookeeperConfig zookeeper_config_from(Url const& url);
-
-namespace zookeeper
-{
+[[nodiscard]] ZookeeperConfig config_from(Url const& url);
 
 /** Checks what can be checked without a server.
  *  @throws std::invalid_argument naming field, value and rule; never the password */
@@ -27,6 +25,4 @@ void check_config(ZookeeperConfig const& config);
 /** `zookeeper://host:2181,host:2181/chroot`, without user and password. */
 [[nodiscard]] std::string describe(ZookeeperConfig const& config);
 
-} // namespace zookeeper
-
-} // namespace tenure
+} // namespace tenure::zookeeper

@@ -45,7 +45,7 @@ constexpr auto long_ttl = 10s;
 struct GenerationLine {
     FaultProxy proxy{generation_server().port()};
     LiveBackend client{[this](std::shared_ptr<Runtime> runtime) {
-        auto config = zookeeper_config_from(parse_url(generation_server().url()));
+        auto config = zookeeper::config_from(parse_url(generation_server().url()));
         config.servers[0].port = proxy.port();
         return zookeeper::make_backend(std::move(runtime), config);
     }};

@@ -48,7 +48,7 @@ struct Line {
     FaultProxy proxy{server().port()};
     LiveBackend client{[this](std::shared_ptr<Runtime> runtime) {
         auto const& url = server().url();
-        auto config = zookeeper_config_from(parse_url(url));
+        auto config = zookeeper::config_from(parse_url(url));
         config.servers[0].port = proxy.port();
         return zookeeper::make_backend(std::move(runtime), config);
     }};

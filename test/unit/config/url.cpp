@@ -3,7 +3,6 @@
 #include "harness/paths.hpp"
 #include "store/etcd/config.hpp"
 #include "store/redis/config/config.hpp"
-#include "store/redis/redlock/config.hpp"
 
 #include <tenure/connect.hpp>
 
@@ -49,7 +48,7 @@ TEST_CASE("a URL with everything is taken apart and decoded", "[url]")
     CHECK(url.user == "us@er");
     CHECK(url.password == "p/a:ss");
     REQUIRE(url.hosts.size() == 1);
-    CHECK(url.hosts[0] == tenure::Url::Host{"redis.example", std::uint16_t{6380}});
+    CHECK(url.hosts[0] == tenure::Endpoint{"redis.example", 6380});
     CHECK(url.path == "/2");
     CHECK(url.options.at("connect_timeout") == "1s");
     CHECK(url.options.at("tls_ca") == "/a&b");
@@ -60,10 +59,10 @@ TEST_CASE("several hosts and IPv6 addresses are understood", "[url]")
     auto const url = tenure::parse_url("REDIS+Sentinel://a:1,[::1]:26379,[fe80::1%eth0],c/the-master");
     CHECK(url.scheme == "redis+sentinel");
     REQUIRE(url.hosts.size() == 4);
-    CHECK(url.hosts[0] == tenure::Url::Host{"a", std::uint16_t{1}});
-    CHECK(url.hosts[1] == tenure::Url::Host{"::1", std::uint16_t{26379}});
-    CHECK(url.hosts[2] == tenure::Url::Host{"fe80::1%eth0", std::nullopt});
-    CHECK(url.hosts[3] == tenure::Url::Host{"c", std::nullopt});
+    CHECK(url.hosts[0] == tenure::Endpoint{"a", 1});
+    CHECK(url.hosts[1] == tenure::Endpoint{"::1", 26379});
+    CHECK(url.hosts[2] == tenure::Endpoint{"fe80::1%eth0", 0});
+    CHECK(url.hosts[3] == tenure::Endpoint{"c", 0});
     CHECK(url.path == "/the-master");
 }
 
@@ -73,7 +72,7 @@ TEST_CASE("a password without user, and an empty authority, are allowed", "[url]
     CHECK_FALSE(url.user);
     CHECK(url.password == "secret");
     CHECK(tenure::parse_url("memory://").hosts.empty());
-    CHECK(tenure::parse_url("memory://jobs").hosts.at(0).name == "jobs");
+    CHECK(tenure::parse_url("memory://jobs").hosts.at(0).host == "jobs");
     CHECK(tenure::parse_url("redis+unix:///run/redis.sock?db=3").path == "/run/redis.sock");
 }
 
@@ -152,7 +151,7 @@ TEST_CASE("an unknown scheme is refused with a list of those that exist, and eac
 
 TEST_CASE("etcd URLs become a configuration with every member they name", "[url]")
 {
-    auto const config = tenure::etcd_config_from(
+    auto const config = tenure::etcd::config_from(
         tenure::parse_url("etcds://worker:secret@a,b:1,[::1]?tls_ca=ca.pem&connections=7&connect_timeout=1s"));
     REQUIRE(config.endpoints.size() == 3);
     CHECK(config.endpoints[0].host == "a");
@@ -169,7 +168,7 @@ TEST_CASE("etcd URLs become a configuration with every member they name", "[url]
 
 TEST_CASE("cluster URLs become a configuration with every node they name", "[url]")
 {
-    auto const config = tenure::redis_cluster_config_from(
+    auto const config = tenure::redis::cluster_config_from(
         tenure::parse_url("rediss+cluster://user:secret@one:7001,[::1],three/?tls_ca=/ca.pem&connect_timeout=300ms"));
     REQUIRE(config.seeds.size() == 3);
     CHECK(config.seeds[0].host == "one");
@@ -183,7 +182,7 @@ TEST_CASE("cluster URLs become a configuration with every node they name", "[url
     CHECK(config.tls.ca_file == "/ca.pem");
     CHECK(config.connect_timeout == 300ms);
 
-    CHECK_FALSE(tenure::redis_cluster_config_from(tenure::parse_url("redis+cluster://host")).tls.enabled);
+    CHECK_FALSE(tenure::redis::cluster_config_from(tenure::parse_url("redis+cluster://host")).tls.enabled);
     for (std::string const url :
          {"redis+cluster://", "redis+cluster://host/1", "redis+cluster://host?db=1", "redis+cluster://host?tls_ca=/ca",
           "redis+cluster://user@host", "redis+cluster://host?connect_timeout=1ms"})
@@ -192,7 +191,7 @@ TEST_CASE("cluster URLs become a configuration with every node they name", "[url
 
 TEST_CASE("redlock URLs become a configuration of servers that differ by address only", "[url]")
 {
-    auto const config = tenure::redlock_config_from(
+    auto const config = tenure::redis::redlock_config_from(
         tenure::parse_url("redlocks://user:secret@a,b:1234,[::1]:5/7?tls_ca=/ca.pem&connect_timeout=1s"));
     REQUIRE(config.servers.size() == 3);
     CHECK(config.servers[0].host == "a");
@@ -208,7 +207,7 @@ TEST_CASE("redlock URLs become a configuration of servers that differ by address
         CHECK(server.connect_timeout == 1s);
         CHECK(server.reconnect_backoff == 300ms);
     }
-    auto const patient = tenure::redlock_config_from(tenure::parse_url("redlock://a,b,c?reconnect_backoff=5s"));
+    auto const patient = tenure::redis::redlock_config_from(tenure::parse_url("redlock://a,b,c?reconnect_backoff=5s"));
     CHECK(patient.servers.at(2).reconnect_backoff == 5s);
     CHECK_FALSE(patient.servers[2].tls.enabled);
 }
@@ -216,9 +215,9 @@ TEST_CASE("redlock URLs become a configuration of servers that differ by address
 TEST_CASE("redis URLs become a configuration", "[url]")
 {
     auto const config =
-        tenure::redis_config_from(tenure::parse_url("rediss://user:secret@host:1234/7?tls_ca=/ca.pem&tls_cert=/"
-                                                    "c.pem&tls_key=/k.pem&tls_server_name=name&tls_verify=false"
-                                                    "&connect_timeout=300ms&reconnect_backoff=1s"));
+        tenure::redis::config_from(tenure::parse_url("rediss://user:secret@host:1234/7?tls_ca=/ca.pem&tls_cert=/"
+                                                     "c.pem&tls_key=/k.pem&tls_server_name=name&tls_verify=false"
+                                                     "&connect_timeout=300ms&reconnect_backoff=1s"));
     CHECK(config.host == "host");
     CHECK(config.port == 1234);
     CHECK(config.username == "user");
@@ -233,14 +232,13 @@ TEST_CASE("redis URLs become a configuration", "[url]")
     CHECK(config.connect_timeout == 300ms);
     CHECK(config.reconnect_backoff == 1s);
 
-    auto const plain = tenure::redis_config_from(tenure::parse_url("redis://host"));
+    auto const plain = tenure::redis::config_from(tenure::parse_url("redis://host"));
     CHECK(plain.port == 6379);
     CHECK(plain.database == 0);
     CHECK_FALSE(plain.tls.enabled);
     CHECK(plain.tls.verify);
 
-    auto const local =
-        tenure::redis_socket_config_from(tenure::parse_url("redis+unix://:pw@/run/my%20redis.sock?db=3"));
+    auto const local = tenure::redis::config_from(tenure::parse_url("redis+unix://:pw@/run/my%20redis.sock?db=3"));
     CHECK(local.socket_path == "/run/my redis.sock");
     CHECK(local.database == 3);
     CHECK(local.password == "pw");
@@ -280,7 +278,7 @@ TEST_CASE("a redis URL with a wrong part is refused with that part and the rule"
 
 TEST_CASE("sentinel URLs become a configuration", "[url]")
 {
-    auto const config = tenure::redis_sentinel_config_from(tenure::parse_url(
+    auto const config = tenure::redis::sentinel_config_from(tenure::parse_url(
         "redis+sentinel://user:secret@a,b:1234,[::1]:5/my-master/7?sentinel_user=lookout&sentinel_password=w%26tch"
         "&connect_timeout=300ms&reconnect_backoff=1s"));
     REQUIRE(config.sentinels.size() == 3);
@@ -299,7 +297,7 @@ TEST_CASE("sentinel URLs become a configuration", "[url]")
     CHECK(config.connect_timeout == 300ms);
     CHECK(config.reconnect_backoff == 1s);
 
-    auto const plain = tenure::redis_sentinel_config_from(tenure::parse_url("redis+sentinel://:pw@host/name/"));
+    auto const plain = tenure::redis::sentinel_config_from(tenure::parse_url("redis+sentinel://:pw@host/name/"));
     CHECK(plain.master_name == "name");
     CHECK(plain.database == 0);
     CHECK(plain.password == "pw");
@@ -309,25 +307,27 @@ TEST_CASE("sentinel URLs become a configuration", "[url]")
 
 TEST_CASE("delay after a failover is off unless a URL asks for it", "[url]")
 {
-    CHECK_FALSE(tenure::redis_config_from(tenure::parse_url("redis://host")).delay_after_failover);
+    CHECK_FALSE(tenure::redis::config_from(tenure::parse_url("redis://host")).delay_after_failover);
     for (auto const* const url : {"redis://host", "rediss://host"}) {
         CAPTURE(url);
         auto const text = std::string(url);
-        CHECK(tenure::redis_config_from(tenure::parse_url(text + "?delay_after_failover=true")).delay_after_failover);
+        CHECK(tenure::redis::config_from(tenure::parse_url(text + "?delay_after_failover=true")).delay_after_failover);
         CHECK_FALSE(
-            tenure::redis_config_from(tenure::parse_url(text + "?delay_after_failover=false")).delay_after_failover);
+            tenure::redis::config_from(tenure::parse_url(text + "?delay_after_failover=false")).delay_after_failover);
     }
-    CHECK(tenure::redis_socket_config_from(tenure::parse_url("redis+unix:///socket?delay_after_failover=true"))
+    CHECK(tenure::redis::config_from(tenure::parse_url("redis+unix:///socket?delay_after_failover=true"))
               .delay_after_failover);
-    CHECK(tenure::redis_sentinel_config_from(tenure::parse_url("redis+sentinel://host/name?delay_after_failover=true"))
+    CHECK(tenure::redis::sentinel_config_from(tenure::parse_url("redis+sentinel://host/name?delay_after_failover=true"))
               .delay_after_failover);
-    CHECK(tenure::redis_cluster_config_from(tenure::parse_url("redis+cluster://host?delay_after_failover=true"))
+    CHECK(tenure::redis::cluster_config_from(tenure::parse_url("redis+cluster://host?delay_after_failover=true"))
               .delay_after_failover);
 }
 
 TEST_CASE("TLS of sentinels is that of the servers where nothing else is said", "[url]")
 {
-    auto const of = [](std::string const& text) { return tenure::redis_sentinel_config_from(tenure::parse_url(text)); };
+    auto const of = [](std::string const& text) {
+        return tenure::redis::sentinel_config_from(tenure::parse_url(text));
+    };
     auto const both = of("rediss+sentinel://host/name?tls_ca=/ca.pem&tls_verify=false");
     CHECK(both.tls.enabled);
     CHECK(both.sentinel_tls.enabled);

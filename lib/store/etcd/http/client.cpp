@@ -67,8 +67,7 @@ std::string Client::where() const
 
 std::string Client::name_of(std::size_t endpoint) const
 {
-    auto const& [host, port] = config_.endpoints[endpoint];
-    return net::endpoint_text(host, port);
+    return to_string(config_.endpoints[endpoint]);
 }
 
 Outcome Client::not_sent() const

@@ -58,9 +58,9 @@ class ClusterBackend final : public Backend
 {
 public:
     ClusterBackend(std::shared_ptr<Runtime> runtime, ClusterAccess access)
-        : for_examination_{{}, access.precautions, access.connect}
+        : for_examination_{{}, access.delay_after_failover, access.connect}
         , cluster_(Cluster::make(std::move(runtime), std::move(access)))
-        , nodes_(std::make_shared<SlotNodes>(cluster_, for_examination_.precautions))
+        , nodes_(std::make_shared<SlotNodes>(cluster_, for_examination_.delay_after_failover))
         , subscriber_(std::make_shared<ClusterSubscriber>(cluster_))
         , announcer_(std::make_shared<Announcer>(nodes_))
     {
@@ -229,21 +229,6 @@ private:
     Observers observers_;
 };
 
-/// What connects to a node of the cluster.
-RedisConfig node_config(RedisClusterConfig const& cluster, ServerAddress const& address)
-{
-    RedisConfig config;
-    config.host = address.host;
-    config.port = address.port;
-    config.username = cluster.username;
-    config.password = cluster.password;
-    config.credentials = cluster.credentials;
-    config.tls = cluster.tls;
-    config.connect_timeout = cluster.connect_timeout;
-    config.reconnect_backoff = cluster.reconnect_backoff;
-    return config;
-}
-
 } // namespace
 
 std::shared_ptr<Backend>
@@ -252,23 +237,11 @@ make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const&
     check_config(config);
     streams = with_address_map(std::move(streams), config.address_map);
     ClusterAccess access;
-    access.name = describe(config);
+    access.connect = connect_like(runtime, server_config(config), std::move(streams));
+    access.seeds = config.seeds;
     access.tls = config.tls.enabled;
-    access.precautions = precautions_of(config);
-    for (auto const& seed : config.seeds)
-        access.seeds.push_back({seed.host, seed.port});
-    access.connect = [runtime, config,
-                      streams = std::move(streams)](ServerAddress const& address) -> ConnectionFactory {
-        return [runtime, streams, node = node_config(config, address),
-                learns_run_id = config.delay_after_failover](std::string_view purpose) {
-            ConnectionOptions options;
-            options.name = redis::describe(node);
-            if (!purpose.empty())
-                options.name += " (" + std::string(purpose) + ")";
-            options.learns_run_id = learns_run_id && purpose != hints_purpose;
-            return make_connection(runtime, node, streams, std::move(options));
-        };
-    };
+    access.name = describe(config);
+    access.delay_after_failover = config.delay_after_failover;
     return make_cluster_backend(std::move(runtime), std::move(access));
 }
 

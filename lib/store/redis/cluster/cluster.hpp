@@ -4,8 +4,6 @@
 #include "members.hpp"
 #include "topology.hpp"
 
-#include "store/redis/config/precautions.hpp"
-
 #include <runtime/timer.hpp>
 
 #include <tenure/backend/runtime.hpp>
@@ -29,7 +27,8 @@ struct ClusterAccess {
     bool tls = false;
     /// of the cluster, without secrets
     std::string name;
-    Precautions precautions = {};
+    /// see RedisClusterConfig
+    bool delay_after_failover = false;
 };
 
 /** What the parts of a cluster store share: the nodes, the map of slots, and the requests that wait for one of them.

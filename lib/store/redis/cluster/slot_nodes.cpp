@@ -24,12 +24,14 @@ SlotNode& SlotNodes::at(HashSlot slot)
         if (slots_.size() >= many_slots && slots_.size() % many_slots == 0)
             forget_unused();
         auto const in_slot = ":{" + slot_number(slot) + "}";
-        auto const marker = precautions_.delay_after_failover ? std::string(failover_marker) + in_slot : std::string();
+        auto const marker = delays_after_failover_ ? std::string(failover_marker) + in_slot : std::string();
         auto const fence = std::string(fence_counter) + in_slot;
         auto const node = [&](std::shared_ptr<SlotWay> way) {
             return std::make_shared<Node>(
                 cluster_->runtime(), std::move(way),
-                NodeSettings{cluster_->name(), cluster_->waiter(), precautions_, marker, Node::Audience::shard, fence});
+                NodeSettings{
+                    cluster_->name(), cluster_->waiter(), delays_after_failover_, marker, Node::Audience::shard,
+                    fence});
         };
         auto const way = [&](Migration migration) { return std::make_shared<SlotWay>(cluster_, slot, migration); };
         SlotNode entry;

@@ -83,9 +83,9 @@ struct SlotNode {
 class SlotNodes
 {
 public:
-    SlotNodes(std::shared_ptr<Cluster> cluster, Precautions precautions)
+    SlotNodes(std::shared_ptr<Cluster> cluster, bool delay_after_failover)
         : cluster_(std::move(cluster))
-        , precautions_(precautions)
+        , delays_after_failover_(delay_after_failover)
     {
     }
 
@@ -103,7 +103,7 @@ private:
     void forget_unused();
 
     std::shared_ptr<Cluster> cluster_;
-    Precautions precautions_;
+    bool delays_after_failover_;
     std::map<HashSlot, SlotNode> slots_;
     RangeCache spread_ranges_;
 };

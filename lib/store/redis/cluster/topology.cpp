@@ -3,7 +3,7 @@
 
 #include "store/redis/wire/server_error.hpp"
 
-#include <config/schemes.hpp>
+#include <config/url.hpp>
 
 #include <tenure/errc.hpp>
 

@@ -2,96 +2,146 @@
 #include "config.hpp"
 
 #include <config/rules.hpp>
-#include <config/url_options.hpp>
 #include <net/endpoint.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 
-namespace tenure
+namespace tenure::redis
 {
+
+using namespace std::chrono_literals;
 
 namespace
 {
 
 constexpr char const* database_rule = "must be the number of a database, 0 and up";
+constexpr char const* instead_of_replicas = "a majority of the servers stands in for replicas";
+constexpr char const* instead_of_delay =
+    "redlock does not offer it; a server that lost its data stays stopped for the longest ttl in use instead";
 
-template <class Config>
-UrlOptions failover_options(Config& config, Url const& url)
-{
-    auto& [acknowledged_by, acknowledged_within] = config.replicas;
-    return {
-        {"delay_after_failover", &config.delay_after_failover},
-        {"replicas", UrlNumber{&acknowledged_by, "must be the number of replicas to wait for, 0 to 64"}},
-        {"replicas_within", &acknowledged_within, url.options.contains("replicas") ? "" : "needs the option replicas"},
-    };
-}
-
-} // namespace
-
-namespace redis
-{
-
+/** The database that the path of a URL names; 0 if there is none. */
 std::uint32_t database_from(std::string const& path)
 {
     return path.size() < 2 ? 0 : number_in_url("path", path.substr(1), database_rule);
 }
 
-UrlOptions no_database_option(Url const& url)
+void refuse_database_option(UrlOptions& options, Url const& url)
 {
-    auto const needs = "belongs to " + schemes::redis_socket.prefix() + "; write the database as path: ";
-    return {{"db", {}, needs + url.scheme + "://host/1"}};
+    options.refuse(
+        "db",
+        "belongs to " + schemes::redis_socket.prefix() + "; write the database as path: " + url.scheme + "://host/1");
 }
 
-} // namespace redis
-
-RedisConfig redis_config_from(Url const& url)
+template <class Config>
+void read_failover(Config& config, UrlOptions& options, Url const& url)
 {
-    if (url.hosts.size() != 1)
-        refuse_url("hosts", "must be exactly one for " + url.scheme + "://");
-    RedisConfig config;
-    config.host = url.hosts.front().name;
-    config.port = url.hosts.front().port.value_or(config.port);
-    config.database = redis::database_from(url.path);
-    read_connection(
-        config, url, schemes::redis, joined({failover_options(config, url), redis::no_database_option(url)}));
-    return config;
+    auto& [acknowledged_by, acknowledged_within] = config.replicas;
+    options.read("delay_after_failover", config.delay_after_failover);
+    options.read_number("replicas", acknowledged_by, "must be the number of replicas to wait for, 0 to 64");
+    options.read(
+        "replicas_within", acknowledged_within, url.options.contains("replicas") ? "" : "needs the option replicas");
 }
 
-RedisConfig redis_socket_config_from(Url const& url)
+RedisConfig socket_config_from(Url const& url)
 {
     auto const form = schemes::redis_socket.prefix() + "/path/to/socket";
     if (!url.hosts.empty())
-        refuse_url("host", url.hosts.front().name, "must not be there: write " + form);
+        refuse_url("host", url.hosts.front().host, "must not be there: write " + form);
     if (url.path.size() < 2)
         refuse_url("path", url.path, "must be the path of the server's socket: " + form);
     RedisConfig config;
     config.socket_path = url.path;
-    UrlOptions const database{{"db", UrlNumber{&config.database, database_rule}}};
-    read_connection(config, url, schemes::redis_socket, joined({failover_options(config, url), database}));
+    auto options = read_connection(config, url, schemes::redis_socket);
+    read_failover(config, options, url);
+    options.read_number("db", config.database, database_rule);
+    options.refuse_others();
     return config;
 }
 
-RedisClusterConfig redis_cluster_config_from(Url const& url)
+void check_replicas(std::string const& prefix, ReplicaAcknowledgement const& replicas)
+{
+    if (replicas.acknowledged_by > 64)
+        refuse_config(
+            prefix + "replicas.acknowledged_by", std::to_string(replicas.acknowledged_by),
+            "must be the number of replicas to wait for, at most 64, or 0 for none");
+    check_duration(prefix + "replicas.acknowledged_within", replicas.acknowledged_within, 1ms, 10s);
+}
+
+/** Login to the servers, limits of time and precautions, of any config that has these fields. */
+template <class Config>
+RedisConfig in_common(Config const& config)
+{
+    RedisConfig server;
+    server.username = config.username;
+    server.password = config.password;
+    server.credentials = config.credentials;
+    server.tls = config.tls;
+    server.connect_timeout = config.connect_timeout;
+    server.reconnect_backoff = config.reconnect_backoff;
+    server.delay_after_failover = config.delay_after_failover;
+    return server;
+}
+
+} // namespace
+
+RedisConfig config_from(Url const& url)
+{
+    if (url.scheme == schemes::redis_socket.plain)
+        return socket_config_from(url);
+    if (url.hosts.size() != 1)
+        refuse_url("hosts", "must be exactly one for " + url.scheme + "://");
+    RedisConfig config;
+    auto const server = endpoints_from(url, config.port).front();
+    config.host = server.host;
+    config.port = server.port;
+    config.database = database_from(url.path);
+    auto options = read_connection(config, url, schemes::redis);
+    read_failover(config, options, url);
+    refuse_database_option(options, url);
+    options.refuse_others();
+    return config;
+}
+
+RedisClusterConfig cluster_config_from(Url const& url)
 {
     if (url.path.size() > 1)
         refuse_url("path", url.path.substr(1), "must not be there: a cluster has only database 0");
     RedisClusterConfig config;
     config.seeds = endpoints_from(url, RedisConfig{}.port);
-    std::string const no_replicas = "must not be there: a cluster does not offer it";
-    read_connection(
-        config, url, schemes::redis_cluster,
-        {
-            {"delay_after_failover", &config.delay_after_failover},
-            {"replicas", {}, no_replicas},
-            {"replicas_within", {}, no_replicas},
-        });
+    auto options = read_connection(config, url, schemes::redis_cluster);
+    options.read("delay_after_failover", config.delay_after_failover);
+    for (auto const* const name : {"replicas", "replicas_within"})
+        options.refuse(name, "must not be there: a cluster does not offer it");
+    options.refuse_others();
     return config;
 }
 
-RedisSentinelConfig redis_sentinel_config_from(Url const& url)
+RedlockConfig redlock_config_from(Url const& url)
+{
+    RedisConfig server;
+    server.database = database_from(url.path);
+    // one that is back has to be used again within a fraction of a ttl, before the next one goes
+    server.reconnect_backoff = 300ms;
+    auto options = read_connection(server, url, schemes::redlock);
+    for (auto const* const name : {"replicas", "replicas_within"})
+        options.refuse(name, std::string("must not be there: ") + instead_of_replicas);
+    options.refuse("delay_after_failover", std::string("must not be there: ") + instead_of_delay);
+    refuse_database_option(options, url);
+    options.refuse_others();
+    RedlockConfig config;
+    for (auto const& [host, port] : url.hosts) {
+        server.host = host;
+        server.port = port != 0 ? port : RedisConfig{}.port;
+        config.servers.push_back(server);
+    }
+    return config;
+}
+
+RedisSentinelConfig sentinel_config_from(Url const& url)
 {
     if (url.hosts.empty())
         refuse_url("hosts", "must be one or more sentinels: " + url.scheme + "://host:26379,host:26379/master-name");
@@ -105,45 +155,22 @@ RedisSentinelConfig redis_sentinel_config_from(Url const& url)
         refuse_url(
             "path", url.path,
             "must begin with the name that the sentinels have for the master: " + url.scheme + "://host/master-name");
-    config.database = redis::database_from(path.substr(slash));
+    config.database = database_from(path.substr(slash));
 
-    auto const& scheme = schemes::redis_sentinel;
+    auto options = read_connection(config, url, schemes::redis_sentinel);
+    read_failover(config, options, url);
+    options.read("sentinel_user", config.sentinel_username);
+    options.read("sentinel_password", config.sentinel_password);
+    // where the URL says nothing else, TLS is that of the servers
     auto& tls = config.sentinel_tls;
-    tls.enabled = url.scheme == scheme.over_tls;
-    UrlOptions const own{
-        {"sentinel_user", &config.sentinel_username},
-        {"sentinel_password", &config.sentinel_password},
-        {"sentinel_tls", &tls.enabled},
-    };
-    set_options(url, own); // other options depend on the last one
-    auto const own_tls = tls_options(tls, scheme.prefix(true) + ", or sentinel_tls=true", "sentinel_");
-    read_connection(config, url, scheme, joined({failover_options(config, url), own, own_tls}));
-    if (tls.enabled && config.tls.enabled) {
-        // where the URL says nothing else, TLS is that of the servers
+    tls.enabled = config.tls.enabled;
+    options.read("sentinel_tls", tls.enabled);
+    if (tls.enabled && config.tls.enabled)
         tls = config.tls;
-        set_options(url, own_tls);
-    }
+    options.read_tls(tls, "needs " + schemes::redis_sentinel.prefix(true) + ", or sentinel_tls=true", "sentinel_");
+    options.refuse_others();
     return config;
 }
-
-namespace redis
-{
-
-using namespace std::chrono_literals;
-
-namespace
-{
-
-void check_replicas(std::string const& prefix, ReplicaAcknowledgement const& replicas)
-{
-    if (replicas.acknowledged_by > 64)
-        refuse_config(
-            prefix + "replicas.acknowledged_by", std::to_string(replicas.acknowledged_by),
-            "must be the number of replicas to wait for, at most 64, or 0 for none");
-    check_duration(prefix + "replicas.acknowledged_within", replicas.acknowledged_within, 1ms, 10s);
-}
-
-} // namespace
 
 void check_config(RedisConfig const& config)
 {
@@ -187,25 +214,73 @@ void check_config(RedisClusterConfig const& config)
     check_connection(prefix, config);
 }
 
+void check_config(RedlockConfig const& config)
+{
+    std::string const servers = "RedlockConfig::servers";
+    auto const count = config.servers.size();
+    if (count < 3 || count % 2 == 0)
+        refuse_config(
+            servers, std::to_string(count) + " servers",
+            "must be an odd number, 3 and up (an even one tolerates no more failures than one less)");
+    std::set<std::string> seen;
+    for (auto const& server : config.servers) {
+        check_config(server);
+        if (server.replicas.acknowledged_by != 0)
+            refuse_config(
+                servers + ": replicas.acknowledged_by", std::to_string(server.replicas.acknowledged_by),
+                std::string("must be 0: ") + instead_of_replicas);
+        if (server.delay_after_failover)
+            refuse_config(
+                servers + ": delay_after_failover", "true", std::string("must be false: ") + instead_of_delay);
+        // by address: two databases of one server fail together
+        auto const where =
+            server.socket_path.empty() ? to_string(Endpoint{server.host, server.port}) : server.socket_path;
+        if (!seen.insert(where).second)
+            refuse_config(servers, where, "must be different servers, or this one votes twice");
+    }
+}
+
 std::string describe(RedisConfig const& config)
 {
     auto const database = std::to_string(config.database);
     if (!config.socket_path.empty())
         return schemes::redis_socket.prefix() + config.socket_path + (config.database == 0 ? "" : "?db=" + database);
-    return schemes::redis.prefix(config.tls.enabled) + net::endpoint_text(config.host, config.port) + "/" + database;
+    return schemes::redis.prefix(config.tls.enabled) + to_string(Endpoint{config.host, config.port}) + "/" + database;
 }
 
 std::string describe(RedisSentinelConfig const& config)
 {
-    return schemes::redis_sentinel.prefix(config.tls.enabled) + net::endpoints_text(config.sentinels) + "/" +
-           config.master_name + "/" + std::to_string(config.database);
+    return schemes::redis_sentinel.prefix(config.tls.enabled) + to_string(config.sentinels) + "/" + config.master_name +
+           "/" + std::to_string(config.database);
 }
 
 std::string describe(RedisClusterConfig const& config)
 {
-    return schemes::redis_cluster.prefix(config.tls.enabled) + net::endpoints_text(config.seeds);
+    return schemes::redis_cluster.prefix(config.tls.enabled) + to_string(config.seeds);
 }
 
-} // namespace redis
+RedisConfig server_config(RedisSentinelConfig const& config)
+{
+    auto server = in_common(config);
+    server.database = config.database;
+    server.replicas = config.replicas;
+    return server;
+}
 
-} // namespace tenure
+RedisConfig server_config(RedisClusterConfig const& config)
+{
+    return in_common(config);
+}
+
+RedisConfig sentinel_login(RedisSentinelConfig const& config)
+{
+    RedisConfig sentinel;
+    sentinel.username = config.sentinel_username;
+    sentinel.password = config.sentinel_password;
+    sentinel.tls = config.sentinel_tls;
+    sentinel.connect_timeout = config.connect_timeout;
+    sentinel.reconnect_backoff = config.reconnect_backoff;
+    return sentinel;
+}
+
+} // namespace tenure::redis

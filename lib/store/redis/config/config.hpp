@@ -1,33 +1,33 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// The configs of Redis in all its forms (one server, sentinels, cluster, Redlock): from a URL, their rules, their
+// names.
 #pragma once
 
-#include <config/url_options.hpp>
+#include <config/url.hpp>
 
 #include <tenure/stores/redis_cluster_config.hpp>
 #include <tenure/stores/redis_config.hpp>
 #include <tenure/stores/redis_sentinel_config.hpp>
+#include <tenure/stores/redlock_config.hpp>
 
-#include <cstdint>
 #include <string>
 
-namespace tenure
+namespace tenure::redis
 {
 
-/** The configs that URLs stand for, not checked yet.
+/** The configs that URLs stand for, not checked yet. A `redis+unix://` URL gives a RedisConfig too.
  *  @throws std::invalid_argument naming part, value and rule; never a password */
-[[nodiscard]] RedisConfig redis_config_from(Url const& url);
-[[nodiscard]] RedisConfig redis_socket_config_from(Url const& url);
-[[nodiscard]] RedisSentinelConfig redis_sentinel_config_from(Url const& url);
-[[nodiscard]] RedisClusterConfig redis_cluster_config_from(Url const& url);
-
-namespace redis
-{
+[[nodiscard]] RedisConfig config_from(Url const& url);
+[[nodiscard]] RedisSentinelConfig sentinel_config_from(Url const& url);
+[[nodiscard]] RedisClusterConfig cluster_config_from(Url const& url);
+[[nodiscard]] RedlockConfig redlock_config_from(Url const& url);
 
 /** Checks what can be checked without a server.
  *  @throws std::invalid_argument naming field, value and rule; never the password */
 void check_config(RedisConfig const& config);
 void check_config(RedisSentinelConfig const& config);
 void check_config(RedisClusterConfig const& config);
+void check_config(RedlockConfig const& config);
 
 /** Where the config points, for logs and errors, without secrets: `redis://host:6379/0`,
  * `redis+sentinel://host:26379,host:26379/name/0`, `redis+cluster://host:6379,host:6380`. */
@@ -35,11 +35,10 @@ void check_config(RedisClusterConfig const& config);
 [[nodiscard]] std::string describe(RedisSentinelConfig const& config);
 [[nodiscard]] std::string describe(RedisClusterConfig const& config);
 
-/** The database that the path of a URL names; 0 if there is none. */
-[[nodiscard]] std::uint32_t database_from(std::string const& path);
-/** Refuses `db`, because the path names the database. */
-[[nodiscard]] UrlOptions no_database_option(Url const& url);
+/** What the servers behind the sentinels, or the nodes of the cluster, have in common: all but the address. */
+[[nodiscard]] RedisConfig server_config(RedisSentinelConfig const& config);
+[[nodiscard]] RedisConfig server_config(RedisClusterConfig const& config);
+/** What the sentinels themselves have in common. */
+[[nodiscard]] RedisConfig sentinel_login(RedisSentinelConfig const& config);
 
-} // namespace redis
-
-} // namespace tenure
+} // namespace tenure::redis

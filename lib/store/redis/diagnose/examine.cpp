@@ -40,7 +40,7 @@ public:
     {
         facts_.ttl = ttl;
         facts_.acknowledged_by = settings.replicas.acknowledged_by;
-        facts_.delay_after_failover = settings.precautions.delay_after_failover;
+        facts_.delay_after_failover = settings.delay_after_failover;
     }
 
     // One after the other, so that each is a round trip of its own. TIME is among what leases need anyway.

@@ -16,7 +16,7 @@ namespace tenure::redis
 struct ExamineSettings {
     /// what leases will ask of the server's replicas
     ReplicaAcknowledgement replicas = {};
-    Precautions precautions = {};
+    bool delay_after_failover = false;
     /// to the server's replicas, whose clocks are looked at; empty: they are not
     ConnectTo connect_to = {};
 };

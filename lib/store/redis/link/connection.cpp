@@ -351,23 +351,40 @@ make_connection(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFact
         std::move(runtime), std::move(config), std::move(streams), std::move(options));
 }
 
+ConnectionFactory
+connections_to(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options)
+{
+    if (options.name.empty())
+        options.name = describe(config);
+    return [runtime = std::move(runtime), config = std::move(config), streams = std::move(streams),
+            options = std::move(options)](std::string_view purpose) {
+        auto own = options;
+        if (!purpose.empty())
+            own.name.append(" (").append(purpose).append(")");
+        own.learns_run_id = config.delay_after_failover && purpose != hints_purpose;
+        return make_connection(runtime, config, streams, std::move(own));
+    };
+}
+
+ConnectTo
+connect_like(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options)
+{
+    return [runtime = std::move(runtime), config = std::move(config), streams = std::move(streams),
+            options = std::move(options)](ServerAddress const& address) {
+        auto server = config;
+        server.host = address.host;
+        server.port = address.port;
+        return connections_to(runtime, std::move(server), streams, options);
+    };
+}
+
 ConnectTo connect_to_replicas(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams)
 {
-    // its user may lack SELECT, and these questions need no database
+    // its user may lack SELECT and INFO, and what is asked needs neither
     config.database = 0;
+    config.delay_after_failover = false;
     config.socket_path.clear();
-    return [runtime = std::move(runtime), config = std::move(config),
-            streams = std::move(streams)](ServerAddress const& address) -> ConnectionFactory {
-        auto replica = config;
-        replica.host = address.host;
-        replica.port = address.port;
-        return [runtime, streams, replica = std::move(replica)](std::string_view) {
-            ConnectionOptions options;
-            options.name = describe(replica);
-            options.quiet = true;
-            return make_connection(runtime, replica, streams, std::move(options));
-        };
-    };
+    return connect_like(std::move(runtime), std::move(config), std::move(streams), {.quiet = true});
 }
 
 } // namespace tenure::redis

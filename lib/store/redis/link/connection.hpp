@@ -148,7 +148,7 @@ inline constexpr std::string_view hints_purpose = "hints";
 
 struct ConnectionOptions {
     /// how log lines name the connection: "redis://host:6379/0"; empty: made from the config
-    std::string name;
+    std::string name = {};
     /// the largest reply or push that is accepted unless its command expects more, in bytes on the wire
     std::size_t max_reply_bytes = std::size_t{64} * 1024;
     /// a server that is not the master is not used: refused like a login, and tried again
@@ -164,8 +164,16 @@ struct ConnectionOptions {
 [[nodiscard]] std::shared_ptr<Connection> make_connection(
     std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options = {});
 
-/** What connects to the replicas of a server, as to itself: same user, same TLS. For questions that concern no
- * database. */
+/** Makes connections to the server for each purpose, which stands behind `options.name` in their names.
+ *  Those that carry claims learn the run id where claims are delayed after a failover. */
+[[nodiscard]] ConnectionFactory connections_to(
+    std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options = {});
+
+/** The same for any server that differs from the config by its address only. */
+[[nodiscard]] ConnectTo connect_like(
+    std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options = {});
+
+/** The same for the replicas of a server, and questions that concern no database. */
 [[nodiscard]] ConnectTo
 connect_to_replicas(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams);
 

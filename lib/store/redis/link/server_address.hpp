@@ -1,25 +1,16 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// The address of a Redis server as sentinels and clusters announce it.
 #pragma once
 
 #include <net/endpoint.hpp>
 
 #include <algorithm>
-#include <compare>
-#include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace tenure::redis
 {
 
-/** Where a server listens: a host name or an address, and a port. */
-struct ServerAddress {
-    std::string host;
-    std::uint16_t port = 0;
-
-    friend bool operator==(ServerAddress const&, ServerAddress const&) = default;
-    friend auto operator<=>(ServerAddress const&, ServerAddress const&) = default;
-};
+using ServerAddress = Endpoint;
 
 /** What another server calls a host is resolved, and shown to people: it has to look like a name or an address.
  * Clusters write "?" where they know none. */
@@ -27,11 +18,6 @@ struct ServerAddress {
 {
     return !host.empty() && host != "?" && host.size() <= 253 &&
            std::ranges::all_of(host, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
-}
-
-[[nodiscard]] inline std::string to_string(ServerAddress const& address)
-{
-    return net::endpoint_text(address.host, address.port);
 }
 
 } // namespace tenure::redis

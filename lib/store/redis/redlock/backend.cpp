@@ -4,7 +4,9 @@
 #include "claims.hpp"
 #include "operations.hpp"
 
-#include <config/schemes.hpp>
+#include <config/url.hpp>
+#include <store/redis/backend.hpp>
+#include <store/redis/config/config.hpp>
 
 #include <string>
 #include <utility>
@@ -129,6 +131,16 @@ private:
 std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, std::vector<Quorum::Node> nodes)
 {
     return std::make_shared<RedlockBackend>(std::move(runtime), std::move(nodes));
+}
+
+std::shared_ptr<Backend>
+make_backend(std::shared_ptr<Runtime> runtime, RedlockConfig const& config, redis::StreamFactory const& streams)
+{
+    redis::check_config(config);
+    std::vector<Quorum::Node> nodes;
+    for (auto const& server : config.servers)
+        nodes.push_back(redis::make_backend(runtime, server, streams));
+    return make_backend(std::move(runtime), std::move(nodes));
 }
 
 } // namespace tenure::redlock

@@ -3,7 +3,10 @@
 
 #include "quorum.hpp"
 
+#include <store/redis/link/stream.hpp>
+
 #include <tenure/backend/backend.hpp>
+#include <tenure/stores/redlock_config.hpp>
 
 #include <memory>
 #include <vector>
@@ -19,5 +22,10 @@ namespace tenure::redlock
  *
  *  @param nodes  an odd number, 3 or more; all on `runtime` */
 [[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, std::vector<Quorum::Node> nodes);
+
+/** The same on the servers of a config.
+ *  @throws std::invalid_argument naming field, value and rule */
+[[nodiscard]] std::shared_ptr<Backend>
+make_backend(std::shared_ptr<Runtime> runtime, RedlockConfig const& config, redis::StreamFactory const& streams);
 
 } // namespace tenure::redlock

@@ -38,12 +38,13 @@ struct PrecautionsSetting {
     FakeConnections connections{runtime, {}};
     std::shared_ptr<Backend> backend;
 
-    explicit PrecautionsSetting(redis::Precautions precautions, std::string const& version = "7.0.15")
+    explicit PrecautionsSetting(bool delay_after_failover, std::string const& version = "7.0.15")
     {
         connections.info.version = version;
         connections.info.run_id = run_id;
         backend = redis::make_backend(
-            runtime, connections.factory(), {.name = "redis://fake:6379/0", .precautions = precautions});
+            runtime, connections.factory(),
+            {.name = "redis://fake:6379/0", .delay_after_failover = delay_after_failover});
     }
     PrecautionsSetting(PrecautionsSetting const&) = delete;
     PrecautionsSetting& operator=(PrecautionsSetting const&) = delete;
@@ -95,7 +96,7 @@ Value closed_for(std::int64_t ms)
 
 TEST_CASE("without precautions a store asks what it always asked", "[redis][precautions]")
 {
-    PrecautionsSetting setting({});
+    PrecautionsSetting setting(false);
     auto const named = setting.claim(named_key("a"));
     CHECK(setting.last() == Words{"SET", "a", "me/1", "NX", "PX", "3000"});
     auto const pool = setting.claim(numbered_keys("p", 2));
@@ -111,7 +112,7 @@ TEST_CASE("without precautions a store asks what it always asked", "[redis][prec
 TEST_CASE(
     "a claim that may be delayed goes with the marker's name and the run id of its server", "[redis][precautions]")
 {
-    PrecautionsSetting setting({.delay_after_failover = true});
+    PrecautionsSetting setting(true);
     auto const named = setting.claim(named_key("a"));
     auto const first = scripts::first_free_after_failover().sha;
     CHECK(
@@ -131,7 +132,7 @@ TEST_CASE(
 TEST_CASE("a renewal notes its ttl before it extends, with the server's own command too", "[redis][precautions]")
 {
     auto const* const version = GENERATE("7.0.15", "8.4.0");
-    PrecautionsSetting setting({.delay_after_failover = true}, version);
+    PrecautionsSetting setting(true, version);
     auto const claimed = setting.claim(named_key("a"));
     setting.answer(Value::list(redis::resp::Type::array, {Value::integer(0), Value::text("")}));
     REQUIRE(std::holds_alternative<Granted>(claimed->value()));
@@ -144,7 +145,7 @@ TEST_CASE("a renewal notes its ttl before it extends, with the server's own comm
 
 TEST_CASE("claims that are closed are busy until they open, and that is said once", "[redis][precautions]")
 {
-    PrecautionsSetting setting({.delay_after_failover = true});
+    PrecautionsSetting setting(true);
     // a page would follow
     auto const reply = setting.claim(numbered_keys("p", 5000));
     setting.answer(closed_for(2500));
@@ -168,7 +169,7 @@ TEST_CASE("claims that are closed are busy until they open, and that is said onc
 
 TEST_CASE("an answer about closed claims that makes no sense is not believed", "[redis][precautions]")
 {
-    PrecautionsSetting setting({.delay_after_failover = true});
+    PrecautionsSetting setting(true);
     auto const reply = setting.claim(named_key("a"));
     setting.answer(GENERATE(
         closed_for(0), closed_for(-1), Value::list(redis::resp::Type::array, {Value::integer(-2)}),
@@ -179,7 +180,7 @@ TEST_CASE("an answer about closed claims that makes no sense is not believed", "
 
 TEST_CASE("claims that are closed where nobody asked for a delay make no sense", "[redis][precautions]")
 {
-    PrecautionsSetting setting({});
+    PrecautionsSetting setting(false);
     auto const reply = setting.claim(numbered_keys("p", 2));
     setting.answer(closed_for(500));
     CHECK(failed_as(reply->value(), Failure::Effect::unknown));

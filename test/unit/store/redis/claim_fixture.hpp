@@ -32,10 +32,10 @@ class ClaimFixture
 public:
     using ReplyPtr = std::shared_ptr<std::optional<ClaimReply>>;
 
-    explicit ClaimFixture(redis::Precautions precautions = {})
+    explicit ClaimFixture(bool delay_after_failover = false)
         : node(std::make_shared<redis::Node>(
               runtime, route,
-              redis::NodeSettings{"redis://fake:6379/0", "0123456789abcdef0123456789abcdef", precautions}))
+              redis::NodeSettings{"redis://fake:6379/0", "0123456789abcdef0123456789abcdef", delay_after_failover}))
         , claims(std::make_shared<redis::Claims>(node))
     {
         connections.info.run_id = std::string(redis::resp::Command::run_id_size, 'a');

@@ -17,8 +17,8 @@ namespace
 class PoolFixture : public ClaimFixture
 {
 public:
-    explicit PoolFixture(redis::Precautions precautions = {})
-        : ClaimFixture(precautions)
+    explicit PoolFixture(bool delay_after_failover = false)
+        : ClaimFixture(delay_after_failover)
     {
         first = claim(request_for(pool, "me/0"));
         runtime->run_ready();
@@ -172,7 +172,7 @@ TEST_CASE("a pool's waiters join its line once, however many get nothing", "[red
 
 TEST_CASE("claims that are closed are closed for all owners", "[redis][claims]")
 {
-    PoolFixture test({.delay_after_failover = true});
+    PoolFixture test(true);
     auto const a = test.ask("me/1");
     auto const b = test.ask("me/2");
     test.runtime->run_ready();

@@ -223,8 +223,8 @@ TEST_CASE("a ZooKeeper config that cannot work is refused by field, value and ru
 TEST_CASE("zookeeper URLs become a configuration with every server they name", "[zookeeper][url]")
 {
     auto const config =
-        zookeeper_config_from(parse_url("zookeeper://worker:p%40ss@one,[::1]:2182/app/"
-                                        "locks?tick=3s&shortest_ttl=5s&longest_ttl=50s&connect_timeout=300ms"));
+        zookeeper::config_from(parse_url("zookeeper://worker:p%40ss@one,[::1]:2182/app/"
+                                         "locks?tick=3s&shortest_ttl=5s&longest_ttl=50s&connect_timeout=300ms"));
     REQUIRE(config.servers.size() == 2);
     CHECK(config.servers[0].host == "one");
     CHECK(config.servers[0].port == 2181);
@@ -237,7 +237,7 @@ TEST_CASE("zookeeper URLs become a configuration with every server they name", "
     CHECK(config.shortest_ttl == 5s);
     CHECK(config.longest_ttl == 50s);
     CHECK(config.connect_timeout == 300ms);
-    CHECK(zookeeper_config_from(parse_url("zookeeper://one/")).chroot.empty());
+    CHECK(zookeeper::config_from(parse_url("zookeeper://one/")).chroot.empty());
 }
 
 TEST_CASE("zookeeper URLs that say too much or too little are refused, without the password", "[zookeeper][url]")
@@ -251,7 +251,7 @@ TEST_CASE("zookeeper URLs that say too much or too little are refused, without t
     }));
     CAPTURE(text);
     CHECK_THROWS_MATCHES(
-        check_config(zookeeper_config_from(parse_url(text))), std::invalid_argument,
+        check_config(zookeeper::config_from(parse_url(text))), std::invalid_argument,
         MessageMatches(ContainsSubstring(part) && !ContainsSubstring("hush")));
 }
 

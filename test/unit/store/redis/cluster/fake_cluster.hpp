@@ -41,12 +41,12 @@ struct FakeCluster {
     std::map<std::uint16_t, FakeConnections> nodes;
     std::shared_ptr<Backend> backend;
 
-    explicit FakeCluster(std::string const& version = "7.0.15", redis::Precautions precautions = {})
+    explicit FakeCluster(std::string const& version = "7.0.15", bool delay_after_failover = false)
     {
         redis::ClusterAccess access;
         access.name = "redis+cluster://fake";
         access.seeds = {{"fake", first_port}};
-        access.precautions = precautions;
+        access.delay_after_failover = delay_after_failover;
         access.connect = [this, version](ServerAddress const& address) {
             auto& made = nodes[address.port];
             made.runtime = runtime;

@@ -258,7 +258,7 @@ TEST_CASE("a pool without hash tag is looked at on all nodes at once, and its fi
 
 TEST_CASE("a claim that may be delayed brings the marker of its slot and the run id of its node", "[cluster]")
 {
-    FakeCluster cluster("7.0.15", {.delay_after_failover = true});
+    FakeCluster cluster("7.0.15", true);
     auto const reply = cluster.claim(named_key("foo"));
     cluster.tell_map();
     auto const words = cluster.waiting_at(7003);
@@ -276,7 +276,7 @@ TEST_CASE("a claim that may be delayed brings the marker of its slot and the run
 TEST_CASE(
     "a spread pool whose slots are all closed is busy until the first opens, and asks no more till then", "[cluster]")
 {
-    FakeCluster cluster("7.0.15", {.delay_after_failover = true});
+    FakeCluster cluster("7.0.15", true);
     auto const answer_all = [&](std::int64_t closed_ms) {
         int claims = 0;
         for (int turn = 0; turn < 20; ++turn)

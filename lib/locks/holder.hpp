@@ -1,8 +1,14 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "engine/contest.hpp"
+#include "engine/core.hpp"
+#include "engine/lease_record.hpp"
+
 #include <tenure/errc.hpp>
 #include <tenure/holder.hpp>
+#include <tenure/lease.hpp>
+#include <tenure/lock.hpp>
 
 #include <cstdint>
 #include <map>
@@ -11,16 +17,30 @@
 #include <optional>
 #include <string>
 
-namespace tenure::engine
-{
-class Core; // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
-class LeaseRecord;
-} // namespace tenure::engine
-
 namespace tenure::locks
 {
 
 class HeldKey;
+
+/** A lock, and the engine behind it. */
+class EngineLock : public Lock
+{
+public:
+    explicit EngineLock(Lock const& lock)
+        : Lock(lock)
+    {
+    }
+    using Lock::contest;
+    [[nodiscard]] std::shared_ptr<engine::Core> const& core() const noexcept { return contest().handle()->core(); }
+};
+
+/** What a lease stands for, to be looked at for as long as it is there. */
+struct EngineLease : Lease {
+    [[nodiscard]] static std::weak_ptr<engine::LeaseRecord const> record_of(Lease const& lease) noexcept
+    {
+        return (lease.*&EngineLease::record)()->weak_from_this();
+    }
+};
 
 /** Why an acquisition is refused before the store is asked. */
 struct Refusal {
