@@ -8,11 +8,11 @@
 namespace tenure::detail
 {
 
-/** A block of at least so many bytes, aligned for everything that `operator new` aligns for. Blocks are kept for the
- * next objects of their size. */
+/** A block of at least `size` bytes with the alignment of `operator new`. Blocks are kept for later objects of their
+ * size. */
 [[nodiscard]] TENURE_API void* take_block(std::size_t size);
 
-/** Gives back what `take_block` gave for the same size, on any thread. */
+/** Returns a block of `take_block` for the same size, on any thread. */
 TENURE_API void give_block(void* block, std::size_t size) noexcept;
 
 } // namespace tenure::detail

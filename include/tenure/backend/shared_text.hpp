@@ -10,7 +10,7 @@
 namespace tenure
 {
 
-/** Text that does not change, shared by all that hold it: a name that goes along with one request after another. */
+/** Immutable shared text: a name that one request after another carries. */
 class SharedText
 {
 public:
@@ -36,7 +36,7 @@ public:
     {
         return left.text() == right;
     }
-    /** A template, so that a text is compared as it is. */
+    /** A template, so that no conversion to SharedText takes part in a comparison. */
     template <std::same_as<SharedText> Other>
     [[nodiscard]] friend bool operator==(SharedText const& left, Other const& right) noexcept
     {
