@@ -22,7 +22,7 @@ struct Record {
     /// when the key frees by itself, and how long before that it was taken or renewed
     tenure::Instant expires = {};
     std::chrono::milliseconds lifetime = {};
-    /// the file is no record but another program's: it is taken, nobody's, and left alone
+    /// the file is not a record but belongs to another program: the key is taken, has no owner, and is never changed
     bool is_foreign = false;
 
     [[nodiscard]] bool is_free(tenure::Instant now) const noexcept

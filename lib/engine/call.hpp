@@ -42,7 +42,7 @@ public:
         return call;
     }
 
-    /** Nobody waits. */
+    /** A call without a handler. */
     Call() = default;
     explicit Call(Handler handler) noexcept
         : handler_(std::move(handler))

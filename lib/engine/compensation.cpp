@@ -171,7 +171,7 @@ void Compensation::answered(ItemPtr const& item, Reply const& reply)
         // an earlier request may have done it, and the key may have expired since
         finish(item, ReleaseOutcome::unconfirmed);
     } else {
-        // not ours (any more): an earlier request, whose answer was lost, may have freed it
+        // the key has another owner or none: an earlier request, whose answer was lost, may have freed it
         finish(item, item->may_be_done_ ? ReleaseOutcome::released : ReleaseOutcome::was_lost);
     }
 }

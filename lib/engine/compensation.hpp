@@ -29,8 +29,8 @@ struct Detachment {
     std::shared_ptr<Call<>> call;
 };
 
-/** Gives keys back, or has them kept for a time, whatever it takes: asks again until the store has answered or the key
- * has lapsed by itself. Nobody's cancellation reaches it. Everything runs on the strand.
+/** Gives keys back or detaches them: retries until the store has answered or the key has expired. Callers cannot cancel
+ * it. Everything runs on the strand.
  */
 class Compensation : public std::enable_shared_from_this<Compensation>
 {
@@ -60,11 +60,11 @@ public:
 
     Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Journal& journal);
 
-    /** Something to give back, and the call of who waits for the outcome: that ends with `unconfirmed` if the answer
-     * takes long, or never comes. */
+    /** A key to give back, and the call that waits for the outcome: the call ends with `unconfirmed` if the answer is
+     * late or never arrives. */
     class Item;
     using ItemPtr = std::shared_ptr<Item>;
-    /** One that nobody waits for. */
+    /** An item without a waiting call. */
     [[nodiscard]] static ItemPtr make_item();
 
     /** Frees one key that bears our owner.
@@ -84,7 +84,7 @@ public:
     /** The store can be reached again: what failed is asked again at once. */
     void reachable();
 
-    /** Nobody uses the store any more: each key is tried for a second in all, and for a last moment from now. */
+    /** The store has no users left: each key is tried for one second in all, and for a last moment from now. */
     void hurry(Instant now);
 
     void tell_to(std::weak_ptr<Listener> listener) noexcept { listener_ = std::move(listener); }
@@ -139,7 +139,7 @@ private:
     bool notifications_ = true;
     Instant began_{};
     Instant give_up_at_{};
-    /// by then who waits is told that it takes long
+    /// when the waiting call ends with `unconfirmed`
     Instant tell_at_{};
     Reason reason_ = Reason::lease_over;
     /// when it is asked again

@@ -389,7 +389,7 @@ void Core::abandon() noexcept
             readiness->abandon();
         for (auto const& follower : std::exchange(followers_, {}))
             follower->abandon();
-    } catch (...) { // NOLINT(bugprone-empty-catch): the context is going away, and nobody is left to tell
+    } catch (...) { // NOLINT(bugprone-empty-catch): the context is being destroyed, and no handler is left
     }
 }
 

@@ -30,7 +30,7 @@ public:
     /** Keeps the lease until it is lost or `remove`d. */
     void add(LeaseRecordPtr const& record, Instant now);
 
-    /** Released: nothing is renewed any more. */
+    /** Removes a released lease from the agenda: it is no longer renewed. */
     void remove(LeaseRecord& record);
 
     /** A renewal the holder asked for. */

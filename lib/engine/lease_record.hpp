@@ -65,8 +65,8 @@ public:
     /** What keeps the store open while the lease is held; null once it was released. */
     [[nodiscard]] std::shared_ptr<Handle> handle() noexcept;
 
-    /** The release begins, once; from here on nothing is renewed. The handle that keeps the store open is handed over
-     * to it; null if somebody has released before, and in a fork. */
+    /** Begins the release, once; renewals end here. Returns the handle that keeps the store open; null if the lease was
+     * released before, and in a fork. */
     [[nodiscard]] std::shared_ptr<Handle> begin_release() noexcept;
     /** The same for a detachment. */
     [[nodiscard]] std::shared_ptr<Handle> begin_detachment() noexcept;
@@ -84,7 +84,7 @@ public:
     bool publish();
     /** What was shown last. */
     [[nodiscard]] bool shows_risk() const noexcept { return at_risk_.load(std::memory_order_relaxed); }
-    /** Wakes who waits for trouble. */
+    /** Completes the waits for at-risk. */
     void tell_risk_waiters(error_code error);
 
     LeaseMachine machine;

@@ -52,7 +52,7 @@ bool consists_of(std::string_view text, std::string_view digits) noexcept
     return !text.empty() && text.find_first_not_of(digits) == std::string_view::npos;
 }
 
-/** Cuts off what stands behind the last slash; empty, and nothing cut off, if there is none. */
+/** Cuts off and returns the text after the last slash; without a slash it returns an empty text and cuts nothing. */
 std::string_view cut_last(std::string_view& text) noexcept
 {
     auto const slash = text.rfind('/');
@@ -99,7 +99,7 @@ std::string
 make_owner(std::string_view prefix, std::chrono::sys_seconds claimed_at, std::uint64_t high, std::uint64_t low)
 {
     std::array<char, most_digits_of_a_second> second;
-    // a clock before 1970 or far beyond our time is no use to anybody
+    // clamps clocks before 1970 or far in the future
     auto const count = std::clamp<std::int64_t>(claimed_at.time_since_epoch().count(), 0, 999'999'999'999);
     auto const* const end = std::to_chars(second.data(), second.data() + second.size(), count).ptr;
     auto const size = static_cast<std::size_t>(end - second.data());

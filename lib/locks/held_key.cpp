@@ -183,10 +183,10 @@ void HeldKey::end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHand
             });
     }
     guard.unlock();
-    // the context is going away, and would not take a request any more
+    // the context is being destroyed and takes no further request
     if (auto const core = self->store_.lock(); !core || core->abandoned())
         return;
-    // the answer is this object's to wait for, whoever else does
+    // this object waits for the answer even if the caller does not
     grant->lease.async_release(
         [grant](error_code error, ReleaseOutcome outcome) { grant->key->released(error, outcome); });
 }

@@ -63,7 +63,7 @@ public:
         HolderPtr const& holder, Lock const& lock, AcquireOptions const& options, bool is_try,
         asio::any_completion_handler<void(error_code, Hold)> handler);
 
-    /** A Hold ends. @param handler  unset: nobody waits */
+    /** Ends a Hold. @param handler  unset: without a waiting caller */
     static void end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHandler> handler);
 
     // -- with the holder's mutex held --
@@ -103,13 +103,13 @@ private:
     /** The last release takes so long that a wait may end before its answer. */
     void limit(Waiter const& waiter, std::chrono::milliseconds time);
     void stop_waiting(Id id, error_code error);
-    /** Starts an acquisition for each who waits and whom none serves. */
+    /** Starts an acquisition for each waiter that no acquisition serves. */
     void ask();
     void ask(Waiter const& waiter);
     void answered(AttemptPtr const& attempt, error_code error, Lease lease);
     void grant(Lease lease, std::vector<Ended>& ended);
     void give_up(Attempt const& attempt, error_code error, std::vector<Ended>& ended);
-    /** Nobody waits for these any more. */
+    /** Cancels acquisitions without waiters. */
     void cancel_attempts();
     void cancel_limits(std::shared_ptr<Runtime> const& runtime);
     void released(error_code error, ReleaseOutcome outcome);

@@ -1,5 +1,5 @@
-// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Who waits for a Hold, and the acquisitions that are under way for them.
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE). The waiters for a Hold, and their pending
+// acquisitions.
 #include "held_key.hpp"
 
 #include "engine/machines/lease_terms.hpp"
@@ -19,7 +19,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// the deadline of a try: nobody else's wait ends with it
+/// the deadline of a try; no other wait ends with it
 constexpr Instant at_once = Instant::min();
 /// a try waits no longer for the answer to a release
 constexpr milliseconds longest_try{2000};
@@ -133,7 +133,7 @@ void HeldKey::answered(AttemptPtr const& attempt, error_code error, Lease lease)
     {
         std::lock_guard const guard(holder_->mutex());
         bool const asked = std::erase(attempts_, attempt) > 0;
-        // also one that nobody waited for any more when it was cancelled, and was granted all the same
+        // includes an acquisition that was cancelled without waiters but granted nevertheless
         if (lease && !waiters_.empty() && !held_ && !releasing_)
             grant(std::move(lease), ended);
         else if (!lease && asked)

@@ -48,7 +48,7 @@ public:
     /** Null: the holder neither has nor asks for the key. */
     [[nodiscard]] std::shared_ptr<HeldKey> find(StorePtr const& store, std::string const& key) const;
     void add(StorePtr const& store, std::string const& key, std::shared_ptr<HeldKey> const& held);
-    /** It neither has nor asks for the key any more. */
+    /** Removes a key that the holder neither has nor waits for. */
     void remove(std::weak_ptr<engine::Core> const& store, std::string const& key, HeldKey const& held);
     /** Whether Holds on the key are there. */
     void note(std::weak_ptr<engine::Core> const& store, std::string const& key, bool held);

@@ -56,7 +56,7 @@ public:
     /** It has ended its work under the slot. */
     void leave(std::uint32_t slot, std::uint32_t worker) noexcept;
 
-    /** How often somebody worked under a slot while another worker's lease on it was still valid. */
+    /** How often a worker used a slot while another worker's lease on it was still valid. */
     [[nodiscard]] std::uint32_t collisions() const noexcept { return content_->collisions; }
     /** How often a later holder of a slot got a fencing token that was not greater. */
     [[nodiscard]] std::uint32_t disorders() const noexcept { return content_->disorders; }
@@ -67,7 +67,7 @@ public:
 
 private:
     struct Slot {
-        /// the worker that works under it, plus one; 0: nobody
+        /// index of the worker that uses it, plus one; 0: none
         std::atomic<std::uint32_t> holder{0};
         /// nanoseconds of the boot clock
         std::atomic<std::int64_t> valid_until{0};

@@ -203,7 +203,7 @@ AcquireMachine::Step AcquireMachine::failed(error_code error, bool fatal, Instan
 
 AcquireMachine::Step AcquireMachine::given_back(error_code error, bool fatal, Instant now, std::uint64_t random)
 {
-    // the other claims of that owner decide nothing any more, and a new one begins with fresh patience
+    // answers to the other claims of that owner no longer count, and a new owner starts with a new pause
     asked_ = 0;
     if (phase_ == Phase::ended)
         return {};

@@ -61,7 +61,7 @@ public:
     /** The store can be reached again: what failed is asked again at once. */
     [[nodiscard]] Step reachable(Instant now) noexcept;
 
-    /** Released: nothing is asked any more. */
+    /** The lease was released: the machine sends no further renewals. */
     void end() noexcept { ended_ = true; }
 
     [[nodiscard]] bool ended() const noexcept { return ended_; }
@@ -85,10 +85,10 @@ private:
         AttemptId id;
         milliseconds ttl;
         Instant sent;
-        /// a later one was answered: it tells nothing about the store any more
+        /// a later attempt was answered: this one no longer shows the state of the store
         bool superseded;
-        /// shortest ttl of all that were under way together with it: the last one to take effect decides, and which
-        /// one that is, nobody knows
+        /// shortest ttl of all attempts that were pending together with it: the last one executed decides, and their
+        /// order is unknown
         milliseconds shortest;
         /// and the longest
         milliseconds longest;
@@ -121,7 +121,7 @@ private:
     Clock::duration last_margin_{};
     std::vector<Attempt> attempts_;
     AttemptId last_id_ = 0;
-    /// attempts up to this one asked for a ttl that is not wanted any more
+    /// attempts up to this one requested an outdated ttl
     AttemptId outdated_ = 0;
     /// shortest ttl of the attempts and claims with unknown outcome: one of them may still take effect, any time
     milliseconds shortest_unknown_ = milliseconds::max();
