@@ -30,7 +30,7 @@ struct FleetCounts {
     /// holders that were stopped for longer than their ttl
     std::uint64_t long_pauses = 0;
     std::uint64_t kills = 0;
-    /// from SIGKILL of a holder until somebody else held its key; the slowest
+    /// longest time from SIGKILL of a holder until the next holder of its key
     std::int64_t slowest_return = 0;
 };
 

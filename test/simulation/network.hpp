@@ -47,7 +47,7 @@ public:
     virtual void store_stops(bool away);
     virtual void store_goes_on();
     void slow(bool is) noexcept;
-    /** No noise any more. */
+    /** Ends the random noise. */
     virtual void calm_down() noexcept;
     /** A fault that only this layer knows. */
     virtual void strike(Fault const&) {}

@@ -41,9 +41,9 @@ enum class FaultKind : std::uint8_t {
     clock_jump,
     /// the store refuses whatever writes
     refusal,
-    /// somebody overwrites a key
+    /// another client overwrites a key
     overwrite,
-    /// somebody deletes a key
+    /// another client deletes a key
     removal,
 
     // -- of connections and of Redis alone --

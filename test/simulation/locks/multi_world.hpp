@@ -56,7 +56,7 @@ private:
         bool done = false;
         /// the token of its set has answered
         bool told = false;
-        /// its process has crashed: nothing of it counts any more
+        /// its process has crashed: this record no longer counts
         bool forgotten = false;
         /// it has lost a key, which it holds again later, if at all
         bool lost_some = false;

@@ -201,7 +201,7 @@ void RedisServer::look_at_named(RangeId range, std::vector<Place> const& named)
 
 void RedisServer::look_at_freed()
 {
-    // polls would hide that nobody was told
+    // polls would hide a missing notification
     for (auto const range : {RangeId::job, RangeId::plain, RangeId::slots}) {
         auto const& freed = now_.freed.at(static_cast<std::size_t>(range));
         if (freed.named < freed.popped || (freed.named < freed.owners.size() && !line(range).empty()))

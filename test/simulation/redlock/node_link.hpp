@@ -123,7 +123,7 @@ public:
 
     /** Until then nothing gets through, either way. */
     void cut_until(Instant when) noexcept { cut_until_ = when; }
-    /** One message of so many thousands gets lost. */
+    /** Loses `of_ten_thousand` of 10,000 messages. */
     void lossy(std::uint32_t of_ten_thousand) noexcept { loss_ = of_ten_thousand; }
 
 private:

@@ -346,8 +346,9 @@ void World::violation(std::string text)
 } // namespace
 
 /** Runs sixty seconds of virtual time: three or five servers whose clocks differ by seconds, a few clients that
- * contend for a lock and a small pool, and faults of a minority at a time. After each grant it is checked that nobody
- * else may rely on the key (S1) and that its fencing token is greater than all earlier ones of the key (S10). */
+ * contend for a lock and a small pool, and faults of a minority at a time. After each grant the world checks that no
+ * other client may rely on the key (S1) and that its fencing token is greater than all earlier ones of the key (S10).
+ * */
 SmallOutcome run_small_world(std::uint64_t seed)
 {
     return World(seed).run();

@@ -101,7 +101,7 @@ TEST_CASE("a program ends well whatever its store's thread is at", "[integration
             }
 }
 
-TEST_CASE("what a program lets go of just before it ends is given back, by the store's thread", "[integration]")
+TEST_CASE("leases dropped just before the end of the program are released by the store's thread", "[integration]")
 {
     require_redis();
     RedisServer const server;
