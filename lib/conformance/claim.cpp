@@ -148,7 +148,7 @@ TEST_CASE("fencing tokens of a key rise with every grant, and are 0 where they a
         CHECK(granted.fencing_token > last);
         last = granted.fencing_token;
         if (i == 3)
-            asker.run_for(granted.ttl + test.subject->expiry_slack() + 50ms); // one that lapses
+            asker.run_for(granted.ttl + test.subject->expiry_slack() + 50ms); // one that expires
         else
             expect<Released>(asker.release(claim_of(range, owner(i), granted)));
     }

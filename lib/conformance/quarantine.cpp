@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// SlotPoolConfig::reuse_after: a key that was held rests after its release or lapse.
+// SlotPoolConfig::reuse_after: a key that was held rests after its release or expiry.
 #include "fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -99,7 +99,7 @@ private:
     void call_handler(error_code error, LeaseRecordPtr record);
     [[gnu::cold]] void give_back(Claim const& claim, Granted const& grant);
     [[nodiscard]] std::string make_owner();
-    /** By then a claim that was granted has lapsed in the store. */
+    /** By then a claim that was granted has expired in the store. */
     [[nodiscard]] milliseconds lifetime() const noexcept { return terms_.ttl + terms_.reuse_after; }
 
     /// null once it is over

@@ -68,7 +68,7 @@ public:
     [[nodiscard]] static ItemPtr make_item();
 
     /** Frees one key that bears our owner.
-     *  @param ttl  from now on: by then the key has lapsed by itself, and there is nothing more to do */
+     *  @param ttl  from now on: by then the key has expired, and there is nothing more to do */
     void release(
         ItemPtr const& item, ClaimPtr claim, Reason reason, bool notifications, Instant now,
         std::chrono::milliseconds ttl);

@@ -75,7 +75,7 @@ public:
 
     // -- on the strand --
 
-    /** What became of the key is known, or it has lapsed. */
+    /** What became of the key is known, or it has expired. */
     void detachment_ends() noexcept { ending_.store(Ending::release, std::memory_order_release); }
 
     // -- on the strand: the keeper's --

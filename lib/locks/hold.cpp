@@ -19,7 +19,7 @@ void end(std::shared_ptr<locks::Entry> const& entry) noexcept
     try {
         if (entry && !entry->ended)
             locks::HeldKey::end(entry, std::nullopt);
-    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the key lapses by its ttl
+    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the key expires by its ttl
     }
 }
 

@@ -62,7 +62,7 @@ public:
     [[nodiscard]] std::vector<FaultRecord> faults() const;
     [[nodiscard]] std::size_t fault_count() const;
 
-    /** Something that happened and is no fault of the script: the machine stood still. */
+    /** Records an event that the script did not cause: the machine stalled. */
     void stalled(std::int64_t from, std::int64_t to);
 
     /** The fault because of which the store may have forgotten a claim on the cell that was believed at `at`: one that

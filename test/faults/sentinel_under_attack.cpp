@@ -25,7 +25,7 @@ constexpr std::size_t ways = 3;
 test::SentinelGroupOptions group_options()
 {
     test::SentinelGroupOptions options;
-    // longer than a stop that no lease may be lost by, and than a busy machine stands still: a spontaneous failover
+    // longer than a stop that may cost no lease, and longer than the stalls of a busy machine: a spontaneous failover
     // exempts nothing
     options.down_after = 2s;
     return options;

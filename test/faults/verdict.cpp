@@ -14,7 +14,7 @@ using test::Holding;
 namespace
 {
 
-/// a loop that did not turn for longer than this stood still: what it did late is not the library's doing
+/// an event loop that did not run for longer than this was stalled: the library is not responsible for its delays
 constexpr std::int64_t still = 30'000'000;
 
 /// a renewal's round trip on a machine with more work than cores

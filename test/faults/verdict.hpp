@@ -24,7 +24,7 @@ struct Findings {
     std::uint64_t punctual_tokens = 0;
     std::int64_t worst_after_valid_until = 0;
     std::int64_t worst_after_fires_at = 0;
-    /// the same of processes that stood still
+    /// the same of processes that were paused
     std::uint64_t stalled_tokens = 0;
     std::int64_t worst_stalled_after_valid_until = 0;
     /// from a stranger's deed to the token of the holder; the slowest, where nothing else was the matter

@@ -124,10 +124,10 @@ void Checker::look_for_leftovers()
                     Rule::s13, "a process died or stopped, and key " + std::to_string(id) + " is held beyond its ttl");
             continue;
         }
-        // its release was given up when the lease had lapsed: it rests under its owner's name
+        // its release was given up when the lease had expired: it rests under its owner's name
         if (justified_[key.owner].handed_out && world_.store.owned_until(id) < now)
             continue;
-        // a second key of a claim without an answer goes with the lease, or lapses
+        // a second key of a claim without an answer goes with the lease, or expires
         bool const held = std::ranges::any_of(
             holdings_, [&](Holding const* one) { return one->owner == key.owner && !one->released; });
         if (held || key.late || process.stands_still() || process.access().asking(key.owner))

@@ -52,7 +52,7 @@ private:
     /// messages under way
     std::vector<Message> messages_;
     std::vector<std::uint32_t> unused_;
-    /// what has arrived at a store that stands still
+    /// what has arrived at a store that is paused
     std::vector<std::uint32_t> waiting_;
 };
 

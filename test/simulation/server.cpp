@@ -183,7 +183,7 @@ void Server::execute(Message& message, bool late)
         message.answer = held(id) && keys_[id].owner == message.owner ? Answer::renewed : Answer::not_owner;
         if (message.answer == Answer::renewed)
             extend(message, id, late);
-        // it was on its way when the release began, and came after it: the key lapses by its ttl
+        // it was on its way when the release began, and came after it: the key expires by its ttl
         if (world().checker.released(message.owner))
             keys_[id].late = true;
         break;

@@ -42,7 +42,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// a store that does not answer must not keep the program from ending: the claim lapses by itself
+/// limit of the wait for a store that does not answer, so that the program ends: the claim expires by itself
 constexpr milliseconds release_limit{2'000};
 /// how often a run that waits for an occurrence looks whether it has been run meanwhile
 constexpr milliseconds between_looks{1'000};

@@ -140,7 +140,7 @@ private:
     std::set<std::string> robbed_;
     /// of the last set that was handed out
     std::array<std::uint64_t, keys> tokens_{};
-    /// until when everything last stood still
+    /// until when everything last was paused
     Instant stood_still_{};
     std::uint64_t count_ = 0;
     SmallOutcome outcome_;

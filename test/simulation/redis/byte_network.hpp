@@ -158,7 +158,7 @@ private:
         error_code failure;
         /// what waits for room in the socket's buffer
         std::string rest;
-        /// what has arrived at a server that stands still
+        /// what has arrived at a server that is paused
         std::string waiting;
         bool waiting_end = false;
         std::deque<Mark> marks;

@@ -395,7 +395,7 @@ void RedisServer::noted(KeyId id, OwnerId owner, std::int64_t expires)
     }
     // it is gone once the clock shows more than these milliseconds
     extended(id, (expires + 1) * millisecond, now_.late);
-    // it was on its way when the release began, and came after it: the key lapses by its ttl
+    // it was on its way when the release began, and came after it: the key expires by its ttl
     if (world().checker.released(owner))
         keys_[id].late = true;
     now_.owner = owner;

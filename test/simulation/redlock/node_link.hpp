@@ -26,9 +26,9 @@ struct NodeState {
     }
 
     NodeServer server;
-    /// it stands still until then: what arrives waits
+    /// it is paused until then: what arrives waits
     Instant stopped_until{};
-    /// it is away until then: what arrives is lost
+    /// it is unavailable until then: what arrives is lost
     Instant away_until{};
     /// it has lost its data at least once
     bool forgot = false;

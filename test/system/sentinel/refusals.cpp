@@ -1,5 +1,5 @@
-// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a user reads when sentinels refuse, are away, or know nothing; and what they are told with logins and TLS.
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE). Messages to a user whose sentinels refuse, are
+// unavailable, or do not know the master; and with logins and TLS.
 #include "system/support/certificate_authority.hpp"
 
 #include "harness/documented.hpp"

@@ -66,7 +66,7 @@ struct Load {
 
     std::chrono::milliseconds ttl;
     RunningStore running;
-    /// of those that hold on: it stands still over the failover, so that they are told of nothing
+    /// of long holders: it is paused during the failover, so that they are not notified
     RunningStore stopping;
     Auditor audit;
     SlotPool held;
@@ -246,7 +246,7 @@ std::size_t missed_by(RedisServer const& master, Load const& load)
     return count;
 }
 
-/** A store's thread stands still while this lives, as when its process is stopped: what it holds is valid until its
+/** A store's thread is paused while this lives, as when its process is stopped: what it holds is valid until its
  * time is over, whatever becomes of the server. */
 class Standstill
 {

@@ -30,7 +30,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace
 {
 
-/// long enough for no renewal, and no lapse, to come in between
+/// long enough for no renewal, and no expiry, to come in between
 constexpr auto long_ttl = 10s;
 
 [[nodiscard]] ZookeeperServer& generation_server()

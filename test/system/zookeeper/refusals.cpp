@@ -1,5 +1,5 @@
-// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a user of ZooKeeper reads when the server is away, ends the session or does not let us in.
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE). Messages to a user whose ZooKeeper server is
+// unavailable, ends the session or refuses the login.
 #include "harness/documented.hpp"
 #include "harness/eventually.hpp"
 #include "harness/zookeeper_server.hpp"

@@ -1,6 +1,5 @@
-// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// One ZooKeeper server: what becomes of leases when a session ends, when the server is away, and when it does not let
-// us in; and what a user reads then.
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE). One ZooKeeper server: leases and messages when a
+// session ends, when the server is unavailable, and when it refuses the login.
 #include "harness/eventually.hpp"
 #include "harness/fault_proxy.hpp"
 #include "harness/zookeeper_client.hpp"
