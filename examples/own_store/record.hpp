@@ -11,7 +11,7 @@
 namespace own_store
 {
 
-/** What the file of a key says. The file of a key that was held once is never removed: it keeps the last token, so that
+/** The content of a key's file. The file of a key that was held once is never removed: it keeps the last token, so that
  * fencing tokens rise over restarts. */
 struct Record {
     /// the last fencing token that was granted for the key

@@ -47,7 +47,7 @@ inline constexpr bool is_completion_token =
 
 } // namespace detail
 
-/** What `Lock` and `SlotPool` have in common: keys of a store that can be acquired.
+/** The common base of `Lock` and `SlotPool`: keys of a store that can be acquired.
  *
  *  @tparam LeaseType  `Lease` or `Slot`
  *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,

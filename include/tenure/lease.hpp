@@ -119,7 +119,7 @@ public:
      *
      *  @par Completion signature  void(error_code, ReleaseOutcome)
      *  @par Errors  errc::released: it was released before; asio::error::operation_aborted: cancelled by the caller,
-     * the release goes on in the background; errc::forked
+     * the release continues in the background; errc::forked
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
     template <class CompletionToken = asio::deferred_t>

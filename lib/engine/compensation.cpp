@@ -20,7 +20,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// an unanswered request is asked again after this time, then after twice of it, and so on
+/// an unanswered request is retried after this time, then after twice this time, and so on
 constexpr Clock::duration patience = milliseconds{1000};
 /// without users of the store: for each key in all, and for one that was tried long before
 constexpr Clock::duration hurried = milliseconds{1000};

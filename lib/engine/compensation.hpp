@@ -37,17 +37,17 @@ class Compensation : public std::enable_shared_from_this<Compensation>
 public:
     /** Why a key is given back. */
     enum class Reason { lease_over, unwanted_grant };
-    /** What its owner is told. */
+    /** Reports outcomes to its owner. */
     class Listener
     {
     public:
-        /** What became of a key that was to be freed; `unconfirmed` also where the answer takes long. */
+        /** The outcome for a key that was to be freed; `unconfirmed` also if the answer is late. */
         virtual void given_back(Reason reason, ReleaseOutcome outcome) = 0;
         /** A release or withdrawal is over.
          *  @param freed  a key of the range became free, as far as is known
          *  @param named_another  the store named a waiter of another store, which goes first */
         virtual void released(KeyRangePtr const& range, bool freed, bool named_another) = 0;
-        /** What became of a key that was to be kept; `unconfirmed` also where the answer takes long. */
+        /** The outcome for a key that was to be kept; `unconfirmed` also if the answer is late. */
         virtual void kept(ReleaseOutcome outcome) = 0;
         /** A detachment is over: late answers may free what bears the owner again. */
         virtual void detachment_ends(LeaseRecord& record) = 0;
@@ -81,7 +81,7 @@ public:
         KeyRangePtr range, std::string owner, bool notifications, std::chrono::milliseconds reuse_after, Instant now,
         std::chrono::milliseconds ttl);
 
-    /** The store can be reached again: what failed is asked again at once. */
+    /** The store is reachable again: failed requests are retried at once. */
     void reachable();
 
     /** The store has no users left: each key is tried for one second in all, and for a last moment from now. */
@@ -91,7 +91,7 @@ public:
 
     void close();
 
-    /** What is under way goes on, and those who wait for it are dropped without being called. */
+    /** Pending requests continue; the handlers that wait for them are destroyed uncalled. */
     [[gnu::cold]] void forget_callers();
 
     [[nodiscard]] bool idle() const noexcept { return items_.empty(); }

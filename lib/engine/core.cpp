@@ -21,7 +21,7 @@ namespace tenure::engine
 namespace
 {
 
-/// how long a store without users goes on giving keys back: then they expire by their ttl
+/// how long a store without users retries giving keys back; then they expire by their ttl
 constexpr std::chrono::seconds closing_time{1};
 
 } // namespace

@@ -182,7 +182,7 @@ private:
     std::atomic<bool> has_users_{true};
 };
 
-/** What public objects share: while one lives, the store stays open. */
+/** The shared state of public objects: the store stays open while one exists. */
 class Handle
 {
 public:

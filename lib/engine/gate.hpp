@@ -36,7 +36,7 @@ public:
     [[nodiscard]] bool is_head(Acquisition const& acquisition) const noexcept { return head_ == &acquisition; }
     /** Hints are expected to come. */
     [[nodiscard]] bool watched() const noexcept { return watch_ != nullptr && !polling_; }
-    /** Waiters stand in the store's line: their turn is told. */
+    /** Whether waiters are in the store's line and are notified of their turn. */
     [[nodiscard]] bool lines_up() const noexcept { return keeps_line_ && (was_in_force_ || lined_up_) && !polling_; }
     /** The store may stand in line for this gate's sake. */
     [[nodiscard]] bool may_stand_in_line() const noexcept { return lined_up_; }

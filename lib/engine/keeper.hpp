@@ -36,7 +36,7 @@ public:
     /** A renewal the holder asked for. */
     void renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call);
 
-    /** The store can be reached again: what failed is asked again at once. */
+    /** The store is reachable again: failed renewals are retried at once. */
     void reachable();
 
     /** The store is closed for good: all tokens are cancelled. */
@@ -45,7 +45,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return agenda_.empty(); }
 
 private:
-    /** A renewal that was asked for. */
+    /** An explicit renewal by the user. */
     struct Renewal {
         LeaseRecordPtr record;
         LeaseMachine::AttemptId attempt = 0;
@@ -86,7 +86,7 @@ private:
     Journal& journal_;
     /// all leases
     KeeperAgenda agenda_;
-    /// how many leases have which ttl: the store is told the shortest
+    /// number of leases for each ttl: the store gets the shortest ttl
     std::map<milliseconds, std::size_t> ttls_;
     milliseconds shortest_ttl_{0};
     /// rings at `timer_at_` at the latest; left alone when a lease goes, and then finds nothing to do

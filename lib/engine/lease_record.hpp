@@ -62,7 +62,7 @@ public:
     [[nodiscard]] bool notifications() const noexcept { return notifications_; }
 
     [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return runtime_; }
-    /** What keeps the store open while the lease is held; null once it was released. */
+    /** Keeps the store open while the lease is held; null after the release. */
     [[nodiscard]] std::shared_ptr<Handle> handle() noexcept;
 
     /** Begins the release, once; renewals end here. Returns the handle that keeps the store open; null if the lease was
@@ -75,14 +75,14 @@ public:
 
     // -- on the strand --
 
-    /** What became of the key is known, or it has expired. */
+    /** The outcome of the detachment is known, or the key has expired. */
     void detachment_ends() noexcept { ending_.store(Ending::release, std::memory_order_release); }
 
     // -- on the strand: the keeper's --
 
     /** Shows what the machine knows to the holder. False if the token has fired meanwhile. */
     bool publish();
-    /** What was shown last. */
+    /** The last reported state. */
     [[nodiscard]] bool shows_risk() const noexcept { return at_risk_.load(std::memory_order_relaxed); }
     /** Completes the waits for at-risk. */
     void tell_risk_waiters(error_code error);

@@ -17,7 +17,7 @@
 namespace tenure::engine
 {
 
-/** What all copies of a cancellation token share.
+/** The shared state of all copies of a cancellation token.
  *
  *  It is cancelled once. Any thread that reads it after `fires_at` cancels it, without waiting for a timer that a
  *  blocked event loop cannot run. Owned by its lease's record through aliasing pointers.

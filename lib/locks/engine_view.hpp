@@ -25,7 +25,7 @@ public:
     [[nodiscard]] std::shared_ptr<engine::Core> const& core() const noexcept { return contest().handle()->core(); }
 };
 
-/** What a lease stands for, to be looked at for as long as it is there. */
+/** The engine's record of a lease, valid while the lease exists. */
 struct EngineLease : Lease {
     [[nodiscard]] static std::weak_ptr<engine::LeaseRecord const> record_of(Lease const& lease) noexcept
     {

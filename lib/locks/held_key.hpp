@@ -37,7 +37,7 @@ struct Grant {
     std::atomic<std::uint32_t> depth{0};
 };
 
-/** What one Hold stands for. */
+/** The state of one Hold. */
 struct Entry {
     std::shared_ptr<Grant> grant;
     std::atomic<bool> ended{false};
@@ -124,14 +124,14 @@ private:
     Id last_id_ = 0;
     std::vector<Waiter> waiters_;
     std::vector<AttemptPtr> attempts_;
-    /// what the first who asked for the present lease, or for the next one, wanted
+    /// the options of the first acquisition of the present lease, or of the next one
     std::chrono::milliseconds ttl_{};
     /// of the Holds; null while there are none
     std::weak_ptr<Grant> grant_;
     bool held_ = false;
     /// the last Hold has ended, and the store has not answered yet
     bool releasing_ = false;
-    /// who ended the last Hold and waits for the answer
+    /// the handler of the last Hold's end, which waits for the answer
     std::optional<std::pair<Id, ReleaseHandler>> releaser_;
     /// of those who wait for the answer to the release; the strand's
     std::vector<Runtime::TimerId> limits_;

@@ -22,7 +22,7 @@ namespace tenure::locks
 
 class HeldKey;
 
-/** Why an acquisition is refused before the store is asked. */
+/** Why an acquisition is refused before any request to the store. */
 struct Refusal {
     error_code error;
     std::string words;

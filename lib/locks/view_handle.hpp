@@ -11,7 +11,7 @@
 namespace tenure::locks
 {
 
-/** What the copies of a view share: when the last of them goes, the reading ends. It keeps the store open. */
+/** The shared state of the copies of a view: the reads end with the last copy. It keeps the store open. */
 class ViewHandle
 {
 public:

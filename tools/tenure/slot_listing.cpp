@@ -68,7 +68,7 @@ bool is_nobodys(Holder const& holder) noexcept
     return holder.kind == Holder::Kind::resting || holder.kind == Holder::Kind::kept;
 }
 
-/** What the column of holders says. */
+/** The text of the column of holders. */
 std::string holder_text(SlotListing const& listing, KeyState const& state)
 {
     if (state.kind == KeyState::Kind::free)

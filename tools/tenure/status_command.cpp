@@ -65,7 +65,7 @@ bool shows_screen(StatusSettings const& settings)
     return settings.watch && !settings.json && LiveScreen::possible();
 }
 
-/** Looks once, or again and again until it is told to stop. */
+/** Inspects once, or repeatedly until it is stopped. */
 class StatusLoop
 {
 public:

@@ -199,7 +199,7 @@ void Supervision::end_group(Instant kill_at)
     if (!guard_.begin_termination())
         return;
     child_.signal_group(SIGTERM);
-    // what is stopped cannot obey
+    // a stopped process cannot handle a signal
     child_.signal_group(SIGCONT);
 }
 

@@ -72,7 +72,7 @@ private:
     /// from the leases as they were last seen while they held
     std::chrono::nanoseconds notice_{};
     Instant kill_at_{};
-    /// set once the group was asked to end: when it is killed
+    /// set after SIGTERM to the group: the time of SIGKILL
     std::optional<Instant> end_by_;
     std::optional<ExitStatus> status_;
     /// the command has been stopped, and not yet continued from here

@@ -18,7 +18,7 @@ constexpr Clock::duration shortest_backoff = milliseconds{20};
 constexpr Clock::duration longest_backoff = milliseconds{1000};
 /// with a claim that is not answered
 constexpr Clock::duration patience_limit = std::chrono::seconds{30};
-/// without hints nothing but polling tells of a release
+/// without hints a release is only found by polling
 constexpr Clock::duration longest_poll = milliseconds{250};
 /// where keys become free without any news, the pause is random between these: even a waiter whose turn was not told
 /// asks within 100 ms

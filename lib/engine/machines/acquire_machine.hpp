@@ -26,9 +26,9 @@ public:
         Instant deadline = Instant::max();
         /// one attempt, whose answer is final
         bool only_try = false;
-        /// an unanswered claim is asked again after this time, then after twice of it, and so on up to half a minute
+        /// an unanswered claim is retried after this time, then after twice this time, and so on up to half a minute
         Clock::duration patience{};
-        /// waiting is told of releases (else it polls more often)
+        /// waiters are notified of releases (else the machine polls more often)
         bool hints = true;
         /// keys may become free without any news, because other programs release them: it polls steadily
         bool silent_releases = false;
@@ -36,7 +36,7 @@ public:
         Clock::duration longest_pause = std::chrono::seconds{1};
     };
 
-    /** What to do after an event. */
+    /** The actions after an event. */
     struct Step {
         /// send a claim
         bool ask = false;
@@ -77,7 +77,7 @@ public:
     [[nodiscard]] Step given_back(error_code error, bool fatal, Instant now, std::uint64_t random);
     /** The owner of the answered claim is spent: this machine no longer gets answers to its other claims. */
     void owner_spent() noexcept { asked_ = std::min(asked_, 1U); }
-    /** Whether releases will be told of; else it polls more often. */
+    /** Sets whether releases will be notified; else the machine polls more often. */
     void expect_hints(bool expected) noexcept { limits_.hints = expected; }
     /** The acquisition has ended: the machine sends no further claims. */
     void end() noexcept { phase_ = Phase::ended; }
@@ -117,7 +117,7 @@ private:
     /// others were named since the last claim was sent: asks then, unless its poll comes first
     Instant yields_until_ = Instant::max();
     Clock::duration backoff_{};
-    /// what the last answer said
+    /// the last answer
     error_code last_;
 };
 
