@@ -83,7 +83,7 @@ asio::awaitable<void> serve(tenure::Store store, tenure::Election election)
             asio::co_spawn(executor, follow(election), asio::deferred), signals.async_wait(asio::deferred))
             .async_wait(asio::experimental::wait_for_one(), asio::deferred);
     auto const& [order, campaign_failure, follow_failure, signal_error, signal] = ended;
-    // waits for the release; what the store cannot confirm within a second lapses after the ttl
+    // waits for the release; what the store cannot confirm within a second expires after the ttl
     co_await store.async_close(1s, asio::as_tuple(asio::deferred));
     if (order.front() != 2)
         std::rethrow_exception(order.front() == 0 ? campaign_failure : follow_failure);

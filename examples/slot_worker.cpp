@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-/// What stands for the resource that the numbers protect: it rejects whoever comes with an older fencing token.
+/// Stands for the resource that the numbers protect: it rejects older fencing tokens.
 std::uint64_t newest_token_seen[2] = {};
 
 asio::awaitable<bool> handle_one_request(tenure::Slot const& slot)
@@ -72,7 +72,7 @@ try {
         for (int number = 0; number < 4; ++number)
             asio::co_spawn(context, worker(pool, number), report);
     }
-    // ends by itself: the store closes when nobody uses it any more
+    // returns when the store has closed, after its last user is gone
     context.run();
     return 0;
 } catch (std::exception const& error) {

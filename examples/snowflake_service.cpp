@@ -4,8 +4,8 @@
 //   snowflake_service STORE_URL PORT [REUSE_AFTER_MS [TTL_MS]]     GET /id; SIGTERM drains
 //   snowflake_service                                              tries itself: three IDs on memory://
 //
-// What it assumes: the clocks of all instances, with every step they make, differ by less than REUSE_AFTER_MS. With 0
-// there is neither quarantine nor a wait for the clock, and IDs repeat: for comparison only.
+// Assumption: the clocks of all instances, with every step they make, differ by less than REUSE_AFTER_MS. With 0 there
+// is neither quarantine nor a wait for the clock, and IDs repeat: for comparison only.
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -261,7 +261,7 @@ try {
             service.drain();
     });
     {
-        // what runs under the pool keeps it: when that has ended, the store closes and the loop returns
+        // the work under the pool keeps it: after the end of the work the store closes and the loop returns
         auto const store = tenure::connect(context.get_executor(), argc > 1 ? argv[1] : "memory://");
         service.start({store, {.prefix = "snowflake:", .size = worker_ids, .ttl = ttl, .reuse_after = reuse_after}});
     }

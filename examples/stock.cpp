@@ -236,7 +236,7 @@ asio::awaitable<void> serve(tenure::Store store, Database& database, std::chrono
                            signals.async_wait(asio::deferred))
                            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
     auto const& [order, failure, signal_error, signal] = ended;
-    // waits for the releases; what a store cannot confirm within a second lapses after the ttl
+    // waits for the releases; what a store cannot confirm within a second expires after the ttl
     co_await store.async_close(1s, asio::as_tuple(asio::deferred));
     if (order.front() == 0)
         std::rethrow_exception(failure);

@@ -25,7 +25,7 @@ namespace
 
 std::atomic<int> jobs_done{0};
 
-/// Work of the kind that knows nothing of Asio: it computes, and looks at its stop token now and then.
+/// Work without Asio: it computes, and checks its stop token now and then.
 bool compute(std::stop_token const& stop)
 {
     for (int step = 0; step < 5; ++step) {

@@ -60,7 +60,7 @@ void measure_redlock_latency(Setting const& setting);
 void measure_redlock_throughput(Setting const& setting);
 /** Pairs on an etcd of its own, 64 in flight and one after another, and hand-overs; nothing where there is no etcd. */
 void measure_etcd(Setting const& setting);
-/** The same on a ZooKeeper; nothing where there is none, or the library was built without it. */
+/** Measures a ZooKeeper server; skipped without a server, or if the library was built without ZooKeeper. */
 void measure_zookeeper(Setting const& setting);
 /** From release to acquire in another process. */
 void measure_handover(Setting const& setting);

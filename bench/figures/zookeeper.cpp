@@ -32,7 +32,7 @@ public:
     explicit ZookeeperObserver(std::uint16_t port)
         : port_(port)
     {
-        // nobody else is there yet
+        // the only client so far
         auto const first = requests_of_others();
         own_each_ = requests_of_others() - first;
         own_ = own_each_;

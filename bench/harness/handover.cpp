@@ -78,7 +78,7 @@ private:
     pid_t pid_ = -1;
 };
 
-/** Until somebody has asked something since `before`, listens, and nobody asked anything for a while. */
+/** Waits until the waiter has sent requests since `before`, subscribes, and has been silent for a while. */
 void until_parked(Observer& observer, long long before)
 {
     constexpr int quiet_polls = 4;

@@ -20,7 +20,7 @@ public:
 
     /** What others have asked of the server so far, in whatever it counts. */
     [[nodiscard]] virtual long long requests_of_others() = 0;
-    /** Somebody listens for news of a release, as of the last call of `requests_of_others`. */
+    /** Whether a client subscribes to releases, as of the last call of `requests_of_others`. */
     [[nodiscard]] virtual bool listened() const = 0;
 };
 

@@ -27,7 +27,7 @@ RedisProcess::RedisProcess(std::string program)
     if (::mkdtemp(pattern.data()) == nullptr)
         throw std::system_error(errno, std::generic_category(), "mkdtemp");
     directory_ = pattern;
-    // somebody else may take the port between the question and the answer
+    // another process may take the port between the query and the start of the server
     for (int attempt = 0; attempt < 5; ++attempt)
         if (start())
             return;

@@ -40,7 +40,7 @@ public:
     /** Waits for more bytes. */
     void receive();
 
-    /** Takes a reply that has arrived whole; false if there is none. */
+    /** Takes the next complete reply; false if there is none. */
     [[nodiscard]] bool take(Reply& reply);
 
     /** Waits for one reply. */

@@ -16,7 +16,8 @@ namespace bench::raw
 /** What the server tells of itself, one number to a line. */
 [[nodiscard]] std::string etcd_metrics(std::uint16_t port);
 
-/** So many pairs in flight, over so many connections. @returns pairs per second, microseconds of client CPU per pair */
+/** Runs `keys` pairs concurrently over several connections. @returns pairs per second, microseconds of client CPU per
+ * pair */
 [[nodiscard]] Measurement etcd_pairs(std::uint16_t port, unsigned keys, unsigned connections, double seconds);
 
 /** One pair after another. @returns p50 of a pair in microseconds */

@@ -56,7 +56,7 @@ void wait(std::uint16_t port, int descriptor)
     Control const control(descriptor);
     Client client(port);
     Client subscriber(port);
-    // told to nobody: the next round begins with a holder that is told to acquire
+    // without a notification: the next round starts with an explicit acquisition
     auto const digest = client.load(compare_and_delete);
     auto const take = acquire(waiter);
     subscriber.ask({"SUBSCRIBE", channel});

@@ -37,7 +37,7 @@ enum class Scan {
     exists_128_then_halves
 };
 
-/** Before the next two: every key of the range but the last is held by somebody else. */
+/** Prepares the next two workloads: another owner holds every key of the range except the last. */
 void hold_all_but_last(std::uint16_t port, unsigned keys);
 
 /** Takes the only free key, the last one of `keys`, by one script call. @returns p50 in microseconds */

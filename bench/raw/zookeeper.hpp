@@ -17,7 +17,7 @@ namespace bench::raw
 /** What the server answers to a word like `srvr`. */
 [[nodiscard]] std::string zookeeper_word(std::uint16_t port, std::string_view word);
 
-/** So many pairs in flight in one session: what is ready leaves in one write.
+/** Runs `keys` pairs concurrently in one session: ready requests share one write.
  *  @returns pairs per second, microseconds of client CPU per pair */
 [[nodiscard]] Measurement zookeeper_pairs(std::uint16_t port, unsigned keys, double seconds);
 

@@ -34,8 +34,8 @@ struct ZookeeperReply {
     std::int32_t code = 0;
 };
 
-/** A session of 40 s over one connection, which it ends with itself. It sends no pings: whoever uses it asks more often
- * than that. */
+/** A session of 40 s over one connection, which the destructor closes. It sends no pings: its user must send requests
+ * more often. */
 class ZookeeperWire
 {
 public:
@@ -50,7 +50,7 @@ public:
     /** Waits for some bytes. */
     void receive();
 
-    /** Takes a reply that has arrived whole; false if there is none. */
+    /** Takes the next complete reply; false if there is none. */
     [[nodiscard]] bool take(ZookeeperReply& reply);
 
     /** Waits for the next reply or event. */
@@ -60,7 +60,7 @@ public:
     std::int32_t ask(std::string_view request);
 
 private:
-    /** The body of the next frame that has arrived whole; null if there is none. */
+    /** The body of the next complete frame; null if there is none. */
     [[nodiscard]] char const* take_frame();
 
     Socket socket_;

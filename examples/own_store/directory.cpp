@@ -37,7 +37,7 @@ bool make_durable(std::filesystem::path const& path)
     return done;
 }
 
-/** Frees the key, or lets it rest: in quarantine it is taken, and nobody's. */
+/** Frees the key or quarantines it: a quarantined key is taken without an owner. */
 void end_claim(Record& record, milliseconds reuse_after, Instant now)
 {
     if (reuse_after == milliseconds{0}) {
@@ -96,7 +96,7 @@ Record Directory::load(std::string const& key)
     std::ifstream file(path);
     if (!file && errno == ENOENT)
         return {};
-    // No record is that long. Whoever wrote the file, what is read of it is bounded.
+    // Longer than any record. It limits the read of a file that another program wrote.
     std::array<char, 4096> buffer;
     if (!file || file.read(buffer.data(), buffer.size()).bad())
         throw failed(Failure::Effect::refused, "read", path);
@@ -121,7 +121,7 @@ void Directory::store(std::string const& key, Record const& record)
 
 void Directory::tell_waiters() const
 {
-    // A hint that gets lost costs a waiter one pause: an error here is none of the release.
+    // A lost hint costs a waiter one pause, so an error here does not fail the release.
     std::error_code ignored;
     std::filesystem::last_write_time(released_file(), std::filesystem::file_time_type::clock::now(), ignored);
 }

@@ -41,7 +41,7 @@ public:
     void close() noexcept { closed_ = true; }
 
     [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }
-    /** What a release touches, for those who watch. */
+    /** The file that a release changes, for watchers. */
     [[nodiscard]] std::filesystem::path released_file() const { return path_ / ".released"; }
     /** A file is written here, and then takes its key's place. */
     [[nodiscard]] std::filesystem::path draft() const { return path_ / ".draft"; }

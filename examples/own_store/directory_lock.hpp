@@ -21,7 +21,7 @@ struct Failed : std::exception {
     tenure::Failure failure;
 };
 
-/** What `errno` says about a system call. Only the caller knows whether the key's file may have changed. */
+/** The error of a system call by `errno`. Only the caller knows whether the key's file may have changed. */
 [[nodiscard]] Failed failed(tenure::Failure::Effect effect, std::string const& what, std::filesystem::path const& path);
 
 /** The one lock of a directory, while this object lives. The kernel frees it if the process is killed. */

@@ -77,8 +77,8 @@ public:
 
     void shutdown() noexcept override
     {
-        // What has not begun is answered as not sent. One call of the file system may be under way; it ends, and has
-        // its answer. If yours may hang, do not wait for it: answer with an unknown effect.
+        // Requests that have not begun are answered as not sent. One call of the file system may be under way; it ends,
+        // and has its answer. If yours may hang, do not wait for it: answer with an unknown effect.
         directory_->close();
         thread_.end();
     }

@@ -63,7 +63,7 @@ private:
         inotify_.async_wait(asio::posix::descriptor_base::wait_read, [self = shared_from_this()](auto const& error) {
             if (error || !self->handler_)
                 return;
-            // what exactly happened does not matter: one hint for all of it
+            // one hint for all events: their kind does not matter
             std::array<char, 4096> events;
             while (::read(self->inotify_.native_handle(), events.data(), events.size()) > 0) {
             }

@@ -44,8 +44,8 @@ Record read_record(std::string const& text, tenure::Instant now, bool& is_of_oth
     Record record;
     in >> word >> record.token >> boot >> expires >> lifetime;
     record.is_foreign = !in || word != first_word || in.get() != '\n' || !std::getline(in, record.owner) || in.eof();
-    // Instants of another boot mean nothing in this one. The holder died with it, so a whole lifetime from now on is
-    // longer than anybody relies on the key.
+    // Instants of another boot are not comparable. That boot's holder is dead, so a whole lifetime from now is later
+    // than any validity.
     is_of_other_boot = !record.is_foreign && boot != this_boot();
     record.expire_after(std::chrono::milliseconds(lifetime), now);
     if (!is_of_other_boot)

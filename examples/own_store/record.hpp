@@ -11,7 +11,7 @@
 namespace own_store
 {
 
-/** What the file of a key says. The file of a key that was held once is never removed: it keeps the last token, so that
+/** The content of a key's file. The file of a key that was held once is never removed: it keeps the last token, so that
  * fencing tokens rise over restarts. */
 struct Record {
     /// the last fencing token that was granted for the key
@@ -22,7 +22,7 @@ struct Record {
     /// when the key frees by itself, and how long before that it was taken or renewed
     tenure::Instant expires = {};
     std::chrono::milliseconds lifetime = {};
-    /// the file is no record but another program's: it is taken, nobody's, and left alone
+    /// the file is not a record but belongs to another program: the key is taken, has no owner, and is never changed
     bool is_foreign = false;
 
     [[nodiscard]] bool is_free(tenure::Instant now) const noexcept

@@ -40,19 +40,19 @@ class View;
 namespace detail
 {
 
-/** Neither options nor a time to wait: a completion token. */
+/** A completion token: neither options nor a wait time. */
 template <class T>
 inline constexpr bool is_completion_token =
     !std::is_convertible_v<T, AcquireOptions const&> && !std::is_convertible_v<T, std::chrono::milliseconds>;
 
 } // namespace detail
 
-/** What `Lock` and `SlotPool` have in common: keys of a store that can be acquired.
+/** The common base of `Lock` and `SlotPool`: keys of a store that can be acquired.
  *
  *  @tparam LeaseType  `Lease` or `Slot`
- *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
- *  assigning and destroying it need that no other thread uses it.
- *  @par Object lifetime  May be destroyed while operations are under way and leases are held; both go on.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
+ *  @par Object lifetime  May be destroyed while operations are in progress and leases are held; both continue.
  */
 template <class LeaseType>
 class TENURE_API Acquirable
@@ -66,36 +66,35 @@ public:
     /** The keys, for `Store::async_inspect`. */
     [[nodiscard]] KeyRangePtr range() const noexcept;
 
-    /** The ttl of leases that do not ask for another. */
+    /** The default ttl of its leases. */
     [[nodiscard]] std::chrono::milliseconds ttl() const noexcept;
 
-    /** How long the store may be unavailable without a lease of this lock or pool being lost: an outage that is no
-     * longer never costs a lease, whenever it begins. Somewhat less than half of the ttl unless the options say
-     * otherwise.
+    /** The longest store outage that costs no lease of this lock or pool, whenever the outage begins. With default
+     * options it is slightly less than half of the ttl.
      *
-     * It counts from the first renewal that gets no answer to the first that gets one, so connecting anew is a part of
-     * it. Leases with a ttl of their own tolerate another time (`AcquireOptions::ttl`, `Lease::async_renew`). On
-     * ZooKeeper it is shorter (docs/stores.md). 0 where the library does not try again: with `Renewal::manual` and
+     * An outage lasts from the first unanswered renewal to the first answered one, so it includes the time to
+     * reconnect. Leases with their own ttl tolerate a different outage (`AcquireOptions::ttl`, `Lease::async_renew`).
+     * On ZooKeeper it is shorter (docs/stores.md). It is 0 if the library does not retry: with `Renewal::manual` and
      * `CancelWhen::first_failed_renewal`. */
     [[nodiscard]] std::chrono::milliseconds tolerated_outage() const noexcept;
 
-    /** Acquires the lock, or the first free slot, waiting while others hold what is asked for.
+    /** Acquires the lock, or the first free slot, and waits while others hold it.
      *
      *  On success the lease is valid and owned by the caller; on error nothing is owned.
      *
      *  @param options  wait: time from this call until it gives up, default 30 s, 0 tries once, `forever` never gives
-     * up; ttl: of this lease, 0 for that of the lock or pool; prefer: the slot to try first, of a pool only. A try that
-     * the store does not answer ends after the ttl, and after 2 s at the latest
+     *    up; ttl: of this lease, 0 for the ttl of the lock or pool; prefer: the slot to try first, for pools only. An
+     *    attempt without a reply ends after the ttl, or after 2 s if the ttl is longer
      *  @par Completion signature  void(error_code, Lease) or void(error_code, Slot)
      *  @par Errors  errc::timed_out: held by others until the wait ended; errc::store_unavailable, errc::store_refused,
      *               errc::authentication_failed, errc::permission_denied, errc::wrong_database, errc::wrong_server,
-     *               errc::tls_failed, errc::protocol_error: the store, see `Store::diagnostics`; errc::key_conflict: no
-     *               key can ever free by itself; errc::ttl_too_short: round trips leave nothing of the ttl;
-     *               errc::not_replicated: too few replicas acknowledged it, where the config asks for them;
-     *               errc::forked; asio::error::operation_aborted: cancelled by the caller;
-     *               std::errc::invalid_argument: an option
+     *               errc::tls_failed, errc::protocol_error: errors of the store, see `Store::diagnostics`;
+     *               errc::key_conflict: no key can become free by itself; errc::ttl_too_short: the round trips use up
+     *               the ttl; errc::not_replicated: fewer replicas acknowledged the claim than the config requires;
+     *               errc::forked; asio::error::operation_aborted: cancelled by the caller; std::errc::invalid_argument:
+     *               an option
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting at any point; a grant that arrives
-     * later is released in the background, and lapses after the ttl if that fails
+     * later is released in the background, and expires after the ttl if that release fails
      */
     template <class CompletionToken = asio::deferred_t>
     auto async_acquire(AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
@@ -109,7 +108,7 @@ public:
     {
         return async_acquire(AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
-    /** The same with nothing but a time to wait: `co_await lock.async_acquire(5s)`. */
+    /** Overload with only a wait time: `co_await lock.async_acquire(5s)`. */
     template <class Rep, class Period, class CompletionToken = asio::deferred_t>
     auto async_acquire(std::chrono::duration<Rep, Period> wait, CompletionToken&& completion = {}) const
     {
@@ -119,7 +118,7 @@ public:
     }
 
     /** Tries once, as `async_acquire` with a wait of 0 does, and completes with `std::nullopt` and no error if others
-     * hold what is asked for.
+     * hold it.
      *
      *  @param options  wait: unset or 0; ttl and prefer: as in `async_acquire`
      *  @par Completion signature  void(error_code, std::optional<Lease>) or void(error_code, std::optional<Slot>)
@@ -140,16 +139,16 @@ public:
     }
 
     /** Holds a lease around the work: acquires one, calls `work(lease)`, and when the lease is lost, cancels the work,
-     * waits for it to wind down and starts again with another lease. Ends when the work ends by itself, also after it
-     * has released its lease.
+     * waits for it to finish and starts again with another lease. Ends when the work ends by itself, also after it has
+     * released its lease.
      *
      *  @param work  `asio::awaitable<void>(Lease&)` or `(Slot&)`, called once per lease; see `with_lease` about lambdas
      * and g++ 12
      *  @param options  as in `async_acquire`, for each acquisition; the default of wait is `forever`
      *  @par Completion signature  void(std::exception_ptr)
-     *  @par Errors  boost::system::system_error with what `async_acquire` fails with; the work's own exceptions
-     *  @par Per-operation cancellation  passed on to the work, whose release is still waited for, or stops waiting for
-     * a lease; one that is granted at that moment is released in the background
+     *  @par Errors  boost::system::system_error with the errors of `async_acquire`; the work's own exceptions
+     *  @par Per-operation cancellation  passed on to the work, and the release still completes; or stops waiting for a
+     *    lease, and a lease that is granted at that moment is released in the background
      */
     template <class Work, class CompletionToken = asio::deferred_t>
     auto async_run(Work&& work, AcquireOptions const& options, CompletionToken&& completion = {}) const
@@ -174,17 +173,17 @@ public:
         return async_run(std::forward<Work>(work), AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
 
-    /** Who holds which key: a snapshot for people, it proves nothing. As `Store::async_inspect(range())`. */
+    /** Lists the holder of each key: a snapshot for display that proves nothing. As `Store::async_inspect(range())`. */
     template <class CompletionToken = asio::deferred_t>
     auto async_inspect(CompletionToken&& completion = {}) const
     {
         return store().async_inspect(range(), std::forward<CompletionToken>(completion));
     }
 
-    /** Force-releases a key from the holder that `async_inspect` showed; another holder is left alone. As
-     * `Store::async_evict`.
+    /** Force-releases a key from the holder that `async_inspect` showed; if another holder has the key now, nothing
+     * changes. As `Store::async_evict`.
      *
-     *  @param who  who evicts: printable, at most 128 bytes */
+     *  @param who  the evicting person or program: printable, at most 128 bytes */
     template <class CompletionToken = asio::deferred_t>
     auto async_evict(KeyState const& seen, std::string who, CompletionToken&& completion = {}) const
     {
@@ -226,7 +225,7 @@ private:
         options.wait = options.wait.value_or(wait);
         return options;
     }
-    /** Asked for when it is needed: an executor costs a call each time it is moved. */
+    /** Fetched on demand: moving an executor costs a call each time. */
     [[nodiscard]] static asio::any_io_executor const& executor_of(ContestPtr const& contest) noexcept;
     [[nodiscard]] Store store() const noexcept;
     static void start(

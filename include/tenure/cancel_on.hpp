@@ -37,8 +37,8 @@ public:
 /** Runs an Asio operation under a cancellation token: `co_await socket.async_read_some(buffer,
  * cancel_on(slot.token()))`.
  *
- *  When the cancellation token is cancelled, so is the operation (terminal), which completes as it does on any
- * cancellation, usually with operation_aborted. The caller's own cancellation still works.
+ *  Cancelling the token cancels the operation (terminal), which then completes as on any cancellation, usually with
+ *  operation_aborted. The caller's own cancellation still works.
  *
  *  @par Thread safety  The cancellation is emitted on the handler's associated executor: with several threads that must
  * be a strand, as for every cancellation in Asio.
@@ -52,7 +52,7 @@ template <class CompletionToken = asio::deferred_t>
 namespace detail
 {
 
-/** Two signals: one ends the operation when the cancellation token is cancelled, one ends the wait for that when the
+/** Two signals: one cancels the operation when the token is cancelled, the other ends the wait for the token when the
  * operation is done. */
 struct CancelOnLink {
     asio::cancellation_signal cancel_operation;

@@ -33,13 +33,13 @@ class HeldSet;
 
 /** Why a token was cancelled. */
 enum class CancelReason {
-    /// it was not
+    /// not cancelled
     none,
     /// no renewal succeeded in time: the lease can no longer be relied on
     expired,
-    /// the store compared, and the key does not bear the lease's owner: it was evicted, deleted, overwritten or lapsed
+    /// the store compared, and the key does not have the lease's owner: it was evicted, deleted, overwritten or expired
     not_owner,
-    /// a renewal failed, and the options asked to stop at the first one
+    /// a renewal failed, with `CancelWhen::first_failed_renewal`
     first_failed_renewal,
     /// the lease was held for `max_hold`
     max_hold,
@@ -65,8 +65,8 @@ enum class CancelReason {
  * has `notice` to stop while the lease still holds; or when the holder releases, detaches or destroys the lease. A
  * token without a lease, such as a default-constructed one, counts as cancelled with the reason `released`.
  *
- *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
- *  assigning and destroying it need that no other thread uses it.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
  */
 class TENURE_API CancellationToken
 {
@@ -80,8 +80,8 @@ public:
     CancellationToken& operator=(CancellationToken&&) noexcept;
     ~CancellationToken();
 
-    /** True once the lease can no longer be relied on, or was released or detached. Reads the clock itself: it is right
-     * even if the event loop was blocked or the process stopped. */
+    /** True once the lease can no longer be relied on, or was released or detached. Reads the clock itself: the result
+     * is right even if the event loop was blocked or the process was paused. */
     [[nodiscard]] bool cancelled() const noexcept;
 
     /** Why it was cancelled; `CancelReason::none` while it is not. */

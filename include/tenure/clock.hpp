@@ -8,7 +8,7 @@
 namespace tenure
 {
 
-/** The clock of every instant in this library: CLOCK_BOOTTIME, which goes on while the machine is suspended.
+/** The clock of every instant in this library: CLOCK_BOOTTIME, which continues while the machine is suspended.
  *
  *  It never jumps with the wall clock. It does stop while a virtual machine is paused from outside: only fencing tokens
  *  cover that case.

@@ -13,8 +13,7 @@
 namespace tenure
 {
 
-/** Opens the store that a URL names. Returns at once: connections are made when they are needed, and remade when they
- * break.
+/** Opens the store that a URL names. Returns at once: connections are opened on demand, and reopened after an error.
  *
  *  | URL | store |
  *  | --- | --- |
@@ -42,25 +41,25 @@ namespace tenure
  * replicas have acknowledged counts as granted or renewed (see ReplicaAcknowledgement). They and those with `+cluster`
  * take `delay_after_failover=true`, which closes claims for a while after a failover (see RedisConfig).
  *
- *  Sentinels, which the hosts of a `+sentinel` URL are (port 26379 unless it says otherwise), have options of their
- * own: `sentinel_user=`, `sentinel_password=`, `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on where they
+ *  The hosts of a `+sentinel` URL are sentinels (default port 26379). They have options of their own: `sentinel_user=`,
+ *  `sentinel_password=`, `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on where they
  * differ from the servers.
  *
- *  @param executor  where handlers without an executor of their own run. Renewals and the library's other work run on a
- * strand over it, or on the store's thread (`StoreOptions::own_thread`); without one, a handler that blocks all threads
- * of its context for too long costs leases (see Store)
- *  @throws std::invalid_argument naming what is wrong with the URL or the options; it never holds the password
+ *  @param executor  the default executor of handlers. Renewals and the library's other work run on a strand over it, or
+ *    on the store's own thread (`StoreOptions::own_thread`). Without that thread, a handler that blocks all threads of
+ *    the context for too long loses leases (see Store)
+ *  @throws std::invalid_argument naming the error in the URL or the options; the message never contains the password
  */
 [[nodiscard]] TENURE_API Store connect(asio::any_io_executor executor, std::string_view url, StoreOptions options);
 
-/** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`,
+/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`,
  * as in `connect(co_await asio::this_coro::executor, url)`. */
 [[nodiscard]] inline Store connect(asio::any_io_executor executor, std::string_view url)
 {
     return connect(std::move(executor), url, StoreOptions{});
 }
 
-/** The same on the executor of a context. */
+/** Overload that takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store connect(Context& context, std::string_view url, StoreOptions options)
 {

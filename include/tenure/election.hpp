@@ -27,7 +27,7 @@ namespace locks
 class ViewHandle;
 }
 
-/** What there is to lead, and how this program stands for it. */
+/** The configuration of an election: its name, and how this program campaigns. */
 struct ElectionConfig {
     /// name of the key in the store, as `LockConfig::key`; the same in all programs
     std::string name;
@@ -37,7 +37,7 @@ struct ElectionConfig {
     /// how long the store keeps a leader that does not renew, as `LockConfig::ttl`
     std::chrono::milliseconds ttl{10'000};
     LeaseOptions lease = {};
-    /// time from one look at the leader to the next, as `ViewOptions::refresh`
+    /// time between two reads of the leader, as `ViewOptions::refresh`
     std::chrono::milliseconds refresh{1'000};
 };
 
@@ -46,7 +46,7 @@ struct Leader {
     enum class State {
         /// the store has never answered
         unknown,
-        /// the store says that no program leads: the key is free, was evicted or detached, or is no lease
+        /// the store reports no leader: the key is free, was evicted or detached, or is not a lease
         none,
         /// `name` leads
         present,
@@ -55,14 +55,14 @@ struct Leader {
         stale
     };
     State state = State::unknown;
-    /// `StoreOptions::worker_name` of the leader. Also empty if a client holds the key that does not write its name:
+    /// `StoreOptions::worker_name` of the leader. Also empty if the client that holds the key does not write its name:
     /// `state` is `present` then
     std::string name;
     /// `ElectionConfig::contact` of the leader, as another program wrote it: check it before you connect
     std::string contact;
-    /// of the leader, where the store can tell; unset on Redis
+    /// of the leader, if the store reports it; unset on Redis
     std::optional<std::uint64_t> fencing_token;
-    /// how long ago the store said so, counted from before the request was written; unset while unknown
+    /// age of the store's answer, counted from before the request was written; unset while unknown
     std::optional<std::chrono::nanoseconds> age;
     /// grows with each change of leader or state
     std::uint64_t version = 0;
@@ -82,17 +82,17 @@ struct Leader {
  *  ```
  *  The leader holds the lock of the key `name`. Its lease has the guarantees of any other lease, and its fencing token
  *  makes a paused leader harmless. Followers have the guarantees of a `View`: they see the past, changes in order, and
- * the newest one. When a leader ends they see `none`, unless its successor is faster than the read. They see a new
+ * the newest one. When a leader resigns they see `none`, unless its successor is faster than the read. They see a new
  * leader within `refresh`.
  *
- *  - **Cost:** each program with an Election inspects one key every `refresh`, also while it leads. The reading ends as
- *    that of a `View`.
+ *  - **Cost:** each program with an Election inspects one key every `refresh`, also while it leads. The reads end as
+ *    those of a `View`.
  *  - A plain `Lock` of the same key campaigns as well. Its `LockConfig::note` is the contact.
  *
  *  Copies are the same election.
  *
- *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
- *  assigning and destroying it need that no other thread uses it.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
  */
 class TENURE_API Election : private Acquirable<Lease>
 {
@@ -100,7 +100,7 @@ public:
     using executor_type = asio::any_io_executor;
     using lease_type = Lease;
 
-    /** Begins to read who leads. @throws std::invalid_argument naming field, value and rule, before any I/O */
+    /** Starts to follow the leader. @throws std::invalid_argument naming field, value and rule, before any I/O */
     Election(Store store, ElectionConfig config);
 
     using Acquirable<Lease>::get_executor;
@@ -129,7 +129,7 @@ public:
     {
         return async_campaign(AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
-    /** The same with nothing but a time to wait: `co_await election.async_campaign(5s)`. */
+    /** Overload with only a wait time: `co_await election.async_campaign(5s)`. */
     template <class Rep, class Period, class CompletionToken = asio::deferred_t>
     auto async_campaign(std::chrono::duration<Rep, Period> wait, CompletionToken&& completion = {}) const
     {
@@ -139,14 +139,14 @@ public:
     }
 
     /** Leads around the work, as `Lock::async_run`: campaigns, calls `work(lease)`, and when the lease is lost, cancels
-     * the work, waits for its end and campaigns again. It resigns only after the work has ended. */
+     * the work, waits for its end and campaigns again. This program resigns only after the work has ended. */
     using Acquirable<Lease>::async_run;
 
     /** The leader that is known now, without I/O. After the store was closed it is the last one, and in a fork of the
      * process that made the election `unknown`. */
     [[nodiscard]] Leader leader() const;
 
-    /** Waits for another leader or state than one that was seen.
+    /** Waits for a change of leader or state since a version that was seen.
      *
      *  @param seen  `Leader::version`; 0 waits for the first answer
      *  @par Completion signature  void(error_code, Leader)

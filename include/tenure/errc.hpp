@@ -15,11 +15,11 @@ using boost::system::error_code;
 
 /** Why an operation failed. `asio::error::operation_aborted` is used only for the caller's own cancellation. */
 enum class errc {
-    /// every key of the range stayed held by others until the wait ended
+    /// all keys of the range were held by others until the wait ended
     timed_out = 1,
     /// the store could not be reached, or did not answer, until the wait ended
     store_unavailable,
-    /// the store answered with an error until the wait ended; `Store::diagnostics()` has its words
+    /// the store answered with an error until the wait ended; `Store::diagnostics()` has its message
     store_refused,
     /// the store rejected user or password
     authentication_failed,
@@ -31,33 +31,35 @@ enum class errc {
     wrong_server,
     /// TLS could not be set up: certificate, host name or a server that does not speak TLS
     tls_failed,
-    /// the server sent what the protocol does not allow; the connection was dropped
+    /// the server violated the protocol; the connection was closed
     protocol_error,
     /// every key is held by another program's value that never expires: tenure neither waits for it nor deletes it
     key_conflict,
-    /// the round trip to the store leaves nothing of the ttl
+    /// the round trip to the store uses up the ttl
     ttl_too_short,
     /// the lease was lost: its token was cancelled for a reason that is a loss (`is_loss`)
     lease_lost,
-    /// the lease was released or detached before, or the object holds none
+    /// the lease was released or detached before, or the object holds no lease
     released,
     /// the store is closed, or being closed (`Store::async_close`)
     closed,
-    /// this process is a fork of the one that connected: it must connect by itself
+    /// this process is a fork of the process that connected: it must open its own store
     forked,
     /// fewer replicas than the store's config asks for acknowledged the claim in time, until the wait ended
     not_replicated,
-    /// a `Holder` that checks its order asked for a key below one that it holds; `Store::diagnostics()` names both
+    /// a `Holder` that checks its order tried to acquire a key below one that it holds; `Store::diagnostics()` names
+    /// both
     out_of_order,
-    /// a `Holder` that checks its order asked by a `Lock` for a key that it holds, and would have waited for itself
+    /// a `Holder` that checks its order tried to acquire, by a `Lock`, a key that it holds, and would have waited for
+    /// itself
     would_deadlock
 };
 
-/** What a caller usually wants to know: `if (ec == tenure::condition::try_later)`. */
+/** Groups of errors by the caller's reaction: `if (ec == tenure::condition::try_later)`. */
 enum class condition {
-    /// somebody else holds what was asked for: timed_out
+    /// another holder has the key: timed_out
     busy = 1,
-    /// the same call may succeed later without anybody changing anything: timed_out, store_unavailable, store_refused,
+    /// the same call may succeed later without any intervention: timed_out, store_unavailable, store_refused,
     /// protocol_error, not_replicated
     try_later,
     /// a person has to change configuration or code: authentication, permission, database, kind of server, TLS, key

@@ -30,16 +30,15 @@ struct Entry;
  *
  *  All Holds that one `Holder` has on a key share one lease: its fencing token, its validity and its cancellation
  *  token. A loss therefore reaches all of them. The key is given back when the last of them ends; the order in which
- *  they end does not matter. Destroying a Hold counts down as `async_release` does. All queries are local and cost no
- *  I/O.
+ *  they end does not matter. Destroying a Hold counts down like `async_release`. All queries are local and cost no I/O.
  *
- *  A Hold does less than a `Lease`, because other frames rely on the same lease: it cannot be detached, which would end
- *  the lease under them, and `async_renew` takes no ttl, which would change the terms that they know.
+ *  A Hold does less than a `Lease`, because other calls rely on the same lease. It cannot be detached, which would end
+ *  their lease, and `async_renew` takes no ttl, which would change their terms.
  *
- *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
- *  assigning and destroying it need that no other thread uses it.
- *  @par Object lifetime  Operations under way share what they need: the Hold may be destroyed before they complete, and
- *  the holder and the lock before the Hold.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
+ *  @par Object lifetime  Operations in progress share the state that they need: the Hold may be destroyed before they
+ *    complete, and the holder and the lock before the Hold.
  */
 class [[nodiscard]] TENURE_API Hold
 {
@@ -49,7 +48,7 @@ public:
     /** No Hold: `valid()` is false, the token counts as cancelled, and operations end with errc::released at once. */
     Hold() noexcept;
     Hold(Hold&& other) noexcept;
-    /** Ends what this object stood for before, in the background. */
+    /** Releases the previous Hold of this object in the background. */
     Hold& operator=(Hold&& other) noexcept;
     Hold(Hold const&) = delete;
     Hold& operator=(Hold const&) = delete;
@@ -58,10 +57,10 @@ public:
     /** True while the holder may rely on the lease, and this Hold was not released. Reads the clock itself. */
     [[nodiscard]] bool valid() const noexcept;
 
-    /** True if this object stands for an acquisition, valid or not; false after a move, and where one failed. */
+    /** True if this object represents an acquisition, valid or not; false after a move or a failed acquisition. */
     [[nodiscard]] explicit operator bool() const noexcept { return entry_ != nullptr; }
 
-    /** That of the lease; `released` once this Hold was released. */
+    /** The state of the lease; `released` once this Hold was released. */
     [[nodiscard]] LeaseState state() const noexcept;
 
     /** How many Holds the holder has on the key now, this one included; 0 once this one was released. */
@@ -77,18 +76,18 @@ public:
     /** @} */
 
     /** The token of the lease: it is cancelled when the lease can no longer be relied on, or when the last Hold ends.
-     * Of a released Hold: a token that counts as cancelled, unless the lease's own was. */
+     * A released Hold returns the lease's token if that is cancelled, else a token that counts as cancelled. */
     [[nodiscard]] CancellationToken token() const noexcept;
 
     [[nodiscard]] executor_type get_executor() const noexcept;
 
     /** Ends this Hold, and gives the key back if it is the holder's last one on the key.
      *
-     *  The Hold is over as soon as the operation has been initiated, whatever the outcome.
+     *  The Hold ends when the operation is initiated, whatever the outcome.
      *
-     *  @par Completion signature  void(error_code, ReleaseOutcome), with `still_held` where others go on
+     *  @par Completion signature  void(error_code, ReleaseOutcome), with `still_held` if other Holds remain
      *  @par Errors  errc::released: it was released before; asio::error::operation_aborted: cancelled by the caller,
-     * the release goes on in the background; errc::forked
+     * the release continues in the background; errc::forked
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
     template <class CompletionToken = asio::deferred_t>
@@ -98,8 +97,8 @@ public:
             InitiateRelease{{entry_}}, completion);
     }
 
-    /** Renews the lease now, for all Holds that share it, with the ttl that it has. With `Renewal::manual` this is the
-     * only renewal there is.
+    /** Renews the lease now, for all Holds that share it, with its present ttl. With `Renewal::manual` there is no
+     * other renewal.
      *
      *  @par Completion signature  void(error_code)
      *  @par Errors  as `Lease::async_renew`; errc::released: this Hold was released

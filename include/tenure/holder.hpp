@@ -24,10 +24,10 @@ class HolderState;
 
 /** Whether a holder checks the order in which it acquires keys. */
 enum class Order {
-    /// it does not
+    /// no check
     unchecked,
-    /// within one store, bytewise: a key below one that the holder holds is refused, since two holders that go in
-    /// opposite directions may wait for each other
+    /// within one store, bytewise: a key below one that the holder holds is refused, because two holders with opposite
+    /// orders may wait for each other
     checked
 };
 
@@ -35,8 +35,8 @@ struct HolderOptions {
     Order order = Order::unchecked;
 };
 
-/** Who holds a `ReentrantLock`: an object, because coroutines have no thread by which to tell one from another. Cheap
- * to copy; all copies are the same holder. Pass it down the calls that belong together:
+/** The identity of a holder of a `ReentrantLock`: an object, because coroutines cannot be told apart by their thread.
+ * Cheap to copy; all copies are the same holder. Pass it down the calls that belong together:
  *
  *  @code
  *  asio::awaitable<void> ship(tenure::Holder holder, tenure::ReentrantLock stock)
@@ -53,18 +53,19 @@ struct HolderOptions {
  *  co_await ship(tenure::Holder(), stock);
  *  @endcode
  *
- *  A holder belongs to the process that made it: after a fork, what it asks for ends with errc::forked.
+ *  A holder belongs to the process that made it: after a fork its acquisitions end with errc::forked.
  *
- *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
- *  assigning and destroying it need that no other thread uses it.
- *  @par Object lifetime  May be destroyed while its acquisitions are under way and its Holds are alive; both go on.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
+ *  @par Object lifetime  May be destroyed while its acquisitions are in progress and its Holds are alive; both
+ * continue.
  */
 class TENURE_API Holder
 {
 public:
     /** A new identity. */
     explicit Holder(HolderOptions options = {});
-    // nothing is moved out of a holder: there is none without an identity
+    // no move operations: a moved-from holder would have no identity
     Holder(Holder const&) noexcept;
     Holder& operator=(Holder const&) noexcept;
     ~Holder();
@@ -72,8 +73,8 @@ public:
     /** Whether both are the same holder. */
     [[nodiscard]] friend bool operator==(Holder const&, Holder const&) noexcept = default;
 
-    /** Acquires a lock that is not re-entrant, as `lock.async_acquire` does, and with `Order::checked` looks first at
-     * what the holder holds: by a `ReentrantLock`, or by a Lock that it acquired here. These are local look-ups.
+    /** Acquires a lock that is not re-entrant, as `lock.async_acquire` does. With `Order::checked` it first checks the
+     * keys that the holder holds by a `ReentrantLock`, or by a Lock that it acquired here. The check is local.
      *
      *  @code
      *  tenure::Holder const holder({.order = tenure::Order::checked});

@@ -20,8 +20,8 @@ struct ReleaseProbe {
 
 } // namespace detail
 
-/** What `with_lease` and `async_run` can hold around work: something acquired that tells how long it can be relied on,
- * and can be released. `Lease` and `Slot` are. */
+/** An acquired object that `with_lease` and `async_run` can hold around work: it has a validity and can be released.
+ * `Lease` and `Slot` are examples. */
 template <class T>
 concept Holding = std::movable<T> && std::constructible_from<bool, T const&> && requires(T held, T const& seen) {
     { seen.valid() } -> std::same_as<bool>;

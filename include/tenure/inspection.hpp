@@ -10,7 +10,8 @@
 namespace tenure
 {
 
-/** What one key looks like from outside. A snapshot: it may be wrong by the time it is read, and proves no ownership.
+/** The state of one key as the store reports it. A snapshot: it may be wrong by the time it is read, and proves no
+ * ownership.
  */
 struct KeyState {
     enum class Kind {
@@ -21,8 +22,8 @@ struct KeyState {
         /// left to expire by its holder (`Lease::async_detach`), and taken until then; `owner` held it last. `evict`
         /// refuses it
         kept,
-        /// another program's: of another type, or without ttl. It frees by itself only if `remaining` is set, and
-        /// `evict` refuses it
+        /// a key of another program: of another type, or without ttl. It becomes free by itself only if `remaining` is
+        /// set, and `evict` refuses it
         foreign
     };
     std::uint32_t index = 0;
@@ -31,19 +32,19 @@ struct KeyState {
     std::optional<std::chrono::milliseconds> remaining;
     /// the last fencing token granted for the key, 0 if none is known
     std::uint64_t fencing_token = 0;
-    /// how long the present holder has held it, where the store can tell
+    /// how long the present holder has held it, if the store reports it
     std::optional<std::chrono::milliseconds> held_for;
 };
 
-/** One thing that `tenure doctor` found out about a store. */
+/** One result of `tenure doctor`. */
 struct Finding {
     enum class Severity { ok, unverified, warning, error };
     Severity severity = Severity::ok;
-    /// what was looked at: "version", "round trip", "persistence", "eviction policy" ...
+    /// the examined property: "version", "round trip", "persistence", "eviction policy" ...
     std::string subject;
-    /// what was seen
+    /// the observed value
     std::string observed;
-    /// what that means for leases, and what to do; empty where all is well
+    /// the consequence for leases, and the remedy; empty if there is no problem
     std::string advice;
 };
 using Findings = std::vector<Finding>;

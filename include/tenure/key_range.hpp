@@ -13,7 +13,7 @@ namespace tenure
 /** The keys that one acquisition may take: `prefix + number` for each number of [first, first + count), or one named
  * key.
  *
- *  A lock is a range of one named key; a pool is a numbered range. A list of strings is never made of it.
+ *  A lock is a range of one named key; a pool is a numbered range. The keys are computed, never stored as a list.
  */
 struct TENURE_API KeyRange {
     std::string prefix;
@@ -25,10 +25,10 @@ struct TENURE_API KeyRange {
     /** The key at `index`, counted from 0 within the range. */
     [[nodiscard]] std::string key(std::uint32_t index) const;
 
-    /** The same into a string whose memory is used again: for who walks through many keys. */
+    /** Writes the key into an existing string, to reuse its memory in loops over many keys. */
     void assign_key(std::uint32_t index, std::string& to) const;
 
-    /** What a person is told: `jobs:nightly` or `thread_id_lock:0..15`. */
+    /** A description for messages: `jobs:nightly` or `thread_id_lock:0..15`. */
     [[nodiscard]] std::string describe() const;
 
     friend bool operator==(KeyRange const&, KeyRange const&) = default;
@@ -43,9 +43,8 @@ using KeyRangePtr = std::shared_ptr<KeyRange const>;
  * is not in [1, 2^20]. */
 [[nodiscard]] TENURE_API KeyRangePtr numbered_keys(std::string prefix, std::uint32_t count);
 
-/** Refuses what no store should be asked for: empty, longer than 1 KiB, NUL or line breaks, braces that are no clean
- * hash tag (one
- *  `{...}` with something inside).
+/** Refuses unusable keys: empty, longer than 1 KiB, with NUL or line breaks, or with braces that are not one non-empty
+ * hash tag `{...}`.
  *
  *  @param field  how the message names the value, e.g. "SlotPoolConfig::prefix"
  *  @throws std::invalid_argument naming field, value and rule */

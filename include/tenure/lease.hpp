@@ -31,25 +31,25 @@ class LeaseRecord;
 enum class LeaseState {
     /// held, and the last renewal succeeded
     held,
-    /// held, but a renewal was refused or has been unanswered for ttl/6; the work goes on
+    /// held, but a renewal was refused or has been unanswered for ttl/6; the work continues
     at_risk,
     /// the token was cancelled by a loss (`is_loss(token().reason())`) and nothing is renewed: the work has to stop.
     /// `valid()` may remain true for the notice. Operations end with `errc::lease_lost`
     cancelled,
-    /// released, detached, or moved from: the holder's own doing. Operations end with `errc::released`
+    /// released, detached, or moved from, by the holder itself. Operations end with `errc::released`
     released
 };
 
 [[nodiscard]] TENURE_API std::string_view to_string(LeaseState state) noexcept;
 
 enum class ReleaseOutcome {
-    /// the store confirmed it: the key is free
+    /// the store confirmed the release: the key is free
     released,
-    /// the store says the key was not this lease's any more; nothing was touched
+    /// the key no longer belonged to this lease; nothing was changed
     was_lost,
-    /// no answer yet: the release goes on in the background, and the key lapses within the ttl in any case
+    /// no answer yet: the release continues in the background, and the key expires within the ttl in any case
     unconfirmed,
-    /// of a `Hold`: the holder has others on the key, which stays held
+    /// of a `Hold`: the holder has other Holds on the key, so it stays held
     still_held
 };
 
@@ -57,13 +57,13 @@ enum class ReleaseOutcome {
 
 /** Ownership of one key for a bounded time. Move-only.
  *
- *  Destroying it releases the key in the background; `async_release` does so and tells when it is done. All queries are
- * local and cost no I/O.
+ *  The destructor releases the key in the background; `async_release` also reports completion. All queries are local
+ *  and cost no I/O.
  *
  *  @par Thread safety  All members, `async_release` and the other operations among them, may be called at the same
- * time, from any thread, on the same object; only moving, assigning and destroying it need that no other thread uses
- * it.
- *  @par Object lifetime  Operations under way share what they need: the lease may be destroyed before they complete.
+ * time, from any thread, on the same object; moving, assigning and destroying it require that no other thread uses it.
+ *  @par Object lifetime  Operations in progress share the state that they need: the lease may be destroyed before they
+ *    complete.
  */
 class [[nodiscard]] TENURE_API Lease
 {
@@ -79,11 +79,11 @@ public:
     Lease& operator=(Lease const&) = delete;
     ~Lease();
 
-    /** True while the holder may rely on the lease. Reads the clock itself, so a process that was stopped, or whose
-     * loop was blocked, sees the truth at once. */
+    /** True while the holder may rely on the lease. Reads the clock itself, so the result is right at once in a process
+     * that was paused or whose event loop was blocked. */
     [[nodiscard]] bool valid() const noexcept;
 
-    /** True if this object stands for a grant, valid or not; false after a move, and where an acquisition failed. */
+    /** True if this object represents a grant, valid or not; false after a move or a failed acquisition. */
     [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }
 
     [[nodiscard]] LeaseState state() const noexcept;
@@ -103,8 +103,8 @@ public:
     /** The value under the key; its random part is a secret of the holder. Empty for no lease. */
     [[nodiscard]] std::string const& owner() const noexcept;
 
-    /** Strictly greater for every later holder of the same key: pass it to the resource, which rejects smaller ones. 0
-     * if fencing is off. See docs/guarantees.md for what may break the order. */
+    /** Strictly greater for every later holder of the same key. Pass it to the resource, which rejects smaller tokens.
+     * 0 if fencing is off. docs/guarantees.md lists what may break the order. */
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
     /** The cancellation token, which is cancelled when this lease can no longer be relied on, or is released. */
@@ -112,14 +112,14 @@ public:
 
     [[nodiscard]] executor_type get_executor() const noexcept;
 
-    /** Gives the key back. Renewal ends before the release is written, and nothing that is not this lease's own is ever
-     * removed.
+    /** Releases the key. Renewal ends before the release is written. A release never removes the claim of another
+     * owner.
      *
-     *  The lease is over as soon as the operation has been initiated, whatever the outcome.
+     *  The lease ends when the operation is initiated, whatever the outcome.
      *
      *  @par Completion signature  void(error_code, ReleaseOutcome)
      *  @par Errors  errc::released: it was released before; asio::error::operation_aborted: cancelled by the caller,
-     * the release goes on in the background; errc::forked
+     * the release continues in the background; errc::forked
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
     template <class CompletionToken = asio::deferred_t>
@@ -129,26 +129,27 @@ public:
             InitiateRelease{{record_}}, completion);
     }
 
-    /** Ends the lease and leaves the key taken for a time, as a mark that nobody shall have it until then: work that is
-     * to run once in a window of time ends so.
+    /** Ends the lease and leaves the key taken for a time, so that no program can acquire it before then. Use it to end
+     * work that must run once in a window of time.
      *
-     *  In one step the store compares the owner, writes `kept/<owner>` in its place, and has the key expire after
-     * `remaining`, from the store's answer, not from the last renewal; a shorter `reuse_after` of a pool does not end
-     * it sooner, and a longer one lasts. No late renewal, claim or release changes that. A request whose answer is lost
-     * is asked again.
+     *  In one step the store compares the owner, writes `kept/<owner>` in its place, and sets the key to expire after
+     *  `remaining`. That time starts when the store executes the request, not at the last renewal. A shorter
+     *  `reuse_after` of a pool does not end it sooner, and a longer one still applies. No late renewal, claim or
+     *  release changes that. A request whose answer is lost is retried.
      *
-     *  The lease is over as soon as the operation has been initiated, whatever the outcome: renewals end, and the token
-     * is cancelled with the reason `detached`, which is no loss. Only arguments that are refused leave the lease as it
-     * was. Nobody is notified when the key expires; waiters know when it will.
+     *  The lease ends when the operation is initiated, whatever the outcome: renewals stop, and the token is cancelled
+     *  with the reason `detached`, which is not a loss. Only invalid arguments leave the lease unchanged. The expiry of
+     *  the key is not announced; waiters know its time.
      *
      *  @param remaining  how long the key stays taken, within the store's limits for a ttl
      *  @par Completion signature  void(error_code)
-     *  @par Errors  none: the store confirmed it; errc::lease_lost: the key was not this lease's any more, and nothing
-     * was touched; errc::released: the lease was released or detached before; errc::store_unavailable: not confirmed
-     * yet, it goes on in the background, and the key lapses within its ttl, or within `remaining` if the store has
-     * done it; std::errc::invalid_argument: the store allows no such time; std::errc::operation_not_supported: the
-     * store cannot do it at all (ZooKeeper); for both the log and `Store::diagnostics()` have the words;
-     * asio::error::operation_aborted: cancelled by the caller, it goes on in the background; errc::forked
+     *  @par Errors  none: the store confirmed it; errc::lease_lost: the key no longer belonged to this lease, and
+     * nothing was changed; errc::released: the lease was released or detached before; errc::store_unavailable: not
+     * confirmed yet: the detachment continues in the background, and the key expires within its ttl, or within
+     * `remaining` if the store has executed it; std::errc::invalid_argument: the store does not allow this time;
+     * std::errc::operation_not_supported: the store cannot detach (ZooKeeper); for both, the log and
+     * `Store::diagnostics()` have the details; asio::error::operation_aborted: cancelled by the caller, the detachment
+     * continues in the background; errc::forked
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
     template <class CompletionToken = asio::deferred_t>
@@ -166,15 +167,15 @@ public:
             InitiateDetach{{record_}}, completion, std::optional<std::chrono::milliseconds>());
     }
 
-    /** Renews now, and from then on, with the given ttl (0: as before). With `Renewal::manual` this is the only renewal
-     * there is.
+    /** Renews now with the given ttl (0: the present one), which also applies from then on. With `Renewal::manual`
+     * there is no other renewal.
      *
      *  A shorter ttl lowers `valid_until` before the request is written.
      *
      *  @par Completion signature  void(error_code)
      *  @par Errors  errc::lease_lost: it was lost, the token is cancelled; errc::released; errc::forked;
-     * errc::store_unavailable, errc::store_refused, errc::permission_denied: no success in time, validity remains as it
-     * was; std::errc::invalid_argument: the store allows no such ttl; asio::error::operation_aborted: cancelled by the
+     * errc::store_unavailable, errc::store_refused, errc::permission_denied: no success in time, validity is unchanged;
+     * std::errc::invalid_argument: the store does not allow this ttl; asio::error::operation_aborted: cancelled by the
      * caller, the renewal may still take effect
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
@@ -249,7 +250,7 @@ private:
 
     explicit Lease(RecordPtr record) noexcept;
 
-    /** Asked for when it is needed: an executor costs a call each time it is moved. */
+    /** Fetched on demand: moving an executor costs a call each time. */
     [[nodiscard]] static asio::any_io_executor const& executor_of(RecordPtr const& record) noexcept;
     static void start_release(RecordPtr record, ReleaseHandler handler);
     static void start_detach(RecordPtr record, std::optional<std::chrono::milliseconds> remaining, WaitHandler handler);

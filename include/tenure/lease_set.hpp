@@ -25,10 +25,10 @@ namespace locks
 class HeldSet;
 }
 
-/** Leases on several keys that are held together, from `MultiLock`. Move-only; its destruction releases all of them.
+/** Leases on several keys that are held together, from `MultiLock`. Move-only; the destructor releases all of them.
  *
- *  It is as good as its weakest lease: it is valid while every lease is, and its token is cancelled when the first of
- *  theirs is. Fencing tokens stay what they are, one for each key: pass a key's token with writes that the key guards.
+ *  A set is valid while all its leases are valid, and its token is cancelled when the first lease's token is. Each key
+ *  has its own fencing token: pass a key's token with the writes that the key guards.
  *
  *  @par Thread safety  Distinct objects: safe. Shared objects: const members are safe.
  */
@@ -42,7 +42,7 @@ public:
     explicit LeaseSet(std::shared_ptr<locks::HeldSet> held) noexcept;
     LeaseSet(LeaseSet&&) noexcept;
     LeaseSet& operator=(LeaseSet&&) noexcept;
-    /** Releases in the background what is still held. */
+    /** Releases the remaining leases in the background. */
     ~LeaseSet();
 
     [[nodiscard]] explicit operator bool() const noexcept { return held_ != nullptr; }
@@ -59,7 +59,8 @@ public:
     /** The lease of one key, in the order in which the keys were named; a key that was named twice counts once.
      *  @throws std::out_of_range beyond `size()` */
     [[nodiscard]] Lease const& operator[](std::size_t index) const;
-    /** The fencing token of a key; 0 where fencing is off. Of two stores' keys with the same name: the first.
+    /** The fencing token of a key; 0 where fencing is off. If keys of two stores have the same name, it is the first
+     * one's.
      *  @throws std::out_of_range if the set does not hold the key */
     [[nodiscard]] std::uint64_t fencing_token(std::string_view key) const;
 
@@ -67,7 +68,7 @@ public:
 
     /** Releases all leases and waits for the stores' answers.
      *
-     *  The set is over as soon as the operation has been initiated, whatever the outcome.
+     *  The set ends when the operation is initiated, whatever the outcome.
      *
      *  @par Completion signature  void(error_code, ReleaseOutcome): `was_lost` if any lease had been lost before, else
      * `unconfirmed` if any release was not answered, else `released`

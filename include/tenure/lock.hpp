@@ -17,23 +17,23 @@ namespace tenure
 struct LockConfig {
     /// name of the key in the store: 1 byte to 1 KiB, no NUL or line breaks, braces only as one clean hash tag
     std::string key;
-    /// how long the store keeps a claim that nobody renews; 100 ms to 24 h, on etcd from 2 s, on ZooKeeper as its
-    /// config says
+    /// how long the store keeps a claim without renewal; 100 ms to 24 h, on etcd from 2 s, on ZooKeeper as its config
+    /// says
     std::chrono::milliseconds ttl{10'000};
     LeaseOptions lease = {};
-    /// a word for people, which `tenure status` shows beside the holder: a contact, a role, a build. Printable ASCII,
+    /// a note for people, which `tenure status` shows next to the holder: a contact, a role, a build. Printable ASCII,
     /// at most 128 bytes; not secret. Empty: none
     std::string note = {};
 };
 
 /** Mutual exclusion on one key, among all processes that use the same store.
  *
- *  It is not re-entrant: an acquisition waits for a lease that the same program holds as for any other. `ReentrantLock`
- * is.
+ *  It is not re-entrant: an acquisition also waits for a lease that the same program holds. `ReentrantLock` is
+ *  re-entrant.
  *
- *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
- *  assigning and destroying it need that no other thread uses it.
- *  @par Object lifetime  May be destroyed while operations are under way and leases are held; both go on.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
+ *  @par Object lifetime  May be destroyed while operations are in progress and leases are held; both continue.
  */
 class TENURE_API Lock : public Acquirable<Lease>
 {

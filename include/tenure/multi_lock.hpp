@@ -33,29 +33,29 @@ class OrderedLocks;
 
 /** Several keys of one store, and how their leases are held. */
 struct MultiLockConfig {
-    /// 1 to 1,024 keys, each as `LockConfig::key`; one that is named twice counts once
+    /// 1 to 1,024 keys, each as `LockConfig::key`; duplicates count once
     std::vector<std::string> keys;
-    /// how long the store keeps a claim that nobody renews; 100 ms (some stores: more) to 24 h
+    /// how long the store keeps a claim without renewal; 100 ms (some stores: more) to 24 h
     std::chrono::milliseconds ttl{10'000};
-    /// of each key's lease. `max_hold` counts from that key's own grant, and so does the ttl with `Renewal::manual`: it
-    /// comes before the grant of the set when other keys have to be waited for
+    /// options of each key's lease. `max_hold`, and with `Renewal::manual` also the ttl, counts from that key's own
+    /// grant. That grant comes before the grant of the set if the set waits for other keys
     LeaseOptions lease = {};
-    /// a word for people, as `LockConfig::note`
+    /// a note for people, as `LockConfig::note`
     std::string note = {};
 };
 
 /** Several locks that are acquired together: all of them, or none.
  *
- *  MultiLocks never wait for each other in a circle, whatever keys they share and in whatever order these were named:
- *  each waits for a key only while it holds none that comes behind it in one order that all processes share, which is
- *  the bytewise order of the keys (before it, the order of `StoreOptions::order_name` for locks of several stores).
- *  Locks that are nested by hand are outside of this: acquire them in the same order, or with a `wait`.
+ *  MultiLocks never deadlock with each other, whatever keys they share and in whatever order the keys were named. All
+ *  processes use one order: first `StoreOptions::order_name` for locks of several stores, then the bytewise order of
+ *  the keys. A MultiLock waits for a key only while it holds no later key of this order. Locks nested by hand are not
+ *  covered: acquire them in the same order, or with a `wait`.
  *
- *  Where nothing is contended, all keys of a store are claimed in one write. While a key is contended, keys behind it
- *  may be taken for a moment and given back.
+ *  Without contention all keys of a store are claimed in one write. While a key is contended, later keys may be taken
+ *  for a moment and released.
  *
  *  @par Thread safety  Distinct and shared objects: safe.
- *  @par Object lifetime  May be destroyed while operations are under way and leases are held; both go on.
+ *  @par Object lifetime  May be destroyed while operations are in progress and leases are held; both continue.
  */
 class TENURE_API MultiLock
 {
@@ -78,10 +78,11 @@ public:
 
     /** Acquires all keys, waiting while others hold any of them.
      *
-     *  On success every lease is valid; on error nothing is held, and what the stores grant later is released.
+     *  On success every lease is valid; on error nothing is held, and a later grant is released.
      *
-     *  @param options  `wait` counts for the whole, default 30 s, 0 tries once, `forever` never gives up; `ttl` is each
-     * lease's. Keys that are held while others are waited for are renewed; if one is lost, it is acquired anew
+     *  @param options  `wait` limits the whole operation, default 30 s, 0 tries once, `forever` never gives up; `ttl`
+     *    applies to each lease. Keys that are held while the operation waits for others are renewed, and acquired again
+     *    after a loss
      *  @par Completion signature  void(error_code, LeaseSet)
      *  @par Errors  as `Lock::async_acquire`, of the first key that failed
      *  @par Per-operation cancellation  terminal, partial, total: gives up at any point
@@ -98,7 +99,7 @@ public:
     {
         return async_acquire(AcquireOptions{}, std::forward<CompletionToken>(token));
     }
-    /** The same with nothing but a time to wait: `co_await locks.async_acquire(5s)`. */
+    /** Overload with only a wait time: `co_await locks.async_acquire(5s)`. */
     template <class Rep, class Period, class CompletionToken = asio::deferred_t>
     auto async_acquire(std::chrono::duration<Rep, Period> wait, CompletionToken&& token = {}) const
     {
@@ -106,7 +107,7 @@ public:
             AcquireOptions{std::chrono::ceil<std::chrono::milliseconds>(wait)}, std::forward<CompletionToken>(token));
     }
 
-    /** Tries once, without waiting: nothing if others hold any of the keys.
+    /** Tries once, without waiting; the result is `std::nullopt` if others hold any of the keys.
      *
      *  @param options  `ttl` only
      *  @par Completion signature  void(error_code, std::optional<LeaseSet>)
@@ -125,7 +126,7 @@ public:
         return async_try_acquire(AcquireOptions{}, std::forward<CompletionToken>(token));
     }
 
-    /** Runs work while all keys are held; acquires them again, and runs it again, whenever a lease was lost. As
+    /** Runs work while all keys are held; acquires the keys again and restarts the work after each loss. As
      * `Lock::async_run`.
      *
      *  @param work  `asio::awaitable<void>(LeaseSet&)`

@@ -11,8 +11,8 @@
 namespace tenure
 {
 
-/** What the value under a held key says to people; see "Owner" in docs/redis-protocol.md. Without the random part,
- * which is the holder's secret. */
+/** The readable parts of an owner, the value of a held key; see "Owner" in docs/redis-protocol.md. It excludes the
+ * random part, which is the holder's secret. */
 struct OwnerText {
     /// `StoreOptions::worker_name` of the holder
     std::string worker;
@@ -23,7 +23,7 @@ struct OwnerText {
     std::optional<std::chrono::sys_seconds> claimed_at;
 };
 
-/** Reads an owner, for example `KeyState::owner`. It may come from anybody: escape it before it reaches a terminal.
+/** Reads an owner, for example `KeyState::owner`. The text is untrusted: escape it before it reaches a terminal.
  *  @return unset if tenure did not write it
  *  @par Thread safety  Safe from any thread. */
 [[nodiscard]] TENURE_API std::optional<OwnerText> read_owner(std::string_view owner);

@@ -28,7 +28,7 @@ namespace tenure
 namespace detail
 {
 
-/** What `RunHeld` acquires from: a lock on behalf of one holder. */
+/** The source of `RunHeld`: a lock on behalf of one holder. */
 template <class LockType, class HolderType>
 struct OnBehalf {
     LockType lock;
@@ -47,19 +47,19 @@ struct OnBehalf {
 /** Mutual exclusion on one key among all holders of all processes that use the same store; a `Holder` that has it may
  * acquire it again.
  *
- *  The store sees one claim and one release. The Holds are counted in the process, for each store object, key and
- *  holder: a further acquisition costs no I/O and gets the same lease, with the same fencing token. See `Holder` for an
- *  example. Locks of the same key that are distinct objects are the same lock. A plain `Lock` of that key is excluded.
+ *  The store sees one claim and one release. The process counts the Holds for each store object, key and holder. A
+ *  further acquisition costs no I/O and gets the same lease with the same fencing token. See `Holder` for an example.
+ *  Distinct objects for one key are the same lock. The lock and a plain `Lock` of that key exclude each other.
  *
- *  - Acquisitions of one holder while a claim is under way share it, and complete together. One whose own wait ends
- *    sooner than that claim's asks the store beside it.
- *  - While the last Hold's release is under way, an acquisition waits for its answer, and claims then.
+ *  - Acquisitions of one holder during a claim share the claim and complete together. An acquisition whose wait ends
+ *    before the claim's does sends its own claim.
+ *  - During the release of the last Hold, an acquisition waits for the answer and then claims.
  *  - After a loss, acquisitions of that holder end with errc::lease_lost until all Holds of the lost lease are gone: a
- *    nested call must not begin anew under an outer one that believes in the old lease.
+ *    nested call must not get a new lease while an outer call relies on the old one.
  *
- *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
- *  assigning and destroying it need that no other thread uses it.
- *  @par Object lifetime  May be destroyed while operations are under way and Holds are alive; both go on.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
+ *  @par Object lifetime  May be destroyed while operations are in progress and Holds are alive; both continue.
  */
 class TENURE_API ReentrantLock
 {
@@ -77,19 +77,18 @@ public:
     /** The ttl of leases that do not ask for another. */
     [[nodiscard]] std::chrono::milliseconds ttl() const noexcept { return lock_.ttl(); }
 
-    /** Acquires the lock for a holder: at once if it has it, else waiting while others hold it.
+    /** Acquires the lock for a holder: at once if the holder has it, else waiting while others hold it.
      *
      *  On success the Hold is valid and owned by the caller; on error nothing is owned.
      *
-     *  @param options  as `Lock::async_acquire`; ttl: of a lease that is claimed, and of a further acquisition only the
-     * same one
+     *  @param options  as `Lock::async_acquire`; ttl: of the claimed lease; a further acquisition must use the same ttl
      *  @par Completion signature  void(error_code, Hold)
      *  @par Errors  as `Lock::async_acquire`; errc::lease_lost: the holder's lease was lost, and Holds of it are alive;
      * errc::out_of_order: with Order::checked the holder holds a key of this store above this one;
-     * std::errc::invalid_argument also: the lease has, or is claimed with, another ttl than the one asked for. For
-     * these the log and `Store::diagnostics()` have the words
-     *  @par Per-operation cancellation  terminal, partial, total: stops this wait alone. The claim that it shares ends
-     * with the last who waits for it; a grant that arrives later is released in the background
+     * std::errc::invalid_argument, also if the lease has, or is claimed with, another ttl than the requested one. For
+     * these the log and `Store::diagnostics()` have the details
+     *  @par Per-operation cancellation  terminal, partial, total: stops only this wait. A shared claim ends with its
+     *    last waiter; a grant that arrives later is released in the background
      */
     template <class CompletionToken = asio::deferred_t>
     auto
@@ -104,7 +103,7 @@ public:
     {
         return async_acquire(holder, AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
-    /** The same with nothing but a time to wait: `co_await lock.async_acquire(holder, 5s)`. */
+    /** Overload with only a wait time: `co_await lock.async_acquire(holder, 5s)`. */
     template <class Rep, class Period, class CompletionToken = asio::deferred_t>
     auto async_acquire(
         Holder const& holder, std::chrono::duration<Rep, Period> wait, CompletionToken&& completion = {}) const
@@ -137,7 +136,7 @@ public:
     }
 
     /** Holds the lock around the work, as `Lock::async_run` does. After a loss it ends with errc::lease_lost if the
-     * holder has other Holds of the lost lease, because it cannot acquire the lock anew under them.
+     * holder has other Holds of the lost lease, because it cannot acquire the lock again while these exist.
      *
      *  @param work  `asio::awaitable<void>(Hold&)`, called once per lease
      *  @par Completion signature  void(std::exception_ptr)

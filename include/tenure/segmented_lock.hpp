@@ -22,25 +22,24 @@ namespace locks
 class SegmentLocks;
 }
 
-/** What is locked in parts, and how the leases of the parts are held. */
+/** The segments of a lock, and how their leases are held. */
 struct SegmentedLockConfig {
-    /// what stands in front of each segment's key, as `SlotPoolConfig::prefix`. Without a hash tag, the segments spread
-    /// over the masters of a cluster
+    /// prefix of each segment's key, as `SlotPoolConfig::prefix`. Without a hash tag the segments are spread over the
+    /// masters of a cluster
     std::string prefix;
     /// which segment an item belongs to
     Segments segments = Segments::hashed(16);
-    /// while the number of segments changes: the other division. An item then takes its segments of both, so that old
-    /// and new programs exclude each other. Roll out {16, also 32}, then {32, also 16}, then {32}
+    /// the other division, while the number of segments changes. An item then takes its segments of both divisions, so
+    /// that old and new programs exclude each other. Roll out {16, also 32}, then {32, also 16}, then {32}
     std::optional<Segments> also = std::nullopt;
-    /// how long the store keeps a claim that nobody renews; 100 ms (some stores: more) to 24 h
+    /// how long the store keeps a claim without renewal; 100 ms (some stores: more) to 24 h
     std::chrono::milliseconds ttl{10'000};
     LeaseOptions lease = {};
-    /// a word for people, as `LockConfig::note`
+    /// a note for people, as `LockConfig::note`
     std::string note = {};
 };
 
-/** A lock in parts: work on items of different segments goes on at the same time, work on items of one segment excludes
- * each other.
+/** A lock in parts: work on different segments runs concurrently, work on one segment is mutually exclusive.
  *
  *  Each segment is a plain key, so `Store::async_inspect` and `tenure status` show it. What to acquire is a
  * `MultiLock`:
@@ -50,7 +49,7 @@ struct SegmentedLockConfig {
  *      auto order = co_await stock.for_items(skus).async_acquire(5s);
  *
  *  @par Thread safety  Distinct and shared objects: safe.
- *  @par Object lifetime  May be destroyed while operations are under way and leases are held; both go on.
+ *  @par Object lifetime  May be destroyed while operations are in progress and leases are held; both continue.
  */
 class TENURE_API SegmentedLock
 {
@@ -62,11 +61,11 @@ public:
      *  @throws std::invalid_argument for an item that belongs to no segment: an unknown name, or an item of another
      * kind than the segments are made for */
     [[nodiscard]] MultiLock for_item(SegmentItem item) const;
-    /** The segments of several items, together.
-     *  @throws std::invalid_argument likewise, for no items, and for more than `MultiLock::most_locks` segments */
+    /** The segments of several items, together. @throws std::invalid_argument as `for_item`, for no items, and for more
+     * than `MultiLock::most_locks` segments */
     [[nodiscard]] MultiLock for_items(std::span<SegmentItem const> items) const;
     /** One segment by its number, counted from 0 in the order of `Segments`.
-     *  @throws std::invalid_argument for a number beyond, and for windows, which have none */
+     *  @throws std::invalid_argument for a number beyond the last, and for windows, which have no numbers */
     [[nodiscard]] MultiLock segment(std::uint32_t number) const;
     /** All segments, which excludes all work. One claim for each.
      *  @throws std::invalid_argument for windows, which have no end, and for more than `MultiLock::most_locks` */

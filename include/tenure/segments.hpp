@@ -15,7 +15,8 @@
 namespace tenure
 {
 
-/** What belongs to a segment: a text, a number or a time. It refers to the text, which must outlive the call. */
+/** An item that belongs to a segment: a text, a number or a time. It refers to the text, which must outlive the call.
+ */
 class SegmentItem
 {
 public:
@@ -38,8 +39,8 @@ public:
         : value_(static_cast<std::int64_t>(number))
     {
     }
-    /** The item's own time, such as that of an order or of a run: with "now" two clients would enter at the edge of a
-     * window, because their clocks differ. */
+    /** The item's own time, such as the time of an order or a run. With "now", two clients could both enter at the edge
+     * of a window, because their clocks differ. */
     template <class Duration>
     SegmentItem(std::chrono::sys_time<Duration> time) noexcept
         : value_(std::chrono::floor<std::chrono::milliseconds>(time))
@@ -52,7 +53,7 @@ private:
     std::variant<std::string_view, std::int64_t, Time> value_;
 };
 
-/** How items are divided into segments. All programs that share the keys have to divide alike. */
+/** How items are divided into segments. All programs that share the keys must use the same division. */
 class TENURE_API Segments
 {
 public:
@@ -67,19 +68,20 @@ public:
      * segments.
      *  @param bounds  1 to 1,023, increasing. @throws std::invalid_argument */
     [[nodiscard]] static Segments ranges(std::vector<std::int64_t> bounds);
-    /** Texts that are names of segments; their keys bear the names.
+    /** Texts that are names of segments; the keys contain the names.
      *  @param names  1 to 1,024 different ones. @throws std::invalid_argument */
     [[nodiscard]] static Segments named(std::vector<std::string> names);
-    /** Times by windows of one length, counted from 1970; a window's key bears the milliseconds of its beginning.
+    /** Times by windows of one length, counted from 1970; a window's key contains its start in milliseconds.
      *  @param length  at least 1 ms. @throws std::invalid_argument */
     [[nodiscard]] static Segments windows(std::chrono::milliseconds length);
 
-    /** How many there are; 0 for windows, which have no end. */
+    /** The number of segments; 0 for windows, which have no end. */
     [[nodiscard]] std::uint32_t count() const noexcept;
 
-    /** What follows the prefix in the key of the item's segment. @throws std::invalid_argument if it belongs to none */
+    /** The text after the prefix in the key of the item's segment. @throws std::invalid_argument if the item belongs to
+     * no segment */
     [[nodiscard]] std::string suffix_of(SegmentItem item) const;
-    /** The same for the number of a segment. @throws std::invalid_argument for a number beyond the last */
+    /** The text after the prefix for a segment by number. @throws std::invalid_argument for a number beyond the last */
     [[nodiscard]] std::string suffix(std::uint32_t number) const;
 
 private:

@@ -16,8 +16,8 @@ template <class, class>
 class AcquireHandler;
 }
 
-/** A lease on a numbered key of a pool. It does everything that a `Lease` does, but is none: a Lease& that refers to a
- * Slot could give it another key under the same number.
+/** A lease on a numbered key of a pool. It has the interface of a `Lease` but does not convert to one: assigning
+ * through a Lease& could give a Slot another key under the same number.
  *
  *  @par Thread safety  As `Lease`; `as_lease` is a move. */
 class [[nodiscard]] TENURE_API Slot : private Lease
@@ -29,7 +29,7 @@ public:
     Slot() noexcept = default;
 
     /** The number: in [0, size) of its pool, and distinct among all live slots of the pool.
-     *  @throws std::logic_error if this object holds no slot, as after a move: there is no number that could be used */
+     *  @throws std::logic_error if this object holds no slot, as after a move: it has no number */
     [[nodiscard]] std::uint32_t id() const;
 
     /** The lease alone, for code that needs no number; this object holds nothing afterwards. */

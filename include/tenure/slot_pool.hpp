@@ -18,33 +18,32 @@ namespace tenure
 struct SlotPoolConfig {
     /// 1 byte to 1 KiB, no NUL or line breaks, braces only as one clean hash tag
     std::string prefix = "thread_id_lock:";
-    /// how many slots there are; 1 to 2^20. To be set: the constructor refuses 0
+    /// number of slots; 1 to 2^20. Required: the constructor refuses 0
     std::uint32_t size = 0;
-    /// how long the store keeps a claim that nobody renews; 100 ms to 24 h, on etcd from 2 s, on ZooKeeper as its
-    /// config says
+    /// how long the store keeps a claim without renewal; 100 ms to 24 h, on etcd from 2 s, on ZooKeeper as its config
+    /// says
     std::chrono::milliseconds ttl{10'000};
     LeaseOptions lease = {};
-    /// quarantine: how long a number that was handed out stays taken after its release, or after the ttl of a holder
-    /// that died. 0 (none) to 24 h; with etcd in whole seconds, rounded up, at least its shortest lease; refused with
-    /// ZooKeeper. A claim that is given back before anyone held it frees at once. For worker IDs: longer than the
-    /// clocks of two holders may differ
+    /// quarantine: how long a number stays taken after its release, or after the ttl of a holder that died. 0 (none) to
+    /// 24 h; with etcd in whole seconds, rounded up, at least its shortest lease; refused with ZooKeeper. A claim that
+    /// is given back unused frees the number at once. For worker IDs: longer than the maximum clock difference of two
+    /// holders
     std::chrono::milliseconds reuse_after{0};
-    /// a word for people, which `tenure status` shows beside the holder: a contact, a role, a build. Printable ASCII,
+    /// a note for people, which `tenure status` shows next to the holder: a contact, a role, a build. Printable ASCII,
     /// at most 128 bytes; not secret. Empty: none
     std::string note = {};
 };
 
-/** A pool of numbered slots, shared by all processes that use the same store: each live slot has a number that no other
- * has.
+/** A pool of numbered slots, shared by all processes that use the same store: each live slot has a unique number.
  *
- *  An acquisition gets the number that it prefers (`AcquireOptions::prefer`) if that is free, else the lowest that is
- * (on etcd, if others are faster, one of the first 16 that are).
- * Pools of different size over one prefix work together: a number is one key. How long it rests after its use, its last
- * holder's pool decides (`SlotPoolConfig::reuse_after`).
+ *  An acquisition gets its preferred number (`AcquireOptions::prefer`) if that is free, else the lowest free number (on
+ *  etcd, if others are faster, one of the first 16 free numbers). Pools of different size over one prefix work
+ *  together: a number is one key. The pool of its last holder determines its quarantine
+ *  (`SlotPoolConfig::reuse_after`).
  *
- *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
- *  assigning and destroying it need that no other thread uses it.
- *  @par Object lifetime  May be destroyed while operations are under way and slots are held; both go on.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
+ *  @par Object lifetime  May be destroyed while operations are in progress and slots are held; both continue.
  */
 class TENURE_API SlotPool : public Acquirable<Slot>
 {

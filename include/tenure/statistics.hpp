@@ -7,25 +7,26 @@
 namespace tenure
 {
 
-/** Counts since the store was opened, and what is held now. A snapshot: fields may be a moment apart. */
+/** Counters since the store was opened, and the present numbers of leases and waiters. A snapshot: the fields may be
+ * read at slightly different times. */
 struct Statistics {
     /// acquisitions that ended with a lease
     std::uint64_t acquired = 0;
-    /// acquisitions that ended because all keys stayed held (including tries that found none free)
+    /// acquisitions that ended because all keys were held (including single tries)
     std::uint64_t busy = 0;
     /// acquisitions that the caller cancelled
     std::uint64_t cancelled = 0;
     /// acquisitions that ended with any other error
     std::uint64_t failed = 0;
-    /// total and longest time from the call to the grant; it counts from when the store's strand takes the call up
+    /// total and longest time from the call to the grant; counted from the start of the call on the store's strand
     std::chrono::nanoseconds total_wait{};
     std::chrono::nanoseconds max_wait{};
 
     std::uint64_t renewals = 0;
     /// renewals that were refused, not sent or whose outcome is unknown
     std::uint64_t renewals_failed = 0;
-    /// least time that was left until the token would have been cancelled when a renewal succeeded; zero before the
-    /// first renewal
+    /// the least time between a successful renewal and the cancellation that it prevented; zero before the first
+    /// renewal
     std::chrono::nanoseconds min_renewal_margin{};
 
     /// leases that were lost, by the reason of the token (`CancelReason`)
@@ -36,9 +37,9 @@ struct Statistics {
     std::uint64_t lost_store_closed = 0;
 
     std::uint64_t released = 0;
-    /// leases whose keys the store confirmed to keep (`Lease::async_detach`)
+    /// detachments that the store confirmed (`Lease::async_detach`)
     std::uint64_t detached = 0;
-    /// releases and detachments that found the key no longer theirs
+    /// releases and detachments whose key had another owner already
     std::uint64_t released_not_owner = 0;
     /// grants that arrived after their acquisition had ended, or too late to be used, and were given back
     std::uint64_t given_back = 0;

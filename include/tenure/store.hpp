@@ -39,80 +39,80 @@ namespace engine
 class Handle;
 }
 
-/** What a store is told about its user. */
+/** Options of every kind of store. */
 struct StoreOptions {
     /// readable first part of every owner; printable, no '/', not `evicted`, `kept` or `resting`, at most 128 bytes.
     /// Empty: host:pid
     std::string worker_name = {};
     /// where log lines go; empty: `default_log_sink()`, which is standard error. A sink may block
     LogSink log = {};
-    /// the least level that is logged
+    /// the lowest level that is logged
     LogLevel log_level = LogLevel::warning;
-    /// all I/O, timers and renewals of the store run on a thread that belongs to it: handlers that block the executor
-    /// cost no lease. Handlers still run on the executor, never on that thread; only a `CredentialsSource` runs there.
-    /// The thread is detached, blocks all signals and ends when the store is closed. The store is then no work of the
-    /// executor: `io_context::run()` waits for pending operations, not for held leases. Opening the store throws
+    /// all I/O, timers and renewals of the store run on a thread of its own: handlers that block the executor cost no
+    /// lease. Handlers still run on the executor, never on that thread; only a `CredentialsSource` runs there. The
+    /// thread is detached, blocks all signals and ends when the store is closed. The store then does not count as work
+    /// of the executor: `io_context::run()` waits for pending operations, not for held leases. Opening the store throws
     /// std::system_error if no thread can be started
     bool own_thread = false;
-    /// what puts the locks of several stores into one order, for `MultiLock`: the same in every process that uses this
-    /// store, whatever address each uses, and another one for every other store. Printable, no '/', at most 128 bytes.
+    /// orders the locks of several stores, for `MultiLock`. Use the same name in every process that uses this store,
+    /// whatever its address there, and a different name for every other store. Printable, no '/', at most 128 bytes.
     /// Empty: a MultiLock with locks of this store and of another one is refused
     std::string order_name = {};
 };
 
-/** The last trouble with a store, in words for a person. */
+/** The last error of a store, in words for a person. */
 struct Diagnostics {
-    /// which store, without secrets
+    /// address of the store, without secrets
     std::string store;
-    /// the last error; no error if there was none
+    /// the last error; a default error_code if there was none
     error_code last_error;
-    /// the server's words, the node and the key; what to do. Empty if there was none
+    /// the server's message, the node, the key and the remedy. Empty if there was no error
     std::string last_detail;
-    /// how long ago
+    /// time since the error
     std::chrono::nanoseconds age{};
 };
 
 /** The user's handle to a store: cheap to copy, all copies are the same store.
  *
- *  Made by `connect` or one of the `open_...` functions of `tenure/stores/`, or over a backend of one's own; pools,
- * locks and leases share it. When the last of them is gone and nothing is under way, its connections close by
- * themselves.
+ *  Made by `connect` or one of the `open_...` functions of `tenure/stores/`, or over your own backend; pools, locks and
+ *  leases share it. Its connections close when the last of them is gone and no operation is pending.
  *
  *  Renewals run on the store's executor. Handlers that block all threads of its context for longer than
- * `tolerated_outage()` of a lock or pool cost its leases: move such work to another executor, or open the store on a
- * context that a thread of its own runs (docs/threading-and-cancellation.md).
+ * `tolerated_outage()` of a lock or pool lose its leases: move such work to another executor, or open the store on a
+ * context with its own thread (docs/threading-and-cancellation.md).
  *
- *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
- *  assigning and destroying it need that no other thread uses it.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
  */
 class TENURE_API Store
 {
 public:
     using executor_type = asio::any_io_executor;
 
-    /** A store over a backend of one's own (see docs/backends.md).
+    /** A store over your own backend (see docs/backends.md).
      *
-     *  @param runtime  `make_runtime(executor, options)`, which is where lines go to `options.log`; the backend's, too
-     *  @throws std::invalid_argument for a worker name that is not usable */
+     *  @param runtime  `make_runtime(executor, options)`, which sends log lines to `options.log`; the backend must use
+     *    the same runtime
+     *  @throws std::invalid_argument for an invalid worker name */
     Store(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, StoreOptions options);
 
     [[nodiscard]] executor_type get_executor() const noexcept;
 
-    /** Where this is, without secrets. */
+    /** The address of the store, without secrets. */
     [[nodiscard]] std::string describe() const;
 
     [[nodiscard]] Statistics statistics() const noexcept;
     [[nodiscard]] Diagnostics diagnostics() const;
     [[nodiscard]] std::string const& worker_name() const noexcept;
 
-    /** Refuses at once what `Lease::async_detach(remaining)` would refuse, so that work which is to end so need not
-     * begin. Without I/O.
+    /** Checks the argument of a later `Lease::async_detach(remaining)`, so that work need not begin in vain. Without
+     * I/O.
      *
-     *  @throws std::invalid_argument with the reason: this store allows no such time, or cannot keep a key taken at all
+     *  @throws std::invalid_argument with the reason: this store does not allow this time, or cannot detach
      */
     void check_detach(std::chrono::milliseconds remaining) const;
 
-    /** Who holds which key of the range: a snapshot for people, it proves nothing.
+    /** Lists the holder of each key of the range: a snapshot for display that proves nothing.
      *
      *  @par Completion signature  void(error_code, std::vector<KeyState>)
      *  @par Errors  errc::store_unavailable, errc::store_refused, errc::permission_denied and other errors of the
@@ -126,13 +126,14 @@ public:
             InitiateInspect{{handle_, get_executor()}}, completion, std::move(range));
     }
 
-    /** Force-releases one key: replaces the owner that was seen by `evicted/<who>` and keeps the remaining ttl (on
-     * etcd a whole one). Its holder loses the lease at the next renewal; the key frees when its validity surely ended.
+    /** Force-releases one key: replaces the observed owner by `evicted/<who>` and keeps the remaining ttl (on etcd a
+     * whole ttl). Its holder loses the lease at the next renewal. The key becomes free only after the validity has
+     * certainly ended.
      *
-     *  @param owner  as `async_inspect` showed it; another owner is left alone
-     *  @param who  who evicts: printable, at most 128 bytes
+     *  @param owner  as `async_inspect` showed it; if the key has another owner now, nothing changes
+     *  @param who  the evicting person or program: printable, at most 128 bytes
      *  @par Completion signature  void(error_code, std::chrono::milliseconds), the time until the key frees
-     *  @par Errors  errc::lease_lost: the key does not bear that owner (any more); errors of the store;
+     *  @par Errors  errc::lease_lost: the key does not have that owner; errors of the store;
      *               asio::error::operation_aborted: it may still take effect
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
@@ -149,7 +150,7 @@ public:
     /** Examines the server on behalf of leases with this ttl: version, round trip, persistence, eviction, permissions.
      *
      *  @par Completion signature  void(error_code, Findings)
-     *  @par Errors  asio::error::operation_aborted; what could not be seen is a finding, not an error
+     *  @par Errors  asio::error::operation_aborted; a failed check is a finding, not an error
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
@@ -163,7 +164,7 @@ public:
      *
      *  Optional: every operation connects by itself. A store that has been ready may become unavailable later.
      *
-     *  @param timeout  more than 0: how long to go on trying while the store is unavailable
+     *  @param timeout  more than 0: how long to retry while the store is unavailable
      *  @par Completion signature  void(error_code)
      *  @par Errors  none: connected, logged in, and a first request was answered;
      *               errc::authentication_failed, errc::permission_denied, errc::wrong_database, errc::wrong_server,
@@ -180,18 +181,18 @@ public:
             InitiateReady{{handle_, get_executor()}}, completion, timeout);
     }
 
-    /** Closes the store in an orderly way, as a service does that is told to stop.
+    /** Closes the store in an orderly way, for a service that shuts down.
      *
-     *  From this call on nothing is acquired: acquisitions, also those that wait, end with errc::closed. Leases that
-     * are held stay valid and are renewed until they have been released, or until the timeout: then their tokens are
-     * cancelled with the reason `store_closed`, and their keys are left to lapse by the ttl, because work may still go
-     * on under them. Afterwards the connections are closed, and the store leaves no work on its executor. Closing again
-     * is allowed; the earliest timeout counts.
+     *  From this call on all acquisitions end with errc::closed, also those that wait. Held leases stay valid and are
+     *  renewed until their release or the timeout. At the timeout their tokens are cancelled with the reason
+     *  `store_closed`, and their keys expire with the ttl, because work under them may still be running. Afterwards the
+     *  connections are closed, and the store leaves no work on its executor. Closing again is allowed; the earliest
+     *  timeout counts.
      *
-     *  @param timeout  0 or more: how long leases may be held on
+     *  @param timeout  0 or more: how long leases may still be held
      *  @par Completion signature  void(error_code)
      *  @par Errors  none: every lease was released; errc::timed_out: leases were still held at the timeout;
-     *               errc::forked; asio::error::operation_aborted: cancelled by the caller, the store goes on closing
+     *               errc::forked; asio::error::operation_aborted: cancelled by the caller, the store continues to close
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>

@@ -14,15 +14,15 @@
 #include <string>
 #include <utility>
 
-/** For tests of code that uses tenure: virtual time and a store that fails on demand, so that the day on which a
- * lease is lost can be had in a millisecond. Link `tenure::testing`. */
+/** For tests of code that uses tenure: virtual time and a store that fails on demand, so that a test can lose a lease
+ * within a millisecond. Link `tenure::testing`. */
 namespace tenure::testing
 {
 
-/** Time that passes only when a test says so, and an execution context for the code under test. The same calls give the
- *  same run, always.
+/** Virtual time that only the test advances, and an execution context for the code under test. The same calls always
+ * give the same run.
  *
- *  Asio's own timers know nothing of it: code under test waits by `async_wait_for`.
+ *  Asio's own timers do not use it: code under test waits by `async_wait_for`.
  *
  *  @par Thread safety  One thread only.
  *  @par Object lifetime  Outlives the stores and leases that were made with it. */
@@ -37,11 +37,11 @@ public:
     [[nodiscard]] asio::any_io_executor get_executor() noexcept;
     [[nodiscard]] Instant now() const noexcept;
 
-    /** Runs what is ready, and what that makes ready; no time passes. */
+    /** Runs all ready handlers, including those that become ready meanwhile; no time passes. */
     void run_ready();
-    /** Lets time pass, stopping at each timer on the way. What handlers throw is passed on. */
+    /** Advances time, and runs each timer on the way. Exceptions of handlers are passed on. */
     void run_for(Clock::duration duration);
-    /** Time passes and nothing runs: the process was stopped, or its loop was blocked. */
+    /** Advances time without running anything: simulates a paused process or a blocked event loop. */
     void skip(Clock::duration duration) noexcept;
 
     /** Waits for virtual time to pass.
@@ -56,7 +56,7 @@ public:
         return asio::async_initiate<CompletionToken, void(error_code)>(InitiateWait{this}, completion, duration);
     }
 
-    /** For stores: its insides. */
+    /** The implementation, for stores. */
     struct State;
     [[nodiscard]] std::shared_ptr<State> const& state() const noexcept { return state_; }
 
@@ -85,21 +85,21 @@ class SimulatedStore
 public:
     explicit SimulatedStore(VirtualTime& time);
 
-    /** Opens it: each store that is opened stands for a process of its own. */
+    /** Opens the store: each opened store simulates a separate process. */
     [[nodiscard]] Store open(std::string worker_name = "test");
 
-    /** How long an answer takes; none at first. */
+    /** Sets the delay of answers; initially zero. */
     void answer_after(Clock::duration delay);
-    /** False: no request reaches the store, and each fails at once. */
+    /** False: requests do not reach the store and fail at once. */
     void set_reachable(bool reachable);
     /** True: requests take effect, and their answers are lost. */
     void set_answers_lost(bool lost);
 
-    /** Somebody deletes the key: its holder loses the lease at the next renewal. */
+    /** Simulates the deletion of the key by another client: its holder loses the lease at the next renewal. */
     void remove(std::string const& key);
-    /** Somebody else takes the key, for that long. */
+    /** Simulates another client that takes the key for `ttl`. */
     void overwrite(std::string const& key, std::chrono::milliseconds ttl);
-    /** Whether anybody holds the key. */
+    /** Whether the key is held. */
     [[nodiscard]] bool held(std::string const& key) const;
 
     struct State;

@@ -28,26 +28,27 @@ class ViewHandle;
 }
 
 struct ViewOptions {
-    /// time from one read of the keys to the next, 100 ms to 1 h. News, and the end of a key's time, make it shorter
+    /// time between two reads of the keys, 100 ms to 1 h. A notification, or the expiry of a key, causes an earlier
+    /// read
     std::chrono::milliseconds refresh{1'000};
 };
 
-/** What a View knows at one time: a plain value. It may be wrong by the time it is read, and proves no ownership. */
+/** The content of a View at one time: a plain value. It may be outdated when it is read, and proves no ownership. */
 struct ViewSnapshot {
-    /// as `Store::async_inspect` has them, one for each key of the range; empty until the store has answered.
-    /// `remaining` and `held_for` are counted on to the time of the call. A key whose time has run out without news is
-    /// shown as it was last seen, with a `remaining` of 0: it is never taken for free by guess
+    /// as `Store::async_inspect` returns them, one for each key of the range; empty until the store has answered.
+    /// `remaining` and `held_for` are adjusted to the time of the call. A key that should have expired but was not read
+    /// since is shown with its last state and a `remaining` of 0, never as free
     std::vector<KeyState> keys;
-    /// how long ago the store said so, counted from before the request was written; unset: it has not answered yet
+    /// age of the store's answer, counted from before the request was written; unset: it has not answered yet
     std::optional<std::chrono::nanoseconds> age;
-    /// the store has not confirmed this for longer than it can be relied on: for 3 times `refresh` (at least 3 s), or
-    /// for 1 s after the time of one of the keys had run out
+    /// the store has not confirmed this content for 3 times `refresh` (at least 3 s), or for 1 s after one of the keys
+    /// should have expired
     bool stale = false;
     /// grows when a key changes its kind or owner, and when `stale` changes; 0 until the store has answered
     std::uint64_t version = 0;
 };
 
-/** Follows who holds which key, from a local cache that is read again in the background.
+/** Shows the holders of keys from a local cache that is refreshed in the background.
  *
  *  ```
  *  tenure::View view(pool);
@@ -55,22 +56,23 @@ struct ViewSnapshot {
  *  for (;;)
  *      seen = co_await view.async_changed(seen.version);
  *  ```
- *  The view reads the keys every `refresh`, at once when the store announces a release, and when the time of a key runs
- *  out. No store announces an acquisition: the next refresh sees it. While the store is unavailable the cache goes on
- *  answering, and its age grows.
+ *  The view reads the keys every `refresh`, when the store announces a release, and when a key should expire. No
+ *  store announces an acquisition: the next refresh sees it. While the store is unavailable the cache still answers,
+ *  and its age grows.
  *
- *  - **It reads, and never grants.** A snapshot is past. It proves no ownership.
- *  - **The newest wins.** A user who is slower than the changes misses some of them. One request at a time is under
- * way, so an older state never replaces a newer one, unless the store itself goes back, as Redis may in a failover.
- *  - **Cost:** one inspection of the range for each refresh, used or not, and one subscription. Inspections have 50 ms
- *    between them, and at least as long as the last one took. A snapshot copies the states of all keys.
+ *  - **It reads, and never grants.** A snapshot shows the past. It proves no ownership.
+ *  - **The newest wins.** A slow reader misses intermediate changes. Only one request is pending at a time, so an older
+ *    state never replaces a newer one, unless the store itself loses writes, as Redis may in a failover.
+ *  - **Cost:** one inspection of the range for each refresh, used or not, and one subscription. The pause between
+ *    inspections is at least 50 ms, and at least the duration of the last one. A snapshot copies the states of all
+ *    keys.
  *
  *  Copies are the same view. It stops reading when the last copy and the last `async_changed` have gone, and when the
- *  store is closed. Until then it is work of the store's executor: `io_context::run()` does not return, unless the
- * store has its own thread.
+ *  store is closed. Until then it counts as work of the store's executor: `io_context::run()` does not return, unless
+ *  the store has its own thread.
  *
- *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; only moving,
- *  assigning and destroying it need that no other thread uses it.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
  */
 class TENURE_API View
 {
@@ -81,7 +83,7 @@ public:
      *  @throws std::invalid_argument naming field, value and rule, before any I/O */
     View(Store store, KeyRangePtr range, ViewOptions options = {});
 
-    /** The keys of a lock or a pool. It need not outlive this. @throws std::invalid_argument */
+    /** Follows the keys of a lock or a pool, which need not outlive the view. @throws std::invalid_argument */
     template <class LeaseType>
     explicit View(Acquirable<LeaseType> const& keys, ViewOptions options = {})
         : View(keys.store(), keys.range(), options)
@@ -95,7 +97,7 @@ public:
      * the process that made the view an empty one. */
     [[nodiscard]] ViewSnapshot snapshot() const;
 
-    /** Waits until there is another version than one that was seen.
+    /** Waits for a version other than the one that was seen.
      *
      *  @param seen  `ViewSnapshot::version`; 0 waits for the first answer
      *  @par Completion signature  void(error_code, ViewSnapshot)

@@ -37,7 +37,7 @@ template <class T, class Executor>
 struct AwaitedType<asio::awaitable<T, Executor>> {
     using type = T;
 };
-/** What `work(lease)` results in once awaited. */
+/** The result type of awaiting `work(lease)`. */
 template <class Work, class LeaseType>
 using WorkResult = typename AwaitedType<std::invoke_result_t<std::decay_t<Work>&, LeaseType&>>::type;
 
@@ -66,7 +66,7 @@ consteval bool is_work_without_result()
         return false;
 }
 
-/** Stands for an operation whose arguments were refused by a static_assert, so that this is the only error. */
+/** Replaces an operation whose arguments failed a static_assert, so that the assertion is the only error. */
 struct InitiateNothing {
     template <class... Arguments>
     void operator()(Arguments&&...) const
@@ -84,7 +84,7 @@ struct WorkSignature<void> {
 };
 
 /** One run of work under a lease: spawned on a strand of the caller's executor, cancelled when the lease is lost or the
- * caller says so, and followed by the release. */
+ * caller cancels, and followed by the release. */
 template <class LeaseType, class Work, class Result, class Handler>
 class LeasedWork : public std::enable_shared_from_this<LeasedWork<LeaseType, Work, Result, Handler>>
 {
@@ -120,10 +120,10 @@ private:
             finished(std::make_exception_ptr(boost::system::system_error(make_error_code(errc::released))), Value{});
             return;
         }
-        // begun on the strand: what it does when the token is cancelled comes after the work has begun
+        // started on the strand, so that its handler runs only after the work has begun
         token_.async_wait(
             asio::bind_cancellation_slot(stop_waiting_.slot(), asio::bind_executor(strand_, [self](error_code error) {
-                                             // work that releases its own lease goes on
+                                             // work that releases its own lease continues
                                              if (!error && is_loss(self->token_.reason()))
                                                  self->cancel_work_.emit(asio::cancellation_type::terminal);
                                          })));
@@ -152,12 +152,12 @@ private:
         stop_waiting_.emit(asio::cancellation_type::terminal);
         if (auto slot = asio::get_associated_cancellation_slot(handler_); slot.is_connected())
             slot.clear();
-        // the release is not for the caller to cancel: the work is over, and the answer takes one round trip
+        // the caller cannot cancel the release: the work has ended, and the answer takes one round trip
         lease_.async_release(asio::bind_executor(
             strand_, [self = this->shared_from_this()](error_code, ReleaseOutcome) { self->complete(); }));
     }
 
-    /** A loss is reported as such, unless the work failed by an error of its own. */
+    /** Reports a loss, unless the work failed with another error. */
     [[nodiscard]] std::exception_ptr outcome(std::exception_ptr const& failure) const
     {
         if (!is_loss(token_.reason()))
@@ -190,7 +190,7 @@ private:
     Work work_;
     Handler handler_;
     CancellationToken token_;
-    /// where the handler is called; kept running until then
+    /// the handler's executor; kept running until the handler is called
     decltype(completion_executor(
         std::declval<Handler const&>(), std::declval<asio::any_io_executor const&>())) completes_on_;
     /// everything here runs on it
@@ -219,18 +219,18 @@ struct InitiateWithLease {
 } // namespace detail
 
 /** Runs work under a lease: calls `work(lease)`, cancels the coroutine (terminal) when the lease is lost, waits for it
- * to wind down, releases the lease, and completes with what the work resulted in.
+ * to finish, releases the lease, and completes with the result of the work.
  *
- *  The work runs on a strand over the handler's executor; the reference it gets lives until it ends.
+ *  The work runs on a strand over the handler's executor; the reference that it gets is valid until it ends.
  *
  *  @param lease  a `Lease` or `Slot`, or another `Holding`
  *  @param work  `asio::awaitable<T>(Lease&)` or `(Slot&)`. g++ 12 destroys a lambda temporary that captures by value
- * twice when it stands inside a co_await expression: name the lambda first, or capture by reference
+ *    twice inside a co_await expression: name the lambda first, or capture by reference
  *  @par Completion signature  void(std::exception_ptr, T), or void(std::exception_ptr) where T is void
- *  @par Errors  boost::system::system_error(errc::lease_lost): the lease was lost (the work may have returned
- * normally because it saw that itself); the same with errc::released: the lease is empty, and the work was not called;
- * any other exception is the work's own
- *  @par Per-operation cancellation  passed on to the work; the release is still waited for
+ *  @par Errors  boost::system::system_error(errc::lease_lost): the lease was lost (the work may have noticed that and
+ * returned normally); system_error(errc::released): the lease is empty, and the work was not called; any other
+ * exception is the work's own
+ *  @par Per-operation cancellation  passed on to the work; the release still completes
  */
 template <Holding LeaseType, class Work, class CompletionToken = asio::deferred_t>
 auto with_lease(LeaseType lease, Work&& work, CompletionToken&& completion = {})

@@ -126,7 +126,7 @@ MemoryConfig memory_config_from(Url const& url)
     return MemoryConfig{url.hosts.empty() ? std::string() : url.hosts.front().host};
 }
 
-/** What URLs of a kind of store begin with, and what opens one. */
+/** The URL scheme of a kind of store, and the function that opens it. */
 struct StoreKind {
     UrlScheme scheme;
     Store (*open)(asio::any_io_executor executor, Url const& url, StoreOptions options);

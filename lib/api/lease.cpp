@@ -38,7 +38,7 @@ void release_in_background(engine::LeaseRecordPtr record) noexcept
                     handle->core()->release(record, item);
                 });
         }
-    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the key lapses by its ttl
+    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the key expires by its ttl
     }
 }
 

@@ -35,7 +35,7 @@ void check_name(std::string const& field, std::string const& name)
         throw std::invalid_argument(field + " must be printable, without blanks and '/', and at most 128 bytes long");
 }
 
-/** The first words of values that are nobody's owner. */
+/** Refuses names that are reserved for values without an owner. */
 void check_not_reserved(std::string const& field, std::string const& name)
 {
     for (auto const* const word : {"evicted", "kept", "resting"})
@@ -69,7 +69,7 @@ make_handle(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, 
     return handle;
 }
 
-/** A question under way. It keeps the store open for as long as somebody waits for the answer. */
+/** A pending query. It keeps the store open while its caller waits for the answer. */
 template <class Result>
 class Question : public engine::Call<Result>
 {

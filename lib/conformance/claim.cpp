@@ -148,7 +148,7 @@ TEST_CASE("fencing tokens of a key rise with every grant, and are 0 where they a
         CHECK(granted.fencing_token > last);
         last = granted.fencing_token;
         if (i == 3)
-            asker.run_for(granted.ttl + test.subject->expiry_slack() + 50ms); // one that lapses
+            asker.run_for(granted.ttl + test.subject->expiry_slack() + 50ms); // one that expires
         else
             expect<Released>(asker.release(claim_of(range, owner(i), granted)));
     }
@@ -178,7 +178,7 @@ TEST_CASE("a request whose time is over before it is written leaves nothing", "[
     auto request = test.request(*client, test.lock("lock"), owner(1), Conformance::long_ttl);
     request.not_after = client->now() - 1ms;
     auto const reply = client->claim(request);
-    // a store without a connection to wait for may grant at once; whoever gets no grant must find nothing held
+    // a store without a connection may grant at once; without a grant, no key may be held
     if (std::holds_alternative<Granted>(reply))
         CHECK(test.value("lock") == owner(1));
     else {

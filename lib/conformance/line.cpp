@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-/** A client, and what it is told of one range. */
+/** A client, and its events of one range. */
 struct Waiter {
     Waiter(Conformance const& test, KeyRangePtr range, WatchAs as = WatchAs::waiter)
         : client(test.client())
@@ -43,7 +43,7 @@ struct Waiter {
         request.waits = waits;
         return client->claim(request);
     }
-    /** Runs until it was told something of this kind for the nth time. */
+    /** Runs until the nth event of this kind. */
     void hears(WatchEvent event, std::ptrdiff_t times = 1)
     {
         client->run_until([&] { return count(event) >= times; });

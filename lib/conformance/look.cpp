@@ -121,7 +121,7 @@ TEST_CASE("evicting replaces only the owner that was seen, and the key stays tak
     // etcd gives it the whole ttl anew, and a second to spare
     if (evicted.remaining)
         CHECK(*evicted.remaining <= granted.ttl + 1s);
-    // whoever held it learns of it, and nobody gets the key before the holder's validity is over
+    // the former holder detects the eviction, and no client gets the key before the holder's validity ends
     expect<NotOwner>(client->renew(claim, ttl));
     expect<Busy>(client->claim(test.request(*client, range, owner(3), 5s)));
     expect<NotOwner>(client->release(claim));

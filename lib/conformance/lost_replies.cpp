@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What is asked arrives, and the answer does not. For stores behind a connection.
+// Lost replies: requests arrive, but their replies do not. For stores behind a connection.
 #include "fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -62,7 +62,7 @@ struct BadLine {
         CHECK_FALSE(claimed);
         test.subject->heal();
         client->run_until([&] { return claimed.has_value(); });
-        // connections to several servers are reset one after the other: what is asked next must not meet the last one
+        // connections to several servers are reset one after the other: the next request must come after the last reset
         client->run_for(50ms);
     }
 };

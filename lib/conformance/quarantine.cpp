@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// SlotPoolConfig::reuse_after: a key that was held rests after its release or lapse.
+// SlotPoolConfig::reuse_after: a key that was held rests after its release or expiry.
 #include "fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -36,7 +36,7 @@ struct Resting {
         request.reuse_after = rest;
         return request;
     }
-    /** The claim as the engine keeps it: one that was handed out rests, one that nobody wanted does not. */
+    /** The claim as the engine keeps it: a claim that was handed out is quarantined, an unwanted one is not. */
     [[nodiscard]] std::shared_ptr<Claim>
     take(unsigned number, std::chrono::milliseconds for_ttl, bool held = true) const
     {
@@ -82,7 +82,7 @@ TEST_CASE("a key that is released rests, is shown as resting, and is free when i
     CHECK(state.owner == owner(1));
     REQUIRE(state.remaining);
     CHECK(*state.remaining <= store.rest + store.test.subject->expiry_slack());
-    // who held it has no claim any more
+    // the former holder has lost its claim
     expect<NotOwner>(store.client->renew(claim, Conformance::long_ttl));
     expect<NotOwner>(store.client->release(claim));
     expect<Released>(store.client->withdraw(store.range, owner(1)));

@@ -88,7 +88,7 @@ void Acquisition::begin()
 
     // a single try asks past the gate
     if (auto const gate = single ? nullptr : core_->gates().find(*range_)) {
-        // while it is closed whoever comes later waits for its turn
+        // while the gate is closed, later acquisitions wait for their turn
         if (gate->closed()) {
             gate_ = gate;
             gate_->join(*this);
@@ -239,7 +239,7 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
         return;
     }
     auto const now = core_->runtime()->now();
-    // before anything ends for it: whoever ends must know that something is left to withdraw
+    // set before the acquisition can end, because its end must know whether a claim is left to withdraw
     unknown_ = unknown_ || failed_as(reply, Failure::Effect::unknown);
     if (core_->backend().single_use_owners() && !std::holds_alternative<Granted>(reply)) {
         if (unknown_)

@@ -80,12 +80,12 @@ private:
     [[nodiscard]] Waits place();
     /** For its sake the store may stand in line. */
     [[nodiscard]] bool may_stand_in_line() const noexcept;
-    /** What the answer means for the place in line. */
+    /** Updates the place in line after an answer. */
     void look_at_place(Waits place, ClaimReply const& reply);
     void granted(Granted const& grant, Instant now);
     /** The grant is given back, and another owner tries again. */
     void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now);
-    /** What gives its claims back is under way: the next claim is another owner's. */
+    /** Its claims are being given back: the next claim uses another owner. */
     void spend_owner();
     void busy(Busy const& reply, Clock::duration took, Instant now);
     void preferred_held(Instant now);
@@ -96,7 +96,7 @@ private:
     void call_handler(error_code error, LeaseRecordPtr record);
     void give_back(Claim const& claim, Granted const& grant);
     [[nodiscard]] std::string make_owner();
-    /** By then a claim that was granted has lapsed in the store. */
+    /** By then a claim that was granted has expired in the store. */
     [[nodiscard]] milliseconds lifetime() const noexcept { return terms_.ttl + terms_.reuse_after; }
 
     /// null once it is over
@@ -107,7 +107,7 @@ private:
     /// zero: tries once
     milliseconds wait_;
     bool is_try_;
-    /// the key that is asked for alone until it waits at the gate; unset once the store has said that it is held
+    /// the only key of its claims until it waits at the gate; unset once the store has answered that it is held
     std::optional<std::uint32_t> prefers_;
     std::optional<Handler> handler_;
     std::optional<AcquireMachine> machine_;

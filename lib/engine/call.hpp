@@ -19,7 +19,7 @@ namespace tenure::engine
 using boost::system::error_code;
 
 /** One asynchronous call of a user that waits for an answer: completed once, by the answer or by the user's
- * cancellation, whichever the strand sees first. What was asked for goes on without it. */
+ * cancellation, whichever the strand sees first. The requested operation continues without it. */
 template <class... Results>
 class Call
 {
@@ -41,7 +41,7 @@ public:
         return call;
     }
 
-    /** Nobody waits. */
+    /** A call without a handler. */
     Call() = default;
     explicit Call(Handler handler) noexcept
         : handler_(std::move(handler))

@@ -18,7 +18,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// an unanswered request is asked again after this time, then after twice of it, and so on
+/// an unanswered request is retried after this time, then after twice this time, and so on
 constexpr Clock::duration patience = milliseconds{1000};
 /// without users of the store: for each key in all, and for one that was tried long before
 constexpr Clock::duration hurried = milliseconds{1000};
@@ -148,7 +148,7 @@ void Compensation::answered(ItemPtr const& item, Reply const& reply)
         // an earlier request may have done it, and the key may have expired since
         finish(item, ReleaseOutcome::unconfirmed);
     } else {
-        // not ours (any more): an earlier request, whose answer was lost, may have freed it
+        // the key has another owner or none: an earlier request, whose answer was lost, may have freed it
         finish(item, item->may_be_done_ ? ReleaseOutcome::released : ReleaseOutcome::was_lost);
     }
 }

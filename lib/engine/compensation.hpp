@@ -28,25 +28,25 @@ struct Detachment {
     std::shared_ptr<Call<>> call;
 };
 
-/** Gives keys back, or has them kept for a time, whatever it takes: asks again until the store has answered or the key
- * has lapsed by itself. Nobody's cancellation reaches it. Everything runs on the strand.
+/** Gives keys back or detaches them: retries until the store has answered or the key has expired. Callers cannot cancel
+ * it. Everything runs on the strand.
  */
 class Compensation : public std::enable_shared_from_this<Compensation>
 {
 public:
     /** Why a key is given back. */
     enum class Reason { lease_over, unwanted_grant };
-    /** What its owner is told. */
+    /** Reports outcomes to its owner. */
     class Listener
     {
     public:
-        /** What became of a key that was to be freed; `unconfirmed` also where the answer takes long. */
+        /** The outcome for a key that was to be freed; `unconfirmed` also if the answer is late. */
         virtual void given_back(Reason reason, ReleaseOutcome outcome) = 0;
         /** A release or withdrawal is over.
          *  @param freed  a key of the range became free, as far as is known
          *  @param named_another  the store named a waiter of another store, which goes first */
         virtual void released(KeyRangePtr const& range, bool freed, bool named_another) = 0;
-        /** What became of a key that was to be kept; `unconfirmed` also where the answer takes long. */
+        /** The outcome for a key that was to be kept; `unconfirmed` also if the answer is late. */
         virtual void kept(ReleaseOutcome outcome) = 0;
         /** A detachment is over: late answers may free what bears the owner again. */
         virtual void detachment_ends(LeaseRecord& record) = 0;
@@ -59,15 +59,15 @@ public:
 
     Compensation(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Journal& journal);
 
-    /** Something to give back, and the call of who waits for the outcome: that ends with `unconfirmed` if the answer
-     * takes long, or never comes. */
+    /** A key to give back, and the call that waits for the outcome: the call ends with `unconfirmed` if the answer is
+     * late or never arrives. */
     class Item;
     using ItemPtr = std::shared_ptr<Item>;
-    /** One that nobody waits for. */
+    /** An item without a waiting call. */
     [[nodiscard]] static ItemPtr make_item();
 
     /** Frees one key that bears our owner.
-     *  @param ttl  from now on: by then the key has lapsed by itself, and there is nothing more to do */
+     *  @param ttl  from now on: by then the key has expired, and there is nothing more to do */
     void release(
         ItemPtr const& item, ClaimPtr claim, Reason reason, bool notifications, Instant now,
         std::chrono::milliseconds ttl);
@@ -80,17 +80,17 @@ public:
         KeyRangePtr range, std::string owner, bool notifications, std::chrono::milliseconds reuse_after, Instant now,
         std::chrono::milliseconds ttl);
 
-    /** The store can be reached again: what failed is asked again at once. */
+    /** The store is reachable again: failed requests are retried at once. */
     void reachable();
 
-    /** Nobody uses the store any more: each key is tried for a second in all, and for a last moment from now. */
+    /** The store has no users left: each key is tried for one second in all, and for a last moment from now. */
     void hurry(Instant now);
 
     void tell_to(std::weak_ptr<Listener> listener) noexcept { listener_ = std::move(listener); }
 
     void close();
 
-    /** What is under way goes on, and those who wait for it are dropped without being called. */
+    /** Pending requests continue; the handlers that wait for them are destroyed uncalled. */
     void forget_callers();
 
     [[nodiscard]] bool idle() const noexcept { return items_.empty(); }
@@ -132,7 +132,7 @@ private:
     bool notifications_ = true;
     Instant began_{};
     Instant give_up_at_{};
-    /// by then who waits is told that it takes long
+    /// when the waiting call ends with `unconfirmed`
     Instant tell_at_{};
     Reason reason_ = Reason::lease_over;
     /// when it is asked again

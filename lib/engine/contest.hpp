@@ -16,7 +16,7 @@
 namespace tenure::engine
 {
 
-/** What a lock or a pool is, seen from the engine: keys that are contended for, and the terms of their leases. */
+/** A lock or pool as the engine sees it: the contended keys and the terms of their leases. */
 class Contest
 {
 public:

@@ -20,7 +20,7 @@ namespace tenure::engine
 namespace
 {
 
-/// how long a store without users goes on giving keys back: then they lapse by their ttl
+/// how long a store without users retries giving keys back; then they expire by their ttl
 constexpr std::chrono::seconds closing_time{1};
 
 } // namespace
@@ -375,7 +375,7 @@ void Core::abandon() noexcept
             readiness->abandon();
         for (auto const& follower : std::exchange(followers_, {}))
             follower->abandon();
-    } catch (...) { // NOLINT(bugprone-empty-catch): the context is going away, and nobody is left to tell
+    } catch (...) { // NOLINT(bugprone-empty-catch): the context is being destroyed, and no handler is left
     }
 }
 

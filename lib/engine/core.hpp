@@ -63,11 +63,11 @@ public:
     /** The last public object that uses the store is gone: closes it as soon as nothing is under way. */
     void handle_gone() noexcept;
 
-    /** No claims any more. Closes the store once every lease has been released and every key given back, at `at` in any
-     * case: leases that are still held then lose their token, and their keys lapse by the ttl. On the strand. */
+    /** Refuses new claims. Closes the store once every lease has been released and every key given back, at the latest
+     * at `at`: the tokens of leases that are still held are then cancelled, and their keys expire. On the strand. */
     void close_by(Instant at, std::shared_ptr<Call<>> call);
 
-    /** The context is being destroyed: drops everything without calling anybody. */
+    /** The context is being destroyed: drops everything without calling handlers. */
     void abandon() noexcept override;
     void context_ends() noexcept override { abandon(); }
     [[nodiscard]] bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire); }
@@ -108,11 +108,10 @@ public:
     void release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item);
     /** @param remaining  how long the key stays taken; zero: for what is left of its ttl */
     void detach(LeaseRecordPtr const& record, milliseconds remaining, std::shared_ptr<Call<>> call);
-    /** A grant that nobody wants any more.
-     *  @param lifetime  from now on: by then the key has lapsed by itself */
+    /** Gives back an unwanted grant. @param lifetime  from now on: the key has expired by then */
     void give_back(ClaimPtr claim, milliseconds lifetime, bool notifications);
-    /** A claim of an acquisition that is over, with unknown outcome.
-     *  @param reuse_after  how long what is found rests; zero where nobody has held it */
+    /** Withdraws a claim with unknown outcome whose acquisition has ended. @param reuse_after  quarantine of a key that
+     * is found; zero if it had no holder */
     void withdraw(
         KeyRangePtr range, std::string owner, milliseconds lifetime, bool notifications, milliseconds reuse_after = {});
 
@@ -122,7 +121,7 @@ private:
     void kept(ReleaseOutcome outcome) override;
     void detachment_ends(LeaseRecord& record) override;
     void all_given_back() override { close_if_idle(); }
-    /** Nothing is renewed any more. */
+    /** Ends the renewals of the lease. */
     void lease_ends(LeaseRecord& record, Instant now);
     void close_if_idle();
     void close();
@@ -165,7 +164,7 @@ private:
     std::vector<std::shared_ptr<Follower>> followers_;
     /// users who wait for the store to be closed
     std::vector<std::shared_ptr<Call<>>> close_calls_;
-    /// itself, from then until it is closed: nobody else owns it any more
+    /// itself, from the end of its last user until it is closed
     std::shared_ptr<Core> until_closed_;
     bool closed_ = false;
     /// as `closed_`, for any thread
@@ -175,7 +174,7 @@ private:
     std::atomic<bool> has_users_{true};
 };
 
-/** What public objects share: while one lives, the store stays open. */
+/** The shared state of public objects: the store stays open while one exists. */
 class Handle
 {
 public:

@@ -4,8 +4,8 @@
 namespace tenure::engine
 {
 
-/** What reads the store for as long as it is open. `Core` shares its ownership from `Core::add` to `Core::remove`. On
- * the strand. */
+/** A reader of the store for as long as the store is open. `Core` shares its ownership from `Core::add` to
+ * `Core::remove`. On the strand. */
 class Follower
 {
 public:

@@ -35,7 +35,7 @@ void Gate::leave(Acquisition& acquisition)
         return;
     }
     head_ = nullptr;
-    // whoever is found below that its wait is over leaves inside of that
+    // an acquisition whose wait is over leaves inside the loop below
     if (std::exchange(passing_, true))
         return;
     try {
@@ -79,7 +79,7 @@ void Gate::on_event(WatchEvent event)
     case WatchEvent::in_force:
         was_in_force_ = true;
         polling_ = false;
-        // what was released before the subscription came into force was announced to nobody
+        // releases before the subscription was in force were not announced to this gate
         hint();
         break;
     case WatchEvent::hint:

@@ -20,7 +20,7 @@ class Grace;
  * them, the head, contends with other processes for all; the others queue, first come first served. Where the store
  * keeps a line of waiters, the head stands in it for all, and holds back while others were named.
  *
- *  Correctness never depends on it: whoever asks the store is judged by the store. Everything runs on the strand.
+ *  Correctness never depends on it: the store decides every claim. Everything runs on the strand.
  */
 class Gate : public std::enable_shared_from_this<Gate>
 {
@@ -31,12 +31,12 @@ public:
     Gate(KeyRangePtr range, std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Grace const& grace);
 
     [[nodiscard]] bool closed() const noexcept { return head_ != nullptr; }
-    /** Somebody waits, also while the next head is being found. */
+    /** Whether there are waiters, also during the choice of the next head. */
     [[nodiscard]] bool has_waiters() const noexcept { return head_ != nullptr || !queue_.empty(); }
     [[nodiscard]] bool is_head(Acquisition const& acquisition) const noexcept { return head_ == &acquisition; }
     /** Hints are expected to come. */
     [[nodiscard]] bool watched() const noexcept { return watch_ != nullptr && !polling_; }
-    /** Waiters stand in the store's line: their turn is told. */
+    /** Whether waiters are in the store's line and are notified of their turn. */
     [[nodiscard]] bool lines_up() const noexcept { return keeps_line_ && (was_in_force_ || lined_up_) && !polling_; }
     /** The store may stand in line for this gate's sake. */
     [[nodiscard]] bool may_stand_in_line() const noexcept { return lined_up_; }
@@ -110,8 +110,8 @@ private:
     bool polling_ = false;
     /// a claim was sent that may have put this store into the line
     bool lined_up_ = false;
-    /// somebody gave up who may have stood in line, and others went on waiting; or a claim came to the store after the
-    /// name had left the line
+    /// a waiter gave up that may have been in line while others continued to wait; or a claim reached the store after
+    /// the name had left the line
     bool place_may_stay_ = false;
     /// a release named this store, and no claim was answered since
     bool named_ = false;

@@ -22,10 +22,10 @@ class Gates
 public:
     Gates(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend);
 
-    /** The gate of the range; null if nobody waits there, or did a moment ago. */
+    /** The gate of the range; null if it has had no waiters recently. */
     [[nodiscard]] std::shared_ptr<Gate> find(KeyRange const& range) const;
     [[nodiscard]] std::shared_ptr<Gate> find_or_make(KeyRangePtr const& range);
-    /** Somebody left: a gate without waiters is kept for a while, for what it knows. */
+    /** A waiter left: a gate without waiters is kept for a while, because its state is still useful. */
     void left(std::shared_ptr<Gate> const& gate);
 
     /** A waiter gave up, or its claim came to the store after that: without others the store leaves the line. */

@@ -10,14 +10,14 @@
 namespace tenure::engine
 {
 
-/** How long a store holds back when a release has named another one: long enough for that one to hear of it and to
- * claim. It knows how long this store's own claims take, and supposes that theirs take as long. */
+/** How long a store holds back after a release has named another store: long enough for the named store to be notified
+ * and to claim. It assumes that the claims of others take as long as its own. */
 class Grace
 {
 public:
     void claim_took(Clock::duration time) noexcept { round_trip_ += (time - round_trip_) / 4; }
 
-    /** One that begins now is over then: those who hold back do not all come back at the same instant. */
+    /** The end of a grace that begins now, with jitter so that stores do not resume at the same instant. */
     [[nodiscard]] Instant over_at(Instant now, std::uint64_t random) const noexcept
     {
         auto const grace = std::clamp<Clock::duration>(round_trip_ * 2, shortest, longest);
@@ -26,7 +26,7 @@ public:
 
 private:
     static constexpr Clock::duration shortest = std::chrono::milliseconds{10};
-    /// one slow answer must not keep anybody waiting for much longer than a poll would
+    /// a slow answer must not delay a waiter much longer than a poll would
     static constexpr Clock::duration longest = std::chrono::milliseconds{250};
 
     /// of the last claims, the latest counts most

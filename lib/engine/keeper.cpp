@@ -28,7 +28,7 @@ constexpr Clock::duration burst = milliseconds{20};
 constexpr Clock::duration pause_after_failure = milliseconds{10};
 /// between two warnings about an executor that is blocked
 constexpr Clock::duration warning_pause = std::chrono::minutes{1};
-/// ttls that no lease has any more are forgotten when there are this many
+/// unused ttls are removed above this number
 constexpr std::size_t many_ttls = 16;
 
 Clock::duration slack_for(milliseconds ttl) noexcept
@@ -108,7 +108,7 @@ void Keeper::move(LeaseRecord& record, Instant when) noexcept
 void Keeper::remove(LeaseRecord& record)
 {
     record.machine.end();
-    // whoever held it may have seen that its time is over before the timer did
+    // the holder may have observed the expiry (`cancelled()` cancels the token) before the timer ran
     report_loss(record);
     finish_calls(record, 0, make_error_code(errc::released), false);
     forget(record);

@@ -29,13 +29,13 @@ public:
     /** Keeps the lease until it is lost or `remove`d. */
     void add(LeaseRecordPtr const& record, Instant now);
 
-    /** Released: nothing is renewed any more. */
+    /** Removes a released lease from the agenda: it is no longer renewed. */
     void remove(LeaseRecord& record);
 
     /** A renewal the holder asked for. */
     void renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call);
 
-    /** The store can be reached again: what failed is asked again at once. */
+    /** The store is reachable again: failed renewals are retried at once. */
     void reachable();
 
     /** The store is closed for good: all tokens are cancelled. */
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return agenda_.empty(); }
 
 private:
-    /** A renewal that was asked for. */
+    /** An explicit renewal by the user. */
     struct Renewal {
         LeaseRecordPtr record;
         LeaseMachine::AttemptId attempt = 0;
@@ -87,7 +87,7 @@ private:
     Journal& journal_;
     /// all leases
     LeaseAgenda agenda_;
-    /// how many leases have which ttl: the store is told the shortest
+    /// number of leases for each ttl: the store gets the shortest ttl
     std::map<milliseconds, std::size_t> ttls_;
     milliseconds shortest_ttl_{0};
     /// rings at `timer_at_` at the latest; left alone when a lease goes, and then finds nothing to do

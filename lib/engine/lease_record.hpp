@@ -65,11 +65,11 @@ public:
     [[nodiscard]] bool notifications() const noexcept { return notifications_; }
 
     [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return runtime_; }
-    /** What keeps the store open while the lease is held; null once it was released. */
+    /** Keeps the store open while the lease is held; null after the release. */
     [[nodiscard]] std::shared_ptr<Handle> handle() noexcept;
 
-    /** The release begins, once; from here on nothing is renewed. The handle that keeps the store open is handed over
-     * to it; null if somebody has released before, and in a fork. */
+    /** Begins the release, once; renewals end here. Returns the handle that keeps the store open; null if the lease was
+     * released before, and in a fork. */
     [[nodiscard]] std::shared_ptr<Handle> begin_release() noexcept;
     /** The same for a detachment. */
     [[nodiscard]] std::shared_ptr<Handle> begin_detachment() noexcept;
@@ -78,16 +78,16 @@ public:
 
     // -- on the strand --
 
-    /** What became of the key is known, or it has lapsed. */
+    /** The outcome of the detachment is known, or the key has expired. */
     void detachment_ends() noexcept { ending_.store(Ending::release, std::memory_order_release); }
 
     // -- on the strand: the keeper's --
 
     /** Shows what the machine knows to the holder. False if the token has fired meanwhile. */
     bool publish();
-    /** What was shown last. */
+    /** The last reported state. */
     [[nodiscard]] bool shows_risk() const noexcept { return at_risk_.load(std::memory_order_relaxed); }
-    /** Wakes who waits for trouble. */
+    /** Completes the waits for at-risk. */
     void tell_risk_waiters(error_code error);
 
     LeaseMachine machine;

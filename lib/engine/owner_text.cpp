@@ -34,7 +34,7 @@ bool consists_of(std::string_view text, std::string_view digits) noexcept
     return !text.empty() && text.find_first_not_of(digits) == std::string_view::npos;
 }
 
-/** Cuts off what stands behind the last slash; empty, and nothing cut off, if there is none. */
+/** Cuts off and returns the text after the last slash; without a slash it returns an empty text and cuts nothing. */
 std::string_view cut_last(std::string_view& text) noexcept
 {
     auto const slash = text.rfind('/');
@@ -82,7 +82,7 @@ make_owner(std::string_view prefix, std::chrono::sys_seconds claimed_at, std::ui
 {
     std::string owner;
     owner.reserve(prefix.size() + most_digits_of_a_second + 1 + random_digits);
-    // a clock before 1970 or far beyond our time is no use to anybody
+    // clamps clocks before 1970 or far in the future
     auto const second = std::clamp<std::int64_t>(claimed_at.time_since_epoch().count(), 0, 999'999'999'999);
     owner.append(prefix).append(std::to_string(second)).push_back('/');
     add_hex(owner, high);

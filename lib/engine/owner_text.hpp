@@ -14,7 +14,7 @@ namespace tenure
 /** @throws std::invalid_argument naming field and rule, unless it is a note: printable ASCII, at most 128 bytes */
 void check_note(std::string const& field, std::string_view note);
 
-/** What the owners of one worker and note begin with. @param note  empty: none */
+/** The common prefix of the owners of one worker and note. @param note  empty: none */
 [[nodiscard]] std::string owner_prefix(std::string_view worker, std::string_view note);
 
 /** One owner. @param high, low  128 random bits */

@@ -29,7 +29,7 @@ public:
     /** By the answer, the timeout, the user's cancellation or the end of the store. */
     void complete(error_code error);
 
-    /** The context is being destroyed: nobody is called any more. */
+    /** The context is being destroyed: handlers are no longer called. */
     void abandon() noexcept;
 
 private:

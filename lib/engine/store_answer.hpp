@@ -7,7 +7,8 @@
 namespace tenure::engine
 {
 
-/** What a caller is told: a request that was dropped says nothing about the store, but no answer came from it either.
+/** The error for a caller. A dropped request is reported as unavailable: it proves nothing about the store, but got no
+ * answer.
  */
 [[nodiscard]] inline error_code error_for_caller(Failure const& failure)
 {

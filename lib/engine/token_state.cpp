@@ -67,7 +67,7 @@ bool TokenState::cancelled() const noexcept
     auto const now = runtime_->now();
     if (now < fires_at())
         return false;
-    // nobody tells anything in a child, and a thread that is not here may have the mutex for ever
+    // a child of fork notifies nothing, and a thread that does not exist in the child may own the mutex
     if (forked())
         return true;
     // late: the timer has not run yet. Decide under the lock, where a renewal either has come first or never counts

@@ -17,10 +17,10 @@
 namespace tenure::engine
 {
 
-/** What all copies of a cancellation token share.
+/** The shared state of all copies of a cancellation token.
  *
- *  It is cancelled once. Any thread that looks at it after `fires_at` cancels it: nobody has to wait for a timer that a
- * blocked loop cannot run. Owned by its lease's record through aliasing pointers.
+ *  It is cancelled once. Any thread that reads it after `fires_at` cancels it, without waiting for a timer that a
+ *  blocked event loop cannot run. Owned by its lease's record through aliasing pointers.
  */
 class TokenState
 {
@@ -55,7 +55,7 @@ public:
     static void wait(std::shared_ptr<TokenState> const& state, Waiters::Handler handler);
 
 protected:
-    /** Cancels it for whoever looked and found that it is due. Logically const: time did it. */
+    /** Cancels the token for a reader that found it due. Logically const: the expiry is the change. */
     void cancel_late(CancelReason reason) const noexcept;
 
 private:
@@ -74,7 +74,7 @@ private:
     /// why it is cancelled then; written on the strand with the mutex held
     CancelReason because_;
     Waiters waiters_;
-    /// made when somebody asks for a standard stop token
+    /// created by the first request for a standard stop token
     std::optional<std::stop_source> stop_source_;
 };
 

@@ -20,7 +20,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// the deadline of a try: nobody else's wait ends with it
+/// the deadline of a try, which ends no other wait
 constexpr Instant at_once = Instant::min();
 /// a try waits no longer for the answer to a release
 constexpr milliseconds longest_try{2000};
@@ -190,10 +190,10 @@ void HeldKey::end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHand
             });
     }
     guard.unlock();
-    // the context is going away, and would not take a request any more
+    // the context is being destroyed and takes no further request
     if (auto const core = self->store_.lock(); !core || core->abandoned())
         return;
-    // the answer is this object's to wait for, whoever else does
+    // this object waits for the answer even if the caller does not
     grant->lease.async_release(
         [grant](error_code error, ReleaseOutcome outcome) { grant->key->released(error, outcome); });
 }
@@ -238,7 +238,7 @@ void HeldKey::settle()
         holder_->remove(store_, key_, *this);
 }
 
-// -- who waits for a Hold, and the acquisitions that are under way for them --
+// -- waiters for a Hold, and the acquisitions that run for them --
 
 void HeldKey::wait(EngineLock const& lock, AcquireOptions const& options, bool is_try, Handler handler)
 {
@@ -347,7 +347,7 @@ void HeldKey::answered(AttemptPtr const& attempt, error_code error, Lease lease)
     {
         std::lock_guard const guard(holder_->mutex());
         bool const asked = std::erase(attempts_, attempt) > 0;
-        // also one that nobody waited for any more when it was cancelled, and was granted all the same
+        // also a grant that came after its cancellation
         if (lease && !waiters_.empty() && !held_ && !releasing_)
             grant(std::move(lease), ended);
         else if (!lease && asked)

@@ -36,7 +36,7 @@ struct Grant {
     std::atomic<std::uint32_t> depth{0};
 };
 
-/** What one Hold stands for. */
+/** The state of one Hold. */
 struct Entry {
     std::shared_ptr<Grant> grant;
     std::atomic<bool> ended{false};
@@ -62,7 +62,7 @@ public:
         HolderPtr const& holder, Lock const& lock, AcquireOptions const& options, bool is_try,
         asio::any_completion_handler<void(error_code, Hold)> handler);
 
-    /** A Hold ends. @param handler  unset: nobody waits */
+    /** Ends a Hold. @param handler  unset: without a waiting caller */
     static void end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHandler> handler);
 
     // -- with the holder's mutex held --
@@ -102,13 +102,13 @@ private:
     /** The last release takes so long that a wait may end before its answer. */
     void limit(Waiter const& waiter, std::chrono::milliseconds time);
     void stop_waiting(Id id, error_code error);
-    /** Starts an acquisition for each who waits and whom none serves. */
+    /** Starts an acquisition for each waiter that no acquisition serves. */
     void ask();
     void ask(Waiter const& waiter);
     void answered(AttemptPtr const& attempt, error_code error, Lease lease);
     void grant(Lease lease, std::vector<Ended>& ended);
     void give_up(Attempt const& attempt, error_code error, std::vector<Ended>& ended);
-    /** Nobody waits for these any more. */
+    /** Cancels acquisitions without waiters. */
     void cancel_attempts();
     void cancel_limits(std::shared_ptr<Runtime> const& runtime);
     void released(error_code error, ReleaseOutcome outcome);
@@ -123,14 +123,14 @@ private:
     Id last_id_ = 0;
     std::vector<Waiter> waiters_;
     std::vector<AttemptPtr> attempts_;
-    /// what the first who asked for the present lease, or for the next one, wanted
+    /// the options of the first acquisition of the present lease, or of the next one
     std::chrono::milliseconds ttl_{};
     /// of the Holds; null while there are none
     std::weak_ptr<Grant> grant_;
     bool held_ = false;
     /// the last Hold has ended, and the store has not answered yet
     bool releasing_ = false;
-    /// who ended the last Hold and waits for the answer
+    /// the handler of the last Hold's end, which waits for the answer
     std::optional<std::pair<Id, ReleaseHandler>> releaser_;
     /// of those who wait for the answer to the release; the strand's
     std::vector<Runtime::TimerId> limits_;

@@ -72,7 +72,7 @@ HeldSet::~HeldSet()
         return;
     try {
         joined_->cancel(CancelReason::released);
-    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: nobody is woken, and the token is cancelled
+    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: waiters are not notified, and the token is cancelled
     }
 }
 

@@ -17,7 +17,7 @@
 namespace tenure::locks
 {
 
-/** What a LeaseSet holds. */
+/** The leases of a LeaseSet. */
 class HeldSet
 {
 public:

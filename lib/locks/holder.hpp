@@ -34,7 +34,7 @@ public:
     [[nodiscard]] std::shared_ptr<engine::Core> const& core() const noexcept { return contest().handle()->core(); }
 };
 
-/** What a lease stands for, to be looked at for as long as it is there. */
+/** The record of a lease, observed while it exists. */
 struct EngineLease : Lease {
     [[nodiscard]] static std::weak_ptr<engine::LeaseRecord const> record_of(Lease const& lease) noexcept
     {
@@ -42,7 +42,7 @@ struct EngineLease : Lease {
     }
 };
 
-/** Why an acquisition is refused before the store is asked. */
+/** Why an acquisition is refused before any request to the store. */
 struct Refusal {
     error_code error;
     std::string words;
@@ -68,7 +68,7 @@ public:
     /** Null: the holder neither has nor asks for the key. */
     [[nodiscard]] std::shared_ptr<HeldKey> find(StorePtr const& store, std::string const& key) const;
     void add(StorePtr const& store, std::string const& key, std::shared_ptr<HeldKey> const& held);
-    /** It neither has nor asks for the key any more. */
+    /** Removes a key that the holder neither has nor waits for. */
     void remove(std::weak_ptr<engine::Core> const& store, std::string const& key, HeldKey const& held);
     /** Whether Holds on the key are there. */
     void note(std::weak_ptr<engine::Core> const& store, std::string const& key, bool held);

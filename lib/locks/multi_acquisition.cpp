@@ -141,7 +141,7 @@ auto MultiAcquisition::answer_for(std::size_t position)
 void MultiAcquisition::claim()
 {
     first_busy_ = parts_.size();
-    // counted until all are asked
+    // counted until all requests have been started
     ++missing_;
     for (std::size_t position = 0; position < parts_.size(); ++position) {
         auto& lease = parts_[position].lease;

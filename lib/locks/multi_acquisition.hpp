@@ -23,9 +23,9 @@ namespace tenure::locks
 
 /** One acquisition of several locks, all or none.
  *
- *  Claims every missing lock at once, without waiting. If others hold some of them, it gives back what it got behind
- * the first of these, waits for that one, and claims again. So it never waits for a lock while it holds one behind it,
- *  and nobody waits in a circle. Everything runs on the strand of the first lock's store.
+ *  Claims every missing lock at once, without waiting. If others hold some of them, it releases its leases after the
+ *  first busy lock, waits for that lock, and claims again. So it never waits for a lock while it holds a later one, and
+ *  no deadlock is possible. Everything runs on the strand of the first lock's store.
  */
 class MultiAcquisition : public std::enable_shared_from_this<MultiAcquisition>
 {
@@ -58,7 +58,7 @@ private:
     /** Takes the answer for this lock. */
     [[nodiscard]] auto answer_for(std::size_t position);
     void answered(std::size_t position, error_code error, Lease lease);
-    /** No answer is missing any more. */
+    /** Called when all answers have arrived. */
     void decide();
     void complete(error_code error);
 

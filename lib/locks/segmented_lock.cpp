@@ -26,7 +26,7 @@ public:
             auto const suffix = config_.segments.suffix(number);
             locks_.emplace(suffix, lock(suffix));
         }
-        // what the store or the options refuse is refused now, and not at the first item
+        // invalid options are refused now, not at the first item
         if (locks_.empty())
             (void)lock("0");
     }
@@ -52,7 +52,7 @@ private:
             return {store_, LockConfig{config_.prefix + suffix, config_.ttl, config_.lease, config_.note}};
         } catch (std::invalid_argument const& error) {
             std::string what = error.what();
-            // what the user has set is called otherwise there
+            // the user's field has another name there
             if (what.starts_with("LockConfig::key"))
                 what.replace(0, 15, "SegmentedLockConfig::prefix with the segment");
             else if (what.starts_with("LockConfig"))

@@ -37,7 +37,7 @@ bool ViewCache::answered(std::vector<KeyState> keys, Instant asked, Instant now)
     asked_ = asked;
     expiry_ = Instant::max();
     for (auto const& key : keys_)
-        // A store that counts in seconds, or frees a key late, tells of none: the next refresh finds it free.
+        // A store that counts in seconds, or frees a key late, reports no time: the next refresh finds the key free.
         if (key.remaining && *key.remaining > milliseconds{0})
             expiry_ = std::min(expiry_, engine::later(now, *key.remaining));
     relied_on_until_ = asked + silence_;

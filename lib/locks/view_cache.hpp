@@ -12,7 +12,7 @@
 namespace tenure::locks
 {
 
-/** What the store said last, and how long that can be relied on. Pure: the caller brings the time. */
+/** The last answer of the store, and how long it can be relied on. Pure: the caller brings the time. */
 class ViewCache
 {
 public:

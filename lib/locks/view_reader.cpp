@@ -205,7 +205,7 @@ void ViewReader::failed(Failure const& failure)
 Instant ViewReader::next_read(Instant expiry) const noexcept
 {
     Instant due = asked_ + refresh_;
-    // one read for each end of a key's time: its answer tells of the next one
+    // one read for each expiry of a key: its answer contains the next one
     if (expiry > asked_)
         due = std::min(due, expiry);
     if (news_)

@@ -44,9 +44,9 @@ public:
     [[nodiscard]] bool over() const noexcept { return over_.load(std::memory_order_acquire); }
 
     [[nodiscard]] ViewSnapshot snapshot();
-    /** Tells of a version other than `seen`, now or later.
+    /** Completes with a version other than `seen`, now or later.
      *  @param slot  cancels the wait
-     *  @param view  goes on as long */
+     *  @param view  kept alive until then */
     void wait(std::uint64_t seen, asio::cancellation_slot slot, Tell tell, std::shared_ptr<ViewHandle> view);
 
     // -- on the strand --

@@ -13,7 +13,7 @@
 namespace tenure::testing
 {
 
-/** What happens, and when. */
+/** The pending work and timers of virtual time. */
 struct VirtualTime::State {
     struct Work {
         Work() = default;

@@ -28,7 +28,7 @@ enum class Outage {
     names_hang,
     loading,
     wrong_password,
-    /// no master, no leader, or nobody who serves the key
+    /// no master, no leader, or no node that serves the key
     no_leader,
     /// the servers are killed while operations wait or hold leases
     killed,

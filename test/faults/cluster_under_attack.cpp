@@ -22,7 +22,7 @@ namespace
 test::RedisClusterOptions cluster_options()
 {
     test::RedisClusterOptions options;
-    // longer than a busy machine stands still: a failover that nobody asked for excuses nothing
+    // longer than the stalls of a busy machine: a spontaneous failover exempts nothing
     options.node_timeout = 2s;
     return options;
 }

@@ -18,7 +18,7 @@ namespace tenure::faults
 {
 
 /** A cluster of three masters and three replicas, none of them with persistence. The keys of the arena lie in hash
- * slots of their own, so that most faults concern some of them only: whoever holds another one must not notice. */
+ * slots of their own, so that most faults affect only some of them, and leases on other keys must not be affected. */
 class ClusterUnderAttack final : public StoreUnderAttack
 {
 public:
@@ -44,7 +44,7 @@ private:
     [[nodiscard]] bool wait_until_whole(Attack& attack);
     /** Sees who serves which key now. */
     void survey();
-    /** Nobody can say who serves the keys, until the next survey. */
+    /** The masters of the keys are unknown until the next survey. */
     void doubt();
     [[nodiscard]] std::size_t server_of(std::uint32_t cell) const;
     [[nodiscard]] std::vector<std::uint32_t> cells_of(std::size_t node) const;

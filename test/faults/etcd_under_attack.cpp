@@ -148,7 +148,7 @@ bool EtcdUnderAttack::rob(Attack& attack, bool only_delete)
         return false;
     auto robbed =
         forgetting(only_delete ? "key deleted by a stranger" : "key overwritten by a stranger", {victim->cell});
-    // nobody is kept from renewing
+    // it prevents no other renewal
     robbed.harmless = true;
     FaultScope const fault{attack.ledger, std::move(robbed)};
     etcd::Transaction transaction;
@@ -168,7 +168,7 @@ bool EtcdUnderAttack::rob(Attack& attack, bool only_delete)
     attack.fleet.robbed(*victim);
     if (only_delete)
         return true;
-    // Until whoever held it has given it back, and a while longer: what is not his must stay.
+    // Until the former holder has released, and a while longer: the foreign value must stay.
     static_cast<void>(test::eventually(
         [&] {
             attack.wait(20ms);

@@ -30,7 +30,7 @@ struct FleetCounts {
     /// holders that were stopped for longer than their ttl
     std::uint64_t long_pauses = 0;
     std::uint64_t kills = 0;
-    /// from SIGKILL of a holder until somebody else held its key; the slowest
+    /// longest time from SIGKILL of a holder until the next holder of its key
     std::int64_t slowest_return = 0;
 };
 
@@ -71,7 +71,7 @@ public:
     /** The token of who is live in a cell now. */
     [[nodiscard]] std::optional<std::uint64_t> holder_of(std::uint32_t cell) const;
     void robbed(test::Holding const& victim);
-    /** Does the deed while the process stands still, for no longer than that takes. False: it does not run. */
+    /** Calls the function while the process is stopped. False: the process does not run. */
     bool while_stopped(pid_t pid, std::function<void()> const& deed);
 
     [[nodiscard]] std::vector<Robbery> const& robberies() const noexcept { return robberies_; }

@@ -15,7 +15,7 @@ using test::Holding;
 namespace
 {
 
-/// how much longer than G it may take until somebody else has the key of a holder that died: waiters are told by nobody
+/// how much longer than G the key of a dead holder may stay taken: its expiry is not announced to waiters
 constexpr std::int64_t return_slack = 3'000'000'000;
 
 FaultRecord record(std::string name, pid_t process)

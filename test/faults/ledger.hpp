@@ -23,13 +23,13 @@ struct FaultRecord {
     std::string name;
     std::int64_t from = 0;
     std::int64_t to = not_yet;
-    /// the one process that suffered; unset: anybody may have
+    /// the affected process; unset: any process may be affected
     std::optional<pid_t> process;
     /// no lease may be lost by it
     bool harmless = false;
     /// the store itself forgot claims, or was made to: leases that were lost that way are excused
     bool forgets = false;
-    /// whose keys it concerns; none: anybody's
+    /// the affected keys; empty: all
     std::vector<std::uint32_t> cells = {};
 
     [[nodiscard]] bool concerns(std::uint32_t cell) const
@@ -62,14 +62,14 @@ public:
     [[nodiscard]] std::vector<FaultRecord> faults() const;
     [[nodiscard]] std::size_t fault_count() const;
 
-    /** Something that happened and is no fault of the script: the machine stood still. */
+    /** Records an event that the script did not cause: the machine stalled. */
     void stalled(std::int64_t from, std::int64_t to);
 
     /** The fault because of which the store may have forgotten a claim on the cell that was believed at `at`: one that
      * began before, and ended no longer than `bound` ago. Empty if there is none. */
     [[nodiscard]] std::string forgotten_by(std::uint32_t cell, std::int64_t at, std::int64_t bound) const;
     /** The same for a claim that the store executed after `since` and that was believed from `at` on: empty also if the
-     * store had forgotten nothing any more by then. */
+     * store lost no key after that. */
     [[nodiscard]] std::string
     forgotten_by(std::uint32_t cell, std::int64_t since, std::int64_t at, std::int64_t bound) const;
     /** Whether a fault that may keep the process from renewing the cell's lease touches the interval. */

@@ -15,7 +15,8 @@ namespace
 
 constexpr int skipped = 4;
 
-/** An fsync of the server's file must not wait for a disk: memory, unless somebody has chosen a place. */
+/** Uses memory for scratch files, unless the environment names a directory: an fsync of the server must not wait for a
+ * disk. */
 void choose_scratch_space()
 {
     std::error_code ignored;

@@ -20,7 +20,7 @@ public:
     /** @param go_on  asked before each fault */
     Nemesis(std::vector<Disturbance> disturbances, Attack& attack, std::function<bool()> go_on);
 
-    /** Until `attack.end`, or nobody wants to go on. */
+    /** Runs until `attack.end`, or until the run is stopped. */
     void run();
 
 private:

@@ -83,7 +83,7 @@ bool RedisUnderAttack::run_out_of_memory(Attack& attack)
 bool RedisUnderAttack::fail_to_save(Attack& attack)
 {
     FaultScope const fault{attack.ledger, disturbing("snapshots fail (MISCONF)")};
-    // The snapshot cannot take the name of a folder, whoever the server runs as.
+    // A snapshot cannot replace a folder, whatever user the server runs as.
     auto const obstacle = server_.directory() + "/dump.rdb";
     std::filesystem::create_directory(obstacle);
     auto client = server_.client();
@@ -103,7 +103,7 @@ bool RedisUnderAttack::fail_to_save(Attack& attack)
 bool RedisUnderAttack::jump(Attack& attack)
 {
     bool const ahead = clock_.offset() == 0s;
-    // Keys that nobody renews stay for as long as a jump back: that has to be over in the end.
+    // After a jump back, keys without renewals stay for the duration of the jump, which has to be over at the end.
     if (!ahead && attack.end < boottime_ns() + std::chrono::nanoseconds{clock_jump}.count())
         return false;
     FaultScope const fault{
@@ -118,19 +118,19 @@ bool RedisUnderAttack::jump(Attack& attack)
 
 bool RedisUnderAttack::overwrite(Attack& attack, bool only_delete)
 {
-    // One that renews: whoever gives back at once notices nothing.
+    // A holder that renews: one that releases at once detects nothing.
     auto const victim = attack.fleet.oldest_holder();
     if (!victim)
         return false;
     auto const key = arena_.key(victim->cell);
     auto client = server_.client();
     auto const mark = test::owner_mark(client.get(key).value_or(""));
-    // Whoever holds it has to be the one that is written down as the victim.
+    // The holder must be the process that is recorded as the victim.
     if (mark != victim->mark || attack.fleet.holder_of(victim->cell) != victim->fencing_token)
         return false;
     auto robbed =
         forgetting(only_delete ? "key deleted by a stranger" : "key overwritten by a stranger", {victim->cell});
-    // nobody is kept from renewing
+    // it prevents no other renewal
     robbed.harmless = true;
     FaultScope const fault{attack.ledger, std::move(robbed)};
     if (only_delete) {
@@ -141,7 +141,7 @@ bool RedisUnderAttack::overwrite(Attack& attack, bool only_delete)
     if (client.call("SET", key, stranger, "XX", "PX", 3 * arena_.ttl.count()).is_null())
         return true;
     attack.fleet.robbed(*victim);
-    // Until whoever held it has given it back, and a while longer: what is not his must stay.
+    // Until the former holder has released, and a while longer: the foreign value must stay.
     static_cast<void>(eventually(
         [&] {
             attack.wait(20ms);

@@ -3,9 +3,9 @@
 //   fenced_register SOCKET LOG_FILE
 //     write CELL TOKEN ENTERED -> accepted | rejected: the token is lower than one that has written to the cell
 //     totals                   -> ACCEPTED REJECTED STALE
-// ENTERED is when the writer's lease began, by its own clock. A write that is accepted although somebody whose lease
-// began later has written before is stale: the tokens did not tell the order of the grants. It is counted, and logged
-// as "CELL TOKEN ENTERED LATEST_ENTERED NOW".
+// ENTERED is when the writer's lease began, by its own clock. A write is stale if it is accepted after a write under a
+// lease that began later: the tokens did not show the order of the grants. It is counted, and logged as "CELL TOKEN
+// ENTERED LATEST_ENTERED NOW".
 #include "harness/auditor.hpp"
 
 #include <fcntl.h>

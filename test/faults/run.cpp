@@ -115,8 +115,8 @@ private:
         setup.program = worker_program(options);
         for (std::size_t worker = 0; worker < options.workers; ++worker)
             setup.urls.push_back(store_->url(worker));
-        // for each key two, of which one may be between two turns: a key that nobody needs would look as if nobody got
-        // it
+        // two for each key, because one may be between two turns: a key without demand would look like a key that
+        // cannot be acquired
         auto const tasks = (2 * std::size_t{arena_.cells()} + options.workers - 1) / options.workers;
         setup.tasks = std::max(setup.tasks, static_cast<unsigned>(tasks));
         setup.audit = directory_.file("audit");
@@ -140,7 +140,7 @@ private:
         }
     }
 
-    /** S9: nobody lives who could hold anything. */
+    /** S9: waits until all keys are free, after the end of all workers. */
     std::int64_t wait_until_clean()
     {
         auto const ended = boottime_ns();

@@ -25,8 +25,8 @@ constexpr std::size_t ways = 3;
 test::SentinelGroupOptions group_options()
 {
     test::SentinelGroupOptions options;
-    // longer than a stop that no lease may be lost by, and than a busy machine stands still: a failover that nobody
-    // asked for excuses nothing
+    // longer than a stop that may cost no lease, and longer than the stalls of a busy machine: a spontaneous failover
+    // exempts nothing
     options.down_after = 2s;
     return options;
 }
@@ -143,8 +143,8 @@ bool SentinelUnderAttack::fail_over(Attack& attack, Way way, std::string const& 
             old_master.start();
         else if (way == Way::stop)
             old_master.resume();
-        // until sentinels make a replica of it, some seconds later, whoever has not heard of the failover acquires
-        // there
+        // clients that have not noticed the failover acquire there until the sentinels make it a replica, some seconds
+        // later
         wait_until_replica(attack, old_master);
         // clients follow
         attack.wait(arena_.ttl / 2);
@@ -183,7 +183,7 @@ bool SentinelUnderAttack::lose_sentinel(Attack& attack, bool kill)
 
 bool SentinelUnderAttack::lose_all_sentinels(Attack& attack)
 {
-    // whoever is connected goes on
+    // connected clients continue
     FaultScope const fault{attack.ledger, harmless("all sentinels killed and restarted")};
     for (auto const& sentinel : group_.sentinels())
         sentinel->kill();

@@ -54,7 +54,7 @@ private:
     std::vector<std::unique_ptr<Network>> networks_;
     /// number of the server that is the master
     std::atomic<std::size_t> master_ = 0;
-    /// nobody can say just now who is the master
+    /// the master is unknown at the moment
     std::atomic<bool> in_doubt_ = false;
     /// of `look`; unset while there is no connection
     std::optional<test::RedisClient> looking_;

@@ -14,7 +14,7 @@ using test::Holding;
 namespace
 {
 
-/// a loop that did not turn for longer than this stood still: what it did late is not the library's doing
+/// an event loop that did not run for longer than this was stalled: the library is not responsible for its delays
 constexpr std::int64_t still = 30'000'000;
 
 /// a renewal's round trip on a machine with more work than cores
@@ -76,8 +76,8 @@ void Verdict::judge_order(std::vector<Holding> holdings)
         if (holding.valid_until <= holding.entered)
             continue;
         if (highest != nullptr && highest->cell == holding.cell && holding.fencing_token <= highest->fencing_token) {
-            // Of two that overlap nobody knows which one came first; that they do is another rule's matter. A claim
-            // that the store forgot may be answered after its successor has come and gone.
+            // The order of two overlapping leases is unknown; another rule covers the overlap. A claim that the store
+            // lost may be answered after the end of its successor.
             auto const over = highest->left != 0 ? std::min(highest->left, highest->valid_until) : highest->valid_until;
             auto const since = holding.valid_until - arena_.ttl_ns() * 99 / 100 + 10'000'000;
             if (over <= holding.entered)
@@ -96,8 +96,8 @@ void Verdict::judge_complaints(std::vector<Complaint> const& complaints)
     auto const holdings = auditor_.holdings();
     for (auto const& complaint : complaints) {
         std::string fault;
-        // Whoever's claim the store forgot is right to be rejected once its successor has written. So is, for as long
-        // as it holds the key, who got it from one of two masters while the other one gave a later token.
+        // The register may reject a holder whose claim the store lost, once the successor has written. It may also
+        // reject a holder that got the key from one of two masters while the other one issued a later token.
         if (complaint.rule == "S10/live-holder-rejected") {
             fault = ledger_.forgotten_by(complaint.cell, complaint.at, arena_.ttl_ns());
             auto const is_its = [&](Holding const& holding) {

@@ -20,11 +20,11 @@ namespace tenure::faults
 struct Findings {
     std::uint64_t grants = 0;
     std::map<std::string, std::uint64_t> losses;
-    /// of tokens that fired for want of time while the loop turned: the latest against `valid_until` and `fires_at`, ns
+    /// tokens that were cancelled by time while the event loop ran: the latest against `valid_until` and `fires_at`, ns
     std::uint64_t punctual_tokens = 0;
     std::int64_t worst_after_valid_until = 0;
     std::int64_t worst_after_fires_at = 0;
-    /// the same of processes that stood still
+    /// the same of processes that were paused
     std::uint64_t stalled_tokens = 0;
     std::int64_t worst_stalled_after_valid_until = 0;
     /// from a stranger's deed to the token of the holder; the slowest, where nothing else was the matter
@@ -40,7 +40,7 @@ public:
     Verdict(Arena const& arena, Ledger& ledger, test::Auditor const& auditor);
 
     [[nodiscard]] Findings judge(std::string const& testimony_file, std::vector<Robbery> const& robberies);
-    /** Writes that the register accepted although somebody with a later lease had written before. */
+    /** Writes that the register accepted after a write under a later lease. */
     void judge_register(std::string const& log);
 
 private:

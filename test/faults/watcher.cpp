@@ -154,7 +154,7 @@ void Watcher::look_for_orphan(std::uint32_t cell, KeyLook const& key, std::optio
     if (std::exchange(memory.orphan_claim, key.claim()) != key.claim())
         memory.orphan_since = now;
     auto const bound = arena_.ttl_ns() + orphan_slack;
-    // A clock that jumped back keeps what nobody renews for as long as the jump.
+    // After a clock jump back, keys without renewals stay for the duration of the jump.
     if (store_.expiry_delay(now - bound) > 0)
         return;
     figures_.longest_orphan = std::max(figures_.longest_orphan, now - memory.orphan_since);

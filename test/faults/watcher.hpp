@@ -30,7 +30,7 @@ public:
         std::uint64_t compared = 0;
         /// the least time seen from `valid_until` to the store's expiry
         std::int64_t least_margin = std::numeric_limits<std::int64_t>::max();
-        /// the longest time for which a key was held by nobody who was live
+        /// the longest time for which a key was taken without a live holder
         std::int64_t longest_orphan = 0;
     };
 
@@ -49,7 +49,7 @@ private:
     using Occupants = std::vector<std::optional<test::Holding>>;
     /** What is remembered of a key from one look to the next. */
     struct Memory {
-        /// held by nobody live, for this claim, since
+        /// taken without a live holder, by this claim, since
         std::optional<std::uint64_t> orphan_claim;
         std::int64_t orphan_since = 0;
         /// one complaint for each rule and grant is enough: the token, or the claim that the store told

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What somebody who does not use the library does to nodes and sessions of those who do.
+// Changes that clients without the library make to nodes and sessions of the library.
 #include "fleet.hpp"
 #include "stranger.hpp"
 #include "zookeeper_under_attack.hpp"
@@ -19,7 +19,7 @@ using test::Holding;
 namespace
 {
 
-/// on top of G, as for every key that is held for nobody
+/// added to G, as for every key without a holder
 constexpr auto gone_slack = 3s;
 
 [[nodiscard]] bool is_of(std::optional<test::ZookeeperNode> const& node, Holding const& holder)
@@ -45,7 +45,7 @@ bool ZookeeperUnderAttack::rob(Attack& attack, std::string const& name, Deed dee
     if (!is_of(node, *victim) || attack.fleet.holder_of(victim->cell) != victim->fencing_token)
         return false;
     auto robbed = forgetting(name, {victim->cell});
-    // nobody is kept from renewing
+    // it prevents no other renewal
     robbed.harmless = true;
     FaultScope const fault{attack.ledger, std::move(robbed)};
     bool const done = deed == Deed::remove    ? person.remove(path, node->version)
@@ -64,7 +64,7 @@ bool ZookeeperUnderAttack::rob(Attack& attack, std::string const& name, Deed dee
 void ZookeeperUnderAttack::expect_kept(Attack& attack, test::ZookeeperClient& person, Holding const& victim)
 {
     auto const& path = paths_[victim.cell];
-    // until whoever held it has given it back, and a while longer
+    // until the former holder has released, and a while longer
     static_cast<void>(test::eventually(
         [&] {
             attack.wait(20ms);

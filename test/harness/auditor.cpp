@@ -81,7 +81,7 @@ struct Auditor::Memory {
     std::uint32_t cells;
     std::atomic<std::uint32_t> entries;
     std::atomic<std::uint32_t> violations;
-    /// number of the interval that is in the cell, plus 1; 0: nobody
+    /// number of the interval that is in the cell, plus 1; 0: none
     std::array<std::atomic<std::uint32_t>, most_cells> occupant;
     std::array<SharedViolation, most_violations> violation;
     /// the file is sparse: only what is used takes memory
@@ -175,7 +175,7 @@ Auditor::Entry Auditor::enter(
     for (;;) {
         // One that leaves between the two looks was live at the first: the clock is read first.
         auto const now = boottime_ns();
-        // One that was stopped until its lease was over relies on nothing, and may find anybody here.
+        // A holder that was paused until its lease ended no longer relies on it, and may find another holder here.
         if (valid_until != 0 && valid_until <= now)
             return entry;
         bool const overlap = before != 0 && live(before, now);
@@ -244,7 +244,7 @@ std::vector<Violation> Auditor::violations() const
         result.push_back({snapshot(memory_->holding[pair.earlier]), snapshot(memory_->holding[pair.later])});
     }
 
-    // The log can prove only what has an end of its own: of a process that was killed nobody wrote down when it died.
+    // The log proves only intervals with a recorded end: the death of a killed process is not recorded.
     auto log = holdings();
     std::erase_if(log, came_too_late);
     std::stable_sort(log.begin(), log.end(), [](Holding const& a, Holding const& b) {

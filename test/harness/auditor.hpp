@@ -22,7 +22,7 @@ namespace tenure::test
     return static_cast<double>(nanoseconds) / 1e6;
 }
 
-/** One interval in which somebody held a key, as it lies in the shared memory. */
+/** One interval in which a key was held, in its layout in the shared memory. */
 struct Holding {
     std::uint32_t cell;
     pid_t pid;
@@ -50,8 +50,8 @@ struct Violation {
 /** Watches that no two live holders have the same key (S1), across processes.
  *
  *  One file, mapped by every holder, has a cell per key and a log of intervals. A holder enters its cell by
- * compare-and-swap right after it was granted the key and leaves before it gives it back; whoever enters while the one
- * before is still live is recorded as a violation. The library has no part in it.
+ * compare-and-swap right after it was granted the key and leaves before it gives it back. An entry while the previous
+ * holder is still live is recorded as a violation. The auditor does not depend on the library.
  */
 class Auditor
 {
@@ -82,7 +82,7 @@ public:
     void leave(Entry entry) noexcept;
 
     [[nodiscard]] std::uint32_t cells() const noexcept;
-    /** Whether somebody live is in the cell now. */
+    /** Whether a live holder is in the cell now. */
     [[nodiscard]] bool occupied(std::uint32_t cell) const noexcept;
     /** Who entered the cell last, unless it has left; it may be live no more. */
     [[nodiscard]] std::optional<Holding> occupant(std::uint32_t cell) const;

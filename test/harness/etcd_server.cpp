@@ -47,7 +47,7 @@ EtcdServer::EtcdServer()
 EtcdServer::EtcdServer(EtcdServerOptions options)
     : EtcdServer(std::move(options), "m0", ServerPlace{})
 {
-    // Between the look for a free port and the server's own bind somebody else may take it.
+    // Another process may take the free port before the server binds to it.
     for (int attempt = 0; attempt < 20; ++attempt) {
         choose_ports();
         members_ = name_ + "=" + peer_url();

@@ -44,7 +44,7 @@ public:
     /** `etcd://127.0.0.1:PORT` */
     [[nodiscard]] std::string url() const;
 
-    /** SIGSTOP: it answers nothing, connections stay open. Returns when it stands still. */
+    /** SIGSTOP: it answers nothing, connections stay open. Returns when it is paused. */
     void pause() { process_->pause(); }
     void resume() { process_->resume(); }
     /** SIGKILL. */

@@ -138,7 +138,7 @@ private:
         bool closed = false;
         /// closed by a fault: both sides see a reset
         bool broken = false;
-        /// nothing passes any more, for good
+        /// permanently silent: no bytes pass
         bool silent = false;
         /// the last bytes of each direction, where the pattern is looked for across chunks
         std::array<std::string, 2> recent{};

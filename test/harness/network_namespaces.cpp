@@ -50,7 +50,7 @@ std::string text_of(std::string const& path)
 NetworkNamespace::NetworkNamespace()
 {
     int error = 0;
-    // a thread of its own: nobody else's network changes
+    // a separate thread, so that the network of other threads does not change
     std::thread{[&] {
         if (::unshare(CLONE_NEWNET) == 0)
             descriptor_ = ::open(of_this_thread, O_RDONLY | O_CLOEXEC);

@@ -9,7 +9,7 @@
 namespace tenure::test
 {
 
-/** A network of its own on this machine: what is in it sees only its interfaces, and nobody else does.
+/** A separate network on this machine: its processes see only its interfaces, and other processes do not see them.
  *
  *  It has no name, so two tests never meet; and the kernel keeps it only as long as this object, a process or a socket
  *  in it is there, so nothing of it is left however the test ends.
@@ -69,7 +69,7 @@ struct ServerPlace {
 /** Places for the members of a cluster, and for their clients. Each member has two links: to a network of all members,
  * and to one with the clients.
  *
- *  A link that is cut is silent: what is sent is lost, connections stay open, nobody is told.
+ *  A cut link is silent: packets are lost and connections stay open without an error.
  */
 class MemberNetworks
 {
@@ -84,8 +84,8 @@ public:
 
     void cut(std::size_t member, Link link) const { set(member, link, "down"); }
     void mend(std::size_t member, Link link) const { set(member, link, "up"); }
-    /** No connection between members waits for TCP to try again what was lost. It tries ever more rarely while a link
-     * is cut, so that a connection may be silent for as long again after it is mended. */
+    /** True if no connection between members waits for a TCP retransmission. The intervals of retransmissions grow
+     * while a link is cut, so a connection may stay silent for as long again after the link is restored. */
     [[nodiscard]] bool settled() const;
 
 private:

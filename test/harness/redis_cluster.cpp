@@ -202,7 +202,7 @@ void RedisCluster::migrate_keys(std::uint16_t slot, std::size_t from, std::size_
 
 void RedisCluster::end_migration(std::uint16_t slot, std::size_t from, std::size_t to)
 {
-    // the new one first: otherwise nobody serves the slot in between
+    // the new node first: otherwise no node serves the slot in between
     for (auto const node : {to, from})
         server(node).client().call("CLUSTER", "SETSLOT", slot, "NODE", id(to));
     for (std::size_t i = 0; i < size(); ++i)

@@ -38,7 +38,7 @@ RedisServer::RedisServer()
 RedisServer::RedisServer(RedisServerOptions options)
     : options_(std::move(options))
 {
-    // Between the look for a free port and the server's own bind somebody else may take it.
+    // Another process may take the free port before the server binds to it.
     for (int attempt = 0; attempt < 20; ++attempt) {
         port_ = free_port();
         tls_port_ = options_.tls ? free_port() : std::uint16_t{0};

@@ -51,7 +51,7 @@ public:
     /** A new connection of the test's own. */
     [[nodiscard]] RedisClient client() const { return RedisClient{port_}; }
 
-    /** SIGSTOP: it answers nothing, connections stay open. Returns when it stands still. */
+    /** SIGSTOP: it answers nothing, connections stay open. Returns when it is paused. */
     void pause() { process_->pause(); }
     void resume() { process_->resume(); }
     /** SIGKILL. */

@@ -20,7 +20,7 @@ namespace tenure::test
 SentinelProcess::SentinelProcess(SentinelGroupOptions const& options, std::uint16_t master_port)
     : password_(options.sentinel_password)
 {
-    // Between the look for a free port and the sentinel's own bind somebody else may take it.
+    // Another process may take the free port before the sentinel binds to it.
     for (int attempt = 0; attempt < 20; ++attempt) {
         port_ = free_port();
         tls_port_ = options.sentinel_tls ? free_port() : std::uint16_t{0};
@@ -179,7 +179,7 @@ RedisServer* SentinelGroup::agreed_master(RedisServer const* except)
     try {
         return named.client().info("role") == "master" ? &named : nullptr;
     } catch (std::exception const&) {
-        return nullptr; // it is dead, and nobody has noticed yet
+        return nullptr; // it is dead, but the sentinels have not noticed yet
     }
 }
 

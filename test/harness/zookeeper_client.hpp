@@ -27,7 +27,7 @@ class ZookeeperClient
 {
 public:
     /** @param login  `user:password` of the scheme digest; empty: none
-     *  @param limit  for each answer; a client that got none in time is of no use any more */
+     *  @param limit  for each answer; after a time-out the client is unusable */
     explicit ZookeeperClient(
         std::uint16_t port, std::string const& login = {}, std::chrono::milliseconds limit = std::chrono::seconds{10});
     ZookeeperClient(ZookeeperClient const&) = delete;
@@ -99,7 +99,7 @@ private:
     bool usable_ = true;
 };
 
-/** What a server answers to a word like `srvr`; empty if nobody answers. */
+/** The answer of a server to a word like `srvr`; empty without an answer. */
 [[nodiscard]] std::string zookeeper_word(std::uint16_t port, std::string_view word);
 
 } // namespace tenure::test

@@ -39,7 +39,7 @@ constexpr char const* logging = "/usr/share/java/slf4j-simple.jar";
 ZookeeperServer::ZookeeperServer(ZookeeperOptions options)
     : options_(std::move(options))
 {
-    // between the look for a free port and the server's own bind somebody else may take it
+    // another process may take the free port before the server binds to it
     for (int attempt = 0; attempt < 5; ++attempt) {
         port_ = free_port();
         write_configuration({}, 0);

@@ -55,7 +55,7 @@ public:
     /** `zookeeper://HOST:PORT?tick=...`, with the ttl limits that it has. */
     [[nodiscard]] std::string url() const;
 
-    /** "standalone", "leader", "follower"; empty while it serves nobody. */
+    /** "standalone", "leader", "follower"; empty while it does not serve clients. */
     [[nodiscard]] std::string mode() const;
     /** SIGSTOP: it answers nothing, connections stay open. */
     void pause() { process_->pause(); }

@@ -82,7 +82,7 @@ private:
     std::string_view bytes_;
 };
 
-/** What is asked for. */
+/** The operation of a request. */
 enum class ZookeeperOperation : std::int32_t {
     end_of_transaction = -1,
     create = 1,

@@ -24,7 +24,7 @@ public:
     virtual void begin(std::uint64_t seed) = 0;
     /** For a life that begins. */
     [[nodiscard]] virtual std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime) = 0;
-    /** The life is over: nothing of it counts any more. */
+    /** The process has ended: its state is dropped. */
     virtual void clear() noexcept = 0;
     /** Its connections are cut. */
     virtual void cut() = 0;
@@ -37,7 +37,7 @@ public:
     [[nodiscard]] virtual bool claiming(RangeId range) const noexcept = 0;
     /** How many claims of this owner are under way. */
     [[nodiscard]] virtual unsigned claims_of(OwnerId owner) const noexcept = 0;
-    /** Somebody listens for hints about the range, and they come. */
+    /** Whether a subscription for hints about the range is in force. */
     [[nodiscard]] virtual bool listens(RangeId range) const noexcept = 0;
 };
 

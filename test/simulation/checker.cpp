@@ -249,7 +249,7 @@ void Checker::acquired(
     holding.key = key_of(range, index);
     holding.owner = owner_id(lease.owner());
     holding.granted = world_.now();
-    // it may end in this turn, before anybody looks at it, and may have lapsed while its process stood still
+    // the lease may end in this turn before its first check, and may have expired while its process was paused
     holding.until_world = process.world_at(lease.valid_until());
     auto const& settings = world_.plan().settings;
     if (index >= (range == RangeId::slots ? settings.slots : 1))
@@ -335,7 +335,7 @@ void Checker::ends(Holding const& holding, Ns when)
 
 void Checker::forget(Holding& holding) noexcept
 {
-    // nobody released what a process held that died: its validity goes on without it
+    // the leases of a dead process were not released: their validity continues
     if (holding.lease != nullptr && !holding.released)
         ends(holding, Scheduler::end_of_time);
     std::erase(holdings_, &holding);

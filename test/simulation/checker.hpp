@@ -82,7 +82,7 @@ public:
 
     /** After every event. */
     void look();
-    /** Nothing is ready any more, and time goes on: whoever had to do something at once has done it. */
+    /** No task is ready, and time advances: all immediate duties must be done. */
     void nothing_ready();
 
     // -- what the store does --
@@ -110,17 +110,17 @@ public:
     /** The process was told that the store does not know a script that it called by its name; the call was handed over
      * at `written`. */
     void told_unknown_script(Process& process, std::uint64_t script, Ns written);
-    /** The store knows no script any more. */
+    /** The store has lost its scripts. */
     void scripts_forgotten() { unknown_scripts_.clear(); }
     /** Something about this owner was asked, or ended. */
     void asked(OwnerId owner);
     [[nodiscard]] bool released(OwnerId owner) { return justified_[owner].released; }
     void claim_ended(Process& process, RangeId range);
-    /** A key may be free, or it is the process's turn: whoever waits there asks at once. */
+    /** A key may be free, or it is the process's turn: its waiter must claim at once. */
     void hinted(Process& process, RangeId range);
     /** By whose release others were named. */
     enum class NamedBy : std::uint8_t { another, its_release };
-    /** Others go first: whoever waits there holds back for a moment, and then asks. */
+    /** Others were named: the process's waiter holds back for a moment, and then claims. */
     void others_named(Process& process, RangeId range, NamedBy by);
 
     // -- what users do and see --
@@ -177,7 +177,7 @@ private:
     };
     /** How a process holds back when others were named. */
     struct Courtesy {
-        /// when it was told; 0: not, or it need not hold back any more
+        /// when it was notified; 0: not, or it need no longer hold back
         Ns told = 0;
         /// it claimed right after that
         bool hasty = false;
@@ -217,7 +217,7 @@ private:
     void look_at_waiters();
     void look_at_waiter(Process& process, Worker const& worker);
     void look_at_lines();
-    /** Somebody there has waited since before this instant, and nothing went wrong meanwhile. */
+    /** A worker of the process that has waited since before this instant without a fault meanwhile. */
     [[nodiscard]] Worker* listener(Process& process, RangeId range) const;
     void claims(Process& process, Message const& message);
     void look_at_busy(Message const& message);
@@ -243,7 +243,7 @@ private:
     std::array<Ns, most_processes> slowed_{};
     Ns next_sweep_ = 0;
     std::array<Ns, key_count> free_since_{};
-    /// before this instant of the world nobody may be granted the key
+    /// the key may not be granted before this instant of the world
     std::array<Ns, key_count> rests_until_{};
     std::array<std::uint32_t, key_count> robberies_{};
 };

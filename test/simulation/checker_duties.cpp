@@ -19,7 +19,7 @@ constexpr Ns longest_pause = 1300 * millisecond;
 constexpr Ns largest_jump_back = 2 * second;
 /// a claim that follows the news so soon follows from it: holding back takes fifty times as long
 constexpr Ns hasty = 200 * microsecond;
-/// polls come at any time: that one falls there is no wonder, but so many times in a row
+/// a poll may fall into this time by chance, but not more often than this in a row
 constexpr unsigned most_hasty_claims = 3;
 /// who holds back does so no longer than this, and then asks
 constexpr Ns longest_courtesy = 500 * millisecond + 60 * millisecond;
@@ -124,10 +124,10 @@ void Checker::look_for_leftovers()
                     Rule::s13, "a process died or stopped, and key " + std::to_string(id) + " is held beyond its ttl");
             continue;
         }
-        // its release was given up when the lease had lapsed: it rests under its owner's name
+        // its release was given up when the lease had expired: it rests under its owner's name
         if (justified_[key.owner].handed_out && world_.store.owned_until(id) < now)
             continue;
-        // a second key of a claim without an answer goes with the lease, or lapses
+        // a second key of a claim without an answer goes with the lease, or expires
         bool const held = std::ranges::any_of(
             holdings_, [&](Holding const* one) { return one->owner == key.owner && !one->released; });
         if (held || key.late || process.stands_still() || process.access().asking(key.owner))
@@ -251,8 +251,8 @@ void Checker::others_named(Process& process, RangeId range, NamedBy by)
         waits.yields_since = world_.now();
     if (listener(process, range) == nullptr)
         return;
-    // what is asked already may be somebody's first claim: before its answer he knows of nobody. Nor does a second
-    // answer to a release tell the engine anything
+    // a pending claim may be a worker's first one, which does not know of others before its answer. The engine also
+    // ignores a second answer to a release
     if (by == NamedBy::another && !process.access().claiming(range))
         waits.yields_since = world_.now();
     auto& courtesy = waits.courtesy.at(static_cast<std::size_t>(by));

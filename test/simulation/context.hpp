@@ -64,7 +64,7 @@ public:
 
     [[nodiscard]] Executor get_executor() noexcept { return Executor(*this); }
 
-    /** What happens first when a process dies: its services let go of everything, and nothing runs any more. */
+    /** The first step when a process dies: its services drop everything, and nothing runs afterwards. */
     void end() noexcept
     {
         scheduler_.discard(process_);

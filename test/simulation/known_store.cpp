@@ -106,7 +106,7 @@ void KnownStore::lose_everything()
 void KnownStore::go_back_to(std::uint32_t snapshot, Ns clock_differs_by)
 {
     auto const& earlier = snapshots_[snapshot];
-    // one that has expired meanwhile is nobody's, and nobody believes in it when it comes back
+    // a key that has expired meanwhile has no owner, and no process relies on it when it returns
     for (KeyId id = 0; id < key_count; ++id)
         if (!held(id))
             keys_[id].owner = 0;
@@ -134,7 +134,7 @@ void KnownStore::jump(Ns by)
     for (KeyId id = 0; id < key_count; ++id) {
         if (by > 0 && keys_[id].owner != 0)
             world_.checker.robbed(id, keys_[id].owner);
-        // it is held longer than anybody asked for
+        // it is held longer than any request asked for
         keys_[id].late = keys_[id].late || by < 0;
         changed(id);
     }

@@ -31,9 +31,9 @@ public:
         std::uint64_t token = 0;
         ProcessId process = 0;
         std::uint32_t life = 0;
-        /// of a key that is nobody's: whose holder left it to expire; 0: it was released
+        /// for a key without an owner: the holder that detached it; 0: it was released
         OwnerId kept_after = 0;
-        /// written by a request whose sender had given it up, or brought back by a failover: nobody believes in it
+        /// written by an abandoned request, or restored by a failover: no process relies on it
         bool late = false;
         /// when its present owner got it, and when it was granted or extended, in world time
         Ns taken = 0;
@@ -107,9 +107,9 @@ protected:
     /** A new owner; `extended` follows. */
     [[nodiscard]] Key& taken(KeyId id, OwnerId owner, ProcessId process, std::uint32_t life, bool late);
     void extended(KeyId id, Ns expires, bool late);
-    /** It was released, and is nobody's until then. */
+    /** The key was released and is in quarantine until `expires`. */
     void rests(KeyId id, Ns expires);
-    /** Its holder left it to expire, and it is nobody's until then. */
+    /** The key was detached and stays taken until `expires`. */
     void kept(KeyId id, Ns expires);
     void freed(KeyId id);
     void changed(KeyId id) noexcept { ++versions_[id]; }

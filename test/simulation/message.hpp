@@ -10,8 +10,7 @@
 namespace tenure::simulation
 {
 
-/** A request on its way to the store, and then its answer on the way back. Nobody waits for one to `leave_line`, and it
- *  is not answered. */
+/** A request on its way to the store, and then its answer on the way back. A `leave_line` has no answer. */
 struct Message {
     enum class Kind : std::uint8_t { claim, renew, release, withdraw, leave_line };
     enum class Answer : std::uint8_t { granted, busy, renewed, not_owner, released, refused };

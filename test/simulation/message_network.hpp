@@ -31,8 +31,8 @@ public:
 
     void send(Message const& message);
 
-    /** Tells all who have subscribed to the range that one of its keys was released.
-     *  @param named  whose turn it is; null: nobody stood in line */
+    /** Notifies all subscribers of the range that one of its keys was released. @param named  the place whose turn it
+     * is; null: the line was empty */
     void publish(RangeId range, KnownStore::Place const* named);
 
     void on_event(std::uint32_t what, std::uint64_t value) override;
@@ -52,7 +52,7 @@ private:
     /// messages under way
     std::vector<Message> messages_;
     std::vector<std::uint32_t> unused_;
-    /// what has arrived at a store that stands still
+    /// what has arrived at a store that is paused
     std::vector<std::uint32_t> waiting_;
 };
 

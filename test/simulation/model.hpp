@@ -22,7 +22,7 @@ using KeyId = std::uint8_t;
 constexpr std::size_t most_slots = 4;
 constexpr std::size_t key_count = 2 + most_slots;
 
-/** Stands for the text of an owner; 0: nobody. */
+/** Stands for the text of an owner; 0: none. */
 using OwnerId = std::uint64_t;
 /** Under a key in quarantine. Owners are odd. */
 constexpr OwnerId resting_owner = 2;

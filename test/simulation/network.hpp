@@ -43,11 +43,11 @@ public:
     /** From now on messages to the store (mute) and from it (deaf) vanish or pass. */
     virtual void set_path(ProcessId process, bool mute, bool deaf);
     [[nodiscard]] Path const& path(ProcessId process) const noexcept { return paths_[process]; }
-    /** The store stands still: what arrives waits. Or it is away: what arrives is lost. */
+    /** The store is paused: what arrives waits. Or it is unavailable: what arrives is lost. */
     virtual void store_stops(bool away);
     virtual void store_goes_on();
     void slow(bool is) noexcept;
-    /** No noise any more. */
+    /** Ends the random noise. */
     virtual void calm_down() noexcept;
     /** A fault that only this layer knows. */
     virtual void strike(Fault const&) {}

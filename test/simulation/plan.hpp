@@ -12,7 +12,7 @@ namespace tenure::simulation
 {
 
 enum class FaultKind : std::uint8_t {
-    /// a process stands still (SIGSTOP, a blocked loop)
+    /// a process is paused (SIGSTOP, a blocked loop)
     pause,
     /// a process dies, and starts anew after `length`
     kill,
@@ -29,9 +29,9 @@ enum class FaultKind : std::uint8_t {
     reset,
     /// messages take up to a second and a half
     slow,
-    /// the store stands still, and then goes on with what has arrived
+    /// the store is paused, and then goes on with what has arrived
     store_pause,
-    /// the store is away, and comes back with its data
+    /// the store is unavailable, and comes back with its data
     store_restart,
     /// the store comes back empty
     store_loss,
@@ -41,9 +41,9 @@ enum class FaultKind : std::uint8_t {
     clock_jump,
     /// the store refuses whatever writes
     refusal,
-    /// somebody overwrites a key
+    /// another client overwrites a key
     overwrite,
-    /// somebody deletes a key
+    /// another client deletes a key
     removal,
 
     // -- of connections and of Redis alone --

@@ -151,7 +151,7 @@ void Process::die()
     if (!stopping_)
         died_at_ = world_.now();
     ++last_timer_;
-    // nothing of it runs any more, and nothing of what it held is released
+    // its tasks no longer run, and its leases are not released
     context_->end();
     access_->clear();
     for (auto& timer : timers_)

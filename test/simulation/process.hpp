@@ -22,7 +22,7 @@ namespace tenure::simulation
 {
 
 /** One process of a world: a clock, an execution context, a store with the engine that ships, and workers that use it.
- *  It can stand still, die, and start again; a new life knows nothing of the old one. */
+ *  It can be paused, die, and restart; the new process has no state of the old one. */
 class Process : public Receiver
 {
 public:
@@ -47,7 +47,7 @@ public:
     /** Which life this is. */
     [[nodiscard]] std::uint32_t life() const noexcept { return life_; }
     [[nodiscard]] bool stands_still() const noexcept;
-    /** When it last stood still for longer than machines usually do. */
+    /** When it was last paused for longer than usual stalls of a machine. */
     [[nodiscard]] Ns last_trouble() const noexcept { return last_trouble_; }
     /** When its last life ended, or was told to. */
     [[nodiscard]] Ns died_at() const noexcept { return died_at_; }
@@ -113,7 +113,7 @@ private:
     std::uint32_t last_timer_ = 0;
     std::uint32_t life_ = 0;
     bool stopping_ = false;
-    /// it stands still until then
+    /// it is paused until then
     Ns still_until_ = 0;
     Ns last_trouble_ = 0;
     Ns died_at_ = 0;

@@ -17,7 +17,7 @@ namespace tenure::simulation
 using ProcessId = std::uint32_t;
 constexpr ProcessId most_processes = 8;
 
-/** Somebody to whom something happens at an instant. */
+/** The receiver of a scheduled event. */
 class Receiver
 {
 public:

@@ -12,7 +12,7 @@ namespace tenure::simulation
 namespace
 {
 
-/// a line in which nobody has asked for so long is gone
+/// a line without claims for this time is deleted
 constexpr Ns lifetime_of_lines = 60 * second;
 
 } // namespace
@@ -65,7 +65,7 @@ void Server::leave_line(Message const& message)
 void Server::announce(Message& message, KeyId id)
 {
     auto& places = line_of(range_of(id)).places;
-    // a key that rests is free for nobody yet: who waits learns by when it will be
+    // a key in quarantine is not free yet: its waiters learn the time
     if (places.empty() || message.reuse_after > 0) {
         network_.publish(range_of(id), nullptr);
         return;
@@ -91,7 +91,7 @@ void Server::extend(Message& message, KeyId id, bool late)
     if (message.copy && expires < keys_[id].expires)
         return;
     extended(id, expires, late);
-    // and what it makes longer was promised to nobody: a release does not try for so long
+    // and its extension has no holder: a release does not retry for that long
     keys_[id].late = keys_[id].late || message.copy;
 }
 
@@ -153,7 +153,7 @@ bool Server::free(KeyId id, Message& message)
             return false;
         world().checker.freed(id, message.owner);
     }
-    // nobody is told of a key that does not free
+    // a key that stays taken is not announced
     if (message.keep_for > 0) {
         kept(id, now() + message.keep_for);
         return true;
@@ -183,7 +183,7 @@ void Server::execute(Message& message, bool late)
         message.answer = held(id) && keys_[id].owner == message.owner ? Answer::renewed : Answer::not_owner;
         if (message.answer == Answer::renewed)
             extend(message, id, late);
-        // it was on its way when the release began, and came after it: the key lapses by its ttl
+        // it was on its way when the release began, and came after it: the key expires by its ttl
         if (world().checker.released(message.owner))
             keys_[id].late = true;
         break;

@@ -9,7 +9,7 @@
 namespace tenure::simulation
 {
 
-/** Time of the simulated world, in nanoseconds since its beginning. Nobody in it can see it. */
+/** Time of the simulated world, in nanoseconds since its beginning. Its processes cannot read it. */
 using Ns = std::int64_t;
 
 constexpr Ns microsecond = 1000;
@@ -19,7 +19,7 @@ constexpr Ns second = 1000 * millisecond;
 /** No world lasts so long. */
 constexpr Ns far_future = 1000 * second;
 
-/** A clock that somebody in the world reads: it started elsewhere, and runs at its own speed. */
+/** The clock of a process or server in the world: it has its own origin and rate. */
 class LocalClock
 {
 public:

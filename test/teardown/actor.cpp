@@ -131,7 +131,7 @@ private:
         }
     }
 
-    /** Nobody waits for this one: it gets its handler, or the handler goes with the context. */
+    /** An acquisition without a waiting coroutine: its handler is called, or destroyed with the context. */
     void call_back(SlotPool const& pool, AcquireOptions const& options)
     {
         ++round_.begun;

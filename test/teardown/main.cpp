@@ -1,11 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Users of a store, on one thread or several, whose world ends at a random await point: stores, pools and leases are
-// destroyed, the context is stopped, a handler throws, the process forks. Sanitizers watch; this program checks that
-// nothing hangs, that nothing stays alive that nobody owns, that no slot has two holders, and that every key is free
-// once its users have gone.
-//   tenure_teardown [--rounds N] [--seed S] [--store memory|redis|redlock|etcd|zookeeper]
-// One round has the seed that the program prints when something is wrong: --rounds 1 --seed S plays the like of it
-// again, as far as threads do the same twice.
+// Users of a store, on one thread or several, that end at a random await point: stores, pools and leases are destroyed,
+// the context is stopped, a handler throws, the process forks. Sanitizers run along. This program checks that nothing
+// hangs, that no object without an owner stays alive, that no slot has two holders, and that every key is free after
+// the end of its users. tenure_teardown [--rounds N] [--seed S] [--store memory|redis|redlock|etcd|zookeeper] One round
+// has the seed that the program prints when something is wrong: --rounds 1 --seed S plays the like of it again, as far
+// as threads do the same twice.
 #include "round.hpp"
 #include "servers.hpp"
 
@@ -140,7 +139,7 @@ void populate(Context& context, Round& round)
             });
 }
 
-/** Runs until there is no work left or somebody has stopped it; what users throw stops it for a moment. */
+/** Runs until there is no work left or the context was stopped; exceptions of users interrupt it for a moment. */
 void run(asio::io_context& context)
 {
     for (;;) {
@@ -199,7 +198,7 @@ void play_in(Round& round)
 {
     Context context(static_cast<Threads>(round.plan().threads));
     play(context, round);
-    // of a context that was stopped: nobody runs it any more, and they are objects of Asio's, which must go first
+    // objects of a stopped context, which no longer runs: they are objects of Asio and must be destroyed first
     static_cast<void>(round.take_kept());
 }
 

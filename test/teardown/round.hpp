@@ -25,7 +25,7 @@ enum class End {
     let_go,
     /// the context is stopped and destroyed with all that is under way
     stop,
-    /// user code throws out of a handler, out of `run` too; whoever runs the context runs it again
+    /// user code throws out of a handler and out of `run`; the thread then runs the context again
     throw_out,
     /// the process forks; the child touches everything and ends, the parent goes on
     fork_off

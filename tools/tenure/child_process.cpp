@@ -18,7 +18,7 @@ namespace tenure::tool
 namespace
 {
 
-/// what the child ends with if its parent has gone before the gate opened; nobody is left to see it
+/// exit code of a child whose parent died before the gate opened; no process reads it
 constexpr int abandoned = 127;
 
 std::vector<char*> pointers_to(std::vector<std::string> const& texts)

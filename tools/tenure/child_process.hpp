@@ -20,7 +20,7 @@ struct ExitStatus {
     int number = 0;
     bool signalled = false;
 
-    /** What a shell would show: the code, or 128 + the signal. */
+    /** The exit code as a shell shows it: the code, or 128 + the signal. */
     [[nodiscard]] int code() const noexcept { return signalled ? 128 + number : number; }
 };
 

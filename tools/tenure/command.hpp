@@ -15,10 +15,10 @@ namespace tenure::tool
 
 class Inheritance;
 
-/** What a command gets from main. */
+/** The arguments of a command from main. */
 struct Invocation {
     Inheritance const& inheritance;
-    /// what stood after the first `--` on the command line
+    /// the words after the first `--` of the command line
     std::vector<std::string> after_dashes;
     bool has_dashes = false;
 };

@@ -34,7 +34,7 @@ std::string fish_option(std::string const& condition, OptionHelp const& option)
     std::string words;
     for (auto const& choice : option.choices())
         words += (words.empty() ? "" : " ") + choice;
-    // an option's value is none of the command's other words
+    // the value of an option is not another word of the command
     if (!option.value.empty() && !option.names.empty())
         line += " -x";
     if (!words.empty())

@@ -48,7 +48,7 @@ std::string zsh_escaped(std::string_view text)
     return result;
 }
 
-/** What stands behind the name of an option: `[text]:URL:` or `[text]:(a b):`. */
+/** The text after the name of an option: `[text]:URL:` or `[text]:(a b):`. */
 std::string zsh_value(OptionHelp const& option)
 {
     auto text = "[" + zsh_escaped(option.brief()) + "]";

@@ -16,7 +16,7 @@ namespace tenure::tool
 {
 
 /** Where the workers of the demo write down what they do: memory that all of them share, threads and processes alike.
- * It knows nothing of the store, and so can tell whether the store's slots were held by one worker at a time. */
+ * It is independent of the store, so it can detect a slot with two holders. */
 class DemoBoard
 {
 public:
@@ -25,7 +25,7 @@ public:
 
     enum class Doing : std::uint32_t { starting, waiting, working, stopped, killed };
 
-    /** What is known of one worker. Written by itself, except where noted. */
+    /** The record of one worker, written by that worker except where noted. */
     struct Worker {
         std::atomic<Doing> doing{Doing::starting};
         /// the slot it works under; meaningless while it does not
@@ -35,7 +35,7 @@ public:
         std::atomic<std::uint32_t> turns{0};
         /// turns that ended because the lease was lost
         std::atomic<std::uint32_t> losses{0};
-        /// set by the director: this turn goes on until the token is cancelled
+        /// set by the director: this turn lasts until the token is cancelled
         std::atomic<bool> works_on{false};
     };
 
@@ -56,7 +56,7 @@ public:
     /** It has ended its work under the slot. */
     void leave(std::uint32_t slot, std::uint32_t worker) noexcept;
 
-    /** How often somebody worked under a slot while another worker's lease on it was still valid. */
+    /** How often a worker used a slot while another worker's lease on it was still valid. */
     [[nodiscard]] std::uint32_t collisions() const noexcept { return content_->collisions; }
     /** How often a later holder of a slot got a fencing token that was not greater. */
     [[nodiscard]] std::uint32_t disorders() const noexcept { return content_->disorders; }
@@ -67,7 +67,7 @@ public:
 
 private:
     struct Slot {
-        /// the worker that works under it, plus one; 0: nobody
+        /// index of the worker that uses it, plus one; 0: none
         std::atomic<std::uint32_t> holder{0};
         /// nanoseconds of the boot clock
         std::atomic<std::int64_t> valid_until{0};

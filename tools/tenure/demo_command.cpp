@@ -82,7 +82,7 @@ int run_demo(DemoOptions options, Inheritance const& inheritance)
     asio::io_context loop(1);
     DemoBoard board;
     std::unique_ptr<DemoView> view;
-    // what the store logs is a part of the story
+    // the store's log lines are part of the demo's output
     LogRelay const relay(loop.get_executor(), [&view](LogLevel level, std::string const& text) {
         if (view)
             view->event(std::string(to_string(level)) + ": " + text);

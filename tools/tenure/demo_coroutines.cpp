@@ -49,7 +49,7 @@ private:
     {
         StoreOptions options;
         options.worker_name = demo_worker_name(index);
-        // what the workers' stores would warn of is what the demo is about
+        // the workers' stores would warn of the faults that the demo causes on purpose
         auto const report = Report(settings_.verbosity);
         options.log = settings_.verbosity > 0 ? report.sink() : silent_log_sink();
         options.log_level = report.level();
@@ -63,7 +63,7 @@ private:
         });
     }
 
-    /** What the loop has not done by now it never does: as after kill -9, nothing is renewed and nothing released. */
+    /** Stops the loop for good: as after kill -9, nothing is renewed or released. */
     void end_thread()
     {
         victim_loop_.stop();

@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 using Doing = DemoBoard::Doing;
 
 constexpr milliseconds between_looks{100};
-/// what an act may take beyond what the leases themselves need
+/// extra time of an act beyond the time of the leases
 constexpr milliseconds slack{1'000};
 /// how long after its planned end a demo waits for what it has not seen yet
 constexpr milliseconds overtime{10'000};

@@ -74,7 +74,7 @@ private:
     std::uint32_t loser_ = 0;
     std::uint32_t losses_before_ = 0;
     std::vector<std::string> failures_;
-    /// why the store could not be asked at the last look; empty if it could
+    /// why the last inspection failed; empty if it succeeded
     std::string trouble_;
     bool stopped_ = false;
 };

@@ -13,7 +13,7 @@ namespace
 {
 
 constexpr std::size_t gap_between_tables = 6;
-/// what stands in front of an event's text: six columns of time, and two blanks
+/// width before an event's text: six columns of time, and two blanks
 constexpr std::size_t time_width = 8;
 /// old events go before the tables lose rows, but not all
 constexpr std::size_t least_events = 4;

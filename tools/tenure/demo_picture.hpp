@@ -9,7 +9,7 @@
 namespace tenure::tool
 {
 
-/** What one picture of the demo is made of. */
+/** The data of one picture of the demo. */
 struct DemoPicture {
     std::string title;
     /// tables, the headings first

@@ -36,7 +36,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// a store that does not answer must not keep the program from going on: the claim lapses by itself
+/// limit of the wait for a store that does not answer, so that the program continues: the claim expires by itself
 constexpr milliseconds release_limit{2'000};
 /// a campaign that takes no longer is not worth a line
 constexpr milliseconds patience{1'000};

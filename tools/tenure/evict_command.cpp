@@ -75,7 +75,7 @@ bool agrees(std::string const& question)
     return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-/** What has to be said instead of evicting, if there is nothing to evict. */
+/** The message if there is nothing to evict. */
 std::optional<std::string> objection(std::string const& key, Holder const& holder, KeyState const& state)
 {
     if (state.kind == KeyState::Kind::foreign && state.remaining)

@@ -22,7 +22,7 @@ using Severity = Finding::Severity;
 constexpr std::size_t line_width = 100;
 /// behind the severity
 constexpr std::size_t indent = 12;
-/// what the server says about itself may be anything
+/// the server's text is untrusted
 constexpr std::size_t longest_text = 2'000;
 
 std::string_view name(Severity severity) noexcept

@@ -110,7 +110,7 @@ bool Guard::watch(pid_t group, GuardDeadlines deadlines)
 
 void Guard::move(GuardDeadlines deadlines) noexcept
 {
-    // the later one first: read in between, the pair errs towards ending nobody early
+    // the later deadline first: a reader in between never kills the command too early
     page_->kill_at = deadlines.kill_at.count();
     page_->terminate_at = deadlines.terminate_at.count();
 }

@@ -33,7 +33,7 @@ public:
     Guard();
     Guard(Guard const&) = delete;
     Guard& operator=(Guard const&) = delete;
-    /** Ends the guard, which from here on ends nobody. */
+    /** Stops the guard, which no longer kills the command. */
     ~Guard();
 
     /** Names the group to end, and returns once the guard has taken note of it.

@@ -7,8 +7,8 @@
 namespace tenure::tool
 {
 
-/** What keeper and guard share: one page of memory, mapped before the guard is forked. The keeper writes, the guard
- * reads whenever it wakes; so a keeper that has stopped has still said everything.
+/** The shared state of keeper and guard: one page of memory, mapped before the guard is forked. The keeper writes, the
+ * guard reads whenever it wakes; so a keeper that has stopped has still said everything.
  *
  *  Instants are nanoseconds of CLOCK_BOOTTIME, as everywhere in tenure.
  */
@@ -21,7 +21,7 @@ struct GuardPage {
     std::atomic<std::int64_t> terminate_at{0};
     /// from when the guard kills the group
     std::atomic<std::int64_t> kill_at{0};
-    /// who has asked the group to end: exactly one of the two does
+    /// the process that has sent SIGTERM to the group: exactly one of the two does
     std::atomic<std::uint32_t> terminated_by{nobody};
     /// set once the guard has killed the group
     std::atomic<bool> killed_by_guard{false};

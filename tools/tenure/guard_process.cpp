@@ -51,7 +51,7 @@ std::int64_t act(GuardPage& page) noexcept
     std::uint32_t expected = GuardPage::nobody;
     if (page.terminated_by.compare_exchange_strong(expected, GuardPage::guard)) {
         ::kill(-group, SIGTERM);
-        // what is stopped cannot obey
+        // a stopped process cannot handle a signal
         ::kill(-group, SIGCONT);
     }
     return page.kill_at.load();

@@ -25,7 +25,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// how long the store is asked who has taken a lost key
+/// limit of the query for the new holder of a lost key
 constexpr milliseconds cause_limit{1'000};
 
 /** Ends the guard before the child of the same scope is reaped, however the scope is left: from then on the group's
@@ -107,7 +107,7 @@ void GuardedCommand::watch_token(HeldKeys const& held)
     });
 }
 
-/** The holder of a lost key learns who evicted it, or who holds it now. */
+/** Reports who evicted a lost key, or who holds it now. */
 asio::awaitable<void> GuardedCommand::tell_cause(std::string key)
 {
     auto const look = co_await look_at_lock(store_, key, cause_limit);

@@ -15,7 +15,7 @@
 namespace tenure::tool
 {
 
-/** What a command runs under: the lease on one key, or on several keys that are held together. Several are as good as
+/** The leases of a command: the lease on one key, or on several keys that are held together. Several are as good as
  * the weakest of them. */
 class HeldKeys
 {

@@ -12,7 +12,7 @@ class App;
 namespace tenure::tool
 {
 
-/** What is said about a command beside its options. Its help, the man page and the completions of shells are made of
+/** The description of a command without its options. Its help, the man page and the completions of shells are made of
  * this and of the options that CLI11 knows, so none of them can miss one. */
 struct CommandHelp {
     struct Entry {
@@ -22,7 +22,7 @@ struct CommandHelp {
 
     /// how it is called
     std::string usage;
-    /// what it does, in paragraphs with an empty line between them; they are filled to the width at hand
+    /// description in paragraphs with an empty line in between; they are filled to the available width
     std::string text;
     /// command lines, and what they do
     std::vector<Entry> examples = {};
@@ -34,7 +34,7 @@ struct CommandHelp {
 /** Makes this the help of the command. */
 void describe_command(CLI::App& command, CommandHelp help);
 
-/** What was given to `describe_command`; null for a command that is not for people. */
+/** The description from `describe_command`; null for an internal command. */
 [[nodiscard]] CommandHelp const* help_of(CLI::App const& command);
 
 } // namespace tenure::tool

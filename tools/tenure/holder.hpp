@@ -12,7 +12,7 @@
 namespace tenure::tool
 {
 
-/** What may be shown of a key's holder. The value under the key is what releases it: its random part never leaves the
+/** The public data of a key's holder. The value under the key is what releases it: its random part never leaves the
  * program. */
 struct Holder {
     enum class Kind {
@@ -31,7 +31,7 @@ struct Holder {
         foreign
     };
     Kind kind = Kind::nobody;
-    /// the worker, who evicted, or the worker that held a resting or kept key last; empty for the others
+    /// the worker, the evictor, or the last worker of a resting or kept key; else empty
     std::string name;
     /// of a worker; empty: none
     std::string note = {};

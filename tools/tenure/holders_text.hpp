@@ -11,7 +11,7 @@
 namespace tenure::tool
 {
 
-/** Who holds the keys of a range and for how long, in a few words. Of a lock: `held by w1 for 4.2 s`. Of a pool: `16 of
+/** A short text about the holders of a range and the durations. Of a lock: `held by w1 for 4.2 s`. Of a pool: `16 of
  * 16 held: slot 3 by w1 for 2 min 10 s, slot 0 by w2 for 4.2 s, slot 1 by w3 for 20 ms, ... 13 more`, the longest-held
  * slots first. */
 [[nodiscard]] std::string describe_holders(KeyRange const& range, std::vector<KeyState> const& states);
@@ -23,7 +23,7 @@ namespace tenure::tool
 [[nodiscard]] std::string
 describe_holders(std::vector<KeyRangePtr> const& locks, std::vector<KeyState> const& states, std::string_view own_name);
 
-/** What has become of a key that its holder lost, as the store shows it afterwards: `job:0 was evicted by admin`. */
+/** A text about the state of a lost key: `job:0 was evicted by admin`. */
 [[nodiscard]] std::string describe_loss(std::string const& key, KeyState const& state);
 
 } // namespace tenure::tool

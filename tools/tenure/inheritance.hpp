@@ -7,8 +7,8 @@
 namespace tenure::tool
 {
 
-/** What this process was given by whoever started it: open descriptors and signal dispositions. A command under
- * `tenure run` gets the same, and nothing of what the program opened since. */
+/** Open descriptors and signal dispositions that this process inherited. A command under `tenure run` gets the same,
+ * without the descriptors that the program has opened since. */
 class Inheritance
 {
 public:

@@ -12,14 +12,14 @@
 namespace tenure::tool
 {
 
-/** What a store answered about keys. */
+/** The answer of a store about keys. */
 struct KeyLook {
     error_code error;
     /// one for each key, in the order of the ranges; empty if there was an error
     std::vector<KeyState> states;
 };
 
-/** Asks who holds the keys, and gives up after the limit, with asio::error::operation_aborted. */
+/** Queries the holders of the keys, and gives up after the limit with asio::error::operation_aborted. */
 [[nodiscard]] asio::awaitable<KeyLook>
 look_at_keys(Store store, std::vector<KeyRangePtr> ranges, std::chrono::milliseconds limit);
 /** The same for one lock. */

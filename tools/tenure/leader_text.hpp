@@ -11,7 +11,7 @@
 namespace tenure::tool
 {
 
-/** Who leads, as it was known at one moment. */
+/** The leader, as it was known at one moment. */
 struct LeaderNews {
     std::string store;
     std::string election;

@@ -42,14 +42,14 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// a store that does not answer must not keep the program from ending: the claim lapses by itself
+/// limit of the wait for a store that does not answer, so that the program ends: the claim expires by itself
 constexpr milliseconds release_limit{2'000};
 /// how often a run that waits for an occurrence looks whether it has been run meanwhile
 constexpr milliseconds between_looks{1'000};
 
 using Source = std::variant<Lock, MultiLock, SlotPool>;
 
-/** What the settings ask for. @throws std::invalid_argument */
+/** The lock, locks or pool of the settings. @throws std::invalid_argument */
 Source source_of(RunSettings const& settings, Store const& store)
 {
     LeaseOptions options;
@@ -194,7 +194,7 @@ private:
         auto result = co_await lease.async_detach(rest, asio::as_tuple(asio::use_awaitable));
         auto error = std::get<0>(result);
         if (error == errc::store_unavailable) {
-            // the store is asked again in the background, for as long as the key lives without an answer
+            // the detachment is retried in the background until the key would have expired
             co_await store_.async_close(
                 settings_.ttl, asio::bind_cancellation_slot(cancel_.slot(), asio::as_tuple(asio::use_awaitable)));
             if (store_.statistics().detached > 0)

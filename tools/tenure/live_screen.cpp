@@ -75,7 +75,7 @@ void LiveScreen::show(std::vector<std::string> const& lines) const
         if (visible_width(line) < columns)
             picture += "\x1b[K";
     }
-    // what the last picture had below, for which a full screen has no room
+    // the lower part of the last picture, which does not fit on a full screen
     if (shown.size() < rows)
         picture += "\r\n\x1b[J";
     put(picture);

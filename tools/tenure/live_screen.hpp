@@ -29,7 +29,7 @@ public:
     /** True if standard output is a terminal that can show it. */
     [[nodiscard]] static bool possible() noexcept;
 
-    /** @param redraw  called on the executor when the size has changed, and when a suspended program goes on */
+    /** @param redraw  called on the executor when the size has changed, and when a suspended program continues */
     LiveScreen(boost::asio::any_io_executor const& executor, std::function<void()> redraw);
     LiveScreen(LiveScreen const&) = delete;
     LiveScreen& operator=(LiveScreen const&) = delete;

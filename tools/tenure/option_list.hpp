@@ -20,9 +20,9 @@ inline constexpr auto common_options_group = "Common options";
 struct OptionHelp {
     /// `-s` and `--store`, the short one first; empty for an argument
     std::vector<std::string> names;
-    /// what stands for its value, e.g. `URL`, or `auto|always|never`; empty for a flag
+    /// placeholder of its value, e.g. `URL`, or `auto|always|never`; empty for a flag
     std::string value;
-    /// what it does, with its default and the variable that sets it
+    /// description, with its default and the variable that sets it
     std::string text;
     /// the heading that it stands under
     std::string group;

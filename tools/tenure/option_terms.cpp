@@ -25,7 +25,7 @@ constexpr std::array renamed = {
     Term{"SlotPoolConfig::prefix", "--pool"},
     Term{"SlotPoolConfig::reuse_after", "--reuse-after"}};
 
-/// what the other fields begin with
+/// prefix of the other fields
 constexpr std::array prefixes = {Term{"LockConfig::lease.", "--"},     Term{"SlotPoolConfig::lease.", "--"},
                                  Term{"LockConfig::", "--"},           Term{"SlotPoolConfig::", "--"},
                                  Term{"AcquireOptions::", "--"},       Term{"StoreOptions::", "--"},

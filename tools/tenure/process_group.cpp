@@ -45,7 +45,7 @@ bool lives_in(pid_t group, std::string const& line)
         &threads);
     if (fields < 2 || line_group != group)
         return false;
-    // a first thread that has ended looks like a zombie while others go on
+    // a first thread that has ended looks like a zombie while other threads run
     return (state != 'Z' && state != 'X') || threads > 1;
 }
 

@@ -37,7 +37,7 @@ CommandHelp program_help()
             {"TZ", "the time zone of what status shows; JSON is in UTC"}}};
 }
 
-/** What stands after the first `--` is not for this program, whatever it looks like. */
+/** Words after the first `--` belong to the command, even if they look like options. */
 Invocation cut_after_dashes(Inheritance const& inheritance, std::vector<std::string>& words)
 {
     auto const dashes = std::find(words.begin(), words.end(), "--");

@@ -10,7 +10,7 @@
 namespace tenure::tool
 {
 
-/** What the program says about itself, on standard error, a line at a time: standard output belongs to results, and to
+/** Messages of the program on standard error, one line each: standard output belongs to results, and to
  * the command of `tenure run`. */
 class Report
 {

@@ -62,13 +62,13 @@ std::string or_dash(std::optional<std::chrono::milliseconds> const& duration)
     return duration ? describe(*duration) : "-";
 }
 
-/** Taken, and held by nobody. */
+/** Whether the key is taken without a holder. */
 bool is_nobodys(Holder const& holder) noexcept
 {
     return holder.kind == Holder::Kind::resting || holder.kind == Holder::Kind::kept;
 }
 
-/** What the column of holders says. */
+/** The text of the column of holders. */
 std::string holder_text(SlotListing const& listing, KeyState const& state)
 {
     if (state.kind == KeyState::Kind::free)

@@ -11,7 +11,7 @@
 namespace tenure::tool
 {
 
-/** What `tenure status` shows of a store, as it was at one moment. */
+/** The listing of `tenure status`, a snapshot of a store. */
 struct SlotListing {
     std::string store;
     /// one pool, or one or several locks

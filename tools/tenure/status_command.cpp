@@ -65,7 +65,7 @@ bool shows_screen(StatusSettings const& settings)
     return settings.watch && !settings.json && LiveScreen::possible();
 }
 
-/** Looks once, or again and again until it is told to stop. */
+/** Inspects once, or repeatedly until it is stopped. */
 class StatusLoop
 {
 public:
@@ -161,7 +161,7 @@ private:
                 tell(error);
             else
                 print({store_.describe(), ranges_, std::move(states), std::chrono::system_clock::now()});
-            // a store that is away may come back while it is watched; whoever reads the output does not
+            // a watched store may become available again, but a closed output does not
             if (!settings_.watch || !std::cout)
                 co_return error ? exit_code_for(error) : success;
             pause_.expires_after(between_pictures);

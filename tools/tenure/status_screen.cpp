@@ -14,7 +14,7 @@ namespace tenure::tool
 namespace
 {
 
-/// what a server says about itself may be anything
+/// the server's text is untrusted
 constexpr std::size_t longest_trouble = 2'000;
 
 } // namespace

@@ -18,7 +18,7 @@ namespace tenure::tool
 [[nodiscard]] std::vector<std::string>
 status_picture(SlotListing const& listing, std::vector<std::string> const& trouble, bool color);
 
-/** What `tenure status --watch` shows on a terminal. When it goes, the last listing is left on the normal screen. */
+/** The screen of `tenure status --watch` on a terminal. The destructor leaves the last listing on the normal screen. */
 class StatusScreen
 {
 public:
@@ -28,7 +28,7 @@ public:
     ~StatusScreen();
 
     void show(SlotListing listing);
-    /** The store could not be asked, or says something about itself: shown until the next listing. */
+    /** Shows an error or a message of the store until the next listing. */
     void trouble(std::string const& text);
 
 private:

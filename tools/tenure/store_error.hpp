@@ -10,7 +10,7 @@
 namespace tenure::tool
 {
 
-/** What a person is told about a failed operation: the error, the server's own words where there are some, and which
+/** The message about a failed operation: the error, the server's message if there is one, and which
  * store it was. */
 [[nodiscard]] std::string explain(Store const& store, error_code error);
 

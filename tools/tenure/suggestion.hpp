@@ -8,8 +8,8 @@
 namespace tenure::tool
 {
 
-/** The word of `known` that somebody who typed `word` most likely meant: the nearest by inserted, missing, wrong and
- *  swapped letters. Empty if none is near. */
+/** The word of `known` that is nearest to `word` by inserted, missing, wrong and swapped letters. Empty if none is
+ * near. */
 [[nodiscard]] std::string suggestion_for(std::string_view word, std::vector<std::string> const& known);
 
 } // namespace tenure::tool

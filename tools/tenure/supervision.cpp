@@ -26,7 +26,7 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds most_between_looks = milliseconds{100};
 constexpr nanoseconds least_between_looks = milliseconds{5};
-/// while the end of processes is awaited that report it to nobody here
+/// poll interval for the end of processes that are not children of this process
 constexpr nanoseconds between_looks_at_remains = milliseconds{10};
 constexpr nanoseconds least_kill_margin = milliseconds{10};
 
@@ -116,7 +116,7 @@ void Supervision::follow_leases()
     auto const token = held_.token();
     if (token.cancelled()) {
         lost_ = true;
-        // a proven loss may come long before the validity ends, and somebody else may hold the key already
+        // after a proven loss, long before the validity ends, another holder may have the key already
         auto const end_by = std::min(kill_at_, Clock::now() + notice_);
         report_.error(
             "the lease on " + printable(held_.lost().key(), 256) + " is lost (" +
@@ -163,9 +163,10 @@ void Supervision::suspend(int signal)
 {
     stopped_ = true;
     if (signal == SIGTTIN || signal == SIGTTOU)
-        return; // for want of the terminal: the lease goes on, and so does the command once the terminal can be lent
+        return; // stopped because it needs the terminal: the lease stays, and the command continues once it gets the
+                // terminal
     if (!terminal_.take_back())
-        return; // stopped by somebody's kill, in the background: the lease goes on
+        return; // stopped by a signal, in the background: the lease stays
     // without a shell above that could continue this process, the kernel would ignore the signal below
     if (!shell_can_continue_us()) {
         resume();
@@ -198,7 +199,7 @@ void Supervision::end_group(Instant kill_at)
     if (!guard_.begin_termination())
         return;
     child_.signal_group(SIGTERM);
-    // what is stopped cannot obey
+    // a stopped process cannot handle a signal
     child_.signal_group(SIGCONT);
 }
 

@@ -20,8 +20,8 @@ namespace tenure::tool
 /** When a guard has to end a command that runs under these keys, should the keeper not do it. */
 [[nodiscard]] GuardDeadlines deadlines(HeldKeys const& held);
 
-/** One command under the keys that are held for it: keeps the guard's deadlines where the leases' are, ends the command
- * when the first lease is no longer to be relied on, and is over when nothing of the command's group runs any more.
+/** Supervises one command under its leases. Keeps the guard's deadlines in step with the leases', and ends the command
+ * when the first lease can no longer be relied on. Completes when all processes of the command's group have ended.
  *
  *  It looks at everything a few times per ttl and whenever something happened, and does what is then to be done: no
  * event can be missed, only be seen at the next look.
@@ -72,7 +72,7 @@ private:
     /// from the leases as they were last seen while they held
     std::chrono::nanoseconds notice_{};
     Instant kill_at_{};
-    /// set once the group was asked to end: when it is killed
+    /// set after SIGTERM to the group: the time of SIGKILL
     std::optional<Instant> end_by_;
     std::optional<ExitStatus> status_;
     /// the command has been stopped, and not yet continued from here

@@ -49,7 +49,7 @@ private:
     std::vector<std::vector<Cell>> rows_;
 };
 
-/** What came from a store, made safe for a terminal: everything but printable ASCII becomes '?', and what is too long
+/** Text of a store, made safe for a terminal: everything but printable ASCII becomes '?', and text that is too long
  * is cut. */
 [[nodiscard]] std::string printable(std::string_view text, std::size_t limit = 128);
 

@@ -32,7 +32,7 @@ bool Terminal::take_back() noexcept
 {
     auto const borrower = std::exchange(borrower_, 0);
     auto const foreground = ::tcgetpgrp(STDIN_FILENO);
-    // it may not have been lent yet, or somebody has given it back to this process' group already
+    // it may not have been lent yet, or another process has already given it back to this process group
     if (foreground == ::getpgrp())
         return true;
     return borrower != 0 && foreground == borrower && ::tcsetpgrp(STDIN_FILENO, ::getpgrp()) == 0;

@@ -21,7 +21,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// who holds a key is worth no long wait
+/// limit of the query for the holder, which is not worth a long wait
 constexpr milliseconds look_limit{1'000};
 constexpr milliseconds patience{1'000};
 

@@ -15,7 +15,7 @@
 namespace tenure::tool
 {
 
-/** What `tenure run` waits for. */
+/** The keys that `tenure run` waits for. */
 class Wait
 {
 public:
@@ -31,7 +31,7 @@ public:
     [[nodiscard]] std::string names() const;
     /** `the lock nightly`, `the locks a, b` or `a slot of job:0..3`. */
     [[nodiscard]] std::string describe() const;
-    /** Who holds them, as the store showed it. */
+    /** The holders of the keys, from the last answer of the store. */
     [[nodiscard]] std::string describe_holders(std::vector<KeyState> const& states) const;
 
 private:
@@ -40,7 +40,7 @@ private:
     std::chrono::milliseconds limit_;
 };
 
-/** After one second, says what is waited for, who holds it and for how long, unless the wait is over by then. */
+/** After one second of waiting, reports the keys, their holders and the durations. */
 [[nodiscard]] asio::awaitable<void> announce(Wait wait, Report report, std::shared_ptr<bool const> over);
 
 /** Why a wait ended without a lease: who still holds it, and what to do. */

@@ -38,7 +38,7 @@ void Window::check(Store const& store) const
     try {
         store.check_detach(length_);
     } catch (std::invalid_argument const& error) {
-        // what the library calls `remaining`
+        // the library's `remaining`
         std::string const words = error.what();
         throw std::invalid_argument(
             words.starts_with("remaining is ") ? "--window" + words.substr(words.find(' ')) : "--window: " + words);

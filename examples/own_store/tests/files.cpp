@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What only this store has: files that are no records, records of another boot, and a lock that is held for long.
+// Features of this store only: files that are not records, records of another boot, and a lock that is held for long.
 #include "directory_lock.hpp"
 #include "scratch_directory.hpp"
 

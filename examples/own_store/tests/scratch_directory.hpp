@@ -46,7 +46,7 @@ public:
         text << std::ifstream(file_of(key)).rdbuf();
         return text.str();
     }
-    /** Replaces the file, as the store does: nobody reads half of it. */
+    /** Replaces the file atomically, as the store does. */
     void write(std::string const& key, std::string const& text) const
     {
         auto const draft = path_ / ".by-hand";

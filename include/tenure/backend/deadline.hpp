@@ -11,10 +11,10 @@
 namespace tenure
 {
 
-/** How long a request may wait to be written: until an instant, and no longer than its owner wants it.
+/** How long a request may wait to be written: until an instant, or until its owner gives up.
  *
- *  A request that waits for a connection when its deadline is over is dropped and answered `Failure::dropped`. What was
- * written is never dropped.
+ *  A request that still waits for a connection at its deadline is dropped and answered `Failure::dropped`. A written
+ *  request is never dropped.
  */
 class Deadline
 {
@@ -22,7 +22,7 @@ public:
     using Abandoned = std::shared_ptr<std::atomic<bool> const>;
 
     Deadline() noexcept = default;
-    /** The request waits until then, and its owner cannot abandon it. */
+    /** The request waits until `at`, and its owner cannot abandon it. */
     Deadline(Instant at) noexcept // NOLINT(google-explicit-constructor): an instant is the usual deadline
         : at_(at)
     {
@@ -34,21 +34,21 @@ public:
     {
     }
 
-    /** Also ends when an attempt to connect fails: for questions that no lease depends on. */
+    /** Also ends when an attempt to connect fails: for requests that no lease depends on. */
     [[nodiscard]] Deadline with_one_attempt() const
     {
         auto copy = *this;
         copy.one_attempt_ = true;
         return copy;
     }
-    /** The same, through any number of attempts. */
+    /** The same deadline with any number of attempts to connect. */
     [[nodiscard]] Deadline with_many_attempts() const
     {
         auto copy = *this;
         copy.one_attempt_ = false;
         return copy;
     }
-    /** Not after `limit` either. */
+    /** The same deadline, but not after `limit`. */
     [[nodiscard]] Deadline no_later_than(Instant limit) const
     {
         auto copy = *this;

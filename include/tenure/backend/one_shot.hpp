@@ -14,10 +14,10 @@ namespace tenure
 template <class Signature>
 class OneShot;
 
-/** A function that is called once, or never; move-only. What it holds ends with the call.
+/** A function that is called at most once; move-only. The call destroys its captured state.
  *
- *  For handlers within the library, which need nothing of what Asio associates with a completion handler: arguments are
- *  handed through as the signature says, so that one taken by reference is never moved on its way.
+ *  For handlers within the library, which need no associators of Asio. Arguments are passed exactly as in the
+ *  signature, so an argument taken by reference is never moved on the way.
  */
 template <class... Arguments>
 class OneShot<void(Arguments...)>
@@ -35,7 +35,7 @@ public:
 
     [[nodiscard]] explicit operator bool() const noexcept { return target_ != nullptr; }
 
-    /** Empty afterwards, also where the function throws. @throws std::bad_function_call if it is empty */
+    /** Empty afterwards, even if the function throws. @throws std::bad_function_call if it is empty */
     void operator()(Arguments... arguments)
     {
         if (!target_)

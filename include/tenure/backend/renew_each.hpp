@@ -15,7 +15,7 @@ namespace tenure
 /** Implements `Backend::renew` for a store that renews one claim at a time.
  *
  *  @param renew_one  called for each request, as `renew_one(RenewRequest, ReplyHandler<RenewReply>)`; it must not call
- * its handler inside that call */
+ *    the handler inside that call */
 template <class RenewOne>
 void renew_each(std::vector<RenewRequest> requests, RenewHandler handler, RenewOne renew_one)
 {

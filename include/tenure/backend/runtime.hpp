@@ -30,13 +30,13 @@ class OwnThread;
 /** Work that runs later, once; move-only. */
 using Task = OneShot<void()>;
 
-/** What the engine and the stores get from outside: time, timers, randomness, a place to run, a log.
+/** The environment of engine and stores: time, timers, random numbers, executors, a log.
  *
- *  A store built by `connect` uses a runtime over the user's executor; a simulation hands in one of its own, with a
- *  virtual clock, and drives the very same code.
+ *  A store built by `connect` uses a runtime over the user's executor; a simulation passes its own runtime with a
+ *  virtual clock and drives the same code.
  *
  *  @par Thread safety  `now`, `wall_clock`, the executors, `strand` and `post` are safe from any thread; the rest
- * belongs to the strand, or to who makes a store while nothing runs there yet.
+ *    belongs to the strand, or to the code that makes a store before the strand runs.
  */
 class TENURE_API Runtime
 {
@@ -51,10 +51,10 @@ public:
 
     [[nodiscard]] virtual Instant now() const noexcept = 0;
 
-    /** The machine's wall clock, which people may set: for display only. */
+    /** The machine's wall clock, which may be adjusted: for display only. */
     [[nodiscard]] virtual std::chrono::sys_seconds wall_clock() const noexcept = 0;
 
-    /** 64 bits that no other process can guess (a simulation: of its seed). */
+    /** 64 bits that no other process can guess (in a simulation: derived from its seed). */
     [[nodiscard]] virtual std::uint64_t random() = 0;
 
     /** The user's executor: where handlers without an executor of their own run. */
@@ -76,28 +76,28 @@ public:
      * counts as work of the executor. */
     virtual TimerId call_at(Instant when, Task task) = 0;
 
-    /** Forgets a timer that has not run yet; unknown ids and 0 are ignored. */
+    /** Cancels a pending timer; unknown ids and 0 are ignored. */
     virtual void cancel(TimerId id) noexcept = 0;
 
     [[nodiscard]] virtual bool logs(LogLevel level) const noexcept = 0;
     virtual void log(LogLevel level, std::string_view line) const noexcept = 0;
 };
 
-/** The runtime of a program, for a store of one's own: `Store{runtime, backend, options}`. Timers run on the executor,
- * time is `Clock`, random numbers are the system's.
+/** The runtime of a program, for your own store: `Store{runtime, backend, options}`. Timers run on the executor, time
+ * is `Clock`, random numbers are the system's.
  *
  *  A runtime belongs to one store. Its executor's context must outlive it.
  *
- *  @param options  those that the store is given as well. Its log lines go to `StoreOptions::log`, from `log_level` on
+ *  @param options  the same as the store's. Log lines go to `StoreOptions::log`, from `log_level` up
  *  @par Thread safety  Safe from any thread.
  */
 [[nodiscard]] TENURE_API std::shared_ptr<Runtime>
 make_runtime(asio::any_io_executor executor, StoreOptions const& options);
 
-/** The same with the defaults of `StoreOptions`. */
+/** Overload with default `StoreOptions`. */
 [[nodiscard]] TENURE_API std::shared_ptr<Runtime> make_runtime(asio::any_io_executor executor);
 
-/** The same on the executor of a context. */
+/** Overload that takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] std::shared_ptr<Runtime> make_runtime(Context& context, StoreOptions const& options)
 {

@@ -23,32 +23,32 @@ namespace engine
 class OwnThread;
 }
 
-/** Runs functions over an executor one at a time, in the order they came: an Asio executor, with the guarantees of
- * `asio::strand`.
+/** Runs functions over an executor one at a time, in the order of their arrival: an Asio executor with the guarantees
+ * of `asio::strand`.
  *
- *  A store enters its strand four times for one lease, nearly always while nobody else is in it. This one then costs an
- * atomic exchange on the way in and one on the way out, with nothing allocated and nothing type-erased, where Asio's
- * takes a mutex twice and allocates an operation. What finds it busy is queued without a lock.
+ *  A store enters its strand four times for one lease, and the strand is nearly always idle. An idle strand costs one
+ *  atomic exchange on entry and one on exit, without allocation or type erasure, where Asio's strand takes a mutex
+ *  twice and allocates an operation. A function that finds the strand busy is queued without a lock.
  *
- *  `execute` calls the function at once if this thread is in the strand, or if nobody is and the executor may run
- * functions here and now; an exception of the function is then the caller's. What is queued when the context of the
- * executor ends, or when the executor throws instead of taking it, is destroyed uncalled; but an executor that throws
- * when what was queued behind a function that ran inline is handed to it ends the program. In a fork of the process it
- * runs nothing: what it is given there is destroyed uncalled.
+ *  `execute` calls the function at once if this thread is in the strand, or if the strand is idle and the executor may
+ *  run functions inline; the caller then gets an exception of the function. Queued functions are destroyed uncalled if
+ *  the context of the executor ends, or if the executor throws instead of taking them. Exception: functions queued
+ *  behind one that ran inline are handed to the executor afterwards; if the executor throws then, the program ends. In
+ *  a fork of the process the strand runs nothing: functions passed to it there are destroyed uncalled.
  *
  *  @par Thread safety  All functions are safe from any thread.
  */
 class TENURE_API Strand
 {
 public:
-    /** A template, so that nothing but an `any_io_executor` is ever tried. */
+    /** A template, so that only an `any_io_executor` matches. */
     template <std::same_as<asio::any_io_executor> Executor>
     explicit Strand(Executor const& executor)
         : state_(make_state(executor))
     {
     }
 
-    /** For the engine: over a thread, which it does not keep. */
+    /** For the engine: over a thread, without shared ownership of it. */
     explicit Strand(std::shared_ptr<engine::OwnThread> const& thread);
 
     template <class Function>
@@ -79,7 +79,7 @@ public:
     [[nodiscard]] Strand require(asio::execution::blocking_t::never_t) const { return {state_, true}; }
     [[nodiscard]] Strand require(asio::execution::blocking_t::possibly_t) const { return {state_, false}; }
 
-    /** The same strand; whether they block is not compared. */
+    /** Whether both are the same strand; their blocking property is not compared. */
     [[nodiscard]] friend bool operator==(Strand const& left, Strand const& right) noexcept
     {
         return left.state_ == right.state_;
@@ -94,7 +94,8 @@ private:
     class Turn
     {
     public:
-        /** Begins if it may: this thread is in the strand already, or nobody is and the executor runs things here. */
+        /** Begins if allowed: this thread is in the strand already, or the strand is idle and the executor may run
+         * functions inline. */
         explicit Turn(Strand const& strand);
         Turn(Turn const&) = delete;
         Turn& operator=(Turn const&) = delete;
@@ -107,14 +108,14 @@ private:
         struct Owned {
         };
 
-        /** The strand is this thread's already, by a queue that is to be run. */
+        /** This thread owns the strand already, to run its queue. */
         Turn(StatePtr const& state, Owned) noexcept;
         [[nodiscard]] static bool is_in(State const& state) noexcept;
         void begin(StatePtr const& state) noexcept;
 
         static thread_local Turn* innermost;
 
-        /// null within another turn on the same strand, which leaves when it ends
+        /// null within another turn on the same strand; the outer turn leaves the strand
         StatePtr state_;
         Turn* outer_ = nullptr;
         bool begun_ = false;

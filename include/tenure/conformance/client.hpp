@@ -26,10 +26,10 @@
 namespace tenure::conformance
 {
 
-/** A backend alone, without the engine, driven by one thread: each function asks it something and waits for the answer.
- *  For the suite, and for tests of what only one store has.
+/** Drives a backend without the engine on one thread: each function sends a request and waits for the answer. For the
+ * suite, and for tests of features that only one store has.
  *
- *  @par Thread safety  One thread only. The event loop runs inside these functions and nowhere else.
+ *  @par Thread safety  One thread only. The event loop runs only inside these functions.
  */
 class Client
 {
@@ -50,7 +50,7 @@ public:
     Client(Client const&) = delete;
     Client& operator=(Client const&) = delete;
 
-    /** Shuts the backend down and runs what is left; reports on standard error if work remains. */
+    /** Shuts the backend down and runs the remaining work; reports on standard error if work is left. */
     ~Client()
     {
         on_strand([this] { backend_->shutdown(); });
@@ -126,7 +126,7 @@ public:
         return ask<Findings>([&](auto handler) { backend_->examine(ttl, patience(), std::move(handler)); });
     }
 
-    /** Asks several things in one turn of the loop and waits for all answers, in the order of asking. */
+    /** Sends several requests in one turn of the loop and waits for all answers, in the order of the requests. */
     template <class Reply, class Request>
     std::vector<Reply>
     ask_together(void (Backend::*function)(Request, ReplyHandler<Reply>), std::vector<Request> const& requests)
@@ -168,7 +168,7 @@ public:
         }
     }
 
-    /** Runs the loop for that long. */
+    /** Runs the loop for `duration`. */
     void run_for(std::chrono::milliseconds duration)
     {
         auto const end = std::chrono::steady_clock::now() + duration;
@@ -178,7 +178,7 @@ public:
         }
     }
 
-    /** Runs what is ready for a while; true if no work is left then. */
+    /** Runs ready handlers for a while; true if no work is left then. */
     [[nodiscard]] bool idle()
     {
         context_.restart();
@@ -189,7 +189,7 @@ public:
 protected:
     using MakeRuntime = std::function<std::shared_ptr<Runtime>(asio::io_context&)>;
 
-    /** The same on another runtime. */
+    /** Overload with another runtime. */
     Client(MakeRuntime const& runtime, MakeBackend const& make)
         : runtime_(runtime(context_))
         , backend_(make(runtime_))
@@ -214,7 +214,7 @@ private:
     std::shared_ptr<Backend> backend_;
 };
 
-/** The claim that a grant stands for. */
+/** The claim of a grant. */
 [[nodiscard]] inline ClaimPtr claim_of(KeyRangePtr range, std::string owner, Granted const& granted)
 {
     auto claim = std::make_shared<Claim>();

@@ -10,7 +10,7 @@
 namespace tenure::conformance
 {
 
-/** The alternative that was expected. @throws std::runtime_error naming the one that is there instead */
+/** Returns the expected alternative. @throws std::runtime_error naming the actual one */
 template <class Wanted, class Reply>
 Wanted const& expect(Reply const& reply)
 {
@@ -26,7 +26,7 @@ Wanted const& expect(Reply const& reply)
     throw std::runtime_error("another reply than expected: " + text);
 }
 
-/** The failure that was expected. @throws std::runtime_error saying what is there instead */
+/** Returns the expected failure. @throws std::runtime_error describing the actual reply */
 template <class Reply>
 Failure const& expect_failure(Reply const& reply, Failure::Effect effect)
 {

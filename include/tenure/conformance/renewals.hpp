@@ -14,7 +14,7 @@
 namespace tenure::conformance
 {
 
-/** A reply that comes later. */
+/** A reply to a renewal that may not have arrived yet. */
 using LaterRenewReply = std::shared_ptr<std::optional<RenewReply>>;
 
 /** Renews several claims in one call. A handler that is given a second answer to one of them throws std::logic_error.

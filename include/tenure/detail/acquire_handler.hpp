@@ -11,7 +11,7 @@
 namespace tenure::detail
 {
 
-/** A user's handler for the result of an acquisition, which the library calls with what was acquired, or an empty one.
+/** Wraps a user's handler for an acquisition; the library calls it with the acquired object, or an empty one.
  *  @tparam Result  `Lease`, `Slot` or `LeaseSet`, or an optional one */
 template <class Result, class Handler>
 class AcquireHandler

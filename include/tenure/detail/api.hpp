@@ -3,9 +3,9 @@
 
 #include <tenure/features.hpp>
 
-/// A shared library exports what is marked with TENURE_API and hides everything else, also the inner classes of a
-/// marked one that are TENURE_LOCAL. A static library marks nothing: a shared library of the user's that contains it
-/// would export tenure.
+/// TENURE_API marks the exported symbols of a shared library; all others are hidden, also inner classes marked
+/// TENURE_LOCAL. A static library marks nothing: otherwise a user's shared library that contains it would export
+/// tenure.
 #if TENURE_IS_SHARED
 #define TENURE_API [[gnu::visibility("default")]]
 #define TENURE_LOCAL [[gnu::visibility("hidden")]]

@@ -8,7 +8,7 @@
 namespace tenure::detail
 {
 
-/** `asio::io_context`, `asio::thread_pool` and their like, which have an executor. */
+/** An execution context with an executor, such as `asio::io_context` and `asio::thread_pool`. */
 template <class Context>
 concept ExecutionContext = std::convertible_to<Context&, boost::asio::execution_context&> &&
                            requires(Context& context) { context.get_executor(); };

@@ -13,16 +13,16 @@ namespace tenure::detail
 
 namespace asio = boost::asio;
 
-/** Where the handler is to be called: on its executor, else on the fallback. The context is kept running while the
- * result lives. */
+/** The executor for the handler: its associated one, else the fallback. The result counts as outstanding work of its
+ * context. */
 template <class Handler>
 [[nodiscard]] auto completion_executor(Handler const& handler, asio::any_io_executor const& fallback)
 {
     return asio::prefer(asio::get_associated_executor(handler, fallback), asio::execution::outstanding_work_t::tracked);
 }
 
-/** The same where objects of Asio can be made over it, which an executor that does nothing but call handlers
- * (`asio::any_completion_executor`) does not allow: then the fallback. */
+/** As `completion_executor`, but usable for I/O objects of Asio. An executor that can only call handlers
+ * (`asio::any_completion_executor`) is replaced by the fallback. */
 template <class Handler>
 [[nodiscard]] asio::any_io_executor handler_executor(Handler const& handler, asio::any_io_executor const& fallback)
 {

@@ -116,12 +116,12 @@ private:
     AcquireOptions options_;
     Work work_;
     Handler handler_;
-    /// where the handler is called; kept running until then
+    /// the handler's executor; kept running until the handler is called
     decltype(completion_executor(
         std::declval<Handler const&>(), std::declval<asio::any_io_executor const&>())) completes_on_;
     /// everything here runs on it
     asio::strand<asio::any_io_executor> strand_;
-    /// ends the step under way
+    /// cancels the current step
     asio::cancellation_signal cancel_step_;
     /// the caller cancelled: no further step
     bool cancelled_ = false;

@@ -14,11 +14,12 @@ struct Credentials {
     std::string password = {};
 };
 
-/** Gives the credentials for one login, where they change while the program runs: short-lived credentials of a cloud
- * provider, secrets that are rotated.
+/** Returns the credentials for one login, if they change while the program runs: short-lived credentials of a cloud
+ * provider, rotated secrets.
  *
  *  Called on the store's strand before each login, so it must not block: keep the newest credentials in the program,
- * and return it. An exception fails that attempt to connect, with its text in the error; the next attempt asks again.
+ * and return it. An exception fails that attempt to connect, with its text in the error; the next attempt calls the
+ * function again.
  */
 using CredentialsSource = std::function<Credentials()>;
 

@@ -13,22 +13,21 @@ namespace tenure
 
 /** etcd, 3.4 or newer. Returns at once; connects when first needed.
  *
- *  Leases take a ttl of at least 2 s; the server keeps whole seconds, and a ttl that is not whole is rounded up there
- * while the holder counts what was asked for. The fencing token of a grant is the `create_revision` of its key: with
- * the key it makes the clause by which a transaction of one's own proves that the lease is still held
- * (docs/etcd-protocol.md shows it).
+ *  Leases take a ttl of at least 2 s; the server rounds a ttl up to whole seconds, while the holder counts the
+ *  requested ttl. The fencing token of a grant is the `create_revision` of its key: with the key it makes the clause by
+ *  which your own transaction proves that the lease is still held (see docs/etcd-protocol.md).
  *  @throws std::invalid_argument naming field, value and rule, or saying that this build of the library is without
  * etcd */
 [[nodiscard]] TENURE_API Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions options);
 
-/** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
+/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`.
  */
 [[nodiscard]] inline Store open_etcd(asio::any_io_executor executor, EtcdConfig config)
 {
     return open_etcd(std::move(executor), std::move(config), StoreOptions{});
 }
 
-/** The same on the executor of a context. */
+/** Overload that takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store open_etcd(Context& context, EtcdConfig config, StoreOptions options)
 {

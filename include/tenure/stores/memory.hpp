@@ -13,14 +13,14 @@ namespace tenure
 
 /** A store inside this process: for one program with many workers, and for tests. */
 struct MemoryConfig {
-    /// stores opened with the same name share their keys; empty: shares with nobody
+    /// stores opened with the same name share their keys; empty: private keys
     std::string name = {};
 };
 
-/** @throws std::invalid_argument for a worker name that is not usable */
+/** @throws std::invalid_argument for an invalid worker name */
 [[nodiscard]] TENURE_API Store open_memory(asio::any_io_executor executor, MemoryConfig config, StoreOptions options);
 
-/** The same with defaults. Not default arguments: g++ 12 destroys those twice where the call holds a `co_await`. */
+/** Overload with defaults. Not default arguments: g++ 12 destroys them twice if the call contains a `co_await`. */
 [[nodiscard]] inline Store open_memory(asio::any_io_executor executor, MemoryConfig config)
 {
     return open_memory(std::move(executor), std::move(config), StoreOptions{});
@@ -30,7 +30,7 @@ struct MemoryConfig {
     return open_memory(std::move(executor), MemoryConfig{}, StoreOptions{});
 }
 
-/** The same on the executor of a context. */
+/** Overload that takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store open_memory(Context& context, MemoryConfig config, StoreOptions options)
 {

@@ -15,14 +15,14 @@ namespace tenure
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] TENURE_API Store open_redis(asio::any_io_executor executor, RedisConfig config, StoreOptions options);
 
-/** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
+/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`.
  */
 [[nodiscard]] inline Store open_redis(asio::any_io_executor executor, RedisConfig config)
 {
     return open_redis(std::move(executor), std::move(config), StoreOptions{});
 }
 
-/** The same on the executor of a context. */
+/** Overload that takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store open_redis(Context& context, RedisConfig config, StoreOptions options)
 {

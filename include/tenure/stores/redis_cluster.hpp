@@ -11,24 +11,24 @@
 namespace tenure
 {
 
-/** A Redis Cluster. Returns at once; connects when first needed, and to the masters that are needed.
+/** A Redis Cluster. Returns at once; connects to each master on first use.
  *
- *  A lock lives on the master of its hash slot. A pool whose prefix has a hash tag (`{ids}:worker:`) does so as a whole
- *  and costs one round trip to claim from; a pool without one spreads over all masters, and its keys are claimed one by
- *  one after a look at all of them.
+ *  A lock lives on the master of its hash slot. A pool whose prefix has a hash tag (`{ids}:worker:`) lives on one
+ *  master, and a claim costs one round trip. A pool without a hash tag is spread over all masters: a claim reads all
+ *  keys and then tries single keys.
  *
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] TENURE_API Store
 open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config, StoreOptions options);
 
-/** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
+/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`.
  */
 [[nodiscard]] inline Store open_redis_cluster(asio::any_io_executor executor, RedisClusterConfig config)
 {
     return open_redis_cluster(std::move(executor), std::move(config), StoreOptions{});
 }
 
-/** The same on the executor of a context. */
+/** Overload that takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store open_redis_cluster(Context& context, RedisClusterConfig config, StoreOptions options)
 {

@@ -11,23 +11,23 @@
 namespace tenure
 {
 
-/** The master that Redis or Valkey sentinels name, and whichever server takes its place. Returns at once; connects when
+/** The master that Redis or Valkey sentinels name, and its successor after a failover. Returns at once; connects when
  *  first needed.
  *
- *  A failover keeps a lease whose last write had reached the new master, and loses it otherwise: replication is
- *  asynchronous. Fencing tokens increase over failovers (docs/guarantees.md).
+ *  A lease survives a failover only if its last write had reached the new master: replication is asynchronous. Fencing
+ *  tokens increase over failovers (docs/guarantees.md).
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] TENURE_API Store
 open_redis_sentinel(asio::any_io_executor executor, RedisSentinelConfig config, StoreOptions options);
 
-/** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
+/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`.
  */
 [[nodiscard]] inline Store open_redis_sentinel(asio::any_io_executor executor, RedisSentinelConfig config)
 {
     return open_redis_sentinel(std::move(executor), std::move(config), StoreOptions{});
 }
 
-/** The same on the executor of a context. */
+/** Overload that takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store open_redis_sentinel(Context& context, RedisSentinelConfig config, StoreOptions options)
 {

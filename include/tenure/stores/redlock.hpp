@@ -13,20 +13,21 @@ namespace tenure
 
 /** A majority of independent Redis (6 or newer) or Valkey servers. Returns at once; connects when first needed.
  *
- *  @par Guarantees  As one server's, as long as a majority of the servers keeps its data and its clocks run alike: a
- *  minority may be stopped, cut off or restarted at any time. A server that lost its data must stay away for the
- * longest ttl. Fencing tokens are agreed on by a majority, and increase under the same condition (docs/guarantees.md).
+ *  @par Guarantees  The guarantees of one server, while a majority of the servers keeps its data and their clocks run
+ * at the same rate. A minority may be stopped, cut off or restarted at any time. A server that lost its data must stay
+ *    unavailable for the longest ttl. A majority agrees on fencing tokens, which increase under the same condition
+ *    (docs/guarantees.md).
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] TENURE_API Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOptions options);
 
-/** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
+/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`.
  */
 [[nodiscard]] inline Store open_redlock(asio::any_io_executor executor, RedlockConfig config)
 {
     return open_redlock(std::move(executor), std::move(config), StoreOptions{});
 }
 
-/** The same on the executor of a context. */
+/** Overload that takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store open_redlock(Context& context, RedlockConfig config, StoreOptions options)
 {

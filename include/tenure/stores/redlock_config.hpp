@@ -8,8 +8,8 @@
 namespace tenure
 {
 
-/** Independent Redis or Valkey servers, of which a majority grants. They must not replicate each other, and should
- * stand on machines of their own. */
+/** Independent Redis or Valkey servers, of which a majority grants. They must not replicate each other, and should run
+ * on separate machines. */
 struct RedlockConfig {
     /// an odd number, 3 and up, all different; the same list in every program that shares the keys
     std::vector<RedisConfig> servers = {};

@@ -15,7 +15,7 @@ struct TlsConfig {
     /// PEM files of this client for mutual TLS; both or none
     std::string certificate_file = {};
     std::string key_file = {};
-    /// the name that the certificate must bear and that is sent as SNI; empty: the host
+    /// the name that the certificate must contain and that is sent as SNI; empty: the host
     std::string server_name = {};
     /// false accepts any certificate: for tests only
     bool verify = true;

@@ -16,22 +16,20 @@ namespace tenure
 
 /** A ZooKeeper server or ensemble (3.5 and newer).
  *
- *  The ttl of a lease is the timeout of a session here, so leases of one ttl share a session, and each further ttl
- * costs a session of its own. A server grants only timeouts between limits of its own, by default 2 and 20 of its
- * ticks: a ttl beyond those of this config is refused before anything is sent, and where the server grants another one,
- * that one counts.
+ *  The ttl of a lease is the timeout of a session. Leases of one ttl share a session, and each further ttl costs
+ *  another session. A server limits the timeouts that it grants, by default to 2 to 20 of its ticks. A ttl outside the
+ *  limits of this config is refused before any request; if the server grants another timeout, that one counts.
  */
 struct ZookeeperConfig {
-    /// 1 to 64 servers of one ensemble (usually port 2181), better all of them; the order does not matter
+    /// 1 to 64 servers of one ensemble (usually port 2181), preferably all of them; the order does not matter
     std::vector<Endpoint> servers = {};
-    /// the node below which all keys lie, like `/app/locks`, at most 512 bytes; made where it is missing. Empty: the
-    /// root
+    /// the parent node of all keys, such as `/app/locks`, at most 512 bytes; created if it is missing. Empty: the root
     std::string chroot = {};
-    /// of the scheme `digest`; no ':'. Empty: no authentication, and nodes that everybody may change
+    /// of the scheme `digest`; no ':'. Empty: no authentication, and nodes that every client may change
     std::string username = {};
-    /// given with a username, and only then
+    /// required with a username, and only then
     std::string password = {};
-    /// the servers' `tickTime`; milliseconds, 10 to 60,000. Must not be shorter than theirs: validity rests on it
+    /// the servers' `tickTime`; milliseconds, 10 to 60,000. Must not be shorter than theirs: validity depends on it
     std::chrono::milliseconds tick{2000};
     /// the servers' `minSessionTimeout`; milliseconds, 100 and up; 0: two ticks, as the servers have it
     std::chrono::milliseconds shortest_ttl{0};
@@ -47,14 +45,14 @@ struct ZookeeperConfig {
 [[nodiscard]] TENURE_API Store
 open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config, StoreOptions options);
 
-/** The same with default options. Not a default argument: g++ 12 destroys one twice where the call holds a `co_await`.
+/** Overload with default options. Not a default argument: g++ 12 destroys it twice if the call contains a `co_await`.
  */
 [[nodiscard]] inline Store open_zookeeper(asio::any_io_executor executor, ZookeeperConfig config)
 {
     return open_zookeeper(std::move(executor), std::move(config), StoreOptions{});
 }
 
-/** The same on the executor of a context. */
+/** Overload that takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store open_zookeeper(Context& context, ZookeeperConfig config, StoreOptions options)
 {

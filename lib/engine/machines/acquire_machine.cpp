@@ -18,7 +18,7 @@ constexpr Clock::duration shortest_backoff = milliseconds{20};
 constexpr Clock::duration longest_backoff = milliseconds{1000};
 /// with a claim that is not answered
 constexpr Clock::duration patience_limit = std::chrono::seconds{30};
-/// without hints nothing but polling tells of a release
+/// without hints a release is only found by polling
 constexpr Clock::duration longest_poll = milliseconds{250};
 /// where keys become free without any news, the pause is random between these: even a waiter whose turn was not told
 /// asks within 100 ms
@@ -203,7 +203,7 @@ AcquireMachine::Step AcquireMachine::failed(error_code error, bool fatal, Instan
 
 AcquireMachine::Step AcquireMachine::given_back(error_code error, bool fatal, Instant now, std::uint64_t random)
 {
-    // the other claims of that owner decide nothing any more, and a new one begins with fresh patience
+    // answers to the other claims of that owner no longer count, and a new owner starts with a new pause
     asked_ = 0;
     if (phase_ == Phase::ended)
         return {};

@@ -26,9 +26,9 @@ public:
         Instant deadline = Instant::max();
         /// one attempt, whose answer is final
         bool only_try = false;
-        /// an unanswered claim is asked again after this time, then after twice of it, and so on up to half a minute
+        /// an unanswered claim is retried after this time, then after twice this time, and so on up to half a minute
         Clock::duration patience{};
-        /// waiting is told of releases (else it polls more often)
+        /// waiters are notified of releases (else the machine polls more often)
         bool hints = true;
         /// keys may become free without any news, because other programs release them: it polls steadily
         bool silent_releases = false;
@@ -36,7 +36,7 @@ public:
         Clock::duration longest_pause = std::chrono::seconds{1};
     };
 
-    /** What to do after an event. */
+    /** The actions after an event. */
     struct Step {
         /// send a claim
         bool ask = false;
@@ -72,15 +72,14 @@ public:
     [[nodiscard]] Step preferred_held(bool is_first, Instant now, std::uint64_t random);
     /** The claim failed: refused, not sent or unknown. */
     [[nodiscard]] Step failed(error_code error, bool fatal, Instant now, std::uint64_t random);
-    /** A grant was of no use (it came too late, or the store did not confirm it) and was given back. Its owner is
-     * spent: answers to other claims of that owner are not for this machine any more. */
+    /** A grant was unusable (it came too late, or the store did not confirm it) and was given back. Its owner is spent:
+     * this machine no longer gets answers to other claims of that owner. */
     [[nodiscard]] Step given_back(error_code error, bool fatal, Instant now, std::uint64_t random);
-    /** The owner of the claim whose answer is looked at is spent: answers to other claims of it are not for this
-     * machine any more. */
+    /** The owner of the answered claim is spent: this machine no longer gets answers to its other claims. */
     void owner_spent() noexcept { asked_ = std::min(asked_, 1U); }
-    /** Whether releases will be told of; else it polls more often. */
+    /** Sets whether releases will be notified; else the machine polls more often. */
     void expect_hints(bool expected) noexcept { limits_.hints = expected; }
-    /** The acquisition has ended, whatever happens: nothing is asked any more. */
+    /** The acquisition has ended: the machine sends no further claims. */
     void end() noexcept { phase_ = Phase::ended; }
     [[nodiscard]] bool ended() const noexcept { return phase_ == Phase::ended; }
     [[nodiscard]] bool asking() const noexcept { return asked_ > 0; }
@@ -108,17 +107,17 @@ private:
     Phase phase_ = Phase::idle;
     /// claims sent and not yet answered
     unsigned asked_ = 0;
-    /// somebody said "ask" while an answer was awaited
+    /// a claim was requested while an answer was pending
     bool ask_after_answer_ = false;
     /// when to ask again: the backoff is over, a key expires, or patience with an unanswered claim ends
     Instant next_ask_ = Instant::max();
-    /// asks by then, whoever is named meanwhile: the end of the pause that the last answer set, or the latest end of
-    /// holding back
+    /// the time of the next claim, even if others are named meanwhile: the end of the pause after the last answer, or
+    /// the latest end of holding back
     Instant poll_at_ = Instant::max();
     /// others were named since the last claim was sent: asks then, unless its poll comes first
     Instant yields_until_ = Instant::max();
     Clock::duration backoff_{};
-    /// what the last answer said
+    /// the last answer
     error_code last_;
 };
 

@@ -143,8 +143,7 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
     attempts_.erase(attempt);
     if (auto const reason = what_time_says(now); reason == CancelReason::expired || reason == CancelReason::max_hold)
         return fire(reason);
-    // an answer to what was asked before the ttl was changed tells that the key is ours, but not for how long from now
-    // on
+    // an answer to a request before the change of the ttl proves ownership, but not the present ttl on
     if (id <= outdated_)
         return look_again();
 

@@ -24,7 +24,7 @@ class LeaseMachine
 public:
     using AttemptId = std::uint64_t;
 
-    /** What to do after an event. */
+    /** The actions after an event. */
     struct Step {
         /// send a renewal with this id and `ttl()`; 0: none
         AttemptId renew = 0;
@@ -58,10 +58,10 @@ public:
      * once. */
     [[nodiscard]] Step renew_now(milliseconds ttl, Instant now);
 
-    /** The store can be reached again: what failed is asked again at once. */
+    /** The store is reachable again: failed renewals are retried at once. */
     [[nodiscard]] Step reachable(Instant now) noexcept;
 
-    /** Released: nothing is asked any more. */
+    /** The lease was released: the machine sends no further renewals. */
     void end() noexcept { ended_ = true; }
 
     [[nodiscard]] bool ended() const noexcept { return ended_; }
@@ -74,7 +74,7 @@ public:
     [[nodiscard]] milliseconds ttl() const noexcept { return ttl_; }
     /** The ttl that the store granted last. */
     [[nodiscard]] milliseconds granted_ttl() const noexcept { return granted_ttl_; }
-    /** How long the store may keep the claim from now on, whatever of what was asked has taken effect. */
+    /** The longest time for which the store may keep the claim from now on, whichever requests it has executed. */
     [[nodiscard]] milliseconds longest_ttl() const noexcept;
     /** Time that was left until firing when the last renewal succeeded. */
     [[nodiscard]] Clock::duration last_margin() const noexcept { return last_margin_; }
@@ -85,10 +85,10 @@ private:
         AttemptId id;
         milliseconds ttl;
         Instant sent;
-        /// a later one was answered: it tells nothing about the store any more
+        /// a later attempt was answered: this one no longer shows the state of the store
         bool superseded;
-        /// shortest ttl of all that were under way together with it: the last one to take effect decides, and which
-        /// one that is, nobody knows
+        /// shortest ttl of all attempts that were pending together with it: the last one executed decides, and their
+        /// order is unknown
         milliseconds shortest;
         /// and the longest
         milliseconds longest;
@@ -100,7 +100,7 @@ private:
     /** Fires if time is up; else marks the lease at risk where an answer is overdue. */
     [[nodiscard]] CancelReason what_time_says(Instant now) noexcept;
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
-    /** How long a renewal may stay unanswered before it is asked again. */
+    /** How long a renewal may stay unanswered before it is retried. */
     [[nodiscard]] Clock::duration patience() const noexcept { return Clock::duration(ttl_) / 6; }
     [[nodiscard]] milliseconds notice() const noexcept;
     /** From one renewal to the next, where validity rests on this ttl. */
@@ -121,7 +121,7 @@ private:
     Clock::duration last_margin_{};
     std::vector<Attempt> attempts_;
     AttemptId last_id_ = 0;
-    /// attempts up to this one asked for a ttl that is not wanted any more
+    /// attempts up to this one requested an outdated ttl
     AttemptId outdated_ = 0;
     /// shortest ttl of the attempts and claims with unknown outcome: one of them may still take effect, any time
     milliseconds shortest_unknown_ = milliseconds::max();

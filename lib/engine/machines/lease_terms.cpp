@@ -55,7 +55,7 @@ milliseconds time_to_renew(milliseconds ttl, milliseconds notice) noexcept
     return std::chrono::floor<milliseconds>(valid_until(Instant{}, ttl) - Instant{}) - notice;
 }
 
-/** A renewal that is not answered is asked again after a sixth of the ttl, a little more with jitter. */
+/** An unanswered renewal is retried after a sixth of the ttl, slightly later with jitter. */
 milliseconds longest_renew_interval(milliseconds ttl, milliseconds notice) noexcept
 {
     return std::max(ttl / 3, time_to_renew(ttl, notice) - ttl / second_try_divisor);

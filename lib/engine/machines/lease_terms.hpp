@@ -70,8 +70,8 @@ refuse_detachment(char const* no_detach, Backend::TtlLimits const& limits, std::
  * try fits in. */
 [[nodiscard]] milliseconds renew_interval(LeaseTerms const& terms, milliseconds ttl) noexcept;
 
-/** When the store is asked a last time before the token is cancelled at `stop_at`: an outage that ends before costs
- * nothing. It may be asked `renewal_slack` earlier. */
+/** The time of the last renewal before the token is cancelled at `stop_at`: an outage that ends before it costs
+ * nothing. The renewal may be `renewal_slack` earlier. */
 [[nodiscard]] Instant last_try(Instant stop_at, milliseconds ttl) noexcept;
 
 /** How much earlier than due a renewal may leave, to go out together with others. */

@@ -142,7 +142,7 @@ void Holder::enter(Hold& hold)
         random_.one_in(12) ? random_.between(arena.ttl / 3, arena.ttl * 7 / 3) : random_.between(0ms, 160ms);
     listen(hold);
     hold.entered = boottime_ns();
-    // A grant that comes too late is none: the library gives it back.
+    // The library gives back a grant that comes too late.
     auto const late = hold.entered - ns(hold.lease.stop_at());
     if (late > grant_slack && place_.pulse.longest_stall(hold.entered - late, hold.entered) < grant_slack)
         complain(
@@ -175,7 +175,7 @@ asio::awaitable<void> Holder::work(Hold& hold)
     }
     if (hold.live)
         co_return;
-    // Told late, or never, is wrong even if nobody relies on it any more.
+    // A late or missing notification is wrong even after the work has ended.
     auto const limit = boottime_ns() + 10'000'000'000;
     while (!hold.told->done && boottime_ns() < limit) {
         co_await pause(4ms);

@@ -48,7 +48,7 @@ public:
     Holder& operator=(Holder const&) = delete;
     ~Holder() = default;
 
-    /** Ends when the worker was told to end and nothing is held any more. */
+    /** Ends when the worker was told to end and holds no lease. */
     asio::awaitable<void> take_turns();
 
     /** The worker was told to end: whatever it waits for is cancelled. */

@@ -55,7 +55,7 @@ private:
     {
         timer_.expires_after(std::chrono::milliseconds{5});
         timer_.async_wait([this](boost::system::error_code error) {
-            // a turn that was due already is not cancelled any more
+            // a turn that was due already can no longer be cancelled
             if (error || stopped_)
                 return;
             auto const now = test::boottime_ns();

@@ -54,7 +54,7 @@ TEST_CASE("two live holders of one cell are a violation", "[harness]")
     CHECK(auditor.violations().at(0).later.cell == 1);
 }
 
-TEST_CASE("holders that left, or whose validity is over, are no violation", "[harness]")
+TEST_CASE("holders that left, or whose validity has ended, are no violation", "[harness]")
 {
     ScratchDirectory directory;
     auto auditor = Auditor::create(directory.file("audit"), 1);
@@ -75,7 +75,7 @@ TEST_CASE("holders that left, or whose validity is over, are no violation", "[ha
         auditor.enter(0, after(10s));
         CHECK_FALSE(auditor.violations().empty());
     }
-    SECTION("one that comes back too late disturbs nobody")
+    SECTION("a holder that comes back too late has no effect")
     {
         auditor.leave(lapsed);
         auditor.enter(0, lapses);
@@ -84,7 +84,7 @@ TEST_CASE("holders that left, or whose validity is over, are no violation", "[ha
     }
 }
 
-TEST_CASE("the log alone shows an overlap that nobody saw when entering", "[harness]")
+TEST_CASE("the log alone shows an overlap that no entry detected", "[harness]")
 {
     ScratchDirectory directory;
     auto auditor = Auditor::create(directory.file("audit"), 1);

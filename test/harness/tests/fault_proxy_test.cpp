@@ -12,7 +12,7 @@ using namespace tenure::test;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-TEST_CASE("the fault proxy does to a connection what it is told", "[harness][integration]")
+TEST_CASE("the fault proxy applies its faults to a connection", "[harness][integration]")
 {
     require_redis();
     RedisServer server;

@@ -83,7 +83,7 @@ std::unique_ptr<Socket> listen_at(ServerPlace const& place)
     return socket;
 }
 
-/** Whether somebody in this thread's network is let in there, within the limit. */
+/** Whether a connection from this thread's network to the host succeeds within the limit. */
 bool reaches(std::string const& host, std::chrono::milliseconds limit)
 {
     Socket const socket{SOCK_NONBLOCK};
@@ -136,7 +136,7 @@ struct Listening {
 
 } // namespace
 
-TEST_CASE("members and their clients have networks that nobody else sees", "[harness]")
+TEST_CASE("members and their clients have private networks", "[harness]")
 {
     require_network_namespaces();
     auto const before = interfaces();

@@ -13,7 +13,7 @@ TEST_CASE("an owner's mark is the first half of its random part", "[harness]")
     CHECK(owner_mark("host:12/0123456789abcdef76543210fedcba98") == 0x0123456789abcdef);
 }
 
-TEST_CASE("what is no owner has no mark", "[harness]")
+TEST_CASE("a value that is not an owner has no mark", "[harness]")
 {
     for (auto const* const value :
          {"", "stranger", "/", "evicted/operator", "0123456789abcdef76543210fedcba98",

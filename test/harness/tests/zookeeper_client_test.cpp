@@ -22,7 +22,7 @@ ZookeeperServer& server()
 
 } // namespace
 
-TEST_CASE("a session that somebody else takes over and closes takes its nodes with it", "[zookeeper]")
+TEST_CASE("a session that another client takes over and closes removes its nodes", "[zookeeper]")
 {
     ZookeeperClient victim{server().port()};
     ZookeeperClient other{server().port()};
@@ -85,6 +85,6 @@ TEST_CASE("a client waits for an answer no longer than its limit, and is of no u
     server().resume();
     CHECK(took >= 190ms);
     CHECK(took < 5s);
-    // the answer that comes now is none to the next question
+    // the answer that arrives now does not belong to the next request
     CHECK_THROWS_AS(client.get("/mark"), std::exception);
 }

@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-/** Nobody else is here: every way must get the first number, and give it back. */
+/** There are no other clients: every way must get the first number, and give it back. */
 void expect_first(char const* way, tenure::Slot const& slot)
 {
     if (!slot.valid() || slot.id() != 0)

@@ -169,7 +169,7 @@ public:
     void shutdown() noexcept override {}
 
 private:
-    /** @param owner  whose key it may take or give back; empty: nobody's */
+    /** @param owner  whose key it may take or give back; empty: none */
     template <class Reply, class Execute>
     void ask(std::string const& owner, Execute execute, ReplyHandler<Reply> handler)
     {

@@ -91,7 +91,7 @@ void MultiWorld::look_at_attempt(Worker const& worker)
 {
     auto const& attempt = *worker.attempt;
     auto const& link = *process_of(worker).link;
-    // what was granted meanwhile has lapsed when everything goes on, and is claimed once more
+    // what was granted meanwhile has expired when everything goes on, and is claimed once more
     auto const stood_still = stood_still_ + (attempt.is_try ? try_lasts : 0ms);
     expect(
         attempt.ends_at == Instant::max() || time_.now() <= std::max(attempt.ends_at, stood_still) + late_timer,
@@ -195,7 +195,7 @@ void MultiWorld::look_at_leftovers()
         if (known.owner.empty() || over == over_.end())
             continue;
         auto const& [link, since, crashed] = over->second;
-        // what was on its way while everything stood still arrives after that
+        // what was on its way while everything was paused arrives after that
         if (crashed)
             expect(
                 time_.now() - std::max(since, stood_still_) <= ttl + longest_way,

@@ -56,7 +56,7 @@ private:
         bool done = false;
         /// the token of its set has answered
         bool told = false;
-        /// its process has crashed: nothing of it counts any more
+        /// its process has crashed: this record no longer counts
         bool forgotten = false;
         /// it has lost a key, which it holds again later, if at all
         bool lost_some = false;
@@ -140,7 +140,7 @@ private:
     std::set<std::string> robbed_;
     /// of the last set that was handed out
     std::array<std::uint64_t, keys> tokens_{};
-    /// until when everything last stood still
+    /// until when everything last was paused
     Instant stood_still_{};
     std::uint64_t count_ = 0;
     SmallOutcome outcome_;

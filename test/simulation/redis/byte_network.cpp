@@ -17,7 +17,7 @@ namespace
 /// a piece that was lost is sent again so much later
 constexpr Ns shortest_retransmission = 200 * millisecond;
 constexpr Ns longest_retransmission = 400 * millisecond;
-/// an attempt to connect that found nobody is repeated
+/// a refused attempt to connect is repeated
 constexpr Ns dial_again = 300 * millisecond;
 /// how often a full buffer is looked at
 constexpr Ns buffer_looked_at = 20 * millisecond;
@@ -295,7 +295,7 @@ void ByteNetwork::seen(ConnectionId id, std::size_t bytes)
             else if (effect.kind == Effect::Kind::unknown_script)
                 world().checker.told_unknown_script(process, effect.owner, effect.written);
             else if (effect.kind == Effect::Kind::login)
-                // whoever waited for a connection may go on from here
+                // clients that waited for a connection may continue from here
                 trouble(connection.process);
 }
 

@@ -72,7 +72,7 @@ public:
     void send(ConnectionId id, std::string_view bytes);
     /** Some of what has arrived; empty: nothing is there, or `error` says why nothing will come. */
     [[nodiscard]] std::string take(ConnectionId id, error_code& error);
-    /** The process has seen so many more bytes. */
+    /** The process has read `bytes` more bytes. */
     void seen(ConnectionId id, std::size_t bytes);
     [[nodiscard]] bool has_input(ConnectionId id) const noexcept { return !at(id).inbox.empty() || at(id).failure; }
     void close(ConnectionId id) noexcept;
@@ -89,7 +89,7 @@ public:
     [[nodiscard]] Ns written_at(ConnectionId id, std::uint64_t place);
     /** More than a login was asked for on it. */
     void is_at_work(ConnectionId id) noexcept { at(id).at_work = true; }
-    /** Nobody at the other end waits for answers any more. */
+    /** The client no longer waits for answers. */
     [[nodiscard]] bool abandoned(ConnectionId id) const noexcept;
     /** Closes it after what is on its way. */
     void hang_up(ConnectionId id);
@@ -158,7 +158,7 @@ private:
         error_code failure;
         /// what waits for room in the socket's buffer
         std::string rest;
-        /// what has arrived at a server that stands still
+        /// what has arrived at a server that is paused
         std::string waiting;
         bool waiting_end = false;
         std::deque<Mark> marks;

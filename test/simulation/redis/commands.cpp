@@ -127,7 +127,7 @@ Reply RedisServer::incr(Words const& words)
     auto const* const entry = find(words[1]);
     auto const number = entry == nullptr ? std::optional<std::int64_t>(0) : number_in(entry->value);
     if (!number) {
-        // another program's counter: whoever draws is kept from its lease for as long as it is there
+        // another program's counter: while it exists, a draw fails and prevents the lease
         network_.trouble(now_.session->process);
         return entry->is_list() ? wrong_type() : no_number();
     }

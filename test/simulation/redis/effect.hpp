@@ -9,7 +9,7 @@
 namespace tenure::simulation
 {
 
-/** What a reply says once all its bytes have come, seen by the store that gave it and by nobody's parser. */
+/** The meaning of a complete reply, as the store gave it, without any parser. */
 struct Effect {
     enum class Kind : std::uint8_t {
         /// the key bears the owner for `ttl` from `written`

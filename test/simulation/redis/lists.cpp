@@ -192,7 +192,7 @@ Reply RedisServer::lindex(Words const& words)
 
 Reply RedisServer::lpos(Words const& words)
 {
-    // RANK, COUNT and MAXLEN are nobody's here
+    // RANK, COUNT and MAXLEN are not supported
     if (words.size() != 3)
         return Reply::error("ERR syntax error");
     Keyspace::Entry* entry = nullptr;

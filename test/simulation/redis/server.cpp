@@ -200,7 +200,7 @@ void RedisServer::look_at_named(RangeId range, std::vector<Place> const& named)
 
 void RedisServer::look_at_freed()
 {
-    // polls would hide that nobody was told
+    // polls would hide a missing notification
     for (auto const range : {RangeId::job, RangeId::plain, RangeId::slots}) {
         auto const& freed = now_.freed.at(static_cast<std::size_t>(range));
         if (freed.named < freed.popped || (freed.named < freed.owners.size() && !line(range).empty()))
@@ -394,7 +394,7 @@ void RedisServer::noted(KeyId id, OwnerId owner, std::int64_t expires)
     }
     // it is gone once the clock shows more than these milliseconds
     extended(id, (expires + 1) * millisecond, now_.late);
-    // it was on its way when the release began, and came after it: the key lapses by its ttl
+    // it was on its way when the release began, and came after it: the key expires by its ttl
     if (world().checker.released(owner))
         keys_[id].late = true;
     now_.owner = owner;

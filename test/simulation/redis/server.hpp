@@ -25,10 +25,9 @@
 namespace tenure::simulation
 {
 
-/** A Redis or Valkey server: bytes in, bytes out. It runs the scripts that it is sent. Whatever is written to a key
- * that workers contend for is noted in the keys of `KnownStore`, and whatever is written to a fencing counter in a
- * `TokenBook`, so that the checker knows what the server knows, from what the server did and not from what anybody
- * answered. */
+/** A Redis or Valkey server: bytes in, bytes out. It runs the received scripts. Writes to contended keys are recorded
+ * in `KnownStore`, and writes to a fencing counter in a `TokenBook`. So the checker knows the server's state from its
+ * actions, not from its replies. */
 class RedisServer final : public KnownStore, public ByteServer, private ScriptHost
 {
 public:
@@ -89,7 +88,7 @@ private:
         Session* session = nullptr;
         Words const* words = nullptr;
         Ns written = 0;
-        /// nobody waits for its answer
+        /// the client no longer waits for the answer
         bool late = false;
         Effects effects;
         /// whose keys it has freed or left to rest, how many waiters it has taken out of the line for them, and named
@@ -108,7 +107,7 @@ private:
     struct Command {
         std::string_view name;
         Reply (RedisServer::*run)(Words const& words);
-        /// the words of a request, its name among them; negative: at least so many
+        /// number of words of a request, including its name; negative: a minimum
         int arity;
         bool writes = false;
         bool takes_memory = false;
@@ -141,7 +140,7 @@ private:
     Reply ping(Words const& words);
     Reply info(Words const& words);
     Reply publish(Words const& words);
-    /// whose stores the message names; nobody's: it is for all
+    /// the stores that the message names; empty: it is for all
     [[nodiscard]] std::vector<Place> named_by(std::string_view message, RangeId range) const;
     /// these names are published
     void look_at_named(RangeId range, std::vector<Place> const& named);

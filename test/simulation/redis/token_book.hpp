@@ -13,8 +13,8 @@
 namespace tenure::simulation
 {
 
-/** Which fencing tokens the leases of a key may bear (S10), from what the server did to its counters and not from what
- *  anybody answered.
+/** The fencing tokens that leases of a key may have (S10), from the server's changes of its counters, not from its
+ * replies.
  *
  *  A token is good for a grant if it was drawn in the step of the server that granted the key (a script, a
  * transaction), or later and before the key was granted again. Then the tokens of a key rise in the order of its

@@ -78,7 +78,7 @@ Reply RedisServer::exec(Words const&)
     auto const transaction = *std::exchange(session.transaction, std::nullopt);
     if (transaction.refused)
         return Reply::error("EXECABORT Transaction discarded because of previous errors.");
-    // whoever sent it counts from its first byte
+    // the sender counts from its first byte
     now_.written = transaction.written;
     auto results = Reply::list(Reply::Kind::array, {});
     for (auto const& words : transaction.queued) {
@@ -87,7 +87,7 @@ Reply RedisServer::exec(Words const&)
         results.elements.push_back(run(words));
         note_served(session, words.front());
     }
-    // what is drawn where nothing was taken is for nobody
+    // a draw without a granted key has no holder
     if (std::ranges::none_of(results.elements, [](Reply const& one) { return one.kind == Reply::Kind::status; }))
         std::erase_if(now_.effects, [](Effect const& effect) { return effect.kind == Effect::Kind::unknown_script; });
     return results;

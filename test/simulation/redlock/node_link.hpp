@@ -26,9 +26,9 @@ struct NodeState {
     }
 
     NodeServer server;
-    /// it stands still until then: what arrives waits
+    /// it is paused until then: what arrives waits
     Instant stopped_until{};
-    /// it is away until then: what arrives is lost
+    /// it is unavailable until then: what arrives is lost
     Instant away_until{};
     /// it has lost its data at least once
     bool forgot = false;
@@ -123,7 +123,7 @@ public:
 
     /** Until then nothing gets through, either way. */
     void cut_until(Instant when) noexcept { cut_until_ = when; }
-    /** One message of so many thousands gets lost. */
+    /** Loses `of_ten_thousand` of 10,000 messages. */
     void lossy(std::uint32_t of_ten_thousand) noexcept { loss_ = of_ten_thousand; }
 
 private:

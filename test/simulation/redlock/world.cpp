@@ -296,9 +296,8 @@ void World::strike()
                 return;
             node.server.set_clock_back(std::chrono::milliseconds(random.between(0, 60'000)));
         } else {
-            // It stays away for a ttl, and its clock must not stand behind the last tokens: without the one a lease
-            // that rests on a bare majority could be granted again, without the other its token. Both are limits of the
-            // guarantee, and documented.
+            // It stays unavailable for a ttl, and its clock must not be behind the last tokens. Otherwise a lease on a
+            // bare majority, or its token, could be granted again. Both are documented limits of the guarantee.
             node.forgot = true;
             node.server.lose_everything();
             node.server.set_clock(70s);
@@ -346,8 +345,9 @@ void World::violation(std::string text)
 } // namespace
 
 /** Runs sixty seconds of virtual time: three or five servers whose clocks differ by seconds, a few clients that
- * contend for a lock and a small pool, and faults of a minority at a time. After each grant it is checked that nobody
- * else may rely on the key (S1) and that its fencing token is greater than all earlier ones of the key (S10). */
+ * contend for a lock and a small pool, and faults of a minority at a time. After each grant the world checks that no
+ * other client may rely on the key (S1) and that its fencing token is greater than all earlier ones of the key (S10).
+ * */
 SmallOutcome run_small_world(std::uint64_t seed)
 {
     return World(seed).run();

@@ -65,7 +65,7 @@ TEST_CASE("the documented permissions are enough in a cluster, and nothing is re
         CHECK(cluster.server(node).client().call("ACL", "LOG").elements.empty());
 }
 
-TEST_CASE("what a user lacks in a cluster is found before it is missed", "[cluster][acl]")
+TEST_CASE("a user's missing permissions in a cluster are found before the first use", "[cluster][acl]")
 {
     require_redis();
     std::string const user =

@@ -95,7 +95,7 @@ TEST_CASE("leases do not pile up on the server while claims come and go", "[etcd
     CHECK(eventually([&] { return leases_on(server) == 0; }, 10s));
 }
 
-TEST_CASE("whoever loses its lease on etcd, or its key, is told at the next renewal", "[etcd]")
+TEST_CASE("a holder that loses its etcd lease or key is notified at the next renewal", "[etcd]")
 {
     require_etcd();
     EtcdServer const server;
@@ -214,7 +214,7 @@ TEST_CASE("a waiter on etcd wakes when the key is released, and when its holder'
     CHECK(RunningStore::release(next) == ReleaseOutcome::released);
 }
 
-TEST_CASE("a waiter whose server restarts, or whose watch breaks, wakes all the same", "[etcd]")
+TEST_CASE("a waiter wakes although its server restarts or its watch breaks", "[etcd]")
 {
     require_etcd();
     EtcdServer server;

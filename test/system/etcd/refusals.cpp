@@ -73,7 +73,7 @@ TEST_CASE("a user with a password and the least permissions does all that leases
     CHECK(log.find("may not watch") == std::string::npos);
 }
 
-TEST_CASE("a login to etcd that is refused is told in words, and no secret with it", "[etcd]")
+TEST_CASE("a refused login to etcd is reported in words, without secrets", "[etcd]")
 {
     require_etcd();
     EtcdServer const server;
@@ -93,7 +93,7 @@ TEST_CASE("a login to etcd that is refused is told in words, and no secret with 
     refused(server.url(), errc::authentication_failed);
 }
 
-TEST_CASE("a permission that is missing on etcd is told with the key and what to grant", "[etcd]")
+TEST_CASE("a missing permission on etcd is reported with the key and the permission to grant", "[etcd]")
 {
     require_etcd();
     EtcdServer const server;
@@ -171,7 +171,7 @@ TEST_CASE("a server that has run out of space grants nothing and says why; what 
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
 }
 
-TEST_CASE("nobody listens where etcd should be", "[etcd]")
+TEST_CASE("etcd refuses the connection", "[etcd]")
 {
     RunningStore running{"etcd://127.0.0.1:1"};
     CHECK(RunningStore::acquire_error(running.lock("wanted", ttl), {.wait = 500ms}) == errc::store_unavailable);

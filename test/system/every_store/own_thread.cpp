@@ -96,12 +96,12 @@ TEST_CASE("a program ends well whatever its store's thread is at", "[integration
         for (auto const& url : {server.url(), std::string("memory://")})
             for (int round = 0; round < 3; ++round) {
                 INFO(how << " " << url);
-                // what an earlier one held lapses later
+                // what an earlier one held expires later
                 CHECK(run(url, how, how + std::to_string(round)) < 5s);
             }
 }
 
-TEST_CASE("what a program lets go of just before it ends is given back, by the store's thread", "[integration]")
+TEST_CASE("leases dropped just before the end of the program are released by the store's thread", "[integration]")
 {
     require_redis();
     RedisServer const server;

@@ -145,7 +145,7 @@ private:
             boost::beast::flat_buffer buffer;
             while (!stop_ && !error)
                 ask(socket, buffer, error);
-            // the instance is away
+            // the instance is unavailable
             std::this_thread::sleep_for(5ms);
         }
     }

@@ -71,7 +71,7 @@ void settle(LiveBackend& live)
 {
     auto const range = named_key("settle");
     granted_after(live, range, 100ms);
-    // given back, or lapsed where the server's disk was slow
+    // given back, or expired where the server's disk was slow
     static_cast<void>(live.release(claim_of(range, owner(77), 0)));
 }
 

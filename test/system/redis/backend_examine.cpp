@@ -80,7 +80,7 @@ TEST_CASE("examining a replica says that it refuses every claim", "[redis][backe
     CHECK(about(live.examine(5s), "role").severity == Severity::error);
 }
 
-TEST_CASE("what the user may not ask is unverified, and nothing else fails", "[redis][backend][examine]")
+TEST_CASE("checks without permission are unverified, and nothing else fails", "[redis][backend][examine]")
 {
     require_redis();
     RedisServer server{

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 
-TEST_CASE("inspecting tells for each key who holds it, and for how long", "[redis][backend]")
+TEST_CASE("an inspection reports the holder of each key and the duration", "[redis][backend]")
 {
     require_redis();
     RedisServer server;
@@ -64,7 +64,7 @@ TEST_CASE("inspecting tells for each key who holds it, and for how long", "[redi
     CHECK_FALSE(keys[599].held_for);
 }
 
-TEST_CASE("how long a key is held is told by its owner's second", "[redis][backend]")
+TEST_CASE("the duration of a holding comes from the owner's second", "[redis][backend]")
 {
     require_redis();
     RedisServer server;

@@ -48,7 +48,7 @@ struct Listener {
     {
         return static_cast<std::size_t>(std::count(events.begin(), events.end(), event));
     }
-    /** Waits until it has heard so many messages, and returns them. */
+    /** Waits for `messages` messages, and returns them. */
     [[nodiscard]] Events heard(std::size_t messages)
     {
         live.run_until([&] { return events.size() >= messages + 1; });
@@ -98,7 +98,7 @@ ReleaseRequest release_of(LiveBackend const& live, KeyRangePtr const& range, std
 
 } // namespace
 
-TEST_CASE("a release names the first in line, and each store hears whose turn it is", "[redis][backend][line]")
+TEST_CASE("a release names the first in line, and each store is notified whose turn it is", "[redis][backend][line]")
 {
     require_redis();
     RedisServer server;
@@ -175,7 +175,7 @@ TEST_CASE(
     client.call("RPUSH", "{lock}:waiting", other);
     auto const published = runs_of(client, "publish");
 
-    // the first leaves at once, and alone: a key that nobody waits for
+    // the first one is sent at once and alone: a key without waiters
     std::vector<ReleaseRequest> requests{release_of(releaser, named_key("quiet"), 0)};
     for (std::uint32_t i = 0; i < 3; ++i)
         requests.push_back(release_of(releaser, pool, i));
@@ -219,7 +219,7 @@ TEST_CASE("a key that one call gives back twice names one store", "[redis][backe
     CHECK(line(client, "{lock}:waiting").size() == 1);
 }
 
-TEST_CASE("what nobody waits for is released without a message", "[redis][backend][line]")
+TEST_CASE("a key without waiters is released without a message", "[redis][backend][line]")
 {
     require_redis();
     RedisServer server;
@@ -285,7 +285,7 @@ TEST_CASE("an observer hears of every release while it watches", "[redis][backen
     CHECK(runs_of(client, "publish") == published);
 }
 
-TEST_CASE("a key that is left to rest calls the first in line, who learns when it frees", "[redis][backend][line]")
+TEST_CASE("a quarantined key notifies the first in line, which learns its expiry", "[redis][backend][line]")
 {
     require_redis();
     RedisServer server;

@@ -176,7 +176,7 @@ TEST_CASE(
     static_cast<void>(expect<Released>(live.release(claim_of(range, owner(1), 0))));
 }
 
-TEST_CASE("a wrong password is fatal, and nothing runs as somebody else", "[redis][backend][acl]")
+TEST_CASE("a wrong password is fatal, and no request runs as another user", "[redis][backend][acl]")
 {
     require_redis();
     RedisServer server{{.config = {with_notifications}}};

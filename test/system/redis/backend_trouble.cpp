@@ -62,7 +62,7 @@ TEST_CASE("a server that has become a replica is looked up and connected anew", 
     CHECK(expect<Granted>(live.claim(range, owner(2))).index == 1);
 }
 
-TEST_CASE("what cannot be written in time is not sent and leaves nothing", "[redis][backend]")
+TEST_CASE("a request that cannot be written in time is not sent and leaves nothing", "[redis][backend]")
 {
     require_redis();
     RedisServer server;

@@ -72,7 +72,7 @@ std::chrono::nanoseconds usual_time(Action action)
     return times[4];
 }
 
-/** Whether no key of the default pool is left; their ttl is a minute, so none lapses by itself. */
+/** Whether no key of the default pool is left; their ttl is a minute, so none expires. */
 bool all_free(RedisClient& redis)
 {
     return eventually([&] { return redis.keys("thread_id_lock:*").empty(); }, 5s);

@@ -38,7 +38,7 @@ struct BadCertificate {
 
 } // namespace
 
-TEST_CASE("a certificate that does not hold is told with its reason, and no login leaves", "[integration]")
+TEST_CASE("an invalid certificate is reported with its reason, and no login is sent", "[integration]")
 {
     require_redis();
     auto const bad = GENERATE(values<BadCertificate>({

@@ -55,7 +55,7 @@ TEST_CASE("a connection works over TCP by address and by name, and over a Unix s
     {
         config.host = "127.0.0.1";
     }
-    // resolves to ::1 as well on most machines, where nobody listens
+    // also resolves to ::1 on most machines, where the connection is refused
     SECTION("name")
     {
         config.host = "localhost";
@@ -89,7 +89,7 @@ TEST_CASE("a database other than 0 is selected before anything else")
     CHECK(client.get("key") == "value");
 }
 
-TEST_CASE("a wrong login or database runs nothing and says what is wrong")
+TEST_CASE("a wrong login or database runs no request, and the error names the cause")
 {
     require_redis();
     RedisServerOptions options;
@@ -168,7 +168,7 @@ TEST_CASE("a user with no permission but its own commands can log in, and leaves
     CHECK(client.call("ACL", "LOG").elements.empty());
 }
 
-TEST_CASE("what a killed server leaves open is unknown, and the connection comes back with the server")
+TEST_CASE("requests that a killed server left open are unknown, and the connection returns with the server")
 {
     require_redis();
     RedisServer server;

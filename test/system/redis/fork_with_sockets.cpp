@@ -130,7 +130,7 @@ int go_on(asio::io_context& context, std::chrono::milliseconds time)
 
 } // namespace
 
-TEST_CASE("a child that goes on with the context takes nothing of what its parent's connections bring", "[integration]")
+TEST_CASE("a child that continues with the context reads nothing from its parent's connections", "[integration]")
 {
     Authority const authority;
     authority.issue("good", "IP:127.0.0.1");

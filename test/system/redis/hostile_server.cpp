@@ -131,7 +131,7 @@ void check_lie(Scene& scene)
     auto const lost = worker.says("lost");
     INFO(worker.output());
     REQUIRE(lost);
-    // nothing that makes no sense proves a loss, and the notice is kept
+    // malformed replies never prove a loss, and the notice is kept
     CHECK_THAT(*lost, EndsWith(" no renewal succeeded in time"));
     CHECK(std::stoll(*lost) >= 0);
     auto const failed = worker.says("failed");
@@ -185,7 +185,7 @@ TEST_CASE("replies that arrive byte by byte are replies")
     CHECK(server.accepted() == 1);
 }
 
-TEST_CASE("messages that nobody asked for disturb nothing")
+TEST_CASE("unsolicited messages have no effect")
 {
     ScriptedServer server;
     RunningStore running{server.url()};
@@ -204,7 +204,7 @@ TEST_CASE("messages that nobody asked for disturb nothing")
     CHECK(server.accepted() == 1);
 }
 
-TEST_CASE("a subscription that nobody asked for drops the connection, and costs no lease")
+TEST_CASE("an unsolicited subscription drops the connection and costs no lease")
 {
     ScriptedServer server;
     RunningStore running{server.url()};
@@ -219,7 +219,7 @@ TEST_CASE("a subscription that nobody asked for drops the connection, and costs 
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
 }
 
-TEST_CASE("two replies for one request drop the connection, and the second is nobody's answer")
+TEST_CASE("two replies for one request drop the connection, and the second one is ignored")
 {
     ScriptedServer server;
     RunningStore running{server.url()};
@@ -233,7 +233,7 @@ TEST_CASE("two replies for one request drop the connection, and the second is no
     CHECK(eventually([&] { return running.log().find("a reply that nobody asked for") != std::string::npos; }));
     // each renewal was answered before its connection was dropped
     CHECK(lease.valid_until() > renewed);
-    // nobody else is told anything by what was left over
+    // the left-over bytes affect no other request
     auto const ended = server.ended();
     server.behave([](Words const& request, std::string const& good) {
         return Answer{purpose_of(request) == Purpose::login ? good + good : good};
@@ -287,7 +287,7 @@ TEST_CASE("a fencing token comes through exactly, whatever its size")
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
 }
 
-TEST_CASE("what a server says in an error is shown without what steers a terminal or forges a line")
+TEST_CASE("a server's error text is shown without terminal controls and line breaks")
 {
     ScriptedServer server;
     server.behave(always({"!42\r\nODD \x1b[31mred\x1b[0m\r\n2026 error: all is lost\x07\r\n"}));

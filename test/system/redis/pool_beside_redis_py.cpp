@@ -40,7 +40,7 @@ std::map<std::string, double> shares_of_slot_time(AuditedWorkers const& workers,
 
 constexpr int of_redis_py = 5;
 
-/** The share of the slot time that so many processes of this library get beside five workers of redis-py. The latter
+/** The share of the slot time that `processes` processes of this library get beside five workers of redis-py, which
  * have the slots first. */
 double share_beside_redis_py(int processes, std::chrono::seconds time)
 {

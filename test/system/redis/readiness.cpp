@@ -76,7 +76,7 @@ TEST_CASE("a wrong password and a missing permission fail at once", "[integratio
     }
 }
 
-TEST_CASE("a refused port is told at the timeout, with its cause", "[integration]")
+TEST_CASE("a refused port is reported at the timeout, with its cause", "[integration]")
 {
     RunningStore const running(url("", free_port()));
     auto const begun = std::chrono::steady_clock::now();

@@ -75,7 +75,7 @@ struct RefusedScene {
 
 } // namespace
 
-TEST_CASE("whatever a server says that passes costs no lease, and is told when it does not pass in time")
+TEST_CASE("transient server errors cost no lease, and are reported if they persist")
 {
     std::list<RefusedScene> scenes;
     for (auto const* words : passing)
@@ -111,7 +111,7 @@ TEST_CASE("whatever a server says that passes costs no lease, and is told when i
     }
 }
 
-TEST_CASE("whatever a server says that a person must mend is told at once, and what is held stays valid meanwhile")
+TEST_CASE("server errors that need a person are reported at once, and leases stay valid meanwhile")
 {
     for (auto const& [words, expected] : final) {
         CAPTURE(words);
@@ -129,7 +129,7 @@ TEST_CASE("whatever a server says that a person must mend is told at once, and w
     }
 }
 
-TEST_CASE("a server without scripts or HELLO is told to be too old")
+TEST_CASE("a server without scripts or HELLO is reported as too old")
 {
     ScriptedServer server;
     server.behave([](Words const& request, std::string const&) {
@@ -142,7 +142,7 @@ TEST_CASE("a server without scripts or HELLO is told to be too old")
     CHECK(documented(running.store().diagnostics().last_detail));
 }
 
-TEST_CASE("a login that is refused is told in words, and nothing else is sent")
+TEST_CASE("a refused login is reported in words, and no other request is sent")
 {
     auto const& [words, expected] = GENERATE(values<std::pair<std::string, errc>>({
         {"WRONGPASS invalid username-password pair or user is disabled.", errc::authentication_failed},
@@ -163,7 +163,7 @@ TEST_CASE("a login that is refused is told in words, and nothing else is sent")
     CHECK(running.log().find("very-secret") == std::string::npos);
 }
 
-TEST_CASE("a database that the server does not have is told")
+TEST_CASE("a missing database is reported")
 {
     ScriptedServer server;
     server.behave([](Words const& request, std::string const& good) {
@@ -177,7 +177,7 @@ TEST_CASE("a database that the server does not have is told")
     CHECK(server.requests(Purpose::claim) == 0);
 }
 
-TEST_CASE("a ttl that a round trip uses up is told with both numbers, and nothing stays held")
+TEST_CASE("a ttl that a round trip uses up is reported with both numbers, and no key stays held")
 {
     ScriptedServer server;
     server.behave([](Words const& request, std::string const& good) {
@@ -198,7 +198,7 @@ TEST_CASE("a ttl that a round trip uses up is told with both numbers, and nothin
     CHECK(running.store().statistics().given_back >= 1);
 }
 
-TEST_CASE("keys that can never free, and a store that is not there, are told")
+TEST_CASE("keys that never become free, and an unavailable store, are reported")
 {
     ScriptedServer server;
     server.behave([](Words const& request, std::string const& good) {

@@ -152,7 +152,7 @@ asio::awaitable<int> acquire_and_release(Lock lock, int times, bool at_once, std
 
 } // namespace
 
-TEST_CASE("a release leaves a key alone that somebody else has taken", "[integration]")
+TEST_CASE("a release does not touch a key that another client has taken", "[integration]")
 {
     require_redis();
     RedisServer server;

@@ -50,7 +50,7 @@ struct Replicated {
     {
         return master.url() + "?replicas=2&replicas_within=" + within;
     }
-    /** Whether anybody waited for replicas since the statistics were reset. */
+    /** Whether a client has waited for replicas since the statistics were reset. */
     [[nodiscard]] bool waited() const
     {
         return master.client().call("INFO", "commandstats").text.find("cmdstat_wait:") != std::string::npos;
@@ -161,7 +161,7 @@ TEST_CASE("a replica that stands still for less than the ttl costs no lease", "[
     CHECK_FALSE(lease.token().cancelled());
 }
 
-TEST_CASE("what waits for replicas holds up no release", "[redis][replicas]")
+TEST_CASE("a wait for replicas delays no release", "[redis][replicas]")
 {
     require_redis();
     Replicated servers;
@@ -181,7 +181,7 @@ TEST_CASE("what waits for replicas holds up no release", "[redis][replicas]")
     CHECK_FALSE(error);
 }
 
-TEST_CASE("the permissions for replicas are +wait and no more, and its lack is told", "[redis][replicas][acl]")
+TEST_CASE("replicas need only the permission +wait, and its absence is reported", "[redis][replicas][acl]")
 {
     require_redis();
     std::string const minimal = " on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Nothing secret in any log line, of any level, or in any error: passwords, URLs that hold them, and what makes an
-// owner one that nobody else can be.
+// Log lines of all levels and errors contain no secrets: passwords, URLs with passwords, and the random part of an
+// owner.
 #include "harness/eventually.hpp"
 #include "harness/redis_server.hpp"
 #include "system/support/running_store.hpp"
@@ -28,7 +28,7 @@ constexpr auto user =
     "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +subscribe +publish "
     "~thread_id_lock:* ~tenure:fence ~{thread_id_lock:*}:waiting ~{thread_id_lock:*}:watched &{thread_id_lock:*}:free";
 
-/** The part of an owner that nobody may know. */
+/** The secret part of an owner. */
 std::string random_part(std::string const& owner)
 {
     auto const part = owner.substr(owner.rfind('/') + 1);
@@ -123,7 +123,7 @@ TEST_CASE("a server without the commands that leases need does not tell their ar
     CHECK(words.find(running.store().worker_name() + "/") == std::string::npos);
 }
 
-TEST_CASE("a server that repeats what it was sent does not bring it into log or errors", "[integration]")
+TEST_CASE("a server that echoes requests does not leak them into log or errors", "[integration]")
 {
     ScriptedServer server;
     server.behave([](Words const& request, std::string const& good) {

@@ -66,10 +66,10 @@ std::string fails_for_now(RunningStore& running, Lockable const& lockable)
 
 } // namespace
 
-TEST_CASE("a wrong password is told, and nothing runs as another user", "[integration]")
+TEST_CASE("a wrong password is reported, and no request runs as another user", "[integration]")
 {
     require_redis();
-    // the default user may do everything: whoever goes on after a refused login becomes it
+    // the default user has all permissions: a client that continued after a refused login would act as this user
     RedisServer server{{.config = {"user worker on >right ~* &* +@all"}}};
     CHECK_THAT(
         fails_for_good(with_login(server, "worker:very-secret"), errc::authentication_failed),
@@ -83,7 +83,7 @@ TEST_CASE("a wrong password is told, and nothing runs as another user", "[integr
     fails_for_good(with_login(locked, ":very-secret"), errc::authentication_failed);
 }
 
-TEST_CASE("a database that does not exist is told, and nothing lands in another", "[integration]")
+TEST_CASE("a missing database is reported, and no request reaches another one", "[integration]")
 {
     require_redis();
     RedisServer server;
@@ -106,7 +106,7 @@ TEST_CASE("a login and a database that exist are used", "[integration]")
     CHECK_FALSE(redis.get("thread_id_lock:0"));
 }
 
-TEST_CASE("a missing permission is told by name", "[integration]")
+TEST_CASE("a missing permission is reported by name", "[integration]")
 {
     require_redis();
     RedisServer server{
@@ -174,7 +174,7 @@ TEST_CASE("without permission for channels waiters poll, and it is said once", "
     CHECK(warnings <= 2);
 }
 
-TEST_CASE("a node of a cluster is told to be one", "[integration]")
+TEST_CASE("a node of a cluster is reported as such", "[integration]")
 {
     require_redis();
     auto const node = [] {
@@ -317,7 +317,7 @@ TEST_CASE("too many clients is an error that passes", "[integration]")
     RunningStore::release(lease);
 }
 
-TEST_CASE("keys that can never free are told, and not waited for", "[integration]")
+TEST_CASE("keys that never become free are reported without a wait", "[integration]")
 {
     require_redis();
     RedisServer server;
@@ -337,7 +337,7 @@ TEST_CASE("keys that can never free are told, and not waited for", "[integration
     CHECK(redis.call("LLEN", "thread_id_lock:1").integer == 2);
 }
 
-TEST_CASE("nobody listens: the wait ends, and says where nobody listens", "[integration]")
+TEST_CASE("a refused connection: the wait ends, and its error names the address", "[integration]")
 {
     auto const port = free_port();
     RunningStore running{"redis://127.0.0.1:" + std::to_string(port)};

@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-/** Whoever is slow to say the first word after the handshake. */
+/** A peer that is slow to send its first bytes after the handshake. */
 class SlowSpeaker final : public net::StreamEvents
 {
 public:

@@ -25,7 +25,7 @@ namespace
 
 constexpr auto ttl = 1500ms;
 
-/** So many servers, and a store over them. */
+/** Several servers, and a store over them. */
 struct Servers {
     explicit Servers(std::size_t count)
     {
@@ -52,7 +52,7 @@ struct Servers {
 
 } // namespace
 
-TEST_CASE("a minority of stopped servers costs no lease, and keeps nobody from getting one", "[redlock]")
+TEST_CASE("a minority of stopped servers costs no lease and prevents no acquisition", "[redlock]")
 {
     require_redis();
     Servers servers(5);

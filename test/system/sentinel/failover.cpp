@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What failovers do to leases: who keeps what, who is told what, and for how long nobody gets anything.
+// The effects of failovers on leases: which leases survive, which losses are notified, and how long nothing is granted.
 #include "harness/eventually.hpp"
 #include "harness/sentinel_group.hpp"
 #include "system/support/running_store.hpp"
@@ -159,7 +159,7 @@ TEST_CASE(
     INFO(holding.log());
     CHECK(holding.log().find("is lost") == std::string::npos);
 
-    // the old master comes back, becomes a replica, and nobody goes there
+    // the old master comes back, becomes a replica, and no client connects to it
     old_master.start();
     group.wait_until_whole();
     CHECK(all_kept(slots, master));
@@ -179,7 +179,7 @@ TEST_CASE(
     auto& old_master = group.master();
     wait_for_replicas(old_master, 2);
 
-    // the replicas hear nothing any more, and what is on its way to them is cut off
+    // the replicas receive nothing more, and pending replication is cut off
     for (auto const& server : group.servers())
         if (server.get() != &old_master)
             server->pause();

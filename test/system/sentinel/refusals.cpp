@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a user reads when sentinels refuse, are away, or know nothing; and what they are told with logins and TLS.
+// Messages to a user whose sentinels refuse, are unavailable, or do not know the master; and with logins and TLS.
 #include "system/support/certificate_authority.hpp"
 
 #include "harness/documented.hpp"
@@ -50,7 +50,7 @@ std::string fails(std::string const& url, errc expected, std::chrono::millisecon
 
 } // namespace
 
-TEST_CASE("a name that the sentinels do not know is told, and is waited for", "[sentinel]")
+TEST_CASE("a name unknown to the sentinels is reported, and the acquisition waits for it", "[sentinel]")
 {
     require_redis();
     SentinelGroup group{one_of_each()};
@@ -68,7 +68,7 @@ TEST_CASE("a name that the sentinels do not know is told, and is waited for", "[
     CHECK_FALSE(error);
 }
 
-TEST_CASE("sentinels that are away, and servers that are none, are told", "[sentinel]")
+TEST_CASE("unavailable sentinels, and servers that are not sentinels, are reported", "[sentinel]")
 {
     require_redis();
     fails("redis+sentinel://127.0.0.1:1,127.0.0.1:2/mymaster", errc::store_unavailable, 800ms);
@@ -167,7 +167,7 @@ TEST_CASE("servers and sentinels with TLS", "[sentinel]")
     CHECK(secure.client().get("wanted") == lease.owner());
 }
 
-TEST_CASE("a server that is named the master and is none is left alone, and told", "[sentinel]")
+TEST_CASE("a server that is named as master but is not one is not used, and reported", "[sentinel]")
 {
     require_redis();
     auto options = one_of_each();

@@ -66,7 +66,7 @@ struct Load {
 
     std::chrono::milliseconds ttl;
     RunningStore running;
-    /// of those that hold on: it stands still over the failover, so that they are told of nothing
+    /// of long holders: it is paused during the failover, so that they are not notified
     RunningStore stopping;
     Auditor audit;
     SlotPool held;
@@ -239,14 +239,14 @@ std::size_t missed_by(RedisServer const& master, Load const& load)
         if (!holding || holding->valid_until < boottime_ns())
             continue;
         auto const mark = owner_mark(client.get("contended:" + std::to_string(i)).value_or(""));
-        // whoever left since gave the key back
+        // a holder that has left since gave the key back
         auto const still = load.audit.occupant(held_keys + i);
         count += still && still->entered == holding->entered && mark != holding->mark ? 1U : 0U;
     }
     return count;
 }
 
-/** A store's thread stands still while this lives, as when its process is stopped: what it holds is valid until its
+/** A store's thread is paused while this lives, as when its process is stopped: what it holds is valid until its
  * time is over, whatever becomes of the server. */
 class Standstill
 {
@@ -302,7 +302,7 @@ std::int64_t fail_over(SentinelGroup& group, Load& load, bool cut_both)
     // with all replicas asked for, only its return makes the group whole enough
     master.start();
     REQUIRE(eventually([&] { return load.awaited_at != 0; }, 60s + load.ttl));
-    // every free slot was somebody's meanwhile
+    // every free slot had a holder meanwhile
     auto const went_on = load.grants.load();
     REQUIRE(eventually([&] { return load.grants > went_on + 10 * contended_keys; }, 20s));
     group.wait_until_whole();

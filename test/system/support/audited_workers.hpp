@@ -62,7 +62,7 @@ public:
     /** A line for each double holding that the auditor found, with the clients' names. */
     [[nodiscard]] std::vector<std::string> double_holdings() const;
     /** All grants so far in the order in which they were made, but for holders that were stopped until their lease had
-     * lapsed: these never relied on it. */
+     * expired: these never relied on it. */
     [[nodiscard]] std::vector<Grant> grants() const;
 
 private:

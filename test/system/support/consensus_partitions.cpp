@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What is asked of a store that rests on a majority, whichever it is.
+// Requirements on every store that depends on a majority, under partitions.
 #include "system/support/consensus_partitions.hpp"
 
 #include "harness/eventually.hpp"
@@ -32,7 +32,7 @@ using Link = MemberNetworks::Link;
 enum class Fault {
     leader_killed,
     leader_stopped,
-    /// and its clients reach it: it is a leader for a while yet, and nobody's
+    /// and its clients reach it: it still acts as leader for a while, without followers
     leader_without_peers,
     leader_without_clients,
     leader_alone,
@@ -157,7 +157,7 @@ public:
         if (fault == Fault::no_majority) {
             lose_all(strike);
         } else {
-            // or it was an idle threat; and nobody can keep a lease for longer than the others go without a leader
+            // otherwise the fault had no effect; and no lease can survive longer than the others are without a leader
             if (fault != Fault::leader_without_clients) {
                 CHECK(eventually([&] { return another_leads(*leader); }, patience, 50ms));
                 election = std::chrono::nanoseconds{boottime_ns() - strike.began()};
@@ -196,7 +196,8 @@ private:
 
     void keep_all(Strike const& strike, std::chrono::nanoseconds least)
     {
-        // valid for longer than a whole ttl from the beginning: renewed since then, and not by whoever is cut off
+        // valid for longer than a whole ttl from the beginning: renewed since then, and not by the member that is cut
+        // off
         auto const renewed = [&] {
             return load_.all_valid_beyond(strike.began() + std::chrono::nanoseconds{ttl_}.count());
         };
@@ -287,7 +288,7 @@ void survive_partitions(Members& members, std::chrono::milliseconds ttl)
     bool lasting = false;
     do {
         for (std::size_t fault = 0; fault < faults; ++fault) {
-            // those that make another lead, and may be believed by somebody for longer than they should
+            // faults with a change of leader, after which a client may rely on the old leader for too long
             bool const always = static_cast<Fault>(fault) == Fault::leader_stopped ||
                                 static_cast<Fault>(fault) == Fault::leader_without_peers;
             trial.strike(static_cast<Fault>(fault), always || lasting);

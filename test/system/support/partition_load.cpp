@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 
 constexpr int contending_stores = 3;
 constexpr int contenders_of_each = 8;
-/// so many of them hold for long, so that most claims are of those that hold for a moment
+/// number of contenders per store that hold for long; most claims come from the others
 constexpr int patient_of_each = 2;
 constexpr std::chrono::milliseconds a_moment = 200ms;
 constexpr std::chrono::milliseconds a_while = 2s;

@@ -54,7 +54,7 @@ public:
     void behave(Behaviour behaviour);
     /** These bytes are said to every connection that comes. */
     void greet(std::string greeting);
-    /** These bytes are said to every open connection, asked for by nobody. */
+    /** Sends unsolicited bytes to every open connection. */
     void say(std::string const& bytes);
 
     /** The fencing token of the next grant. */

@@ -23,8 +23,8 @@ void require_tmux()
 
 TmuxScreen::TmuxScreen(std::string const& command_line, std::size_t columns, std::size_t rows)
 {
-    // In a file: no words to quote. The keys that end the command are not meant for the script. The sleep ends the
-    // server, should nobody else do it.
+    // In a file, so that no words need quoting. The keys that end the command are not meant for the script. The sleep
+    // ends the server in any case.
     std::ofstream(directory_.file("script")) << "trap : INT QUIT\n"
                                              << command_line << "\necho code=$?\nexec sleep 120\n";
     static_cast<void>(tmux(

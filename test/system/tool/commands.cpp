@@ -129,7 +129,7 @@ TEST_CASE(
     CHECK(redis.get("job:0") == kept);
 }
 
-TEST_CASE("evict leaves alone what is free, what is no lease, and what nobody was asked about", "[integration][tool]")
+TEST_CASE("evict changes no free key, no foreign key, and no key without a confirmation", "[integration][tool]")
 {
     require_redis();
     RedisServer server;

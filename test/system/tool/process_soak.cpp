@@ -97,8 +97,8 @@ struct Blow {
     bool killed;
 };
 
-/** A slot whose keeper got its first blow while it had no command: none yet, or none any more. The auditor does not see
- *  it. */
+/** A slot whose keeper got its first fault before its command started, or after it ended. The auditor does not see it.
+ */
 struct BareGrant {
     std::uint32_t cell;
     std::int64_t at;
@@ -144,7 +144,7 @@ public:
         return std::nullopt;
     }
 
-    /** One in four whoever it is, else one whose command holds a slot, if there is one. */
+    /** With a chance of one in four any keeper, else one whose command holds a slot, if there is one. */
     Keeper& victim()
     {
         auto const first = random() % keepers.size();
@@ -181,8 +181,8 @@ public:
             FAIL_CHECK("the command of a keeper that was " << (kill ? "killed" : "stopped") << " lives on");
             return std::nullopt;
         }
-        // let go between the two looks: the key is free, or somebody else's. A command that never ends by itself left
-        // because its guard told it to
+        // released between the two reads: the key is free or has another holder. A command that never ends by itself
+        // has left because of its guard
         if (expiry < 0 || (ends_by_itself && auditor_left(*command)))
             return std::nullopt;
         auto const valid_until = expiry * 1'000'000 - wall_clock_offset() -
@@ -269,7 +269,7 @@ TEST_CASE("keepers of a pool are killed and stopped, and no slot ever has two li
         }
     }
 
-    // Without blows everybody who waits gets a slot again; then they are told to end.
+    // Without faults every waiter gets a slot again; then all are told to end.
     auto const before = fleet.auditor.holdings().size();
     CHECK(eventually([&] { return fleet.auditor.holdings().size() >= before + 3; }, ttl + 5s));
     std::this_thread::sleep_for(ttl);

@@ -40,7 +40,7 @@ Words const pool_of_two = {"--pool", "job:", "--size", "2", "--ttl", "2s"};
 
 } // namespace
 
-TEST_CASE("a command runs under a slot, is told which, and its exit code is returned", "[integration][tool]")
+TEST_CASE("a command runs under a slot, gets its number, and its exit code is returned", "[integration][tool]")
 {
     require_redis();
     RedisServer server;
@@ -113,7 +113,7 @@ TEST_CASE(
     CHECK_FALSE(redis.get("job:0").has_value());
 }
 
-TEST_CASE("a slot is released only when nothing of the command's group runs any more", "[integration][tool]")
+TEST_CASE("a slot is released only when all processes of the command's group have ended", "[integration][tool]")
 {
     require_redis();
     RedisServer server;
@@ -141,7 +141,7 @@ TEST_CASE("a program that is asked to end while it waits holds nothing and runs 
     CHECK(redis.get("nightly") == "somebody-else");
 }
 
-TEST_CASE("a run that waits says after a second who holds the lock, and at the end what to do", "[integration][tool]")
+TEST_CASE("a waiting run reports the holder after a second, and a remedy at the end", "[integration][tool]")
 {
     require_redis();
     RedisServer server;
@@ -216,7 +216,7 @@ TEST_CASE("a command needs no dashes in front of it, and keeps its own options a
     }
 }
 
-TEST_CASE("a mistyped command or option is named, with what was meant", "[integration][tool]")
+TEST_CASE("a mistyped command or option is named, with a suggestion", "[integration][tool]")
 {
     ToolProcess command({"stauts", "--size", "2"});
     CHECK(command.exit_code() == 64);
@@ -233,7 +233,7 @@ TEST_CASE("a mistyped command or option is named, with what was meant", "[integr
                             !ContainsSubstring("secret"));
 }
 
-TEST_CASE("a mistake on the command line is told before anything is connected", "[integration][tool]")
+TEST_CASE("a mistake on the command line is reported before any connection", "[integration][tool]")
 {
     for (auto const& words : std::vector<Words>{
              {"run", "--size", "2"},                                               // no command

@@ -81,7 +81,7 @@ pid_t guard_of(pid_t keeper)
 
 } // namespace
 
-TEST_CASE("a command whose key was taken by somebody else is ended, and the thief keeps the key", "[integration][tool]")
+TEST_CASE("a command whose key another client took is ended, and that client keeps the key", "[integration][tool]")
 {
     require_redis();
     RedisServer server;
@@ -125,7 +125,7 @@ TEST_CASE("a command whose keeper is killed is ended at once, with what it start
     auto const owner = redis.get("job").value();
     shell.tool.process().signal(SIGKILL);
     check_gone_before_expiry(shell, redis, owner);
-    // nobody released it: it lapses
+    // it was not released: it expires
     CHECK(eventually([&] { return !redis.get("job").has_value(); }, 3s));
 }
 

@@ -33,7 +33,7 @@ TEST_CASE("status, evict and doctor work on ZooKeeper", "[zookeeper][tool]")
     CHECK_THAT(held.output(), ContainsSubstring("the store proved that the key is not ours any more"));
 
     ToolProcess doctor({"doctor", "--ttl", "3s"}, server.url());
-    CHECK(doctor.exit_code() == 1); // nobody has to log in
+    CHECK(doctor.exit_code() == 1); // no login is required
     CHECK_THAT(
         doctor.output(), ContainsSubstring("access: no login") && ContainsSubstring("3000 ms, 30 ticks of 100 ms") &&
                              ContainsSubstring("permissions: nodes can be created and removed"));

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Three ZooKeeper servers: leases are kept where a majority remains, whoever is killed or stopped, and end in time
-// where none does.
+// Three ZooKeeper servers: leases survive while a majority remains, whichever server is killed or stopped, and end in
+// time without one.
 #include "harness/eventually.hpp"
 #include "harness/zookeeper_server.hpp"
 #include "system/support/running_store.hpp"
@@ -119,7 +119,7 @@ TEST_CASE("without a majority every token fires before its validity ends", "[zoo
     ensemble().server(first).resume();
     ensemble().server(second).resume();
     ensemble().wait_until_whole();
-    // whoever comes next waits until the servers have seen the sessions end
+    // the next client waits until the servers have ended the sessions
     RunningStore other{ensemble().url()};
     auto slot = RunningStore::acquire(other.pool(8, ensemble_ttl), {.wait = 30s});
     CHECK(RunningStore::release(slot) == ReleaseOutcome::released);

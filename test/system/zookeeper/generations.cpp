@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// One ZooKeeper server: a release is one request, and no change of a node ever hits the node of whoever took the key in
-// the meantime, because everybody who claims a key changes its generation.
+// One ZooKeeper server: a release is one request and never affects the node of a later holder, because every claim
+// changes the key's generation.
 #include "harness/eventually.hpp"
 #include "harness/fault_proxy.hpp"
 #include "harness/zookeeper_client.hpp"
@@ -31,7 +31,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace
 {
 
-/// long enough for no renewal, and no lapse, to come in between
+/// long enough for no renewal, and no expiry, to come in between
 constexpr auto long_ttl = 10s;
 
 [[nodiscard]] ZookeeperServer& generation_server()
@@ -132,7 +132,7 @@ TEST_CASE("a release is one request: it needs no answer to take effect", "[zooke
     expect<Released>(release.wait());
 }
 
-TEST_CASE("whoever took the key after somebody deleted the node keeps it", "[zookeeper][generations]")
+TEST_CASE("the next holder keeps the key after the node was deleted by hand", "[zookeeper][generations]")
 {
     GenerationLine line;
     GenerationLine other;
@@ -180,7 +180,7 @@ TEST_CASE("whoever took the key after somebody deleted the node keeps it", "[zoo
     expect<Released>(other.client.release(second));
 }
 
-TEST_CASE("a node that somebody made by hand, who knows of no generation, stays", "[zookeeper][generations]")
+TEST_CASE("a node that was created by hand, without a generation, stays", "[zookeeper][generations]")
 {
     GenerationLine line;
     ZookeeperClient person{generation_server().port()};
@@ -231,7 +231,7 @@ TEST_CASE("a lease is released while keys of its generation are claimed without 
     CHECK_FALSE(ZookeeperClient{generation_server().port()}.get(path_of(range)));
 }
 
-TEST_CASE("a node that changed hands while somebody evicted its owner is not marked", "[zookeeper][generations]")
+TEST_CASE("a node that changed hands during an eviction is not marked", "[zookeeper][generations]")
 {
     GenerationLine line;
     GenerationLine other;

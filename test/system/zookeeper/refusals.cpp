@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a user of ZooKeeper reads when the server is away, ends the session or does not let us in.
+// Messages to a user whose ZooKeeper server is unavailable, ends the session or refuses the login.
 #include "harness/documented.hpp"
 #include "harness/eventually.hpp"
 #include "harness/zookeeper_server.hpp"
@@ -39,7 +39,7 @@ constexpr auto refused_ttl = 2000ms;
 
 } // namespace
 
-TEST_CASE("nobody listens where ZooKeeper should be", "[zookeeper]")
+TEST_CASE("ZooKeeper refuses the connection", "[zookeeper]")
 {
     require_zookeeper();
     RunningStore running{"zookeeper://127.0.0.1:1/app?tick=100ms&shortest_ttl=1s"};
@@ -77,7 +77,7 @@ TEST_CASE(
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
 }
 
-TEST_CASE("who waits without end for a ZooKeeper that is away keeps no thread busy", "[zookeeper]")
+TEST_CASE("an endless wait for an unavailable ZooKeeper keeps no thread busy", "[zookeeper]")
 {
     asio::io_context context;
     auto const store = connect(context.get_executor(), "zookeeper://127.0.0.1:1/app?tick=100ms&shortest_ttl=1s");
@@ -87,7 +87,7 @@ TEST_CASE("who waits without end for a ZooKeeper that is away keeps no thread bu
     CHECK(context.run_for(1s) < 1000);
 }
 
-TEST_CASE("a login that may not use a node of ZooKeeper is told in words, and no secret with it", "[zookeeper]")
+TEST_CASE("a refused access to a ZooKeeper node is reported in words, without secrets", "[zookeeper]")
 {
     require_zookeeper();
     ZookeeperServer const server;

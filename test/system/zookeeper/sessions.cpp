@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// One ZooKeeper server: what becomes of leases when a session ends, when the server is away, and when it does not let
-// us in; and what a user reads then.
+// One ZooKeeper server: leases and messages when a session ends, when the server is unavailable, and when it refuses
+// the login.
 #include "harness/eventually.hpp"
 #include "harness/fault_proxy.hpp"
 #include "harness/zookeeper_client.hpp"
@@ -99,7 +99,7 @@ TEST_CASE("a session that has expired is a proven loss of its leases, and the ne
     REQUIRE(before);
     line.proxy.refuse(true);
     line.proxy.reset_connections();
-    // nothing is said about the lease while nobody knows
+    // the renewal reports no result while the outcome is unknown
     line.client.run_until([&] { return !std::holds_alternative<Renewed>(line.client.renew(claim, session_ttl)); });
     expect_not_sent(line.client.renew(claim, session_ttl));
     REQUIRE(eventually([&] { return !person.get("/expiry:a/lock"); }, 5s));
@@ -153,7 +153,7 @@ TEST_CASE(
     CHECK(lease.token().reason() == CancelReason::expired);
 }
 
-TEST_CASE("a node that somebody deletes or replaces is a loss that the token tells of at once", "[zookeeper]")
+TEST_CASE("a deleted or replaced node is a loss, and the token is cancelled at once", "[zookeeper]")
 {
     RunningStore store{server().url()};
     ZookeeperClient person{server().port()};
@@ -175,7 +175,7 @@ TEST_CASE("a node that somebody deletes or replaces is a loss that the token tel
     CHECK(eventually([&] { return !person.get("/replaced/lock"); }, 6s));
 }
 
-// A deletion that does not look at the generation could not tell the node of whoever takes the key after the first one.
+// A deletion without the generation could not distinguish the node of the next holder.
 TEST_CASE("releases of one lease that were asked for more than once delete one node", "[zookeeper]")
 {
     Line line;
@@ -236,7 +236,7 @@ TEST_CASE(
                 std::move(request), [&replies](ClaimReply reply) { replies.push_back(std::move(reply)); });
         }
     });
-    // all three find that somebody has it, and see who that is
+    // all three find the key taken, and read its owner
     line.client.run_until([&] { return passed() - before > 3 * path.size(); });
     only(Direction::replies);
     line.client.run_until([&] { return kept(Direction::requests) > 3 * path.size(); });
@@ -265,7 +265,7 @@ TEST_CASE(
     CHECK_FALSE(person.get(path));
 }
 
-TEST_CASE("a node that its claim finds at last is not taken for one that nobody renews", "[zookeeper]")
+TEST_CASE("a node that its claim finds late does not count as expired", "[zookeeper]")
 {
     constexpr auto lasting = 3s;
     constexpr auto delay = 300ms;
@@ -304,7 +304,7 @@ TEST_CASE("a node that its claim finds at last is not taken for one that nobody 
     expect<Released>(line.client.release(claim));
 }
 
-TEST_CASE("a node that nobody renews lapses however late the server answers", "[zookeeper]")
+TEST_CASE("a node without renewals expires however late the server answers", "[zookeeper]")
 {
     constexpr auto lasting = 2s;
     Line line;
@@ -341,7 +341,7 @@ TEST_CASE("a waiter takes over as soon as a key is released, also after its pare
     {
         REQUIRE(RunningStore::release(lease) == ReleaseOutcome::released);
     }
-    SECTION("by somebody who removed it all")
+    SECTION("by a client that removed everything")
     {
         // else the waiter would be back before the parent is gone
         proxy.set(Direction::requests, {Fault::Kind::hold});
@@ -397,7 +397,7 @@ TEST_CASE(
     line.client.run_until([&] { return !watched(); }, 2s);
 }
 
-TEST_CASE("a handler that throws keeps nobody else from the answer that came with its own", "[zookeeper]")
+TEST_CASE("a throwing handler does not prevent other answers of the same read", "[zookeeper]")
 {
     Line line;
     expect<Released>(line.client.release(line.take(named_key("throws:"), owner(1))));
@@ -434,7 +434,7 @@ TEST_CASE("keys of all kinds become nodes below the chroot", "[zookeeper]")
     CHECK(person.get("/deep/chroot").value().ephemeral_owner == 0);
 }
 
-TEST_CASE("a ttl beyond the limits is refused at once, and one that the server changes is told", "[zookeeper]")
+TEST_CASE("a ttl beyond the limits is refused at once, and a ttl that the server changes is reported", "[zookeeper]")
 {
     {
         RunningStore store{server().url()};
@@ -450,7 +450,7 @@ TEST_CASE("a ttl beyond the limits is refused at once, and one that the server c
     CHECK_THAT(store.log(), ContainsSubstring("asked for a ttl of 80000 ms, and the server grants 60000 ms"));
 }
 
-TEST_CASE("nodes of a login belong to it alone; another one is told what is missing", "[zookeeper]")
+TEST_CASE("nodes belong to their login alone; another login gets the missing permission", "[zookeeper]")
 {
     auto url = server().url();
     auto const with_login = [&](std::string const& login) { return "zookeeper://" + login + "@" + url.substr(12); };
@@ -462,7 +462,7 @@ TEST_CASE("nodes of a login belong to it alone; another one is told what is miss
 
     for (auto const& login : {"worker:wrong-secret", "other:very-secret"}) {
         RunningStore stranger{with_login(login)};
-        // another user's keys are its own affair; whoever mistyped the password cannot write to the generations
+        // each user has its own keys; a login with a wrong password cannot write to the generations
         auto const own = stranger.lock(std::string("of ") + login, 2s);
         if (login == std::string("other:very-secret")) {
             CHECK(RunningStore::acquire_error(own, {.wait = 5s}) == error_code());

@@ -91,7 +91,7 @@ TEST_CASE("a transaction that is refused does nothing, and says why")
     CHECK_FALSE(world.world.checker.violated());
 }
 
-TEST_CASE("the token of a transaction's draw is good for what it granted")
+TEST_CASE("the token that a transaction draws belongs to the granted key")
 {
     QuietWorld world;
     SimulatedClient client(world);
