@@ -23,7 +23,7 @@ struct Part {
     std::string_view name;
     void (*measure)(bench::Setting const&);
 };
-constexpr std::array<Part, 16> parts{{
+constexpr std::array<Part, 18> parts{{
     {"floor", bench::measure_floor},
     {"pairs", bench::measure_pairs},
     {"peers", bench::measure_peers},
@@ -32,6 +32,8 @@ constexpr std::array<Part, 16> parts{{
     {"first_free", bench::measure_first_free},
     {"handover", bench::measure_handover},
     {"fairness", bench::measure_fairness},
+    {"multi", bench::measure_multi},
+    {"segments", bench::measure_segments},
     {"reentry", bench::measure_reentry},
     {"cluster_pairs", bench::measure_cluster_pairs},
     {"redlock_latency", bench::measure_redlock_latency},
@@ -49,8 +51,9 @@ Measures tenure against a raw socket client on a redis-server of its own, and pr
 
   --quick               3 short rounds: minutes become seconds, and medians less sure
   --only PART           only this part; may be repeated. Parts: floor pairs peers before latency
-                        first_free handover fairness reentry cluster_pairs redlock_latency
-                        redlock_throughput etcd zookeeper compile_time renewals
+                        first_free handover fairness multi segments reentry
+                        cluster_pairs redlock_latency redlock_throughput etcd
+                        zookeeper compile_time renewals
   --rounds N            interleaved rounds of each figure (7)
   --let-sleep           idle cores may sleep, so that figures across cores carry the time they take to wake; without
                         it they are kept awake where the kernel allows it, which is for root

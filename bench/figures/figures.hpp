@@ -64,6 +64,10 @@ void measure_etcd(Setting const& setting);
 void measure_zookeeper(Setting const& setting);
 /** From release to acquire in another process. */
 void measure_handover(Setting const& setting);
+/** One MultiLock after another, of 1, 4 and 16 keys. */
+void measure_multi(Setting const& setting);
+/** The segment of one item after another, over one lock after another. */
+void measure_segments(Setting const& setting);
 /** A further acquisition of a re-entrant lock, and its end. */
 void measure_reentry(Setting const& setting);
 /** What 1,000 leases of 3 s cost their holder. */

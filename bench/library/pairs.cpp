@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "harness/stopwatch.hpp"
+#include "library/latency.hpp"
 #include "library/session.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -124,25 +125,6 @@ Measurement pool_pairs(std::string const& url, unsigned size, double seconds, Fe
     });
     return result;
 }
-
-namespace
-{
-
-asio::awaitable<void> measure_latency(tenure::Lock lock, unsigned pairs, std::vector<double>& times)
-{
-    auto const warm_up = pairs / 10;
-    for (unsigned pair = 0; pair < warm_up + pairs; ++pair) {
-        auto const begin = Steady::now();
-        auto lease = co_await lock.async_acquire();
-        auto const outcome = co_await lease.async_release();
-        if (outcome != tenure::ReleaseOutcome::released)
-            throw std::runtime_error("a release ended as " + std::string(to_string(outcome)));
-        if (pair >= warm_up)
-            times.push_back(microseconds_since(begin));
-    }
-}
-
-} // namespace
 
 Measurement pair_latency(std::string const& url, unsigned pairs, Features features)
 {

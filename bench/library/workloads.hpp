@@ -34,6 +34,12 @@ pool_pairs(std::string const& url, unsigned size, double seconds, Features featu
 /** One coroutine, one lock. @returns p50 of a pair in microseconds */
 [[nodiscard]] Measurement pair_latency(std::string const& url, unsigned pairs, Features features);
 
+/** One coroutine, one MultiLock of that many keys. @returns p50 of a pair in microseconds */
+[[nodiscard]] Measurement multi_latency(std::string const& url, unsigned keys, unsigned pairs, Features features);
+
+/** One coroutine that locks items of a SegmentedLock, which hashes them. @returns p50 of a pair in microseconds */
+[[nodiscard]] Measurement segment_latency(std::string const& url, unsigned segments, unsigned pairs, Features features);
+
 /** Acquires the only free slot, the last one of `keys`. @returns p50 in microseconds */
 [[nodiscard]] Measurement first_free(std::string const& url, unsigned keys, unsigned times, Features features);
 

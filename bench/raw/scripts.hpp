@@ -11,7 +11,17 @@ inline constexpr std::string_view compare_and_delete = R"(
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0)";
 
-/// the same, and ARGV[2] the channel on which waiters are told
+/// KEYS the keys, ARGV[1] the owner of all: how many of them were deleted
+inline constexpr std::string_view compare_and_delete_all = R"(
+local held = redis.call('MGET', unpack(KEYS))
+local own = {}
+for i = 1, #KEYS do
+  if held[i] == ARGV[1] then own[#own + 1] = KEYS[i] end
+end
+if #own == 0 then return 0 end
+return redis.call('DEL', unpack(own)))";
+
+/// as compare_and_delete, and ARGV[2] the channel on which waiters are told
 inline constexpr std::string_view compare_delete_and_publish = R"(
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   redis.call('DEL', KEYS[1])

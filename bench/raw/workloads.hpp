@@ -22,6 +22,17 @@ namespace bench::raw
  * is left of the latency that the library adds is its own. @returns p50 of a pair in microseconds */
 [[nodiscard]] Measurement pair_latency_in_a_loop(std::uint16_t port, unsigned pairs);
 
+/** How the releases of several keys leave together. */
+enum class Together {
+    /// a script call each, in one write
+    write,
+    /// one script call
+    script
+};
+
+/** That many keys by SET NX PX in one write, and then all of them back. @returns p50 of a pair in microseconds */
+[[nodiscard]] Measurement multi_latency(std::uint16_t port, unsigned count, unsigned pairs, Together together);
+
 /** One SET after another, as `redis-benchmark -c 1` sends it. @returns microseconds per command */
 [[nodiscard]] Measurement commands(std::uint16_t port, unsigned count);
 

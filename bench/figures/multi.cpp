@@ -1,0 +1,52 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "figures/figures.hpp"
+
+#include "harness/child.hpp"
+#include "library/workloads.hpp"
+#include "raw/workloads.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+namespace bench
+{
+
+void measure_multi(Setting const& setting)
+{
+    auto const port = setting.redis.port();
+    auto const url = setting.redis.url();
+    auto const pairs = setting.extent.pairs / 4;
+    auto const candidate = [&](std::string name, Place place, std::function<Measurement()> measure) {
+        return Candidate{std::move(name), [&setting, place, measure = std::move(measure)] {
+                             setting.redis.flush();
+                             return in_child(place, measure);
+                         }};
+    };
+    for (unsigned const keys : {1U, 4U, 16U}) {
+        auto const raw = [=](raw::Together together) {
+            return [=] { return raw::multi_latency(port, keys, pairs, together); };
+        };
+        auto const library = [=](library::Features features) {
+            return [=] { return library::multi_latency(url, keys, pairs, features); };
+        };
+        auto const all = interleave(
+            setting.extent.rounds,
+            {candidate("raw, a script call each", Place::split, raw(raw::Together::write)),
+             candidate("raw, one script call", Place::split, raw(raw::Together::script)),
+             candidate("MultiLock", Place::split, library(library::plain)),
+             candidate("MultiLock, default", Place::split, library(library::by_default)),
+             candidate("raw, a script call each, same core", Place::same, raw(raw::Together::write)),
+             candidate("raw, one script call, same core", Place::same, raw(raw::Together::script)),
+             candidate("MultiLock, same core", Place::same, library(library::plain))});
+        auto const name = std::to_string(keys);
+        for (auto const& series : all)
+            setting.report.medians("p50 of a pair, keys: " + name, series, "us");
+        auto const ours = find(all, "MultiLock").median();
+        setting.report.figure("multi_" + name, ours / std::min(all[0].median(), all[1].median()), Goal::at_most, 1.15);
+        setting.report.ratio("same core, keys: " + name, all[6].median() / std::min(all[4].median(), all[5].median()));
+        setting.report.ratio("default/plain, keys: " + name, find(all, "MultiLock, default").median() / ours);
+    }
+}
+
+} // namespace bench
