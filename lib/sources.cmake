@@ -17,6 +17,7 @@ target_sources(
     config/url.cpp
     engine/acquisition.cpp
     engine/compensation.cpp
+    engine/contest.cpp
     engine/core.cpp
     engine/counters.cpp
     engine/gate.cpp

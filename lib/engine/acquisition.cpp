@@ -53,9 +53,9 @@ Acquisition::Acquisition(
 {
 }
 
-void Acquisition::start(std::shared_ptr<Acquisition> self)
+void Acquisition::start(std::shared_ptr<Acquisition> self, asio::cancellation_slot slot)
 {
-    if (auto slot = self->handler_->slot(); slot.is_connected())
+    if (slot.is_connected())
         slot.assign([weak = std::weak_ptr(self)](asio::cancellation_type) {
             if (auto alive = weak.lock())
                 alive->core_->runtime()->post([alive] { alive->cancel(); });
@@ -204,6 +204,7 @@ void Acquisition::ask(Instant now)
     request.earliest_attempt = earliest_attempt_;
     request.reuse_after = terms_.reuse_after;
     request.waits = only ? Waits::no : place();
+    request.with_others = core_->claims_together();
     // until the answer is there, this attempt's outcome is not known either
     if (!earliest_attempt_)
         earliest_attempt_ = now;
@@ -454,10 +455,9 @@ void Acquisition::drop_claims(bool any_unanswered)
 
 void Acquisition::call_handler(error_code error, LeaseRecordPtr record)
 {
-    auto handler = std::exchange(handler_, std::nullopt);
     if (is_try_ && error == errc::timed_out)
         error = {};
-    std::move(*handler).post(error, Lease(std::move(record)));
+    handler_(error, Lease(std::move(record)));
 }
 
 void Acquisition::give_back(Claim const& claim, Granted const& grant)
@@ -479,7 +479,7 @@ void Acquisition::abandon()
     if (machine_)
         machine_->end();
     gate_.reset();
-    handler_.reset();
+    handler_ = nullptr;
 }
 
 } // namespace tenure::engine

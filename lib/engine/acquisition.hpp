@@ -32,7 +32,8 @@ class Core; // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 class Acquisition : public std::enable_shared_from_this<Acquisition>
 {
 public:
-    using Handler = Completion<void(error_code, Lease)>;
+    /// see AcquireHandler
+    using Handler = OneShot<void(error_code, Lease)>;
 
     /** @param is_try  keys that others hold are no error: it completes with no lease
      *  @param prefers  as `AcquireOptions::prefer`, below the count of the range */
@@ -41,7 +42,7 @@ public:
         std::optional<std::uint32_t> prefers, Handler handler);
 
     /** On the thread of the initiating call. */
-    static void start(std::shared_ptr<Acquisition> self);
+    static void start(std::shared_ptr<Acquisition> self, asio::cancellation_slot slot);
 
     /** It is the head of its gate, and a key may be free: ask at once. */
     void take_turn();
@@ -109,7 +110,7 @@ private:
     bool is_try_;
     /// the only key of its claims until it waits at the gate; unset once the store has answered that it is held
     std::optional<std::uint32_t> prefers_;
-    std::optional<Handler> handler_;
+    Handler handler_;
     std::optional<AcquireMachine> machine_;
     /// of the present owner, and that of the lease once it is granted; a new one after anything was given back, so that
     /// no late release can hit a later grant

@@ -5,8 +5,12 @@
 #include "engine/machines/lease_terms.hpp"
 #include "owner_text.hpp"
 
+#include <tenure/backend/one_shot.hpp>
 #include <tenure/key_range.hpp>
+#include <tenure/lease.hpp>
 #include <tenure/options.hpp>
+
+#include <boost/asio/cancellation_signal.hpp>
 
 #include <memory>
 #include <string>
@@ -16,8 +20,11 @@
 namespace tenure::engine
 {
 
+/// called while the engine works: it posts the rest of its work
+using AcquireHandler = OneShot<void(error_code, Lease)>;
+
 /** A lock or pool as the engine sees it: the contended keys and the terms of their leases. */
-class Contest
+class Contest : public std::enable_shared_from_this<Contest>
 {
 public:
     /** @param where  how messages name the config
@@ -51,6 +58,11 @@ public:
         terms.reuse_after = reuse_after_;
         return terms;
     }
+
+    /** Checks the options of one acquisition and starts it. From any thread.
+     *  @param is_try  as for Acquisition
+     *  @param slot  cancels the acquisition */
+    void acquire(AcquireOptions const& options, bool is_try, AcquireHandler handler, asio::cancellation_slot slot);
 
 private:
     std::shared_ptr<Handle> handle_;

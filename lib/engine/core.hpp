@@ -98,6 +98,24 @@ public:
     [[nodiscard]] bool add(std::shared_ptr<Follower> follower);
     void remove(Follower const& follower) noexcept;
 
+    /** Claims that begin in its scope are sent together. */
+    class ClaimsTogether
+    {
+    public:
+        explicit ClaimsTogether(Core& core) noexcept
+            : core_(core)
+        {
+            core_.claims_together_ = true;
+        }
+        ClaimsTogether(ClaimsTogether const&) = delete;
+        ClaimsTogether& operator=(ClaimsTogether const&) = delete;
+        ~ClaimsTogether() { core_.claims_together_ = false; }
+
+    private:
+        Core& core_;
+    };
+    [[nodiscard]] bool claims_together() const noexcept { return claims_together_; }
+
     /** A claim was handed to the store. A store without users stays open for its answer, for a second at most. */
     void claim_begins() noexcept { ++claims_; }
     /** The answer has come. */
@@ -151,6 +169,8 @@ private:
     std::list<std::shared_ptr<Acquisition>> acquisitions_;
     /// claims without an answer
     std::size_t claims_ = 0;
+    /// within a `ClaimsTogether`
+    bool claims_together_ = false;
     /// `Backend::drop_abandoned` will be called
     bool drop_posted_ = false;
     /// ends what is under way when no public object is left, or when the time of `close_by` is over

@@ -51,6 +51,7 @@ void TokenState::cancel_locked(std::unique_lock<std::mutex>& lock, CancelReason 
 {
     reason_.store(reason, std::memory_order_release);
     auto waiting = waiters_.take_all();
+    auto const dependent = dependent_.lock();
     if (stop_source_)
         // its callbacks are the user's: not on the thread that looked at the clock or released the lease, nor on the
         // strand
@@ -58,6 +59,8 @@ void TokenState::cancel_locked(std::unique_lock<std::mutex>& lock, CancelReason 
     lock.unlock();
     if (!waiting.empty())
         Waiters::post_all(std::move(waiting), {});
+    if (dependent)
+        (void)dependent->cancelled();
 }
 
 bool TokenState::cancelled() const noexcept
@@ -106,6 +109,13 @@ std::stop_token TokenState::stop_token()
             stop_source_->request_stop();
     }
     return stop_source_->get_token();
+}
+
+bool TokenState::set_dependent(std::weak_ptr<TokenState const> other)
+{
+    std::lock_guard const lock(mutex_);
+    dependent_ = std::move(other);
+    return reason() == CancelReason::none;
 }
 
 void TokenState::wait(std::shared_ptr<TokenState> const& state, Waiters::Handler handler)

@@ -52,6 +52,10 @@ public:
 
     [[nodiscard]] Runtime const& runtime() const noexcept { return *runtime_; }
 
+    /** `other` is checked when this token is cancelled: its own cancellation may depend on it. At most one. False if
+     * this token is cancelled already; `other` is then not checked. */
+    [[nodiscard]] bool set_dependent(std::weak_ptr<TokenState const> other);
+
     static void wait(std::shared_ptr<TokenState> const& state, Waiters::Handler handler);
 
 protected:
@@ -74,6 +78,8 @@ private:
     /// why it is cancelled then; written on the strand with the mutex held
     CancelReason because_;
     Waiters waiters_;
+    /// checked when this token is cancelled
+    std::weak_ptr<TokenState const> dependent_;
     /// created by the first request for a standard stop token
     std::optional<std::stop_source> stop_source_;
 };

@@ -5,9 +5,7 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 
-#include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -48,15 +46,16 @@ private:
     std::shared_ptr<HeldSet::ReleaseCall> call_;
 };
 
-std::vector<CancellationToken> tokens_of(std::vector<Lease> const& leases)
+} // namespace
+
+std::vector<TokenStatePtr> HeldSet::tokens_of(std::vector<Lease> const& leases)
 {
-    std::vector<CancellationToken> tokens;
+    std::vector<TokenStatePtr> tokens;
     tokens.reserve(leases.size());
-    std::ranges::transform(leases, std::back_inserter(tokens), &Lease::token);
+    for (auto const& lease : leases)
+        tokens.push_back(lease.token().state_);
     return tokens;
 }
-
-} // namespace
 
 HeldSet::HeldSet(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases)
     : runtime_(std::move(runtime))
@@ -94,8 +93,12 @@ void HeldSet::release(asio::any_completion_handler<void(error_code, ReleaseOutco
         joined_->cancel(CancelReason::released);
         auto const answers =
             std::make_shared<Answers>(leases_.size(), runtime_, ReleaseCall::start(std::move(pending), runtime_));
-        for (auto& lease : leases_)
-            lease.async_release([answers](error_code error, ReleaseOutcome outcome) { answers->add(error, outcome); });
+        // in one turn, in which a store gathers what leaves together
+        runtime_->strand().execute([self = shared_from_this(), answers] {
+            for (auto& lease : self->leases_)
+                lease.async_release(
+                    [answers](error_code error, ReleaseOutcome outcome) { answers->add(error, outcome); });
+        });
     }
 }
 

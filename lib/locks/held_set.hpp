@@ -18,7 +18,7 @@ namespace tenure::locks
 {
 
 /** The leases of a LeaseSet. */
-class HeldSet
+class HeldSet : public std::enable_shared_from_this<HeldSet>
 {
 public:
     using ReleaseCall = engine::Call<ReleaseOutcome>;
@@ -33,9 +33,13 @@ public:
     [[nodiscard]] CancellationToken const& token() const noexcept { return token_; }
     [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
 
+    /** Its release has begun; the releases of its leases may begin later. */
+    [[nodiscard]] bool released() const noexcept { return released_; }
     void release(asio::any_completion_handler<void(error_code, ReleaseOutcome)> handler);
 
 private:
+    [[nodiscard]] static std::vector<TokenStatePtr> tokens_of(std::vector<Lease> const& leases);
+
     std::shared_ptr<Runtime> runtime_;
     std::vector<Lease> leases_;
     /// null for a single lease, whose token is the set's

@@ -1,28 +1,22 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "joined_token.hpp"
 
-#include <boost/asio/bind_executor.hpp>
-
 #include <algorithm>
 #include <utility>
 
 namespace tenure::locks
 {
 
-std::shared_ptr<JoinedToken> JoinedToken::join(std::shared_ptr<Runtime> runtime, std::vector<CancellationToken> tokens)
+std::shared_ptr<JoinedToken> JoinedToken::join(std::shared_ptr<Runtime> runtime, std::vector<TokenStatePtr> tokens)
 {
     auto joined = std::make_shared<JoinedToken>(std::move(runtime), std::move(tokens));
     for (auto const& token : joined->tokens_)
-        token.async_wait(
-            asio::bind_executor(joined->runtime().io_executor(), [weak = std::weak_ptr(joined)](error_code) {
-                // its look at all of them finds which one it was
-                if (auto const alive = weak.lock())
-                    (void)alive->cancelled();
-            }));
+        if (!token->set_dependent(joined))
+            (void)joined->cancelled();
     return joined;
 }
 
-JoinedToken::JoinedToken(std::shared_ptr<Runtime> runtime, std::vector<CancellationToken> tokens)
+JoinedToken::JoinedToken(std::shared_ptr<Runtime> runtime, std::vector<TokenStatePtr> tokens)
     : TokenState(std::move(runtime), Instant::max(), CancelReason::none)
     , tokens_(std::move(tokens))
 {
@@ -32,11 +26,11 @@ bool JoinedToken::cancelled() const noexcept
 {
     if (TokenState::cancelled())
         return true;
-    auto const first = std::ranges::find_if(tokens_, &CancellationToken::cancelled);
+    auto const first = std::ranges::find_if(tokens_, [](TokenStatePtr const& token) { return token->cancelled(); });
     if (first == tokens_.end())
         return false;
     if (!forked())
-        cancel_late(first->reason());
+        cancel_late((*first)->reason());
     return true;
 }
 

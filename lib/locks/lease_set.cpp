@@ -28,7 +28,7 @@ LeaseSet::~LeaseSet() = default;
 
 bool LeaseSet::valid() const noexcept
 {
-    return held_ && std::ranges::all_of(held_->leases(), &Lease::valid);
+    return held_ && !held_->released() && std::ranges::all_of(held_->leases(), &Lease::valid);
 }
 
 Instant LeaseSet::valid_until() const noexcept

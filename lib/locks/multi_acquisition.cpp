@@ -3,12 +3,11 @@
 
 #include "held_set.hpp"
 
+#include "engine/contest.hpp"
 #include "engine/core.hpp"
 
 #include <tenure/errc.hpp>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
@@ -24,19 +23,16 @@ void MultiAcquisition::start_single(
 {
     auto const slot = handler.slot();
     auto answered = [runtime = locks.core().runtime(),
-                     handler = std::move(handler)](error_code error, std::optional<Lease> lease) mutable {
+                     handler = std::move(handler)](error_code error, Lease lease) mutable {
         LeaseSet set;
-        if (lease && *lease) {
+        if (lease) {
             std::vector<Lease> leases;
-            leases.push_back(std::move(*lease));
+            leases.push_back(std::move(lease));
             set = LeaseSet(std::make_shared<HeldSet>(runtime, std::move(leases)));
         }
         std::move(handler).post(error, std::move(set));
     };
-    if (is_try)
-        locks[0].async_try_acquire(options, asio::bind_cancellation_slot(slot, std::move(answered)));
-    else
-        locks[0].async_acquire(options, asio::bind_cancellation_slot(slot, std::move(answered)));
+    locks.contest(0)->acquire(options, is_try, std::move(answered), slot);
 }
 
 void MultiAcquisition::start(
@@ -81,11 +77,8 @@ void MultiAcquisition::begin()
     if (wait > milliseconds{0}) {
         deadline_ = engine::later(runtime_->now(), wait);
         if (deadline_ != Instant::max())
-            timer_ = runtime_->call_at(deadline_, [weak = weak_from_this()] {
-                if (auto const self = weak.lock()) {
-                    self->timer_ = 0;
-                    self->end_with(self->why_busy_ ? self->why_busy_ : make_error_code(errc::store_unavailable));
-                }
+            timer_.at(deadline_, weak_from_this(), [](MultiAcquisition& self) {
+                self.end_with(self.why_busy_ ? self.why_busy_ : make_error_code(errc::store_unavailable));
             });
     }
     claim();
@@ -93,14 +86,11 @@ void MultiAcquisition::begin()
 
 void MultiAcquisition::refuse_options()
 {
-    // a single lock refuses the same, and finds the words
-    auto const refused = [self = shared_from_this()](error_code error, auto&&) {
-        self->runtime_->strand().execute([self, error] { self->end_with(error); });
+    // a single lock refuses the same, and words the reason
+    auto refused = [self = shared_from_this()](error_code error, Lease const&) {
+        self->runtime_->post([self, error] { self->end_with(error); });
     };
-    if (is_try_)
-        (*locks_)[0].async_try_acquire(options_, refused);
-    else
-        (*locks_)[0].async_acquire(options_, refused);
+    locks_->contest(0)->acquire(options_, is_try_, std::move(refused), {});
 }
 
 void MultiAcquisition::end_with(error_code error)
@@ -124,18 +114,17 @@ milliseconds MultiAcquisition::time_left() const
     return std::max(std::chrono::ceil<milliseconds>(deadline_ - runtime_->now()), milliseconds{1});
 }
 
-auto MultiAcquisition::answer_for(std::size_t position)
+void MultiAcquisition::acquire(std::size_t position, milliseconds wait)
 {
-    // called where the store's own work runs, which no handler of a user can block
-    auto answered = [self = shared_from_this(), position](error_code error, std::optional<Lease> lease) {
-        if (!error && !lease)
-            error = make_error_code(errc::timed_out);
-        self->runtime_->strand().execute([self, position, error, lease = std::move(lease).value_or(Lease())]() mutable {
-            self->answered(position, error, std::move(lease));
-        });
-    };
-    return asio::bind_cancellation_slot(
-        parts_[position].cancel.slot(), asio::bind_executor(runtime_->io_executor(), std::move(answered)));
+    ++missing_;
+    locks_->contest(position)->acquire(
+        {.wait = wait, .ttl = options_.ttl}, false,
+        [self = shared_from_this(), position](error_code error, Lease lease) {
+            self->runtime_->post([self, position, error, lease = std::move(lease)]() mutable {
+                self->answered(position, error, std::move(lease));
+            });
+        },
+        parts_[position].cancel.slot());
 }
 
 void MultiAcquisition::claim()
@@ -143,13 +132,13 @@ void MultiAcquisition::claim()
     first_busy_ = parts_.size();
     // counted until all requests have been started
     ++missing_;
+    engine::Core::ClaimsTogether const together(locks_->core());
     for (std::size_t position = 0; position < parts_.size(); ++position) {
         auto& lease = parts_[position].lease;
         if (lease && !lease.token().cancelled())
             continue;
         lease = Lease();
-        ++missing_;
-        (*locks_)[position].async_try_acquire({.wait = {}, .ttl = options_.ttl}, answer_for(position));
+        acquire(position, milliseconds{0});
     }
     if (--missing_ == 0)
         decide();
@@ -158,8 +147,7 @@ void MultiAcquisition::claim()
 void MultiAcquisition::wait_for(std::size_t position)
 {
     first_busy_ = parts_.size();
-    ++missing_;
-    (*locks_)[position].async_acquire({.wait = time_left(), .ttl = options_.ttl}, answer_for(position));
+    acquire(position, time_left());
 }
 
 void MultiAcquisition::answered(std::size_t position, error_code error, Lease lease)
@@ -207,8 +195,7 @@ void MultiAcquisition::decide()
 void MultiAcquisition::complete(error_code error)
 {
     auto handler = std::exchange(handler_, std::nullopt);
-    if (timer_ != 0)
-        runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     LeaseSet set;
     if (!error) {
         std::vector<Lease> leases;

@@ -4,6 +4,7 @@
 #include "ordered_locks.hpp"
 
 #include "engine/completion.hpp"
+#include "runtime/timer.hpp"
 
 #include <tenure/backend/runtime.hpp>
 #include <tenure/lease_set.hpp>
@@ -54,9 +55,9 @@ private:
     void end_with(error_code error);
     /** Every lock that is missing, without waiting. */
     void claim();
+    /** This lock alone, within the remaining time. */
     void wait_for(std::size_t position);
-    /** Takes the answer for this lock. */
-    [[nodiscard]] auto answer_for(std::size_t position);
+    void acquire(std::size_t position, std::chrono::milliseconds wait);
     void answered(std::size_t position, error_code error, Lease lease);
     /** Called when all answers have arrived. */
     void decide();
@@ -70,7 +71,7 @@ private:
     bool is_try_;
     std::optional<Handler> handler_;
     Instant deadline_ = Instant::max();
-    Runtime::TimerId timer_ = 0;
+    Timer timer_{*runtime_};
     std::vector<Part> parts_;
     /// operations without an answer
     std::size_t missing_ = 0;

@@ -51,6 +51,11 @@ OrderedLocks::OrderedLocks(std::vector<Lock> named)
         locks_.push_back(std::move(named[index]));
 }
 
+std::shared_ptr<engine::Contest> const& OrderedLocks::contest(std::size_t position) const noexcept
+{
+    return locks_[position].contest_;
+}
+
 engine::Core& OrderedLocks::core_of(Lock const& lock) noexcept
 {
     return *lock.contest_->handle()->core();

@@ -9,8 +9,9 @@
 
 namespace tenure::engine
 {
+class Contest;
 class Core;
-}
+} // namespace tenure::engine
 
 namespace tenure::locks
 {
@@ -24,6 +25,7 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return locks_.size(); }
     [[nodiscard]] Lock const& operator[](std::size_t position) const { return locks_[position]; }
+    [[nodiscard]] std::shared_ptr<engine::Contest> const& contest(std::size_t position) const noexcept;
     /** The positions of the locks in the order in which they were named. */
     [[nodiscard]] std::vector<std::size_t> const& as_named() const noexcept { return as_named_; }
     /** The engine of the first lock's store: the strand and the clock of operations on all of them. */

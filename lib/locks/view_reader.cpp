@@ -215,7 +215,7 @@ Instant ViewReader::next_read(Instant expiry) const noexcept
 
 void ViewReader::arm()
 {
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     if (core_ == nullptr)
         return;
     std::unique_lock lock(mutex_);
@@ -226,15 +226,11 @@ void ViewReader::arm()
         when = std::min(when, next_read(expiry));
     if (when == Instant::max())
         return;
-    timer_ = runtime_->call_at(when, [weak = weak_from_this()] {
-        if (auto const self = weak.lock())
-            self->wake();
-    });
+    timer_.at(when, weak_from_this(), &ViewReader::wake);
 }
 
 void ViewReader::wake()
 {
-    timer_ = 0;
     if (core_ == nullptr)
         return;
     auto const now = runtime_->now();
@@ -256,7 +252,7 @@ void ViewReader::stop_reading() noexcept
 {
     over_.store(true, std::memory_order_release);
     watch_.reset();
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
 }
 
 void ViewReader::end(error_code error)

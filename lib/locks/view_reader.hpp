@@ -5,6 +5,7 @@
 
 #include "engine/core.hpp"
 #include "engine/follower.hpp"
+#include "runtime/timer.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/one_shot.hpp>
@@ -95,7 +96,7 @@ private:
     std::shared_ptr<engine::Core> core_;
     std::unique_ptr<Watch> watch_;
     /// the next read, or the moment at which what is known becomes stale
-    Runtime::TimerId timer_ = 0;
+    Timer timer_{*runtime_};
     /// a read is under way
     bool reading_ = false;
     /// there may be something new since the last read began

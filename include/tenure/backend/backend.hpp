@@ -171,6 +171,8 @@ struct ClaimRequest {
     /// how long the key stays taken after the ttl: in quarantine
     std::chrono::milliseconds reuse_after{};
     Waits waits = Waits::no;
+    /// more claims follow in this turn of the strand: the store does better to send them in one write
+    bool with_others = false;
 
     /** How long the store keeps the key. Only `ttl` is granted. */
     [[nodiscard]] std::chrono::milliseconds lifetime() const noexcept { return ttl + reuse_after; }

@@ -194,6 +194,8 @@ private:
 void claim_named_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
     resp::Command command("SET", resp::KeyOf{*request.range, 0}, request.owner, "NX", "PX", request.lifetime().count());
+    if (request.with_others)
+        command.leave_with_next();
     auto const not_after = request.not_after;
     node->route()->execute(
         std::move(command), not_after,

@@ -41,7 +41,7 @@ void Claims::add(ClaimRequest request, ReplyHandler<ClaimReply> handler)
     }
     PendingClaim pending{std::move(request), std::move(handler)};
     auto gathered = gathered_.lock();
-    if (!gathered && under_way_ == 0 && !has_company_) {
+    if (!gathered && under_way_ == 0 && !has_company_ && !pending.request.with_others) {
         send_alone(std::move(pending));
         return;
     }

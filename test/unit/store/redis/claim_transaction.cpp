@@ -68,6 +68,31 @@ TEST_CASE("the first claim leaves at once, the rest of its turn together, each w
     CHECK(std::get<Granted>(third->value()).fencing_token == 1'700'000'000'000'001U);
 }
 
+TEST_CASE("claims in company leave together, the first of them too", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    bool const fencing = GENERATE(true, false);
+    CAPTURE(fencing);
+    for (auto const* const key : {"a", "b"}) {
+        auto request = test.request_for(named_key(key));
+        request.fencing = fencing;
+        request.with_others = true;
+        (void)test.claim(std::move(request));
+    }
+    // what leaves with the next is not written before the turn is over
+    CHECK(test.connection().sent.size() == (fencing ? 0 : 2));
+    for (auto const& sent : test.connection().sent)
+        CHECK(sent.with_next);
+    test.runtime->run_ready();
+    REQUIRE(test.connection().sent.size() == (fencing ? 1 : 2));
+    if (fencing)
+        CHECK(
+            test.words(0) == Words{
+                                 "MULTI", "SET", "a", "me/1", "NX", "PX", "3000", "SET", "b", "me/1", "NX", "PX",
+                                 "3000", "EVALSHA", redis::scripts::draw().sha, "1", "tenure:fence", "EXEC"});
+}
+
 TEST_CASE("no transaction grows beyond a hundred claims", "[redis][claims]")
 {
     ClaimFixture test;
