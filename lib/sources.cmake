@@ -16,18 +16,18 @@ target_sources(
     config/rules.cpp
     config/url.cpp
     engine/acquisition.cpp
-    engine/compensation.cpp
-    engine/contest.cpp
     engine/core.cpp
     engine/counters.cpp
-    engine/gate.cpp
-    engine/gates.cpp
-    engine/journal.cpp
     engine/keeper.cpp
     engine/lease_record.cpp
+    engine/lease_target.cpp
     engine/owner_text.cpp
     engine/readiness.cpp
+    engine/release_queue.cpp
+    engine/store_log.cpp
     engine/token_state.cpp
+    engine/wait_queue.cpp
+    engine/wait_queues.cpp
     engine/machines/acquire_machine.cpp
     engine/machines/lease_machine.cpp
     engine/machines/lease_terms.cpp
@@ -68,12 +68,11 @@ target_sources(
     store/redis/backend.cpp
     store/redis/claim.cpp
     store/redis/claim_call.cpp
-    store/redis/claim_together.cpp
     store/redis/claim_transaction.cpp
+    store/redis/claim_vote.cpp
     store/redis/claims.cpp
     store/redis/inspect.cpp
     store/redis/key_names.cpp
-    store/redis/node.cpp
     store/redis/observer.cpp
     store/redis/operations.cpp
     store/redis/pool_claim.cpp
@@ -81,54 +80,55 @@ target_sources(
     store/redis/releases.cpp
     store/redis/renewals.cpp
     store/redis/replies.cpp
+    store/redis/server_context.cpp
     store/redis/withdraw.cpp
     store/redis/cluster/backend.cpp
     store/redis/cluster/cluster.cpp
+    store/redis/cluster/cluster_nodes.cpp
     store/redis/cluster/cluster_subscriber.cpp
     store/redis/cluster/examine_cluster.cpp
     store/redis/cluster/hash_slot.cpp
-    store/redis/cluster/members.cpp
+    store/redis/cluster/multi_slot_claim.cpp
+    store/redis/cluster/multi_slot_look.cpp
+    store/redis/cluster/multi_slot_operations.cpp
     store/redis/cluster/redirect.cpp
     store/redis/cluster/remote_line.cpp
+    store/redis/cluster/slot_channel.cpp
     store/redis/cluster/slot_map.cpp
     store/redis/cluster/slot_nodes.cpp
-    store/redis/cluster/slot_way.cpp
-    store/redis/cluster/spread_all_keys.cpp
-    store/redis/cluster/spread_claim.cpp
-    store/redis/cluster/spread_look.cpp
     store/redis/cluster/topology.cpp
     store/redis/config/config.cpp
     store/redis/diagnose/clocks.cpp
     store/redis/diagnose/examine.cpp
     store/redis/diagnose/findings.cpp
-    store/redis/link/acknowledged_way.cpp
     store/redis/link/connection.cpp
     store/redis/link/connection_handshake.cpp
     store/redis/link/connection_machine.cpp
     store/redis/link/connection_machine_replies.cpp
-    store/redis/link/route.cpp
+    store/redis/link/hedged_link.cpp
+    store/redis/link/replicated_channel.cpp
     store/redis/link/stream.cpp
     store/redis/link/subscriber.cpp
     store/redis/redlock/backend.cpp
-    store/redis/redlock/candidacy.cpp
     store/redis/redlock/claim_outcome.cpp
     store/redis/redlock/claims.cpp
-    store/redis/redlock/hold.cpp
-    store/redis/redlock/look.cpp
+    store/redis/redlock/inspect.cpp
+    store/redis/redlock/majority_claim.cpp
+    store/redis/redlock/minority_retry.cpp
     store/redis/redlock/quorum.cpp
     store/redis/redlock/ready.cpp
-    store/redis/redlock/split_vote.cpp
+    store/redis/redlock/renew_and_release.cpp
     store/redis/redlock/token_agreement.cpp
     store/redis/redlock/watch.cpp
     store/redis/scripts/release_scripts.cpp
     store/redis/scripts/script.cpp
     store/redis/scripts/scripts.cpp
-    store/redis/sentinel/inquiry.cpp
-    store/redis/sentinel/master_directory.cpp
-    store/redis/sentinel/master_search.cpp
+    store/redis/sentinel/failover_listener.cpp
+    store/redis/sentinel/master_resolver.cpp
+    store/redis/sentinel/master_vote.cpp
     store/redis/sentinel/sentinel_backend.cpp
+    store/redis/sentinel/sentinel_query.cpp
     store/redis/sentinel/sentinel_reply.cpp
-    store/redis/sentinel/switch_watch.cpp
     store/redis/wire/command.cpp
     store/redis/wire/parser.cpp
     store/redis/wire/server_error.cpp

@@ -27,7 +27,7 @@ namespace tenure
 
 namespace engine
 {
-class Contest;
+class LeaseTarget;
 }
 
 namespace locks
@@ -61,7 +61,7 @@ public:
     using executor_type = asio::any_io_executor;
     using lease_type = LeaseType;
 
-    [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(contest_); }
+    [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(target_); }
 
     /** The keys, for `Store::async_inspect`. */
     [[nodiscard]] KeyRangePtr range() const noexcept;
@@ -100,7 +100,7 @@ public:
     auto async_acquire(AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, LeaseType)>(
-            Initiate<LeaseType>{contest_}, completion, options);
+            Initiate<LeaseType>{target_}, completion, options);
     }
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
@@ -129,7 +129,7 @@ public:
     auto async_try_acquire(AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, std::optional<LeaseType>)>(
-            Initiate<std::optional<LeaseType>>{contest_}, completion, options);
+            Initiate<std::optional<LeaseType>>{target_}, completion, options);
     }
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
@@ -192,14 +192,14 @@ public:
     }
 
 protected:
-    using ContestPtr = std::shared_ptr<engine::Contest>;
+    using LeaseTargetPtr = std::shared_ptr<engine::LeaseTarget>;
 
-    explicit Acquirable(ContestPtr contest) noexcept
-        : contest_(std::move(contest))
+    explicit Acquirable(LeaseTargetPtr target) noexcept
+        : target_(std::move(target))
     {
     }
 
-    [[nodiscard]] engine::Contest const& contest() const noexcept { return *contest_; }
+    [[nodiscard]] engine::LeaseTarget const& target() const noexcept { return *target_; }
 
 private:
     friend class locks::OrderedLocks;
@@ -207,15 +207,15 @@ private:
 
     template <class Result>
     struct Initiate {
-        ContestPtr contest;
+        LeaseTargetPtr target;
         using executor_type = asio::any_io_executor;
-        [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(contest); }
+        [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(target); }
         template <class Handler>
         void operator()(Handler&& handler, AcquireOptions const& options) const
         {
             constexpr bool is_try = !std::is_same_v<Result, LeaseType>;
             start(
-                contest, options, is_try,
+                target, options, is_try,
                 detail::AcquireHandler<Result, std::decay_t<Handler>>(std::forward<Handler>(handler)));
         }
     };
@@ -226,13 +226,13 @@ private:
         return options;
     }
     /** Fetched on demand: moving an executor costs a call each time. */
-    [[nodiscard]] static asio::any_io_executor const& executor_of(ContestPtr const& contest) noexcept;
+    [[nodiscard]] static asio::any_io_executor const& executor_of(LeaseTargetPtr const& target) noexcept;
     [[nodiscard]] Store store() const noexcept;
     static void start(
-        ContestPtr const& contest, AcquireOptions const& options, bool is_try,
+        LeaseTargetPtr const& target, AcquireOptions const& options, bool is_try,
         asio::any_completion_handler<void(error_code, Lease)> handler);
 
-    ContestPtr contest_;
+    LeaseTargetPtr target_;
 };
 
 extern template class Acquirable<Lease>;

@@ -2,7 +2,7 @@
 #include <tenure/acquirable.hpp>
 
 #include "engine/completion.hpp"
-#include "engine/contest.hpp"
+#include "engine/lease_target.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -14,42 +14,42 @@ namespace tenure
 template <class LeaseType>
 KeyRangePtr Acquirable<LeaseType>::range() const noexcept
 {
-    return contest_->range();
+    return target_->range();
 }
 
 template <class LeaseType>
 std::chrono::milliseconds Acquirable<LeaseType>::ttl() const noexcept
 {
-    return contest_->terms().ttl;
+    return target_->terms().ttl;
 }
 
 template <class LeaseType>
 std::chrono::milliseconds Acquirable<LeaseType>::tolerated_outage() const noexcept
 {
-    return engine::tolerated_outage(contest_->terms());
+    return engine::tolerated_outage(target_->terms());
 }
 
 template <class LeaseType>
-asio::any_io_executor const& Acquirable<LeaseType>::executor_of(ContestPtr const& contest) noexcept
+asio::any_io_executor const& Acquirable<LeaseType>::executor_of(LeaseTargetPtr const& target) noexcept
 {
-    return contest->handle()->core()->runtime()->user_executor();
+    return target->handle()->core()->runtime()->user_executor();
 }
 
 template <class LeaseType>
 Store Acquirable<LeaseType>::store() const noexcept
 {
-    return Store(contest_->handle());
+    return Store(target_->handle());
 }
 
 template <class LeaseType>
 void Acquirable<LeaseType>::start(
-    ContestPtr const& contest, AcquireOptions const& options, bool is_try,
+    LeaseTargetPtr const& target, AcquireOptions const& options, bool is_try,
     asio::any_completion_handler<void(error_code, Lease)> handler)
 {
     engine::Completion<void(error_code, Lease)> completion(
-        std::move(handler), contest->handle()->core()->runtime().get());
+        std::move(handler), target->handle()->core()->runtime().get());
     auto const slot = completion.slot();
-    contest->acquire(
+    target->acquire(
         options, is_try,
         [completion = std::move(completion)](error_code error, Lease lease) mutable {
             std::move(completion).post(error, std::move(lease));

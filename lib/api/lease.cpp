@@ -19,11 +19,12 @@ namespace
 /** Hands a release that has begun to the strand. A fork of the process, or one whose context is gone, releases nothing.
  */
 void hand_over(
-    engine::LeaseRecordPtr record, std::shared_ptr<engine::Handle> handle, engine::Compensation::ItemPtr item)
+    engine::LeaseRecordPtr record, std::shared_ptr<engine::Handle> handle,
+    engine::ReleaseQueue::PendingReleasePtr pending)
 {
     auto const& strand = handle->core()->runtime()->strand();
-    strand.execute([record = std::move(record), handle = std::move(handle), item = std::move(item)] {
-        handle->core()->release(record, item);
+    strand.execute([record = std::move(record), handle = std::move(handle), pending = std::move(pending)] {
+        handle->core()->release(record, pending);
     });
 }
 
@@ -34,8 +35,8 @@ void release_in_background(engine::LeaseRecordPtr record) noexcept
             handle && handle->core()->same_process() && !handle->core()->abandoned()) {
             auto const core = handle->core();
             core->runtime()->post(
-                [record = std::move(record), handle = std::move(handle), item = engine::Compensation::make_item()] {
-                    handle->core()->release(record, item);
+                [record = std::move(record), handle = std::move(handle), pending = engine::ReleaseQueue::make_item()] {
+                    handle->core()->release(record, pending);
                 });
         }
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the key expires by its ttl
@@ -182,15 +183,16 @@ void Lease::start_release(RecordPtr record, ReleaseHandler handler)
         std::move(completion).post(make_error_code(errc::forked), ReleaseOutcome::unconfirmed);
         return;
     }
-    using Item = engine::Compensation::Item;
-    auto item = Item::start<Item>(std::move(completion), runtime);
+    using PendingRelease = engine::ReleaseQueue::PendingRelease;
+    auto pending = PendingRelease::start<PendingRelease>(std::move(completion), runtime);
     auto handle = record->begin_release();
     if (!handle) {
-        runtime->post(
-            [item = std::move(item)] { item->complete(make_error_code(errc::released), ReleaseOutcome::was_lost); });
+        runtime->post([pending = std::move(pending)] {
+            pending->complete(make_error_code(errc::released), ReleaseOutcome::was_lost);
+        });
         return;
     }
-    hand_over(std::move(record), std::move(handle), std::move(item));
+    hand_over(std::move(record), std::move(handle), std::move(pending));
 }
 
 void Lease::start_detach(RecordPtr record, std::optional<std::chrono::milliseconds> remaining, WaitHandler handler)
@@ -206,7 +208,7 @@ void Lease::start_detach(RecordPtr record, std::optional<std::chrono::millisecon
         return refuse(make_error_code(errc::released));
     auto const core = handle->core();
     if (auto const refusal = engine::refuse_detachment(core->no_detach(), core->ttl_limits(), remaining)) {
-        core->journal().refuse(refusal->error, record->key() + " is not detached and stays held: " + refusal->words);
+        core->store_log().refuse(refusal->error, record->key() + " is not detached and stays held: " + refusal->words);
         return refuse(refusal->error);
     }
     auto call = engine::Call<>::start(std::move(completion), core->runtime());

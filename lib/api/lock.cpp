@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/lock.hpp>
 
-#include "engine/contest.hpp"
+#include "engine/lease_target.hpp"
 
 #include <utility>
 
@@ -11,10 +11,10 @@ namespace tenure
 namespace
 {
 
-std::shared_ptr<engine::Contest> contest_of(std::shared_ptr<engine::Handle> store, LockConfig config)
+std::shared_ptr<engine::LeaseTarget> contest_of(std::shared_ptr<engine::Handle> store, LockConfig config)
 {
     check_key("LockConfig::key", config.key);
-    return std::make_shared<engine::Contest>(
+    return std::make_shared<engine::LeaseTarget>(
         std::move(store), named_key(std::move(config.key)), "LockConfig", config.ttl, config.lease, config.note);
 }
 
@@ -27,7 +27,7 @@ Lock::Lock(Store store, LockConfig config)
 
 std::string const& Lock::key() const noexcept
 {
-    return contest().range()->prefix;
+    return target().range()->prefix;
 }
 
 } // namespace tenure

@@ -2,8 +2,8 @@
 #include <tenure/slot.hpp>
 #include <tenure/slot_pool.hpp>
 
-#include "engine/contest.hpp"
 #include "engine/lease_record.hpp"
+#include "engine/lease_target.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -14,11 +14,11 @@ namespace tenure
 namespace
 {
 
-std::shared_ptr<engine::Contest> contest_of(std::shared_ptr<engine::Handle> store, SlotPoolConfig config)
+std::shared_ptr<engine::LeaseTarget> contest_of(std::shared_ptr<engine::Handle> store, SlotPoolConfig config)
 {
     check_key("SlotPoolConfig::prefix", config.prefix);
     try {
-        return std::make_shared<engine::Contest>(
+        return std::make_shared<engine::LeaseTarget>(
             std::move(store), numbered_keys(std::move(config.prefix), config.size), "SlotPoolConfig", config.ttl,
             config.lease, config.note, config.reuse_after);
     } catch (std::invalid_argument const& error) {
@@ -38,12 +38,12 @@ SlotPool::SlotPool(Store store, SlotPoolConfig config)
 
 std::string const& SlotPool::prefix() const noexcept
 {
-    return contest().range()->prefix;
+    return target().range()->prefix;
 }
 
 std::uint32_t SlotPool::size() const noexcept
 {
-    return contest().range()->count;
+    return target().range()->count;
 }
 
 std::uint32_t Slot::id() const

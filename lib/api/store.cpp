@@ -114,7 +114,7 @@ void start_question(
                                   .with_one_attempt();
         ask(*core, deadline, [core, call](error_code error, Result result, std::string detail) {
             if (error && !call->over())
-                core->journal().trouble(error, std::move(detail));
+                core->store_log().record_error(error, std::move(detail));
             call->complete(error, std::move(result));
         });
     });
@@ -134,7 +134,7 @@ Store::executor_type Store::get_executor() const noexcept
 
 std::string Store::describe() const
 {
-    return handle_->core()->journal().store();
+    return handle_->core()->store_log().store();
 }
 
 Statistics Store::statistics() const noexcept
@@ -144,7 +144,7 @@ Statistics Store::statistics() const noexcept
 
 Diagnostics Store::diagnostics() const
 {
-    return handle_->core()->journal().diagnostics();
+    return handle_->core()->store_log().diagnostics();
 }
 
 std::string const& Store::worker_name() const noexcept

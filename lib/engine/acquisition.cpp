@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "acquisition.hpp"
 
-#include "contest.hpp"
 #include "core.hpp"
+#include "lease_target.hpp"
 #include "owner_text.hpp"
 
 #include <tenure/errc.hpp>
@@ -40,11 +40,11 @@ void set_index(ClaimReply& reply, std::uint32_t index)
 } // namespace
 
 Acquisition::Acquisition(
-    std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, bool is_try,
+    std::shared_ptr<LeaseTarget> target, LeaseTerms const& terms, milliseconds wait, bool is_try,
     std::optional<std::uint32_t> prefers, Handler handler)
-    : contest_(std::move(contest))
-    , core_(contest_->handle()->core())
-    , range_(contest_->range())
+    : target_(std::move(target))
+    , core_(target_->handle()->core())
+    , range_(target_->range())
     , terms_(terms)
     , wait_(wait)
     , is_try_(is_try)
@@ -86,19 +86,19 @@ void Acquisition::begin()
     machine_.emplace(limits);
     core_->add(shared_from_this());
 
-    // a single try asks past the gate
-    if (auto const gate = single ? nullptr : core_->gates().find(*range_)) {
-        // while the gate is closed, later acquisitions wait for their turn
-        if (gate->closed()) {
-            gate_ = gate;
-            gate_->join(*this);
+    // a single try asks past the wait queue
+    if (auto const queue = single ? nullptr : core_->queues().find(*range_)) {
+        // while the wait queue is closed, later acquisitions wait for their turn
+        if (queue->closed()) {
+            queue_ = queue;
+            queue_->join(*this);
             carry_out(machine_->queue_up(started_), started_);
             return;
         }
-        lines_up_ = terms_.notifications && gate->lines_up();
-        if (auto const opens = gate->opens_at(started_); opens > started_) {
-            gate_ = core_->gates().find_or_make(range_);
-            gate_->join(*this);
+        lines_up_ = terms_.notifications && queue->lines_up();
+        if (auto const opens = queue->opens_at(started_); opens > started_) {
+            queue_ = core_->queues().find_or_make(range_);
+            queue_->join(*this);
             carry_out(machine_->hold_back(opens, started_), started_);
             return;
         }
@@ -106,7 +106,7 @@ void Acquisition::begin()
     carry_out(machine_->ask_now(started_), started_);
 }
 
-void Acquisition::take_turn()
+void Acquisition::try_now()
 {
     // its turn may be its end, and the core lets go of it then
     auto const self = shared_from_this();
@@ -138,12 +138,12 @@ void Acquisition::carry_out(AcquireMachine::Step const& step, Instant now)
     }
     if (!handler_)
         return;
-    look_at(step.look_at);
+    wake_at(step.wake_at);
     if (step.ask)
         ask(now);
 }
 
-void Acquisition::look_at(Instant when)
+void Acquisition::wake_at(Instant when)
 {
     // a timer that rings too early costs less than one that is set anew for every answer
     if (when >= look_at_)
@@ -167,21 +167,21 @@ std::string Acquisition::make_owner()
 {
     auto& runtime = *core_->runtime();
     auto const high = runtime.random();
-    return tenure::make_owner(contest_->owner_prefix(), runtime.wall_clock(), high, runtime.random());
+    return tenure::make_owner(target_->owner_prefix(), runtime.wall_clock(), high, runtime.random());
 }
 
 Waits Acquisition::place()
 {
     if (!terms_.notifications)
         return Waits::no;
-    if (gate_)
-        return gate_->next_place();
+    if (queue_)
+        return queue_->next_place();
     return lines_up_ ? Waits::in_line : Waits::no;
 }
 
 bool Acquisition::may_stand_in_line() const noexcept
 {
-    return lines_up_ || (gate_ && gate_->may_stand_in_line());
+    return lines_up_ || (queue_ && queue_->may_stand_in_line());
 }
 
 void Acquisition::ask(Instant now)
@@ -193,8 +193,8 @@ void Acquisition::ask(Instant now)
         claim_->owner = make_owner();
         claim_->reuse_after = terms_.reuse_after;
     }
-    // at the gate all keys are known to be held: there it takes the first one that frees
-    auto const only = gate_ ? std::nullopt : prefers_;
+    // at the wait queue all keys are known to be held: there it takes the first one that frees
+    auto const only = queue_ ? std::nullopt : prefers_;
     ClaimRequest request;
     request.range = only ? one_of(*range_, *only) : range_;
     request.owner = claim_->owner;
@@ -220,15 +220,15 @@ void Acquisition::ask(Instant now)
         });
 }
 
-void Acquisition::look_at_place(Waits place, ClaimReply const& reply)
+void Acquisition::check_place(Waits place, ClaimReply const& reply)
 {
     if (std::holds_alternative<Granted>(reply) || std::holds_alternative<Unconfirmed>(reply)) {
-        if (auto const gate = core_->gates().find(*range_))
-            gate->granted(*this);
-    } else if (gate_ && std::holds_alternative<Busy>(reply)) {
-        gate_->place_taken();
-    } else if (gate_) {
-        gate_->place_missed(place);
+        if (auto const queue = core_->queues().find(*range_))
+            queue->granted(*this);
+    } else if (queue_ && std::holds_alternative<Busy>(reply)) {
+        queue_->place_taken();
+    } else if (queue_) {
+        queue_->place_missed(place);
     }
 }
 
@@ -249,21 +249,21 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
         machine_->owner_spent();
     }
     if (asked.place != Waits::no)
-        look_at_place(asked.place, reply);
+        check_place(asked.place, reply);
     if (auto const* grant = std::get_if<Granted>(&reply)) {
-        core_->gates().claim_took(now - asked.when);
+        core_->queues().claim_took(now - asked.when);
         granted(*grant, now);
     } else if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply)) {
-        core_->journal().trouble(unconfirmed->error, unconfirmed->detail);
+        core_->store_log().record_error(unconfirmed->error, unconfirmed->detail);
         of_no_use(*claim, unconfirmed->grant, unconfirmed->error, unconfirmed->fatal, now);
     } else if (auto const* held = std::get_if<Busy>(&reply)) {
-        core_->gates().claim_took(now - asked.when);
+        core_->queues().claim_took(now - asked.when);
         if (asked.only)
             preferred_held(now);
         else
             busy(*held, now - asked.when, now);
     } else if (auto const* const failure = std::get_if<Failure>(&reply)) {
-        core_->journal().trouble(*failure);
+        core_->store_log().record_error(*failure);
         // one that came too late to be sent leaves what was known before
         auto const error = failure->was_dropped() ? machine_->reason() : failure->error;
         carry_out(machine_->failed(error, failure->fatal, now, core_->runtime()->random()), now);
@@ -278,7 +278,7 @@ void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
 {
     auto const& claim = *asked.claim;
     if (asked.place != Waits::no && (std::holds_alternative<Busy>(reply) || failed_as(reply, Failure::Effect::unknown)))
-        core_->gates().gave_up(range_);
+        core_->queues().gave_up(range_);
     auto const lease = lease_.lock();
     bool const was_held = granted_index_ && &claim == claim_.get();
     // a key that is to be kept is not freed, whatever comes late
@@ -304,7 +304,7 @@ void Acquisition::granted(Granted const& grant, Instant now)
 {
     auto const usable_until = valid_until(grant.since, grant.ttl) - std::min(terms_.notice, grant.ttl / 3);
     if (now >= usable_until) {
-        core_->journal().trouble(
+        core_->store_log().record_error(
             make_error_code(errc::ttl_too_short),
             "the answer for " + range_->describe() + " came " +
                 std::to_string(std::chrono::round<milliseconds>(now - grant.since).count()) +
@@ -317,7 +317,7 @@ void Acquisition::granted(Granted const& grant, Instant now)
     claim_->index = grant.index;
     claim_->fencing_token = grant.fencing_token;
     claim_->handle = grant.handle;
-    auto record = std::make_shared<LeaseRecord>(contest_->handle(), core_->runtime(), claim_, terms_, grant, now);
+    auto record = std::make_shared<LeaseRecord>(target_->handle(), core_->runtime(), claim_, terms_, grant, now);
     lease_ = record;
     record->second_key = unknown_;
     if (machine_->asking_more() || unknown_)
@@ -325,10 +325,10 @@ void Acquisition::granted(Granted const& grant, Instant now)
     core_->counters().acquired_after(now - started_);
     core_->keeper().add(record, now);
     // another claim of its own may have found the key held after this one took it
-    bool const leaves_line = (claims_overlap_ || (gate_ && gate_->place_may_stay())) && may_stand_in_line();
+    bool const leaves_line = (claims_overlap_ || (queue_ && queue_->place_may_stay())) && may_stand_in_line();
     end();
     if (leaves_line)
-        core_->gates().gave_up(range_);
+        core_->queues().gave_up(range_);
     call_handler({}, std::move(record));
 }
 
@@ -354,27 +354,27 @@ void Acquisition::spend_owner()
 
 void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
 {
-    machine_->expect_hints(terms_.notifications && (!gate_ || gate_->watched()));
+    machine_->expect_hints(terms_.notifications && (!queue_ || queue_->watched()));
     auto const step = machine_->busy(reply, took, now, core_->runtime()->random());
     if (step.finish) {
         if (reply.never_frees)
-            core_->journal().trouble(
+            core_->store_log().record_error(
                 *step.finish, range_->describe() + ": held without expiry by another program, so it never frees: use "
                                                    "another prefix or key, or delete it by hand");
         finish(*step.finish);
         return;
     }
     // the store has said that all keys are held: from now on one contends, and the others queue
-    if (!gate_) {
-        gate_ = core_->gates().find_or_make(range_);
-        gate_->join(*this);
+    if (!queue_) {
+        queue_ = core_->queues().find_or_make(range_);
+        queue_->join(*this);
         if (lines_up_)
-            gate_->stands_in_line();
+            queue_->stands_in_line();
     }
-    if (gate_->is_head(*this)) {
+    if (queue_->is_head(*this)) {
         if (terms_.notifications)
-            gate_->watch();
-        carry_out(lines_up_ && gate_->named_since(now - took) ? machine_->ask_now(now) : step, now);
+            queue_->watch();
+        carry_out(lines_up_ && queue_->named_since(now - took) ? machine_->ask_now(now) : step, now);
     } else {
         carry_out(step.ask ? step : machine_->queue_up(now), now);
     }
@@ -413,7 +413,7 @@ void Acquisition::finish(error_code error)
         add_one(counters.failed);
     bool const asked = machine_.has_value();
     if (asked && error == errc::store_unavailable && machine_->silence())
-        core_->journal().trouble(
+        core_->store_log().record_error(
             error, range_->describe() + ": no answer within " +
                        std::to_string(std::chrono::round<milliseconds>(core_->runtime()->now() - started_).count()) +
                        " ms");
@@ -424,7 +424,7 @@ void Acquisition::finish(error_code error)
         bool const leaves_line = may_stand_in_line();
         end();
         if (leaves_line)
-            core_->gates().gave_up(range_);
+            core_->queues().gave_up(range_);
     }
     call_handler(error, nullptr);
 }
@@ -435,13 +435,13 @@ void Acquisition::end()
     machine_->end();
     if (timer_ != 0)
         core_->runtime()->cancel(std::exchange(timer_, 0));
-    if (auto const gate = std::exchange(gate_, nullptr)) {
-        gate->leave(*this);
-        core_->gates().left(gate);
+    if (auto const queue = std::exchange(queue_, nullptr)) {
+        queue->leave(*this);
+        core_->queues().left(queue);
     }
     core_->remove(*this);
     // what comes later needs the core only: an acquisition that is over keeps no store open
-    contest_.reset();
+    target_.reset();
 }
 
 void Acquisition::drop_claims(bool any_unanswered)
@@ -478,7 +478,7 @@ void Acquisition::abandon()
 {
     if (machine_)
         machine_->end();
-    gate_.reset();
+    queue_.reset();
     handler_ = nullptr;
 }
 

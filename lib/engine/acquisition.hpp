@@ -4,8 +4,8 @@
 #include "completion.hpp"
 #include "engine/machines/acquire_machine.hpp"
 #include "engine/machines/lease_terms.hpp"
-#include "gate.hpp"
 #include "lease_record.hpp"
+#include "wait_queue.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
@@ -20,11 +20,11 @@
 namespace tenure::engine
 {
 
-class Contest;
+class LeaseTarget;
 class Core; // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 
-/** One acquisition under way: asks the store as its machine says, takes its turn at the gate, and hands the lease to
- * its caller.
+/** One acquisition under way: asks the store as its machine says, takes its turn at the wait queue, and hands the lease
+ * to its caller.
  *
  *  Whatever the store grants to an acquisition that has ended is given back. The core owns it while it is under way;
  * what comes later finds it through the handlers of its requests. Everything but `start` runs on the strand.
@@ -38,15 +38,15 @@ public:
     /** @param is_try  keys that others hold are no error: it completes with no lease
      *  @param prefers  as `AcquireOptions::prefer`, below the count of the range */
     Acquisition(
-        std::shared_ptr<Contest> contest, LeaseTerms const& terms, milliseconds wait, bool is_try,
+        std::shared_ptr<LeaseTarget> target, LeaseTerms const& terms, milliseconds wait, bool is_try,
         std::optional<std::uint32_t> prefers, Handler handler);
 
     /** On the thread of the initiating call. */
     static void start(std::shared_ptr<Acquisition> self, asio::cancellation_slot slot);
 
-    /** It is the head of its gate, and a key may be free: ask at once. */
-    void take_turn();
-    /** It is the head of its gate, and others were named: as `AcquireMachine` says. */
+    /** It is the head of its wait queue, and a key may be free: ask at once. */
+    void try_now();
+    /** It is the head of its wait queue, and others were named: as `AcquireMachine` says. */
     void yield(Instant until);
     void hold_back(Instant until);
     /** A claim of it is under way. */
@@ -64,7 +64,7 @@ private:
     void begin();
     void cancel();
     void carry_out(AcquireMachine::Step const& step, Instant now);
-    void look_at(Instant when);
+    void wake_at(Instant when);
     void ask(Instant now);
     /** One claim, as it was sent. */
     struct Asked {
@@ -82,7 +82,7 @@ private:
     /** For its sake the store may stand in line. */
     [[nodiscard]] bool may_stand_in_line() const noexcept;
     /** Updates the place in line after an answer. */
-    void look_at_place(Waits place, ClaimReply const& reply);
+    void check_place(Waits place, ClaimReply const& reply);
     void granted(Granted const& grant, Instant now);
     /** The grant is given back, and another owner tries again. */
     void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now);
@@ -101,14 +101,14 @@ private:
     [[nodiscard]] milliseconds lifetime() const noexcept { return terms_.ttl + terms_.reuse_after; }
 
     /// null once it is over
-    std::shared_ptr<Contest> contest_;
+    std::shared_ptr<LeaseTarget> target_;
     std::shared_ptr<Core> core_;
     KeyRangePtr range_;
     LeaseTerms terms_;
     /// zero: tries once
     milliseconds wait_;
     bool is_try_;
-    /// the only key of its claims until it waits at the gate; unset once the store has answered that it is held
+    /// the only key of its claims until it waits at the wait queue; unset once the store has answered that it is held
     std::optional<std::uint32_t> prefers_;
     Handler handler_;
     std::optional<AcquireMachine> machine_;
@@ -126,7 +126,7 @@ private:
     /// by then a claim must have been written
     Instant write_by_ = Instant::max();
     /// where it waits; null until it does
-    std::shared_ptr<Gate> gate_;
+    std::shared_ptr<WaitQueue> queue_;
     /// the range was contended for when it began: its first claim stands in line
     bool lines_up_ = false;
     /// more than one claim was under way at a time

@@ -35,10 +35,10 @@ Core::Core(
     , no_quarantine_(backend_->no_quarantine())
     , no_detach_(backend_->no_detach())
     , generation_(fork_generation())
-    , journal_(runtime_, backend_->describe())
-    , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, journal_))
-    , compensation_(std::make_shared<Compensation>(runtime_, backend_, journal_))
-    , gates_(runtime_, backend_)
+    , store_log_(runtime_, backend_->describe())
+    , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, store_log_))
+    , releases_(std::make_shared<ReleaseQueue>(runtime_, backend_, store_log_))
+    , queues_(runtime_, backend_)
 {
 }
 
@@ -52,13 +52,13 @@ void Core::start()
     } else {
         tell_end_of(context, weak);
     }
-    compensation_->tell_to(shared_from_this());
+    releases_->tell_to(shared_from_this());
     runtime_->strand().execute([self = shared_from_this(), weak] {
         if (!self->closed_)
             self->backend_->on_reachable([weak] {
                 if (auto core = weak.lock(); core && !core->closed_) {
                     core->keeper_->reachable();
-                    core->compensation_->reachable();
+                    core->releases_->reachable();
                     for (auto const& follower : core->followers_)
                         follower->reachable();
                 }
@@ -150,18 +150,18 @@ void Core::lease_ends(LeaseRecord& record, Instant now)
         add_one(counters_.held_past_expiry);
 }
 
-void Core::release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item)
+void Core::release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr const& pending)
 {
     auto const now = runtime_->now();
     lease_ends(*record, now);
     if (closed_) {
-        item->complete({}, ReleaseOutcome::unconfirmed);
+        pending->complete({}, ReleaseOutcome::unconfirmed);
         return;
     }
     if (record->notifications())
-        gates_.release_begins(*record->claim().range);
-    compensation_->release(
-        item, record->claim_ptr(), Compensation::Reason::lease_over, record->notifications(), now,
+        queues_.release_begins(*record->claim().range);
+    releases_->release(
+        pending, record->claim_ptr(), ReleaseQueue::Reason::lease_over, record->notifications(), now,
         record->machine.longest_ttl());
     withdraw_second_key(*record);
 }
@@ -177,7 +177,7 @@ void Core::detach(LeaseRecordPtr const& record, milliseconds remaining, std::sha
     // the quarantine behind a lease that has ended lasts as long as behind any other
     auto const keep_for =
         remaining > milliseconds{0} ? std::max(remaining, record->claim().reuse_after) : milliseconds{0};
-    compensation_->detach({record, keep_for, std::move(call)}, now, record->machine.longest_ttl());
+    releases_->detach({record, keep_for, std::move(call)}, now, record->machine.longest_ttl());
 }
 
 void Core::kept(ReleaseOutcome outcome)
@@ -195,9 +195,9 @@ void Core::detachment_ends(LeaseRecord& record)
     withdraw_second_key(record);
 }
 
-void Core::given_back(Compensation::Reason reason, ReleaseOutcome outcome)
+void Core::given_back(ReleaseQueue::Reason reason, ReleaseOutcome outcome)
 {
-    if (reason == Compensation::Reason::lease_over) {
+    if (reason == ReleaseQueue::Reason::lease_over) {
         if (outcome == ReleaseOutcome::released)
             add_one(counters_.released);
         else if (outcome == ReleaseOutcome::was_lost)
@@ -208,9 +208,9 @@ void Core::given_back(Compensation::Reason reason, ReleaseOutcome outcome)
 void Core::released(KeyRangePtr const& range, bool freed, bool named_another)
 {
     if (named_another)
-        gates_.release_named_another(range);
+        queues_.release_named_another(range);
     else
-        gates_.release_ends(*range, freed);
+        queues_.release_ends(*range, freed);
 }
 
 void Core::withdraw_second_key(LeaseRecord const& record)
@@ -225,8 +225,8 @@ void Core::give_back(ClaimPtr claim, milliseconds lifetime, bool notifications)
 {
     add_one(counters_.given_back);
     if (!closed_)
-        compensation_->release(
-            Compensation::make_item(), std::move(claim), Compensation::Reason::unwanted_grant, notifications,
+        releases_->release(
+            ReleaseQueue::make_item(), std::move(claim), ReleaseQueue::Reason::unwanted_grant, notifications,
             runtime_->now(), lifetime);
 }
 
@@ -234,8 +234,7 @@ void Core::withdraw(
     KeyRangePtr range, std::string owner, milliseconds lifetime, bool notifications, milliseconds reuse_after)
 {
     if (!closed_)
-        compensation_->withdraw(
-            std::move(range), std::move(owner), notifications, reuse_after, runtime_->now(), lifetime);
+        releases_->withdraw(std::move(range), std::move(owner), notifications, reuse_after, runtime_->now(), lifetime);
 }
 
 void Core::handle_gone() noexcept
@@ -251,7 +250,7 @@ void Core::handle_gone() noexcept
             self->closing_ = true;
             self->until_closed_ = self;
             auto const now = self->runtime_->now();
-            self->compensation_->hurry(now);
+            self->releases_->hurry(now);
             self->close_at(now + closing_time);
             self->close_if_idle();
         });
@@ -302,7 +301,7 @@ void Core::tell_closed(error_code error)
 
 void Core::close_if_idle()
 {
-    if (closing_ && claims_ == 0 && keeper_->empty() && compensation_->idle() && acquisitions_.empty())
+    if (closing_ && claims_ == 0 && keeper_->empty() && releases_->idle() && acquisitions_.empty())
         close();
 }
 
@@ -317,13 +316,13 @@ void Core::close()
     runtime_->cancel(std::exchange(closing_timer_, 0));
     bool const held = !keeper_->empty();
     if (held)
-        journal_.log(
+        store_log_.log(
             LogLevel::warning, "the store was closed while leases were held: stop the work that they cover; their keys "
                                "lapse by their ttl");
-    gates_.close();
+    queues_.close();
     end_followers();
     keeper_->close();
-    compensation_->close();
+    releases_->close();
     backend_->shutdown();
     tell_closed(held ? make_error_code(errc::timed_out) : error_code());
     over_.store(true, std::memory_order_release);
@@ -334,7 +333,7 @@ try {
     if (!keeper_->empty() || !acquisitions_.empty() || !readiness_.empty())
         return false;
     close_calls_.clear();
-    compensation_->forget_callers();
+    releases_->forget_callers();
     return true;
 } catch (...) { // out of memory
     return false;
@@ -349,7 +348,7 @@ try {
         what = error.what();
     } catch (...) { // NOLINT(bugprone-empty-catch): said above
     }
-    journal_.log(LogLevel::error, "the store's thread goes on after an exception: " + what);
+    store_log_.log(LogLevel::error, "the store's thread goes on after an exception: " + what);
 } catch (...) { // NOLINT(bugprone-empty-catch): a log that fails must not cost a lease
 }
 
@@ -362,11 +361,11 @@ void Core::abandon() noexcept
         closed_ = true;
         until_closed_.reset();
         runtime_->cancel(std::exchange(closing_timer_, 0));
-        gates_.close();
+        queues_.close();
         auto const acquisitions = std::exchange(acquisitions_, {});
         for (auto const& acquisition : acquisitions)
             acquisition->abandon();
-        compensation_->close();
+        releases_->close();
         keeper_->close();
         backend_->shutdown();
         // dropped without being called

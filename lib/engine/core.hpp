@@ -3,15 +3,15 @@
 
 #include "acquisition.hpp"
 #include "call.hpp"
-#include "compensation.hpp"
 #include "counters.hpp"
 #include "follower.hpp"
-#include "gates.hpp"
-#include "journal.hpp"
 #include "keeper.hpp"
 #include "lease_record.hpp"
+#include "release_queue.hpp"
 #include "runtime/context_guard.hpp"
 #include "runtime/own_thread.hpp"
+#include "store_log.hpp"
+#include "wait_queues.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
@@ -32,7 +32,7 @@ class Readiness;
 /** The engine of one store: what acquisitions, leases and releases have in common. Everything runs on the strand unless
  * it says otherwise. */
 class Core final : public std::enable_shared_from_this<Core>,
-                   public Compensation::Listener,
+                   public ReleaseQueue::Listener,
                    public ContextUser,
                    public OwnThread::Tenant
 {
@@ -50,7 +50,7 @@ public:
     /** False in a fork of the process that made it: nothing here may be used there. */
     [[nodiscard]] bool same_process() const noexcept;
     [[nodiscard]] Counters& counters() noexcept { return counters_; }
-    [[nodiscard]] Journal& journal() noexcept { return journal_; }
+    [[nodiscard]] StoreLog& store_log() noexcept { return store_log_; }
     [[nodiscard]] std::string const& worker_name() const noexcept { return worker_name_; }
     /** `StoreOptions::order_name` */
     [[nodiscard]] std::string const& order_name() const noexcept { return order_name_; }
@@ -82,7 +82,7 @@ public:
 
     [[nodiscard]] Backend& backend() noexcept { return *backend_; }
     [[nodiscard]] Keeper& keeper() noexcept { return *keeper_; }
-    [[nodiscard]] Gates& gates() noexcept { return gates_; }
+    [[nodiscard]] WaitQueues& queues() noexcept { return queues_; }
 
     void add(std::shared_ptr<Acquisition> acquisition);
     void remove(Acquisition& acquisition);
@@ -123,7 +123,7 @@ public:
     /** Owners of requests have given up: what the store has not written of them ends. */
     void drop_abandoned();
 
-    void release(LeaseRecordPtr const& record, Compensation::ItemPtr const& item);
+    void release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr const& pending);
     /** @param remaining  how long the key stays taken; zero: for what is left of its ttl */
     void detach(LeaseRecordPtr const& record, milliseconds remaining, std::shared_ptr<Call<>> call);
     /** Gives back an unwanted grant. @param lifetime  from now on: the key has expired by then */
@@ -134,7 +134,7 @@ public:
         KeyRangePtr range, std::string owner, milliseconds lifetime, bool notifications, milliseconds reuse_after = {});
 
 private:
-    void given_back(Compensation::Reason reason, ReleaseOutcome outcome) override;
+    void given_back(ReleaseQueue::Reason reason, ReleaseOutcome outcome) override;
     void released(KeyRangePtr const& range, bool freed, bool named_another) override;
     void kept(ReleaseOutcome outcome) override;
     void detachment_ends(LeaseRecord& record) override;
@@ -161,10 +161,10 @@ private:
     char const* no_detach_;
     std::uint64_t generation_;
     Counters counters_;
-    Journal journal_;
+    StoreLog store_log_;
     std::shared_ptr<Keeper> keeper_;
-    std::shared_ptr<Compensation> compensation_;
-    Gates gates_;
+    std::shared_ptr<ReleaseQueue> releases_;
+    WaitQueues queues_;
     /// acquisitions under way
     std::list<std::shared_ptr<Acquisition>> acquisitions_;
     /// claims without an answer

@@ -2,8 +2,8 @@
 #include "keeper.hpp"
 
 #include "counters.hpp"
-#include "journal.hpp"
 #include "store_answer.hpp"
+#include "store_log.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -52,11 +52,12 @@ std::vector<LeaseRecordPtr> records(LeaseAgenda::iterator first, LeaseAgenda::it
 
 } // namespace
 
-Keeper::Keeper(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, Journal& journal)
+Keeper::Keeper(
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log)
     : runtime_(std::move(runtime))
     , backend_(std::move(backend))
     , counters_(counters)
-    , journal_(journal)
+    , store_log_(store_log)
 {
 }
 
@@ -66,7 +67,7 @@ void Keeper::add(LeaseRecordPtr const& record, Instant now)
     record->kept = true;
     note_ttl(record->machine.ttl(), 1);
     auto const step = record->machine.tick(now, Clock::duration::zero(), 0);
-    record->agenda_place = agenda_.emplace(step.look_at, record);
+    record->agenda_place = agenda_.emplace(step.wake_at, record);
     carry_out(record, step);
 }
 
@@ -123,7 +124,7 @@ std::uint64_t Keeper::jitter(Instant now)
     return jitter_;
 }
 
-void Keeper::look_by(Instant when)
+void Keeper::wake_by(Instant when)
 {
     if (when >= timer_at_ || closed_)
         return;
@@ -136,7 +137,7 @@ void Keeper::look_by(Instant when)
             self->timer_at_ = Instant::max();
             auto const now = self->runtime_->now();
             self->note_lateness(now - due, now);
-            self->look(now);
+            self->run_due(now);
         }
     });
 }
@@ -146,7 +147,7 @@ void Keeper::note_lateness(Clock::duration late, Instant now)
     if (agenda_.empty() || late <= Clock::duration(shortest_ttl_) / 6 || now < warns_from_)
         return;
     warns_from_ = now + warning_pause;
-    journal_.log(
+    store_log_.log(
         LogLevel::warning, "renewals ran " + milliseconds_text(late) + " late, and the shortest ttl held is " +
                                milliseconds_text(shortest_ttl_) +
                                (runtime_->own_thread() != nullptr
@@ -155,7 +156,7 @@ void Keeper::note_lateness(Clock::duration late, Instant now)
                                       "StoreOptions::own_thread, or move work that blocks to another executor"));
 }
 
-void Keeper::look(Instant now)
+void Keeper::run_due(Instant now)
 {
     // told late, so that leases that come and go one after another cost no call each
     if (agenda_.empty() && shortest_ttl_ != milliseconds{0}) {
@@ -180,7 +181,7 @@ void Keeper::look(Instant now)
         failure = std::current_exception();
     }
     if (!agenda_.empty())
-        look_by(failure ? std::max(agenda_.begin()->first, now + pause_after_failure) : agenda_.begin()->first);
+        wake_by(failure ? std::max(agenda_.begin()->first, now + pause_after_failure) : agenda_.begin()->first);
     if (failure)
         std::rethrow_exception(failure);
 }
@@ -212,14 +213,14 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
         return;
     }
     if (record->machine.at_risk() && !was_at_risk)
-        journal_.log(
+        store_log_.log(
             LogLevel::warning, "lease on " + record->key() +
                                    " is at risk: a renewal failed or is unanswered; it remains valid for " +
                                    milliseconds_text(record->machine.valid_until() - runtime_->now()) + ", retrying");
     else if (!record->machine.at_risk() && was_at_risk)
-        journal_.log(LogLevel::info, "lease on " + record->key() + " is renewed again");
-    move(*record, step.look_at);
-    look_by(step.look_at);
+        store_log_.log(LogLevel::info, "lease on " + record->key() + " is renewed again");
+    move(*record, step.wake_at);
+    wake_by(step.wake_at);
     if (step.renew == 0)
         return;
     RenewRequest request;
@@ -264,7 +265,7 @@ void Keeper::answered(Renewal const& renewal, RenewReply const& reply, DueRenewa
         carry_out(record, machine.disowned(), due);
     } else if (auto const* const failure = std::get_if<Failure>(&reply)) {
         add_one(counters_.renewals_failed);
-        journal_.trouble(*failure);
+        store_log_.record_error(*failure);
         finish_calls(*record, attempt, error_for_caller(*failure), true);
         carry_out(record, machine.failed(attempt, failure->may_take_effect(), now, jitter(now)), due);
     }
@@ -294,7 +295,7 @@ void Keeper::report_loss(LeaseRecord& record)
     if (!count_loss(record))
         return;
     auto const known = record.token().reason();
-    journal_.log(
+    store_log_.log(
         LogLevel::warning,
         "lease on " + record.key() + " is lost (" + std::string(to_string(known)) + "): stop the work it covers" +
             (known == CancelReason::not_owner ? "; the key was evicted, deleted or overwritten" : ""));

@@ -15,7 +15,7 @@ namespace tenure::engine
 {
 
 class Counters;
-class Journal;
+class StoreLog;
 
 /** Renews all leases of a store, in batches, and cancels their tokens in time. One timer serves them all; each lease is
  * judged by its own machine and its own answers, so that one bad claim or one stuck node delays no other. Everything
@@ -24,7 +24,7 @@ class Journal;
 class Keeper : public std::enable_shared_from_this<Keeper>
 {
 public:
-    Keeper(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, Journal& journal);
+    Keeper(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log);
 
     /** Keeps the lease until it is lost or `remove`d. */
     void add(LeaseRecordPtr const& record, Instant now);
@@ -56,8 +56,8 @@ private:
         std::vector<Renewal> renewals;
     };
 
-    void look(Instant now);
-    void look_by(Instant when);
+    void run_due(Instant now);
+    void wake_by(Instant when);
     /** The lease is in the agenda, and is to be looked at then. Allocates nothing: renewals do it all the time. */
     void move(LeaseRecord& record, Instant when) noexcept;
     /** Says so where the timer rang so late that leases are in danger: the executor was blocked. */
@@ -84,7 +84,7 @@ private:
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Backend> backend_;
     Counters& counters_;
-    Journal& journal_;
+    StoreLog& store_log_;
     /// all leases
     LeaseAgenda agenda_;
     /// number of leases for each ttl: the store gets the shortest ttl

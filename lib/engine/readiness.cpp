@@ -62,7 +62,7 @@ void Readiness::answered(ReadyReply const& reply)
         return;
     }
     if (!failure->was_dropped()) {
-        handle_->core()->journal().trouble(*failure);
+        handle_->core()->store_log().record_error(*failure);
         last_ = failure->error;
     }
     if (failure->fatal)
@@ -94,9 +94,9 @@ void Readiness::time_is_over()
     timeout_timer_ = 0;
     if (!last_) {
         last_ = make_error_code(errc::store_unavailable);
-        auto& journal = handle_->core()->journal();
-        journal.trouble(
-            last_, journal.store() + ": no answer before the timeout: check the address, and that the server runs");
+        auto& store_log = handle_->core()->store_log();
+        store_log.record_error(
+            last_, store_log.store() + ": no answer before the timeout: check the address, and that the server runs");
     }
     complete(last_);
 }

@@ -4,7 +4,7 @@
 #include "view_reader.hpp"
 
 #include "engine/completion.hpp"
-#include "engine/contest.hpp"
+#include "engine/lease_target.hpp"
 #include "engine/owner_text.hpp"
 
 #include <string_view>
@@ -16,11 +16,11 @@ namespace tenure
 namespace
 {
 
-std::shared_ptr<engine::Contest> contest_of(std::shared_ptr<engine::Handle> store, ElectionConfig const& config)
+std::shared_ptr<engine::LeaseTarget> contest_of(std::shared_ptr<engine::Handle> store, ElectionConfig const& config)
 {
     check_key("ElectionConfig::name", config.name);
     check_note("ElectionConfig::contact", config.contact);
-    return std::make_shared<engine::Contest>(
+    return std::make_shared<engine::LeaseTarget>(
         std::move(store), named_key(config.name), "ElectionConfig", config.ttl, config.lease, config.contact);
 }
 
@@ -65,7 +65,7 @@ Election::Election(Store store, ElectionConfig config)
 
 std::string const& Election::name() const noexcept
 {
-    return contest().range()->prefix;
+    return target().range()->prefix;
 }
 
 Leader Election::leader() const

@@ -38,7 +38,7 @@ bool can_work(EngineLock const& lock, AcquireOptions const& options, bool is_try
         return false;
     try {
         if (options.ttl != milliseconds{0})
-            static_cast<void>(lock.contest().terms_for(options.ttl));
+            static_cast<void>(lock.target().terms_for(options.ttl));
         return true;
     } catch (std::invalid_argument const&) {
         return false;
@@ -93,7 +93,7 @@ void HeldKey::acquire(
         refusal = holder->refuse(core, asked.key(), true);
     if (refusal) {
         guard.unlock();
-        core->journal().refuse(refusal->error, std::move(refusal->words));
+        core->store_log().refuse(refusal->error, std::move(refusal->words));
         std::move(handler).post(refusal->error, Hold());
         return;
     }
@@ -296,7 +296,7 @@ void HeldKey::stop_waiting(Id id, error_code error)
         settle();
     }
     if (error == errc::store_unavailable)
-        waiter->lock.core()->journal().trouble(
+        waiter->lock.core()->store_log().record_error(
             error,
             key_ +
                 ": the release of the holder's last Hold was not answered in time, and the key is not claimed before");

@@ -135,7 +135,7 @@ void Holder::start(
     auto refusal = state->refuse(core, asked.key(), false);
     guard.unlock();
     if (refusal) {
-        core->journal().refuse(refusal->error, std::move(refusal->words));
+        core->store_log().refuse(refusal->error, std::move(refusal->words));
         std::move(pending).post(refusal->error, Lease());
         return;
     }

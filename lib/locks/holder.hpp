@@ -1,9 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "engine/contest.hpp"
 #include "engine/core.hpp"
 #include "engine/lease_record.hpp"
+#include "engine/lease_target.hpp"
 
 #include <tenure/errc.hpp>
 #include <tenure/holder.hpp>
@@ -30,8 +30,8 @@ public:
         : Lock(lock)
     {
     }
-    using Lock::contest;
-    [[nodiscard]] std::shared_ptr<engine::Core> const& core() const noexcept { return contest().handle()->core(); }
+    using Lock::target;
+    [[nodiscard]] std::shared_ptr<engine::Core> const& core() const noexcept { return target().handle()->core(); }
 };
 
 /** The record of a lease, observed while it exists. */

@@ -3,8 +3,8 @@
 
 #include "held_set.hpp"
 
-#include "engine/contest.hpp"
 #include "engine/core.hpp"
+#include "engine/lease_target.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -32,7 +32,7 @@ void MultiAcquisition::start_single(
         }
         std::move(handler).post(error, std::move(set));
     };
-    locks.contest(0)->acquire(options, is_try, std::move(answered), slot);
+    locks.target(0)->acquire(options, is_try, std::move(answered), slot);
 }
 
 void MultiAcquisition::start(
@@ -90,7 +90,7 @@ void MultiAcquisition::refuse_options()
     auto refused = [self = shared_from_this()](error_code error, Lease const&) {
         self->runtime_->post([self, error] { self->end_with(error); });
     };
-    locks_->contest(0)->acquire(options_, is_try_, std::move(refused), {});
+    locks_->target(0)->acquire(options_, is_try_, std::move(refused), {});
 }
 
 void MultiAcquisition::end_with(error_code error)
@@ -117,7 +117,7 @@ milliseconds MultiAcquisition::time_left() const
 void MultiAcquisition::acquire(std::size_t position, milliseconds wait)
 {
     ++missing_;
-    locks_->contest(position)->acquire(
+    locks_->target(position)->acquire(
         {.wait = wait, .ttl = options_.ttl}, false,
         [self = shared_from_this(), position](error_code error, Lease lease) {
             self->runtime_->post([self, position, error, lease = std::move(lease)]() mutable {

@@ -4,8 +4,8 @@
 #include "multi_acquisition.hpp"
 #include "ordered_locks.hpp"
 
-#include "engine/contest.hpp"
 #include "engine/core.hpp"
+#include "engine/lease_target.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -51,14 +51,14 @@ OrderedLocks::OrderedLocks(std::vector<Lock> named)
         locks_.push_back(std::move(named[index]));
 }
 
-std::shared_ptr<engine::Contest> const& OrderedLocks::contest(std::size_t position) const noexcept
+std::shared_ptr<engine::LeaseTarget> const& OrderedLocks::target(std::size_t position) const noexcept
 {
-    return locks_[position].contest_;
+    return locks_[position].target_;
 }
 
 engine::Core& OrderedLocks::core_of(Lock const& lock) noexcept
 {
-    return *lock.contest_->handle()->core();
+    return *lock.target_->handle()->core();
 }
 
 void OrderedLocks::check_stores(std::vector<Lock> const& named)
@@ -71,7 +71,7 @@ void OrderedLocks::check_stores(std::vector<Lock> const& named)
     std::map<std::string, Lock const*> names;
     for (auto const& [core, lock] : stores) {
         auto const& name = core->order_name();
-        auto const where = lock->contest_->handle()->core()->journal().store();
+        auto const where = lock->target_->handle()->core()->store_log().store();
         if (name.empty())
             throw std::invalid_argument(
                 "MultiLock over several stores, and StoreOptions::order_name is empty for " + where +
@@ -79,7 +79,7 @@ void OrderedLocks::check_stores(std::vector<Lock> const& named)
         if (auto const [other, is_new] = names.try_emplace(name, lock); !is_new)
             throw std::invalid_argument(
                 "MultiLock over several stores, and StoreOptions::order_name is '" + name + "' for " + where +
-                " and for " + other->second->contest_->handle()->core()->journal().store() +
+                " and for " + other->second->target_->handle()->core()->store_log().store() +
                 ": give each store a name of its own, or use one Store for both locks");
     }
 }

@@ -9,7 +9,7 @@
 
 namespace tenure::engine
 {
-class Contest;
+class LeaseTarget;
 class Core;
 } // namespace tenure::engine
 
@@ -25,7 +25,7 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return locks_.size(); }
     [[nodiscard]] Lock const& operator[](std::size_t position) const { return locks_[position]; }
-    [[nodiscard]] std::shared_ptr<engine::Contest> const& contest(std::size_t position) const noexcept;
+    [[nodiscard]] std::shared_ptr<engine::LeaseTarget> const& target(std::size_t position) const noexcept;
     /** The positions of the locks in the order in which they were named. */
     [[nodiscard]] std::vector<std::size_t> const& as_named() const noexcept { return as_named_; }
     /** The engine of the first lock's store: the strand and the clock of operations on all of them. */

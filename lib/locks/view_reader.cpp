@@ -195,11 +195,11 @@ void ViewReader::answered(InspectReply reply, Instant asked)
 
 void ViewReader::failed(Failure const& failure)
 {
-    auto& journal = core_->journal();
-    journal.trouble(failure);
+    auto& store_log = core_->store_log();
+    store_log.record_error(failure);
     // the connection logs an unavailable store; a refusal may concern views alone
     if (failure.effect == Failure::Effect::refused && !std::exchange(logged_, true))
-        journal.log(LogLevel::warning, "a View cannot read " + range_->describe() + ": " + failure.detail);
+        store_log.log(LogLevel::warning, "a View cannot read " + range_->describe() + ": " + failure.detail);
 }
 
 Instant ViewReader::next_read(Instant expiry) const noexcept

@@ -84,7 +84,7 @@ private:
     std::optional<ChildProcess> process_;
 };
 
-/** Members of one cluster. */
+/** ClusterNodes of one cluster. */
 class EtcdCluster
 {
 public:

@@ -369,7 +369,7 @@ void Checker::look_at_validity(Holding& holding, Instant until)
         violate(Rule::s2, "the notice is too short");
 }
 
-void Checker::look_at(Holding& holding)
+void Checker::wake_at(Holding& holding)
 {
     auto& process = world_.process(holding.process);
     if (auto const until = holding.lease->valid_until(); until != holding.seen_until) {
@@ -408,7 +408,7 @@ void Checker::look()
     for (auto* holding : holdings_) {
         if (holding->released)
             continue;
-        look_at(*holding);
+        wake_at(*holding);
         if (holding->robbed || !holding->lease->valid())
             continue;
         if (auto const* other = std::exchange(holders[holding->key], holding))

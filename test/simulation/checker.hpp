@@ -206,7 +206,7 @@ private:
         Ns counted = 0;
     };
 
-    void look_at(Holding& holding);
+    void wake_at(Holding& holding);
     void look_at_validity(Holding& holding, Instant until);
     [[nodiscard]] bool done(Duty const& duty) const;
     void sweep();

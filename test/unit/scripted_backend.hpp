@@ -136,7 +136,7 @@ public:
     bool owners_are_spent = false;
     /// false: an inspection is refused at once
     bool answers_inspections = false;
-    /// both are asked for when a gate is made or an acquisition begins
+    /// both are asked for when a wait queue is made or an acquisition begins
     bool line = false;
     bool silent_releases = false;
     int lines_left = 0;

@@ -17,7 +17,7 @@ namespace tenure::engine
 /** One acquisition from the call to its end, as a pure state machine: it decides when the store is asked, when to wait
  * and for how long, and when to give up; no I/O, no clock.
  *
- *  Whose turn it is among the acquisitions of one process is the gate's business, and told by `ask_now`. */
+ *  Whose turn it is among the acquisitions of one process is the wait queue's business, and told by `ask_now`. */
 class AcquireMachine
 {
 public:
@@ -43,7 +43,7 @@ public:
         /// the acquisition ends with this error
         std::optional<error_code> finish;
         /// look again at this instant at the latest
-        Instant look_at = Instant::max();
+        Instant wake_at = Instant::max();
     };
 
     explicit AcquireMachine(Limits const& limits) noexcept

@@ -31,7 +31,7 @@ public:
         /// fire the token for this reason
         CancelReason fire = CancelReason::none;
         /// look again at this instant at the latest
-        Instant look_at = Instant::max();
+        Instant wake_at = Instant::max();
         /// the answer counts, and `last_margin` is of it
         bool renewed = false;
     };

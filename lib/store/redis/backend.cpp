@@ -3,15 +3,15 @@
 
 #include "claims.hpp"
 #include "key_names.hpp"
-#include "node.hpp"
 #include "observer.hpp"
 #include "operations.hpp"
 #include "releases.hpp"
 #include "renewals.hpp"
+#include "server_context.hpp"
 #include "store/redis/config/config.hpp"
 #include "store/redis/diagnose/examine.hpp"
-#include "store/redis/link/acknowledged_way.hpp"
 #include "store/redis/link/connection.hpp"
+#include "store/redis/link/replicated_channel.hpp"
 #include "store/redis/link/subscriber.hpp"
 
 #include <utility>
@@ -24,28 +24,28 @@ namespace
 
 /** Hands each request to the part that knows how it is done. Requests under way hold the parts, never this object, so
  * that dropping it closes the connections. */
-class RedisBackend final : public NodeBackend
+class RedisBackend final : public VoterBackend
 {
 public:
     RedisBackend(std::shared_ptr<Runtime> runtime, ConnectionFactory const& connect, BackendSettings settings)
-        : route_(Route::make(runtime, connect))
+        : channel_(HedgedLink::make(runtime, connect))
         , waiter_(make_waiter_name(*runtime))
         , subscriber_(Subscriber::make(runtime, connect, settings.name, waiter_))
-        , node_(std::make_shared<Node>(
-              runtime, route_, NodeSettings{settings.name, waiter_, settings.delay_after_failover}))
-        , holding_node_(node_)
-        , releases_(std::make_shared<Releases>(node_))
+        , server_(std::make_shared<ServerContext>(
+              runtime, channel_, ServerSettings{settings.name, waiter_, settings.delay_after_failover}))
+        , holding_node_(server_)
+        , releases_(std::make_shared<Releases>(server_))
         , for_examination_{settings.replicas, settings.delay_after_failover, std::move(settings.connect_to)}
         , closed_(std::move(settings.closed))
     {
         if (settings.replicas.acknowledged_by > 0) {
-            acknowledged_route_ = Route::make(runtime, [connect](std::string_view purpose) {
+            acknowledged_route_ = HedgedLink::make(runtime, [connect](std::string_view purpose) {
                 return connect(purpose.empty() ? "replicated" : "replicated, second");
             });
-            auto way = std::make_shared<AcknowledgedWay>(runtime, acknowledged_route_, settings.replicas);
-            holding_node_ = std::make_shared<Node>(
-                std::move(runtime), std::move(way),
-                NodeSettings{std::move(settings.name), waiter_, settings.delay_after_failover});
+            auto channel = std::make_shared<ReplicatedChannel>(runtime, acknowledged_route_, settings.replicas);
+            holding_node_ = std::make_shared<ServerContext>(
+                std::move(runtime), std::move(channel),
+                ServerSettings{std::move(settings.name), waiter_, settings.delay_after_failover});
         }
         claims_ = std::make_shared<Claims>(holding_node_);
         renewals_ = std::make_shared<Renewals>(holding_node_);
@@ -68,14 +68,14 @@ public:
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
         if (request.keep_for)
-            redis::detach(node_, std::move(request), std::move(handler));
+            redis::detach(server_, std::move(request), std::move(handler));
         else
             releases_->add(std::move(request), std::move(handler));
     }
 
     void withdraw(WithdrawRequest request, ReplyHandler<WithdrawReply> handler) override
     {
-        redis::withdraw(node_, std::move(request), std::move(handler));
+        redis::withdraw(server_, std::move(request), std::move(handler));
     }
 
     [[nodiscard]] std::unique_ptr<Watch>
@@ -86,82 +86,82 @@ public:
         auto const subscribe = [&](Observers::Handler observer) {
             return subscriber_->watch(channel_of(*range), std::move(observer));
         };
-        return observers_.watch(node_, *range, subscribe, std::move(handler));
+        return observers_.watch(server_, *range, subscribe, std::move(handler));
     }
 
     [[nodiscard]] bool keeps_line() const noexcept override { return true; }
-    void leave_line(KeyRangePtr range) override { redis::leave_line(node_, std::move(range)); }
+    void leave_line(KeyRangePtr range) override { redis::leave_line(server_, std::move(range)); }
     /// by programs that delete keys and publish nothing
     [[nodiscard]] bool frees_silently() const noexcept override { return true; }
 
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        redis::ready(node_, not_after, std::move(handler));
+        redis::ready(server_, not_after, std::move(handler));
     }
 
-    void ready_together(Deadline not_after, ReplyHandler<ReadyReply> handler) override
+    void ready_to_vote(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        redis::ready_together(node_, not_after, std::move(handler));
+        redis::ready_to_vote(server_, not_after, std::move(handler));
     }
 
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
-        redis::inspect(node_, std::move(range), not_after, std::move(handler));
+        redis::inspect(server_, std::move(range), not_after, std::move(handler));
     }
 
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
-        redis::evict(node_, std::move(request), std::move(handler));
+        redis::evict(server_, std::move(request), std::move(handler));
     }
 
-    void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    void claim_vote(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
-        redis::claim_together(node_, std::move(request), std::move(handler));
+        redis::claim_vote(server_, std::move(request), std::move(handler));
     }
 
     void inspect_with_tokens(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
     {
-        redis::inspect_with_tokens(node_, std::move(range), not_after, std::move(handler));
+        redis::inspect_with_tokens(server_, std::move(range), not_after, std::move(handler));
     }
 
     void accept_token(TokenRequest request, ReplyHandler<TokenReply> handler) override
     {
-        redis::accept_token(node_, std::move(request), std::move(handler));
+        redis::accept_token(server_, std::move(request), std::move(handler));
     }
 
     void examine(std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler) override
     {
-        redis::examine(node_, for_examination_, ttl, not_after, std::move(handler));
+        redis::examine(server_, for_examination_, ttl, not_after, std::move(handler));
     }
 
     void on_reachable(std::function<void()> handler) override
     {
         if (acknowledged_route_ != nullptr)
             acknowledged_route_->on_reachable(handler);
-        route_->on_reachable(std::move(handler));
+        channel_->on_reachable(std::move(handler));
     }
 
     void shortest_ttl(std::chrono::milliseconds ttl) override
     {
-        route_->shortest_ttl(ttl);
+        channel_->shortest_ttl(ttl);
         if (acknowledged_route_ != nullptr)
             acknowledged_route_->shortest_ttl(ttl);
     }
 
     void drop_abandoned() override
     {
-        route_->drop_abandoned();
+        channel_->drop_abandoned();
         if (acknowledged_route_ != nullptr)
             acknowledged_route_->drop_abandoned();
     }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
     [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
 
-    [[nodiscard]] std::string describe() const override { return node_->name(); }
+    [[nodiscard]] std::string describe() const override { return server_->name(); }
 
     void shutdown() noexcept override
     {
-        route_->close();
+        channel_->close();
         if (acknowledged_route_ != nullptr)
             acknowledged_route_->close();
         subscriber_->close();
@@ -172,16 +172,16 @@ public:
     }
 
 private:
-    std::shared_ptr<Route> route_;
+    std::shared_ptr<HedgedLink> channel_;
     /// names this store in lines of waiters
     std::string waiter_;
     std::shared_ptr<Subscriber> subscriber_;
     Observers observers_;
-    NodePtr node_;
+    ServerPtr server_;
     /// carries claims and renewals where replicas must acknowledge them, and nothing else; null: `route_` does
-    std::shared_ptr<Route> acknowledged_route_;
-    /// the server by that route; without one, `node_`
-    NodePtr holding_node_;
+    std::shared_ptr<HedgedLink> acknowledged_route_;
+    /// the server through that channel; without one, `server_`
+    ServerPtr holding_node_;
     std::shared_ptr<Claims> claims_;
     std::shared_ptr<Renewals> renewals_;
     std::shared_ptr<Releases> releases_;
@@ -192,7 +192,7 @@ private:
 
 } // namespace
 
-std::shared_ptr<NodeBackend>
+std::shared_ptr<VoterBackend>
 make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams)
 {
     check_config(config);
@@ -202,7 +202,7 @@ make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, Stream
     return make_backend(std::move(runtime), std::move(connect), std::move(settings));
 }
 
-std::shared_ptr<NodeBackend>
+std::shared_ptr<VoterBackend>
 make_backend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, BackendSettings settings)
 {
     return std::make_shared<RedisBackend>(std::move(runtime), connect, std::move(settings));

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "store/redis/link/route.hpp"
+#include "store/redis/link/hedged_link.hpp"
 #include "store/redis/link/stream.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -38,16 +38,16 @@ struct TokenTooLow {
 using TokenReply = std::variant<TokenAccepted, TokenTooLow, NotOwner, Failure>;
 
 /** One of several servers that hold claims together. */
-class NodeBackend : public Backend
+class VoterBackend : public Backend
 {
 public:
     /** Claims a range of one key that several servers shall grant together. With fencing, the token of the grant is
      * none yet: it is the greatest number that the server knows of for the key, its clock in microseconds included, and
      * what is proposed must be greater. Else as `claim`. */
-    virtual void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) = 0;
+    virtual void claim_vote(ClaimRequest request, ReplyHandler<ClaimReply> handler) = 0;
 
     /** As `ready`, where the user needs no counter of fencing tokens. */
-    virtual void ready_together(Deadline not_after, ReplyHandler<ReadyReply> handler)
+    virtual void ready_to_vote(Deadline not_after, ReplyHandler<ReadyReply> handler)
     {
         ready(not_after, std::move(handler));
     }
@@ -65,7 +65,7 @@ public:
 
 /** Leases on one Redis or Valkey server. Nothing is connected before the first request.
  *  @throws std::invalid_argument naming field, value and rule */
-[[nodiscard]] std::shared_ptr<NodeBackend>
+[[nodiscard]] std::shared_ptr<VoterBackend>
 make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams);
 /** The same on the master that sentinels name. */
 [[nodiscard]] std::shared_ptr<Backend>
@@ -84,7 +84,7 @@ struct BackendSettings {
 };
 
 /** The same over given connections. */
-[[nodiscard]] std::shared_ptr<NodeBackend>
+[[nodiscard]] std::shared_ptr<VoterBackend>
 make_backend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, BackendSettings settings);
 
 } // namespace tenure::redis

@@ -25,8 +25,8 @@ struct RangePart {
 class RangeClaim : public std::enable_shared_from_this<RangeClaim>
 {
 public:
-    RangeClaim(NodePtr node, ClaimRequest request, ReplyHandler<ClaimReply> handler)
-        : node_(std::move(node))
+    RangeClaim(ServerPtr server, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+        : server_(std::move(server))
         , request_(std::move(request))
         , handler_(std::move(handler))
         , pages_(page_count(*request_.range))
@@ -36,11 +36,11 @@ public:
     void start()
     {
         auto const& range = request_.range;
-        survey_ = survey_is_due(node_->ranges(), request_, node_->runtime().now());
+        survey_ = survey_is_due(server_->ranges(), request_, server_->runtime().now());
         // A large range is searched for an own claim on all pages before anything is taken; one page does both in one
         // step.
         searching_ = request_.earliest_attempt && pages_ > 1;
-        if (!request_.earliest_attempt && node_->ranges().is_worth_a_gap_search(range))
+        if (!request_.earliest_attempt && server_->ranges().is_worth_a_gap_search(range))
             find_gap();
         else
             call_page();
@@ -63,7 +63,7 @@ private:
         if (searching_)
             return scripts::find_own();
         bool const finds_own = request_.earliest_attempt && pages_ == 1;
-        if (node_->delays_after_failover())
+        if (server_->delays_after_failover())
             return finds_own ? scripts::own_or_first_free_after_failover() : scripts::first_free_after_failover();
         return finds_own ? scripts::own_or_first_free() : scripts::first_free();
     }
@@ -77,13 +77,13 @@ private:
         uncounted_parts_ = (range->count + part_size - 1) / part_size;
         for (std::uint32_t first = 0; first < range->count; first += part_size) {
             RangePart const part{first, std::min(part_size, range->count - first)};
-            auto const keys = node_->ranges().part(range, first / part_size);
+            auto const keys = server_->ranges().part(range, first / part_size);
             resp::Command command("EXISTS");
             command.reserve(keys->bytes().size() + 16);
             command.add(*keys);
             if (first + part.count < range->count)
                 command.leave_with_next();
-            node_->route()->execute(
+            server_->channel()->execute(
                 std::move(command), request_.not_after,
                 [self = shared_from_this(), part](Outcome const& outcome) { self->counted(part, outcome); });
         }
@@ -96,18 +96,18 @@ private:
         if (outcome.succeeded() && is_count && !part_ && outcome.reply.as_integer() < part.count)
             part_ = part;
         if (outcome.succeeded() && !is_count)
-            node_->route()->distrust("a reply that makes no sense");
+            server_->channel()->distrust("a reply that makes no sense");
         if (--uncounted_parts_ == 0)
             call_page();
     }
 
     void call_page()
     {
-        bool const may_close = node_->delays_after_failover() && !searching_ && !only_survey_;
-        auto call = claim_call(*node_, script(), request_, survey_, {}, may_close);
+        bool const may_close = server_->delays_after_failover() && !searching_ && !only_survey_;
+        auto call = claim_call(*server_, script(), request_, survey_, {}, may_close);
         call.keys = part_ ? encode_keys(*request_.range, part_->first, part_->count)
-                          : node_->ranges().keys(request_.range, page_);
-        run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome const& outcome) {
+                          : server_->ranges().keys(request_.range, page_);
+        run_script(server_->channel(), std::move(call), [self = shared_from_this()](Outcome const& outcome) {
             self->answered(outcome);
         });
     }
@@ -115,26 +115,26 @@ private:
     void answered(Outcome const& outcome)
     {
         if (!outcome.succeeded()) {
-            finish(only_survey_ ? ClaimReply(Busy{}) : failure_of_claim(*node_, outcome, *request_.range));
+            finish(only_survey_ ? ClaimReply(Busy{}) : failure_of_claim(*server_, outcome, *request_.range));
             return;
         }
         auto const first = part_ ? part_->first : page_ * max_keys_per_call;
         auto const keys = part_ ? part_->count : std::min(max_keys_per_call, request_.range->count - first);
         auto const reply = read_page_reply(outcome.reply, keys, request_.fencing && !only_survey_);
-        bool const may_be_closed = node_->delays_after_failover() && !searching_;
+        bool const may_be_closed = server_->delays_after_failover() && !searching_;
         if (!reply || (only_survey_ && !std::holds_alternative<PageHeld>(*reply)) ||
             (!may_be_closed && std::holds_alternative<PageClosed>(*reply))) {
-            finish(nonsense(*node_, request_.range->describe()));
+            finish(nonsense(*server_, request_.range->describe()));
             return;
         }
         if (auto const* const grant = std::get_if<PageGrant>(&*reply)) {
-            node_->ranges().note_first_free(request_.range, first + grant->index);
+            server_->ranges().note_first_free(request_.range, first + grant->index);
             Granted granted{first + grant->index, grant->token, request_.ttl, outcome.since, nullptr};
-            finish(confirmed(*node_, *request_.range, std::move(granted), outcome));
+            finish(confirmed(*server_, *request_.range, std::move(granted), outcome));
             return;
         }
         if (auto const* const closed = std::get_if<PageClosed>(&*reply)) {
-            finish(closed_reply(*node_, *closed));
+            finish(closed_reply(*server_, *closed));
             return;
         }
         if (std::exchange(part_, std::nullopt)) {
@@ -147,7 +147,7 @@ private:
 
     void page_held(PageHeld const& held)
     {
-        note_place(*node_, *request_.range, held);
+        note_place(*server_, *request_.range, held);
         if (!searching_) {
             if (held.earliest_expiry && (!earliest_expiry_ || *held.earliest_expiry < *earliest_expiry_))
                 earliest_expiry_ = held.earliest_expiry;
@@ -159,7 +159,7 @@ private:
             page_ = 0;
             call_page();
         } else {
-            node_->ranges().note_first_free(request_.range, std::nullopt);
+            server_->ranges().note_first_free(request_.range, std::nullopt);
             finish(busy());
         }
     }
@@ -167,12 +167,12 @@ private:
     [[nodiscard]] Busy busy()
     {
         auto const seen = survey_ ? std::optional(Survey{earliest_expiry_, foreign_}) : std::nullopt;
-        return busy_reply(node_->ranges(), request_.range, node_->runtime().now(), seen);
+        return busy_reply(server_->ranges(), request_.range, server_->runtime().now(), seen);
     }
 
     void finish(ClaimReply reply) { std::move(handler_)(std::move(reply)); }
 
-    NodePtr node_;
+    ServerPtr server_;
     ClaimRequest request_;
     ReplyHandler<ClaimReply> handler_;
     std::uint32_t pages_;
@@ -191,45 +191,45 @@ private:
 
 // A first attempt cannot find a claim of its own owner, which is new: so no GET, which Redis 6 refuses and which brings
 // whatever another program wrote there. Later attempts take the script, which extends what it finds.
-void claim_named_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
+void claim_named_key(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
     resp::Command command("SET", resp::KeyOf{*request.range, 0}, request.owner, "NX", "PX", request.lifetime().count());
     if (request.with_others)
         command.leave_with_next();
     auto const not_after = request.not_after;
-    node->route()->execute(
+    server->channel()->execute(
         std::move(command), not_after,
-        [node, request = std::move(request), handler = std::move(handler)](Outcome&& outcome) mutable {
+        [server, request = std::move(request), handler = std::move(handler)](Outcome&& outcome) mutable {
             if (outcome.delivery == Delivery::answered && outcome.reply.is_ok())
                 std::move(handler)(
-                    confirmed(*node, *request.range, Granted{0, 0, request.ttl, outcome.since, nullptr}, outcome));
+                    confirmed(*server, *request.range, Granted{0, 0, request.ttl, outcome.since, nullptr}, outcome));
             else if (outcome.delivery == Delivery::answered && outcome.reply.is_null())
-                claim_held_key(node, std::move(request), std::move(handler));
+                claim_held_key(server, std::move(request), std::move(handler));
             else
-                std::move(handler)(ClaimReply(failure_of(*node, outcome, request.range->describe())));
+                std::move(handler)(ClaimReply(failure_of(*server, outcome, request.range->describe())));
         });
 }
 
 } // namespace
 
-void claim(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
+void claim(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
-    node->route()->note_ttl(request.ttl);
-    if (!request.fencing && may_claim_by_set(*node, request))
-        claim_named_key(node, std::move(request), std::move(handler));
+    server->channel()->note_ttl(request.ttl);
+    if (!request.fencing && may_claim_by_set(*server, request))
+        claim_named_key(server, std::move(request), std::move(handler));
     else
-        std::make_shared<RangeClaim>(node, std::move(request), std::move(handler))->start();
+        std::make_shared<RangeClaim>(server, std::move(request), std::move(handler))->start();
 }
 
-void claim_held_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
+void claim_held_key(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
-    auto const claim = std::make_shared<RangeClaim>(node, std::move(request), std::move(handler));
+    auto const claim = std::make_shared<RangeClaim>(server, std::move(request), std::move(handler));
     claim->start_held();
 }
 
-bool may_claim_by_set(Node const& node, ClaimRequest const& request)
+bool may_claim_by_set(ServerContext const& server, ClaimRequest const& request)
 {
-    return request.range->count == 1 && !request.earliest_attempt && !node.delays_after_failover() &&
+    return request.range->count == 1 && !request.earliest_attempt && !server.delays_after_failover() &&
            request.waits != Waits::in_line;
 }
 

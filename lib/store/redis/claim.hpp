@@ -3,8 +3,8 @@
 // keys of one pool by one call. claims.hpp decides which.
 #pragma once
 
-#include "node.hpp"
 #include "replies.hpp"
+#include "server_context.hpp"
 #include "store/redis/scripts/script.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -27,24 +27,24 @@ using PendingClaims = std::vector<PendingClaim>;
 /** Claims the first free key of the range: one command for a named key without fencing, else one script call for each
  * page of the range until one is free. An owner whose earlier attempt is unanswered is looked for in the whole range
  * first. */
-void claim(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
+void claim(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
 
 /** Goes on with a claim whose key a SET has found held. */
-void claim_held_key(NodePtr const& node, ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
+void claim_held_key(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
 
 /** True where `SET NX` suffices to claim: a first attempt at a single key, which an own claim cannot hold yet. One that
  * waits in line needs the script, since it most likely finds the key held. */
-[[nodiscard]] bool may_claim_by_set(Node const& node, ClaimRequest const& request);
+[[nodiscard]] bool may_claim_by_set(ServerContext const& server, ClaimRequest const& request);
 
 /** Claims single keys with fencing, for which `may_claim_by_set` is true, in one transaction: a `SET NX` for each, and
  * a draw of the token that all of its grants share.
  *  @param answered  called when the transaction is answered, before any of the handlers */
-void claim_in_transaction(NodePtr const& node, PendingClaims claims, OneShot<void()> answered);
+void claim_in_transaction(ServerPtr const& server, PendingClaims claims, OneShot<void()> answered);
 
 /** Claims keys of one pool of one page for several owners by one script call: first attempts that want
  * the same.
  *  @param answered  called when the call is answered, before any of the handlers */
-void claim_from_pool(NodePtr const& node, PendingClaims claims, OneShot<void()> answered);
+void claim_from_pool(ServerPtr const& server, PendingClaims claims, OneShot<void()> answered);
 
 // -- what all of them share --
 
@@ -53,7 +53,7 @@ void claim_from_pool(NodePtr const& node, PendingClaims claims, OneShot<void()> 
  *  @param others     the further owners of `first_free_each`
  *  @param may_close  the script is one of those for after a failover */
 [[nodiscard]] ScriptCall claim_call(
-    Node const& node, Script const& script, ClaimRequest const& request, bool survey,
+    ServerContext const& server, Script const& script, ClaimRequest const& request, bool survey,
     std::span<PendingClaim const> others, bool may_close);
 
 /** When a call for all of them must have been sent: the earliest of their deadlines. What the call drops
@@ -69,18 +69,19 @@ void answer_all(PendingClaims& claims, ReplyTo reply_to)
 }
 
 /** The grant, unless the replicas that it was to rest on do not have it. */
-[[nodiscard]] ClaimReply confirmed(Node const& node, KeyRange const& range, Granted granted, Outcome const& outcome);
+[[nodiscard]] ClaimReply
+confirmed(ServerContext const& server, KeyRange const& range, Granted granted, Outcome const& outcome);
 
 /** The server refused a claim, which wrote nothing. */
-[[nodiscard]] Failure refuse_claim(Node& node, resp::Value const& error, std::string_view what);
+[[nodiscard]] Failure refuse_claim(ServerContext& server, resp::Value const& error, std::string_view what);
 
 /** As `failure_of`, of a call that claims. */
-[[nodiscard]] Failure failure_of_claim(Node& node, Outcome const& outcome, KeyRange const& range);
+[[nodiscard]] Failure failure_of_claim(ServerContext& server, Outcome const& outcome, KeyRange const& range);
 
 /** The server answers that claims are closed for now. */
-[[nodiscard]] Busy closed_reply(Node& node, PageClosed const& closed);
+[[nodiscard]] Busy closed_reply(ServerContext& server, PageClosed const& closed);
 
 /** Of a claim that waits in line: the server may have refused the place. */
-void note_place(Node& node, KeyRange const& range, PageHeld const& held);
+void note_place(ServerContext& server, KeyRange const& range, PageHeld const& held);
 
 } // namespace tenure::redis

@@ -16,24 +16,24 @@ namespace tenure::redis
 {
 
 ScriptCall claim_call(
-    Node const& node, Script const& script, ClaimRequest const& request, bool survey,
+    ServerContext const& server, Script const& script, ClaimRequest const& request, bool survey,
     std::span<PendingClaim const> others, bool may_close)
 {
     ScriptCall call;
     call.script = &script;
     call.not_after = request.not_after;
-    std::string_view const fence = request.fencing ? std::string_view(node.fence()) : std::string_view();
+    std::string_view const fence = request.fencing ? std::string_view(server.fence()) : std::string_view();
     call.values.add_all(request.owner, request.lifetime().count(), std::string_view(survey ? "1" : ""), fence);
-    if (request.waits != Waits::no && node.may_line_up()) {
+    if (request.waits != Waits::no && server.may_line_up()) {
         std::string_view const in_front = request.waits == Waits::in_front ? "1" : "";
-        call.values.add_all(line_of(*request.range), node.waiter(), in_front);
+        call.values.add_all(line_of(*request.range), server.waiter(), in_front);
     } else {
         call.values.add_all(std::string_view(), std::string_view(), std::string_view());
     }
     for (auto const& other : others)
         call.values.add(other.request.owner);
     if (may_close) {
-        call.values.add(node.marker());
+        call.values.add(server.marker());
         call.with_run_id = true;
     }
     return call;
@@ -48,45 +48,45 @@ Deadline earliest_deadline(PendingClaims const& claims)
     return earliest->request.not_after.at();
 }
 
-ClaimReply confirmed(Node const& node, KeyRange const& range, Granted granted, Outcome const& outcome)
+ClaimReply confirmed(ServerContext const& server, KeyRange const& range, Granted granted, Outcome const& outcome)
 {
     if (outcome.shortfall == nullptr)
         return granted;
     auto const& [error, missing, fatal, uncounted] = *outcome.shortfall;
-    auto detail = node.where() + ": " + range.key(granted.index) + ": " + missing;
+    auto detail = server.where() + ": " + range.key(granted.index) + ": " + missing;
     // asked again, the owner finds its claim, and the replicas are counted again
     if (uncounted)
         return Failure::unknown(error, std::move(detail));
     return Unconfirmed{std::move(granted), error, std::move(detail), fatal};
 }
 
-Failure refuse_claim(Node& node, resp::Value const& error, std::string_view what)
+Failure refuse_claim(ServerContext& server, resp::Value const& error, std::string_view what)
 {
     auto understood = classify(error.as_string());
     // the type of a lock's key does not matter to a claim: only the counter can be of a wrong one
     if (understood.error == errc::key_conflict)
-        understood.advice = "another program wrote " + node.fence() +
+        understood.advice = "another program wrote " + server.fence() +
                             ", which counts fencing tokens: delete that key, and tokens go on from the server's clock";
-    return node.refuse(understood, what);
+    return server.refuse(understood, what);
 }
 
-Failure failure_of_claim(Node& node, Outcome const& outcome, KeyRange const& range)
+Failure failure_of_claim(ServerContext& server, Outcome const& outcome, KeyRange const& range)
 {
-    return outcome.delivery == Delivery::answered ? refuse_claim(node, outcome.reply, range.describe())
+    return outcome.delivery == Delivery::answered ? refuse_claim(server, outcome.reply, range.describe())
                                                   : undelivered(outcome);
 }
 
-Busy closed_reply(Node& node, PageClosed const& closed)
+Busy closed_reply(ServerContext& server, PageClosed const& closed)
 {
-    node.note_closed(closed.opens_in);
+    server.note_closed(closed.opens_in);
     return {closed.opens_in, false};
 }
 
-void note_place(Node& node, KeyRange const& range, PageHeld const& held)
+void note_place(ServerContext& server, KeyRange const& range, PageHeld const& held)
 {
     // what is no matter of permissions leaves the waiter to its timer for this time
     if (!held.line_error.empty())
-        note_line_refusal(node, range, held.line_error);
+        note_line_refusal(server, range, held.line_error);
 }
 
 } // namespace tenure::redis

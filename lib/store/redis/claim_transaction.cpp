@@ -40,8 +40,8 @@ bool is_answer_to_set(resp::Value const& reply)
 class ClaimTransaction : public std::enable_shared_from_this<ClaimTransaction>
 {
 public:
-    ClaimTransaction(NodePtr node, PendingClaims claims, OneShot<void()> answered)
-        : node_(std::move(node))
+    ClaimTransaction(ServerPtr server, PendingClaims claims, OneShot<void()> answered)
+        : server_(std::move(server))
         , claims_(std::move(claims))
         , answered_(std::move(answered))
     {
@@ -53,8 +53,8 @@ public:
         for (auto const& [request, handler] : claims_)
             transaction.add(
                 "SET", resp::KeyOf{*request.range, 0}, request.owner, "NX", "PX", request.lifetime().count());
-        transaction.add(scripts::draw().one_key_by_name, node_->fence());
-        node_->route()->execute(
+        transaction.add(scripts::draw().one_key_by_name, server_->fence());
+        server_->channel()->execute(
             std::move(transaction).end(), earliest_deadline(claims_),
             [self = shared_from_this()](Outcome&& outcome) { self->answered(std::move(outcome)); });
     }
@@ -68,11 +68,11 @@ private:
         else if (outcome.ran_apart)
             ran_apart(outcome);
         else if (claims_.size() > 1 && concerns_single_key(outcome))
-            send_each_alone(node_->refuse(outcome.reply, "claim"));
+            send_each_alone(server_->refuse(outcome.reply, "claim"));
         else if (!outcome.succeeded())
             // nothing was written for any of them
             answer_all(claims_, [&](ClaimRequest const& request) {
-                return failure_of_claim(*node_, outcome, *request.range);
+                return failure_of_claim(*server_, outcome, *request.range);
             });
         else
             ran(std::move(outcome));
@@ -85,7 +85,7 @@ private:
             PendingClaims alone;
             alone.push_back(
                 {std::move(request), reason ? or_refused(std::move(handler), *reason) : std::move(handler)});
-            claim_in_transaction(node_, std::move(alone), [] {});
+            claim_in_transaction(server_, std::move(alone), [] {});
         }
     }
 
@@ -96,7 +96,7 @@ private:
         auto const replies = outcome.reply.elements();
         std::size_t i = 0;
         answer_all(claims_, [&](ClaimRequest const& request) -> ClaimReply {
-            auto refused = node_->refuse(replies[0], request.range->describe());
+            auto refused = server_->refuse(replies[0], request.range->describe());
             if (!replies[++i].is_ok())
                 return refused;
             return Unconfirmed{
@@ -110,7 +110,7 @@ private:
         auto const sets = replies.first(claims_.size());
         if (!std::ranges::all_of(sets, is_answer_to_set)) {
             answer_all(
-                claims_, [this](ClaimRequest const& request) { return nonsense(*node_, request.range->describe()); });
+                claims_, [this](ClaimRequest const& request) { return nonsense(*server_, request.range->describe()); });
             return;
         }
         auto const& drawn = replies.back();
@@ -135,12 +135,12 @@ private:
                 keys.add(claims_[i].request.range->key(0));
                 owners.add(claims_[i].request.owner);
             }
-        resp::Command draw("EVAL", scripts::draw().text, keys.count() + 1, node_->fence());
+        resp::Command draw("EVAL", scripts::draw().text, keys.count() + 1, server_->fence());
         draw.add(keys).add(owners);
         auto const shortest =
             std::ranges::min_element(claims_, {}, [](PendingClaim const& claim) { return claim.request.ttl; });
         auto const not_after = Deadline(outcome.since + shortest->request.ttl / 3).with_one_attempt();
-        node_->route()->execute(
+        server_->channel()->execute(
             std::move(draw), not_after,
             [self = shared_from_this(), claimed = std::move(outcome)](Outcome&& drawn) mutable {
                 self->drawn_again(claimed, drawn);
@@ -167,12 +167,13 @@ private:
 
     [[nodiscard]] Failure no_token(error_code error, std::string const& why) const
     {
-        return Failure::unknown(error, node_->where() + ": " + node_->fence() + ": no fencing token: " + why);
+        return Failure::unknown(error, server_->where() + ": " + server_->fence() + ": no fencing token: " + why);
     }
 
     [[nodiscard]] Failure no_token(resp::Value const& drawn)
     {
-        return drawn.is_error() ? refuse_claim(*node_, drawn, node_->fence()) : nonsense(*node_, node_->fence());
+        return drawn.is_error() ? refuse_claim(*server_, drawn, server_->fence())
+                                : nonsense(*server_, server_->fence());
     }
 
     /** Answers all. @param missing  why the grants have no token and are given back */
@@ -182,11 +183,11 @@ private:
         for (std::size_t i = 0; i < claims_.size(); ++i) {
             auto& [request, handler] = claims_[i];
             if (replies[i].is_null()) {
-                claim_held_key(node_, std::move(request), std::move(handler));
+                claim_held_key(server_, std::move(request), std::move(handler));
                 continue;
             }
             if (replies[i].is_error()) {
-                std::move(handler)(ClaimReply(node_->refuse(replies[i], request.range->describe())));
+                std::move(handler)(ClaimReply(server_->refuse(replies[i], request.range->describe())));
                 continue;
             }
             Granted granted{0, token, request.ttl, outcome.since, nullptr};
@@ -194,22 +195,22 @@ private:
                 std::move(handler)(
                     ClaimReply(Unconfirmed{std::move(granted), missing->error, missing->detail, missing->fatal}));
             else
-                std::move(handler)(confirmed(*node_, *request.range, std::move(granted), outcome));
+                std::move(handler)(confirmed(*server_, *request.range, std::move(granted), outcome));
         }
     }
 
-    NodePtr node_;
+    ServerPtr server_;
     PendingClaims claims_;
     OneShot<void()> answered_;
 };
 
 } // namespace
 
-void claim_in_transaction(NodePtr const& node, PendingClaims claims, OneShot<void()> answered)
+void claim_in_transaction(ServerPtr const& server, PendingClaims claims, OneShot<void()> answered)
 {
     for (auto const& claim : claims)
-        node->route()->note_ttl(claim.request.ttl);
-    std::make_shared<ClaimTransaction>(node, std::move(claims), std::move(answered))->send();
+        server->channel()->note_ttl(claim.request.ttl);
+    std::make_shared<ClaimTransaction>(server, std::move(claims), std::move(answered))->send();
 }
 
 } // namespace tenure::redis

@@ -35,8 +35,8 @@ void Claims::add(ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
     auto const& range = *request.range;
     bool const may_share_a_page = range.count > 1 && page_count(range) == 1 && !request.earliest_attempt;
-    if (!may_share_a_page && !(request.fencing && may_claim_by_set(*node_, request))) {
-        claim(node_, std::move(request), std::move(handler));
+    if (!may_share_a_page && !(request.fencing && may_claim_by_set(*server_, request))) {
+        claim(server_, std::move(request), std::move(handler));
         return;
     }
     PendingClaim pending{std::move(request), std::move(handler)};
@@ -71,7 +71,7 @@ void Claims::gather(Gathered& gathered, PendingClaim pending)
 
 void Claims::flush_soon(std::shared_ptr<Gathered> gathered)
 {
-    node_->runtime().post([self = shared_from_this(), gathered = std::move(gathered)] {
+    server_->runtime().post([self = shared_from_this(), gathered = std::move(gathered)] {
         // The server is busy with a call: another turn brings more company, and costs no time.
         if (self->under_way_ > 0 && !std::exchange(gathered->has_waited, true))
             self->flush_soon(gathered);
@@ -93,7 +93,7 @@ bool Claims::may_join(PendingClaims const& claims) const
 {
     // What waits for a connection keeps its own time limit.
     return claims.size() == 1 ||
-           (node_->route()->ready() && std::ranges::none_of(claims, [](PendingClaim const& claim) {
+           (server_->channel()->ready() && std::ranges::none_of(claims, [](PendingClaim const& claim) {
                 return claim.request.not_after.abandoned();
             }));
 }
@@ -115,16 +115,16 @@ void Claims::send(PendingClaims claims)
     ++under_way_;
     auto answered = [self = shared_from_this()] { --self->under_way_; };
     if (!is_pool(claims.front())) {
-        claim_in_transaction(node_, std::move(claims), std::move(answered));
+        claim_in_transaction(server_, std::move(claims), std::move(answered));
     } else if (claims.size() > 1) {
-        claim_from_pool(node_, std::move(claims), std::move(answered));
+        claim_from_pool(server_, std::move(claims), std::move(answered));
     } else {
         auto& [request, handler] = claims.front();
         auto then = [answered = std::move(answered), handler = std::move(handler)](ClaimReply&& reply) mutable {
             answered();
             std::move(handler)(std::move(reply));
         };
-        claim(node_, std::move(request), std::move(then));
+        claim(server_, std::move(request), std::move(then));
     }
 }
 

@@ -20,8 +20,8 @@ namespace tenure::redis
 class Claims : public std::enable_shared_from_this<Claims>
 {
 public:
-    explicit Claims(NodePtr node)
-        : node_(std::move(node))
+    explicit Claims(ServerPtr server)
+        : server_(std::move(server))
     {
     }
 
@@ -44,7 +44,7 @@ private:
     void send_alone(PendingClaim pending);
     void send(PendingClaims claims);
 
-    NodePtr node_;
+    ServerPtr server_;
     /// of this turn; owned by the task that sends it, for what is asked may own this, and a context that is destroyed
     /// runs no task
     std::weak_ptr<Gathered> gathered_;

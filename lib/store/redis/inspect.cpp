@@ -26,8 +26,8 @@ class Inspection : public std::enable_shared_from_this<Inspection>
 {
 public:
     Inspection(
-        NodePtr node, KeyRangePtr range, bool with_tokens, Deadline not_after, ReplyHandler<InspectReply> handler)
-        : node_(std::move(node))
+        ServerPtr server, KeyRangePtr range, bool with_tokens, Deadline not_after, ReplyHandler<InspectReply> handler)
+        : server_(std::move(server))
         , range_(std::move(range))
         , with_tokens_(with_tokens)
         , not_after_(not_after)
@@ -49,7 +49,7 @@ public:
         }
         call.not_after = not_after_;
         call.reply_bytes = count * reply_bytes_per_key + 1024;
-        run_script(node_->route(), std::move(call), [self = shared_from_this(), count](Outcome&& outcome) {
+        run_script(server_->channel(), std::move(call), [self = shared_from_this(), count](Outcome&& outcome) {
             self->answered(outcome, count);
         });
     }
@@ -58,7 +58,7 @@ private:
     void answered(Outcome const& outcome, std::uint32_t count)
     {
         if (!outcome.succeeded() || !read_key_states(outcome.reply, count, keys_))
-            finish(failure_of(*node_, outcome, range_->describe()));
+            finish(failure_of(*server_, outcome, range_->describe()));
         else if (keys_.size() < range_->count)
             call_page();
         else
@@ -67,7 +67,7 @@ private:
 
     void finish(InspectReply reply) { std::move(handler_)(std::move(reply)); }
 
-    NodePtr node_;
+    ServerPtr server_;
     KeyRangePtr range_;
     /// each key has a fence key
     bool with_tokens_;
@@ -78,14 +78,15 @@ private:
 
 } // namespace
 
-void inspect(NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+void inspect(ServerPtr const& server, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
-    std::make_shared<Inspection>(node, std::move(range), false, not_after, std::move(handler))->call_page();
+    std::make_shared<Inspection>(server, std::move(range), false, not_after, std::move(handler))->call_page();
 }
 
-void inspect_with_tokens(NodePtr const& node, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+void inspect_with_tokens(
+    ServerPtr const& server, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
 {
-    std::make_shared<Inspection>(node, std::move(range), true, not_after, std::move(handler))->call_page();
+    std::make_shared<Inspection>(server, std::move(range), true, not_after, std::move(handler))->call_page();
 }
 
 } // namespace tenure::redis

@@ -30,11 +30,11 @@ constexpr auto between_attempts = 1s;
 class WatchedKey : public std::enable_shared_from_this<WatchedKey>
 {
 public:
-    WatchedKey(NodePtr node, std::string key, std::function<void(WatchEvent)> handler)
-        : node_(std::move(node))
+    WatchedKey(ServerPtr server, std::string key, std::function<void(WatchEvent)> handler)
+        : server_(std::move(server))
         , key_(std::move(key))
         , handler_(std::move(handler))
-        , timer_(node_->runtime())
+        , timer_(server_->runtime())
     {
     }
 
@@ -76,14 +76,14 @@ private:
 
     void write()
     {
-        if (!node_->may_write_watched()) {
+        if (!server_->may_write_watched()) {
             tell_in_force();
             return;
         }
         timer_.after(between_attempts, weak_from_this(), &WatchedKey::write);
-        node_->route()->execute(
+        server_->channel()->execute(
             resp::Command("SET", key_, "1", "PX", std::chrono::milliseconds(watched_for).count()),
-            node_->runtime().now() + between_attempts,
+            server_->runtime().now() + between_attempts,
             [weak = weak_from_this(), subscription = subscription_](Outcome const& outcome) {
                 if (auto const self = weak.lock(); self && self->subscription_ == subscription)
                     self->written(outcome);
@@ -100,7 +100,7 @@ private:
                 return;
             // Releases of a user that may not touch the key are announced all the same: see scripts.hpp.
             timer_.cancel();
-            node_->watched_refused(key_, error.words);
+            server_->watched_refused(key_, error.words);
         } else {
             auto const lapsed = std::exchange(lapses_, outcome.since + watched_for) < outcome.since;
             timer_.after(between_writes, weak_from_this(), &WatchedKey::write);
@@ -124,7 +124,7 @@ private:
             handler(event);
     }
 
-    NodePtr node_;
+    ServerPtr server_;
     std::string key_;
     /// empty once the watch has ended
     std::function<void(WatchEvent)> handler_;
@@ -168,9 +168,9 @@ private:
 } // namespace
 
 std::unique_ptr<Watch>
-Observers::watch(NodePtr node, KeyRange const& range, Subscribe const& subscribe, Handler handler)
+Observers::watch(ServerPtr server, KeyRange const& range, Subscribe const& subscribe, Handler handler)
 {
-    auto key = std::make_shared<WatchedKey>(std::move(node), watched_key_of(range), std::move(handler));
+    auto key = std::make_shared<WatchedKey>(std::move(server), watched_key_of(range), std::move(handler));
     std::erase_if(keys_, [](auto const& each) { return each.expired(); });
     keys_.push_back(key);
     auto observer = std::make_unique<Observer>(std::move(key));

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "node.hpp"
+#include "server_context.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/key_range.hpp>
@@ -27,9 +27,9 @@ public:
     using Handler = std::function<void(WatchEvent)>;
     using Subscribe = std::function<std::unique_ptr<Watch>(Handler)>;
 
-    /** Makes the watch of an observer out of a subscription to the channel of the range; `node` has the key. */
+    /** Makes the watch of an observer out of a subscription to the channel of the range; `server` has the key. */
     [[nodiscard]] std::unique_ptr<Watch>
-    watch(NodePtr node, KeyRange const& range, Subscribe const& subscribe, Handler handler);
+    watch(ServerPtr server, KeyRange const& range, Subscribe const& subscribe, Handler handler);
 
     /** Ends everything: the handlers of watches that still exist are not called again. */
     void close() noexcept;

@@ -28,18 +28,18 @@ constexpr std::chrono::seconds leave_within{1};
 /** Answers with what `read` makes of the server's reply; unset: the reply is malformed.
  *  @param what  for errors */
 template <class Reply, class Read>
-OutcomeHandler answer_by(NodePtr const& node, std::string what, ReplyHandler<Reply> handler, Read read)
+OutcomeHandler answer_by(ServerPtr const& server, std::string what, ReplyHandler<Reply> handler, Read read)
 {
-    return [node, what = std::move(what), handler = std::move(handler), read](Outcome&& outcome) mutable {
+    return [server, what = std::move(what), handler = std::move(handler), read](Outcome&& outcome) mutable {
         auto reply = outcome.succeeded() ? read(outcome.reply) : std::nullopt;
-        std::move(handler)(reply ? std::move(*reply) : Reply(failure_of(*node, outcome, what)));
+        std::move(handler)(reply ? std::move(*reply) : Reply(failure_of(*server, outcome, what)));
     };
 }
 
 /** Calls a script for one key of the range; see `answer_by`. */
 template <class Reply, class Read>
 void call_for_key(
-    NodePtr const& node, Script const& script, KeyRange const& range, std::uint32_t index,
+    ServerPtr const& server, Script const& script, KeyRange const& range, std::uint32_t index,
     resp::EncodedArguments values, Deadline not_after, ReplyHandler<Reply> handler, Read read)
 {
     ScriptCall call;
@@ -47,7 +47,8 @@ void call_for_key(
     call.keys = encode_keys(range, index, 1);
     call.values = std::move(values);
     call.not_after = std::move(not_after);
-    run_script(node->route(), std::move(call), answer_by<Reply>(node, range.key(index), std::move(handler), read));
+    run_script(
+        server->channel(), std::move(call), answer_by<Reply>(server, range.key(index), std::move(handler), read));
 }
 
 bool is_word(resp::Value const& reply, std::string_view word)
@@ -57,7 +58,7 @@ bool is_word(resp::Value const& reply, std::string_view word)
 
 } // namespace
 
-void accept_token(NodePtr const& node, TokenRequest request, ReplyHandler<TokenReply> handler)
+void accept_token(ServerPtr const& server, TokenRequest request, ReplyHandler<TokenReply> handler)
 {
     auto const affixes = fence_affixes(*request.range);
     resp::EncodedArguments values;
@@ -71,11 +72,11 @@ void accept_token(NodePtr const& node, TokenRequest request, ReplyHandler<TokenR
         return last && *last >= proposed ? std::optional<TokenReply>(TokenTooLow{*last}) : std::nullopt;
     };
     call_for_key<TokenReply>(
-        node, scripts::accept_token(), *request.range, request.index, std::move(values), request.not_after,
+        server, scripts::accept_token(), *request.range, request.index, std::move(values), request.not_after,
         std::move(handler), read);
 }
 
-void detach(NodePtr const& node, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
+void detach(ServerPtr const& server, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {
     auto const& claim = *request.claim;
     resp::EncodedArguments values;
@@ -88,15 +89,15 @@ void detach(NodePtr const& node, ReleaseRequest request, ReplyHandler<ReleaseRep
         return is_word(reply, "not owner") ? std::optional<ReleaseReply>(NotOwner{}) : std::nullopt;
     };
     call_for_key<ReleaseReply>(
-        node, scripts::detach(), *claim.range, claim.index, std::move(values), request.not_after, std::move(handler),
+        server, scripts::detach(), *claim.range, claim.index, std::move(values), request.not_after, std::move(handler),
         read);
 }
 
-void evict(NodePtr const& node, EvictRequest request, ReplyHandler<EvictReply> handler)
+void evict(ServerPtr const& server, EvictRequest request, ReplyHandler<EvictReply> handler)
 {
     resp::EncodedArguments values;
     values.add_all(request.owner, "evicted/" + request.evicted_by);
-    auto const read = [node, range = request.range,
+    auto const read = [server, range = request.range,
                        index = request.index](resp::Value const& reply) -> std::optional<EvictReply> {
         if (!reply.is_integer() || reply.as_integer() < -2)
             return std::nullopt;
@@ -106,48 +107,48 @@ void evict(NodePtr const& node, EvictRequest request, ReplyHandler<EvictReply> h
         if (left == -1)
             return Failure::refused(
                 errc::key_conflict,
-                node->where() + ": " + range->key(index) +
+                server->where() + ": " + range->key(index) +
                     ": has no ttl, so it is not a lease and would never free; delete it by hand if nobody uses it",
                 true);
         return Evicted{std::chrono::milliseconds(left)};
     };
     call_for_key<EvictReply>(
-        node, scripts::evict(), *request.range, request.index, std::move(values), request.not_after, std::move(handler),
-        read);
+        server, scripts::evict(), *request.range, request.index, std::move(values), request.not_after,
+        std::move(handler), read);
 }
 
-void leave_line(NodePtr const& node, KeyRangePtr range)
+void leave_line(ServerPtr const& server, KeyRangePtr range)
 {
-    // asking a way that was never used whether it is ready would connect it
-    if (node->route()->generation() == 0 || !node->route()->ready() || !node->may_line_up())
+    // asking a channel that was never used whether it is ready would connect it
+    if (server->channel()->generation() == 0 || !server->channel()->ready() || !server->may_line_up())
         return;
-    resp::Command command("LREM", line_of(*range), 0, node->waiter());
-    node->route()->execute(
-        std::move(command), node->runtime().now() + leave_within,
-        [node, range = std::move(range)](Outcome const& outcome) {
+    resp::Command command("LREM", line_of(*range), 0, server->waiter());
+    server->channel()->execute(
+        std::move(command), server->runtime().now() + leave_within,
+        [server, range = std::move(range)](Outcome const& outcome) {
             if (outcome.delivery == Delivery::answered && outcome.reply.is_error())
-                note_line_refusal(*node, *range, outcome.reply.as_string());
+                note_line_refusal(*server, *range, outcome.reply.as_string());
         });
 }
 
-void ready(NodePtr const& node, Deadline not_after, ReplyHandler<ReadyReply> handler)
+void ready(ServerPtr const& server, Deadline not_after, ReplyHandler<ReadyReply> handler)
 {
     auto const read = [](resp::Value const& reply) {
         return reply.is_integer() ? std::optional<ReadyReply>(Ready{}) : std::nullopt;
     };
-    node->route()->execute(
-        resp::Command("EXISTS", node->fence()), std::move(not_after),
-        answer_by<ReadyReply>(node, node->fence(), std::move(handler), read));
+    server->channel()->execute(
+        resp::Command("EXISTS", server->fence()), std::move(not_after),
+        answer_by<ReadyReply>(server, server->fence(), std::move(handler), read));
 }
 
-void ready_together(NodePtr const& node, Deadline not_after, ReplyHandler<ReadyReply> handler)
+void ready_to_vote(ServerPtr const& server, Deadline not_after, ReplyHandler<ReadyReply> handler)
 {
     auto const read = [](resp::Value const& reply) {
         return reply.is_list() ? std::optional<ReadyReply>(Ready{}) : std::nullopt;
     };
-    node->route()->execute(
+    server->channel()->execute(
         resp::Command("TIME"), std::move(not_after),
-        answer_by<ReadyReply>(node, "the server's time", std::move(handler), read));
+        answer_by<ReadyReply>(server, "the server's time", std::move(handler), read));
 }
 
 } // namespace tenure::redis

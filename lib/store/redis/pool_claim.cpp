@@ -20,8 +20,8 @@ namespace
 class PoolClaim : public std::enable_shared_from_this<PoolClaim>
 {
 public:
-    PoolClaim(NodePtr node, PendingClaims claims, OneShot<void()> answered)
-        : node_(std::move(node))
+    PoolClaim(ServerPtr server, PendingClaims claims, OneShot<void()> answered)
+        : server_(std::move(server))
         , claims_(std::move(claims))
         , answered_(std::move(answered))
         , range_(claims_.front().request.range)
@@ -31,13 +31,13 @@ public:
     void send()
     {
         auto const& first = claims_.front().request;
-        bool const may_close = node_->delays_after_failover();
+        bool const may_close = server_->delays_after_failover();
         auto const& script = may_close ? scripts::first_free_each_after_failover() : scripts::first_free_each();
-        survey_ = survey_is_due(node_->ranges(), first, node_->runtime().now());
-        auto call = claim_call(*node_, script, first, survey_, std::span(claims_).subspan(1), may_close);
-        call.keys = node_->ranges().keys(range_, 0);
+        survey_ = survey_is_due(server_->ranges(), first, server_->runtime().now());
+        auto call = claim_call(*server_, script, first, survey_, std::span(claims_).subspan(1), may_close);
+        call.keys = server_->ranges().keys(range_, 0);
         call.not_after = earliest_deadline(claims_);
-        run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome const& outcome) {
+        run_script(server_->channel(), std::move(call), [self = shared_from_this()](Outcome const& outcome) {
             self->answered(outcome);
         });
     }
@@ -51,7 +51,7 @@ private:
         else if (concerns_single_key(outcome))
             send_each_alone(outcome.since);
         else if (!outcome.succeeded())
-            answer_all(claims_, [&](auto const&) { return failure_of_claim(*node_, outcome, *range_); });
+            answer_all(claims_, [&](auto const&) { return failure_of_claim(*server_, outcome, *range_); });
         else
             ran(outcome);
     }
@@ -61,7 +61,7 @@ private:
     {
         for (auto& [request, handler] : claims_) {
             request.earliest_attempt = since;
-            claim(node_, std::move(request), std::move(handler));
+            claim(server_, std::move(request), std::move(handler));
         }
     }
 
@@ -70,12 +70,12 @@ private:
         bool const fencing = claims_.front().request.fencing;
         auto const reply = read_shared_page_reply(outcome.reply, range_->count, claims_.size(), fencing);
         auto const* const closed = reply ? std::get_if<PageClosed>(&*reply) : nullptr;
-        if (!reply || (closed != nullptr && !node_->delays_after_failover())) {
-            answer_all(claims_, [this](auto const&) { return nonsense(*node_, range_->describe()); });
+        if (!reply || (closed != nullptr && !server_->delays_after_failover())) {
+            answer_all(claims_, [this](auto const&) { return nonsense(*server_, range_->describe()); });
             return;
         }
         if (closed != nullptr) {
-            auto const busy = closed_reply(*node_, *closed);
+            auto const busy = closed_reply(*server_, *closed);
             answer_all(claims_, [&](auto const&) { return busy; });
             return;
         }
@@ -85,25 +85,25 @@ private:
     void hand_out(SharedPage const& page, Outcome const& outcome)
     {
         auto const& granted = page.granted;
-        node_->ranges().note_first_free(range_, granted.empty() ? std::nullopt : std::optional(granted.front()));
+        server_->ranges().note_first_free(range_, granted.empty() ? std::nullopt : std::optional(granted.front()));
         Busy busy;
         if (page.held) {
-            note_place(*node_, *range_, *page.held);
+            note_place(*server_, *range_, *page.held);
             auto const seen = survey_
                                   ? std::optional(Survey{page.held->earliest_expiry, page.held->foreign.value_or(0)})
                                   : std::nullopt;
-            busy = busy_reply(node_->ranges(), range_, node_->runtime().now(), seen);
+            busy = busy_reply(server_->ranges(), range_, server_->runtime().now(), seen);
         }
         std::size_t i = 0;
         answer_all(claims_, [&](ClaimRequest const& request) -> ClaimReply {
             if (i == granted.size())
                 return busy;
             return confirmed(
-                *node_, *range_, Granted{granted[i++], page.token, request.ttl, outcome.since, nullptr}, outcome);
+                *server_, *range_, Granted{granted[i++], page.token, request.ttl, outcome.since, nullptr}, outcome);
         });
     }
 
-    NodePtr node_;
+    ServerPtr server_;
     PendingClaims claims_;
     OneShot<void()> answered_;
     KeyRangePtr range_;
@@ -113,10 +113,10 @@ private:
 
 } // namespace
 
-void claim_from_pool(NodePtr const& node, PendingClaims claims, OneShot<void()> answered)
+void claim_from_pool(ServerPtr const& server, PendingClaims claims, OneShot<void()> answered)
 {
-    node->route()->note_ttl(claims.front().request.ttl);
-    std::make_shared<PoolClaim>(node, std::move(claims), std::move(answered))->send();
+    server->channel()->note_ttl(claims.front().request.ttl);
+    std::make_shared<PoolClaim>(server, std::move(claims), std::move(answered))->send();
 }
 
 } // namespace tenure::redis

@@ -20,9 +20,9 @@ namespace
 
 constexpr std::size_t releases_per_call = 100;
 
-Script const& script_for(Node const& node)
+Script const& script_for(ServerContext const& server)
 {
-    return node.announces_in_shard() ? scripts::release_in_shard() : scripts::release();
+    return server.announces_in_shard() ? scripts::release_in_shard() : scripts::release();
 }
 
 bool leaves_to_rest(ReleaseRequest const& request) noexcept
@@ -43,7 +43,7 @@ void Releases::add(ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
     if (!batch) {
         batch = std::make_shared<Batch>();
         pending_ = batch;
-        node_->runtime().post([self = shared_from_this(), batch] { self->flush(std::move(*batch)); });
+        server_->runtime().post([self = shared_from_this(), batch] { self->flush(std::move(*batch)); });
     }
     batch->push_back(std::move(pending));
 }
@@ -53,7 +53,7 @@ void Releases::flush(Batch all)
     pending_.reset();
     has_company_ = all.size() > 1;
     // What waits for a connection keeps its own time limit, so nothing is joined then.
-    std::size_t const limit = node_->route()->ready() ? releases_per_call : 1;
+    std::size_t const limit = server_->channel()->ready() ? releases_per_call : 1;
     Batch batch;
     for (auto& pending : all) {
         if (does_natively(pending.request) || leaves_to_rest(pending.request)) {
@@ -70,8 +70,8 @@ void Releases::flush(Batch all)
 
 bool Releases::does_natively(ReleaseRequest const& request) const
 {
-    return !(request.notifications && node_->may_publish()) && !leaves_to_rest(request) &&
-           node_->native_delete() != Node::NativeDelete::none;
+    return !(request.notifications && server_->may_publish()) && !leaves_to_rest(request) &&
+           server_->native_delete() != ServerContext::NativeDelete::none;
 }
 
 void Releases::send(Batch batch)
@@ -93,11 +93,11 @@ void Releases::send_single(Pending pending)
 void Releases::send_script(Pending pending, bool by_text)
 {
     ++under_way_;
-    auto const& script = script_for(*node_);
+    auto const& script = script_for(*server_);
     auto const& [claim, not_after, notifications, keep_for] = pending.request;
     auto const until = not_after;
-    auto const stem = notifications && node_->may_publish() ? stem_of(*claim->range) : std::string();
-    auto const name = node_->name_in_line();
+    auto const stem = notifications && server_->may_publish() ? stem_of(*claim->range) : std::string();
+    auto const name = server_->name_in_line();
     auto const& begin = by_text ? script.one_key_by_text : script.one_key_by_name;
     resp::KeyOf const key{*claim->range, claim->index};
     auto command = leaves_to_rest(pending.request) ? resp::Command(
@@ -105,7 +105,7 @@ void Releases::send_script(Pending pending, bool by_text)
                                                          resting_value(claim->owner), claim->reuse_after.count())
                    : stem.empty() ? resp::Command(begin, key, claim->owner)
                                   : resp::Command(begin, key, claim->owner, name, stem);
-    node_->route()->execute(
+    server_->channel()->execute(
         std::move(command), until,
         [self = shared_from_this(), pending = std::move(pending), by_text](Outcome&& outcome) mutable {
             --self->under_way_;
@@ -119,13 +119,13 @@ void Releases::send_script(Pending pending, bool by_text)
 void Releases::send_script(Batch batch)
 {
     ++under_way_;
-    bool const may_publish = node_->may_publish();
+    bool const may_publish = server_->may_publish();
     auto keys = std::make_shared<resp::EncodedArguments>();
     resp::EncodedArguments stems;
     bool any_stem = false;
     keys->add(batch.size());
     ScriptCall call;
-    call.script = &script_for(*node_);
+    call.script = &script_for(*server_);
     call.not_after = batch.front().request.not_after;
     for (auto const& [request, handler] : batch) {
         keys->add(request.claim->key());
@@ -136,10 +136,10 @@ void Releases::send_script(Batch batch)
         call.not_after = call.not_after.no_later_than(request.not_after);
     }
     if (any_stem)
-        call.values.add(node_->name_in_line()).add(stems);
+        call.values.add(server_->name_in_line()).add(stems);
     call.keys = std::move(keys);
     run_script(
-        node_->route(), std::move(call),
+        server_->channel(), std::move(call),
         [self = shared_from_this(), batch = std::move(batch)](Outcome&& outcome) mutable {
             --self->under_way_;
             self->answered(batch, outcome);
@@ -149,18 +149,18 @@ void Releases::send_script(Batch batch)
 void Releases::answered(std::span<Pending> batch, Outcome const& outcome)
 {
     if (batch.size() > 1 && concerns_single_key(outcome)) {
-        auto const reason = node_->refuse(outcome.reply, "release");
+        auto const reason = server_->refuse(outcome.reply, "release");
         for (auto& [request, handler] : batch)
             send_script({std::move(request), or_refused(std::move(handler), reason)}, false);
         return;
     }
     auto const flags = read_release_flags(outcome.reply, batch.size());
     if (flags)
-        take_notes(*node_, *batch.front().request.claim->range, flags->notes);
+        take_notes(*server_, *batch.front().request.claim->range, flags->notes);
     for (std::size_t i = 0; i < batch.size(); ++i) {
         auto& [request, handler] = batch[i];
         if (!flags)
-            std::move(handler)(ReleaseReply(failure_of(*node_, outcome, request.claim->key())));
+            std::move(handler)(ReleaseReply(failure_of(*server_, outcome, request.claim->key())));
         else if (flags->keys[i] == '0')
             std::move(handler)(ReleaseReply(NotOwner{}));
         else
@@ -173,11 +173,11 @@ void Releases::send_natively(Pending pending)
     ++under_way_;
     auto const& claim = *pending.request.claim;
     resp::KeyOf const key{*claim.range, claim.index};
-    auto command = node_->native_delete() == Node::NativeDelete::delifeq
+    auto command = server_->native_delete() == ServerContext::NativeDelete::delifeq
                        ? resp::Command("DELIFEQ", key, claim.owner)
                        : resp::Command("DELEX", key, "IFEQ", claim.owner);
     auto const not_after = pending.request.not_after;
-    node_->route()->execute(
+    server_->channel()->execute(
         std::move(command), not_after,
         [self = shared_from_this(), pending = std::move(pending)](Outcome&& outcome) mutable {
             --self->under_way_;
@@ -194,10 +194,10 @@ void Releases::answered_natively(Pending pending, Outcome const& outcome)
     } else if (reply.is_integer() && reply.as_integer() == 0) {
         std::move(handler)(ReleaseReply(NotOwner{}));
     } else if (concerns_single_key(outcome)) {
-        auto reason = node_->refuse_native(reply, request.claim->key());
+        auto reason = server_->refuse_native(reply, request.claim->key());
         send_script({std::move(request), or_refused(std::move(handler), std::move(reason))}, false);
     } else {
-        std::move(handler)(ReleaseReply(failure_of(*node_, outcome, request.claim->key())));
+        std::move(handler)(ReleaseReply(failure_of(*server_, outcome, request.claim->key())));
     }
 }
 

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "node.hpp"
+#include "server_context.hpp"
 
 #include <tenure/backend/backend.hpp>
 
@@ -22,8 +22,8 @@ namespace tenure::redis
 class Releases : public std::enable_shared_from_this<Releases>
 {
 public:
-    explicit Releases(NodePtr node)
-        : node_(std::move(node))
+    explicit Releases(ServerPtr server)
+        : server_(std::move(server))
     {
     }
 
@@ -47,7 +47,7 @@ private:
     void answered(std::span<Pending> batch, Outcome const& outcome);
     void answered_natively(Pending pending, Outcome const& outcome);
 
-    NodePtr node_;
+    ServerPtr server_;
     /// of this turn; owned by the task that sends it, for what is asked may own this, and a context that is destroyed
     /// runs no task
     std::weak_ptr<Batch> pending_;

@@ -47,10 +47,11 @@ void Renewals::add(std::vector<RenewRequest> requests, RenewHandler handler)
     all.handler = std::make_shared<RenewHandler const>(std::move(handler));
     all.pending.reserve(requests.size());
     for (auto& request : requests) {
-        node_->route()->note_ttl(request.ttl);
+        server_->channel()->note_ttl(request.ttl);
         all.pending.push_back({std::move(request), all.pending.size()});
     }
-    node_->runtime().post([self = shared_from_this(), all = std::move(all)]() mutable { self->begin(std::move(all)); });
+    server_->runtime().post(
+        [self = shared_from_this(), all = std::move(all)]() mutable { self->begin(std::move(all)); });
 }
 
 void Renewals::begin(Batch all)
@@ -58,9 +59,9 @@ void Renewals::begin(Batch all)
     drop_ended(all);
     if (all.pending.empty())
         return;
-    if (!node_->route()->ready()) {
+    if (!server_->channel()->ready()) {
         auto const why = Failure::not_sent(
-            errc::store_unavailable, node_->where() + ": not connected: " + node_->route()->last_error());
+            errc::store_unavailable, server_->where() + ": not connected: " + server_->channel()->last_error());
         answer(all, [&why](RenewRequest const&) { return RenewReply(why); });
         return;
     }
@@ -82,7 +83,7 @@ void Renewals::begin(Batch all)
 
 void Renewals::send(Batch batch)
 {
-    if (batch.pending.size() == 1 && node_->has_set_ifeq() && !node_->delays_after_failover())
+    if (batch.pending.size() == 1 && server_->has_set_ifeq() && !server_->delays_after_failover())
         send_natively(std::move(batch));
     else
         send_script(std::move(batch));
@@ -109,10 +110,10 @@ void Renewals::send_script(Batch batch, bool by_text)
     auto keys = std::make_shared<resp::EncodedArguments>();
     keys->add(batch.pending.size());
     ScriptCall call;
-    bool const notes_ttl = node_->delays_after_failover();
+    bool const notes_ttl = server_->delays_after_failover();
     call.script = notes_ttl ? &scripts::renew_noting_ttl() : &scripts::renew();
     call.values.add(batch.pending.front().request.lifetime().count());
-    call.not_after = node_->runtime().now() + longest_wait;
+    call.not_after = server_->runtime().now() + longest_wait;
     std::string key;
     for (auto const& [request, number] : batch.pending) {
         request.claim->range->assign_key(request.claim->index, key);
@@ -121,10 +122,10 @@ void Renewals::send_script(Batch batch, bool by_text)
         call.not_after = call.not_after.no_later_than(request.not_after);
     }
     if (notes_ttl)
-        call.values.add(node_->marker());
+        call.values.add(server_->marker());
     call.keys = std::move(keys);
     run_script_once(
-        *node_->route(), call, by_text,
+        *server_->channel(), call, by_text,
         [self = shared_from_this(), batch = std::move(batch), by_text](Outcome const& outcome) mutable {
             if (!by_text && is_unknown_script(outcome))
                 self->send_script(std::move(batch), true);
@@ -136,7 +137,7 @@ void Renewals::send_script(Batch batch, bool by_text)
 void Renewals::answered(Batch batch, Outcome const& outcome)
 {
     if (batch.pending.size() > 1 && concerns_single_key(outcome)) {
-        auto const reason = node_->refuse(outcome.reply, "renewal");
+        auto const reason = server_->refuse(outcome.reply, "renewal");
         for (auto& pending : batch.pending)
             retry_alone(std::move(pending), batch.handler, reason);
         return;
@@ -145,7 +146,7 @@ void Renewals::answered(Batch batch, Outcome const& outcome)
     std::size_t i = 0;
     answer(batch, [&](RenewRequest const& request) -> RenewReply {
         if (!flags)
-            return failure_of(*node_, outcome, request.claim->key());
+            return failure_of(*server_, outcome, request.claim->key());
         if ((*flags)[i++] == '1')
             return renewed(request, outcome);
         return NotOwner{};
@@ -158,7 +159,7 @@ RenewReply Renewals::renewed(RenewRequest const& request, Outcome const& outcome
         return Renewed{request.ttl, outcome.since};
     return Failure::unknown(
         outcome.shortfall->error,
-        node_->where() + ": " + request.claim->key() + ": the renewal does not count: " + outcome.shortfall->detail);
+        server_->where() + ": " + request.claim->key() + ": the renewal does not count: " + outcome.shortfall->detail);
 }
 
 void Renewals::retry_alone(Pending pending, std::shared_ptr<RenewHandler const> const& handler, Failure reason)
@@ -182,8 +183,8 @@ void Renewals::send_natively(Batch single)
     resp::Command command("SET");
     command.add(claim.key()).add(claim.owner).add("IFEQ").add(claim.owner).add("PX");
     command.add(request.lifetime().count());
-    auto const not_after = std::min(request.not_after, node_->runtime().now() + longest_wait);
-    node_->route()->execute(
+    auto const not_after = std::min(request.not_after, server_->runtime().now() + longest_wait);
+    server_->channel()->execute(
         std::move(command), not_after,
         [self = shared_from_this(), single = std::move(single)](Outcome const& outcome) mutable {
             self->answered_natively(std::move(single), outcome);
@@ -194,7 +195,7 @@ void Renewals::answered_natively(Batch single, Outcome const& outcome)
 {
     if (concerns_single_key(outcome)) {
         auto& pending = single.pending.front();
-        auto reason = node_->refuse_native(outcome.reply, pending.request.claim->key());
+        auto reason = server_->refuse_native(outcome.reply, pending.request.claim->key());
         retry_alone(std::move(pending), single.handler, std::move(reason));
         return;
     }
@@ -203,7 +204,7 @@ void Renewals::answered_natively(Batch single, Outcome const& outcome)
             return renewed(request, outcome);
         if (outcome.delivery == Delivery::answered && outcome.reply.is_null())
             return NotOwner{};
-        return failure_of(*node_, outcome, request.claim->key());
+        return failure_of(*server_, outcome, request.claim->key());
     });
 }
 

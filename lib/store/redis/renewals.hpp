@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "node.hpp"
+#include "server_context.hpp"
 
 #include <tenure/backend/backend.hpp>
 
@@ -18,8 +18,8 @@ namespace tenure::redis
 class Renewals : public std::enable_shared_from_this<Renewals>
 {
 public:
-    explicit Renewals(NodePtr node)
-        : node_(std::move(node))
+    explicit Renewals(ServerPtr server)
+        : server_(std::move(server))
     {
     }
 
@@ -50,7 +50,7 @@ private:
     /// takes out and answers leases that are over by now: they must not be written again
     static void drop_ended(Batch& batch);
 
-    NodePtr node_;
+    ServerPtr server_;
 };
 
 } // namespace tenure::redis

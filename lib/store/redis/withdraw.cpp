@@ -24,8 +24,8 @@ namespace
 class Withdrawal : public std::enable_shared_from_this<Withdrawal>
 {
 public:
-    Withdrawal(NodePtr node, WithdrawRequest request, CountedWithdrawal handler)
-        : node_(std::move(node))
+    Withdrawal(ServerPtr server, WithdrawRequest request, CountedWithdrawal handler)
+        : server_(std::move(server))
         , request_(std::move(request))
         , handler_(std::move(handler))
         , stem_(request_.notifications ? stem_of(*request_.range) : std::string())
@@ -35,15 +35,15 @@ public:
     void call_page()
     {
         ScriptCall call;
-        call.script = node_->announces_in_shard() ? &scripts::withdraw_in_shard() : &scripts::withdraw();
-        call.keys = node_->ranges().keys(request_.range, page_);
+        call.script = server_->announces_in_shard() ? &scripts::withdraw_in_shard() : &scripts::withdraw();
+        call.keys = server_->ranges().keys(request_.range, page_);
         call.values.add(request_.owner)
-            .add(node_->name_in_line())
-            .add(node_->may_publish() ? std::string_view(stem_) : std::string_view());
+            .add(server_->name_in_line())
+            .add(server_->may_publish() ? std::string_view(stem_) : std::string_view());
         if (request_.reuse_after > std::chrono::milliseconds{0})
             call.values.add(resting_value(request_.owner)).add(request_.reuse_after.count());
         call.not_after = request_.not_after;
-        run_script(node_->route(), std::move(call), [self = shared_from_this()](Outcome&& outcome) {
+        run_script(server_->channel(), std::move(call), [self = shared_from_this()](Outcome&& outcome) {
             self->answered(outcome);
         });
     }
@@ -53,11 +53,11 @@ private:
     {
         auto const keys = outcome.succeeded() ? read_withdrawn_keys(outcome.reply) : std::nullopt;
         if (!keys) {
-            finish(failure_of(*node_, outcome, request_.range->describe()));
+            finish(failure_of(*server_, outcome, request_.range->describe()));
             return;
         }
         freed_ += keys->count;
-        take_notes(*node_, *request_.range, keys->notes);
+        take_notes(*server_, *request_.range, keys->notes);
         if (++page_ < page_count(*request_.range))
             call_page();
         else
@@ -66,7 +66,7 @@ private:
 
     void finish(WithdrawReply reply) { std::move(handler_)(std::move(reply), freed_); }
 
-    NodePtr node_;
+    ServerPtr server_;
     WithdrawRequest request_;
     CountedWithdrawal handler_;
     /// empty: no waiter is to be woken
@@ -77,17 +77,17 @@ private:
 
 } // namespace
 
-void withdraw(NodePtr const& node, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
+void withdraw(ServerPtr const& server, WithdrawRequest request, ReplyHandler<WithdrawReply> handler)
 {
     withdraw_counted(
-        node, std::move(request), [handler = std::move(handler)](WithdrawReply&& reply, std::uint32_t) mutable {
+        server, std::move(request), [handler = std::move(handler)](WithdrawReply&& reply, std::uint32_t) mutable {
             std::move(handler)(std::move(reply));
         });
 }
 
-void withdraw_counted(NodePtr const& node, WithdrawRequest request, CountedWithdrawal handler)
+void withdraw_counted(ServerPtr const& server, WithdrawRequest request, CountedWithdrawal handler)
 {
-    std::make_shared<Withdrawal>(node, std::move(request), std::move(handler))->call_page();
+    std::make_shared<Withdrawal>(server, std::move(request), std::move(handler))->call_page();
 }
 
 } // namespace tenure::redis

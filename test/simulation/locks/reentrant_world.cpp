@@ -77,7 +77,7 @@ private:
     void disturb();
     void pass(milliseconds time);
     void look();
-    void look_at(Place& place);
+    void wake_at(Place& place);
     void finish();
     Place& any_place() { return places_[random_.below(static_cast<std::uint32_t>(places_.size()))]; }
     milliseconds any_time(int most) { return milliseconds(random_.between(0, most)); }
@@ -305,10 +305,10 @@ void ReentrantWorld::pass(milliseconds time)
 void ReentrantWorld::look()
 {
     for (auto& place : places_)
-        look_at(place);
+        wake_at(place);
 }
 
-void ReentrantWorld::look_at(Place& place)
+void ReentrantWorld::wake_at(Place& place)
 {
     auto const depth = place.holds.size();
     for (auto const& hold : place.holds) {

@@ -77,15 +77,15 @@ bool ByteNetwork::hangs_in_login(Connection const& connection) noexcept
 
 bool ByteNetwork::blocked(Connection const& connection, bool up) const noexcept
 {
-    auto const& way = path(connection.process);
-    return connection.silent || (up ? way.mute : way.deaf);
+    auto const& channel = path(connection.process);
+    return connection.silent || (up ? channel.mute : channel.deaf);
 }
 
 // -- bytes on their way --
 
 void ByteNetwork::enqueue(ConnectionId id, bool up, Segment segment)
 {
-    auto& way = up ? at(id).up : at(id).down;
+    auto& channel = up ? at(id).up : at(id).down;
     auto wait = delay();
     if (loses_one())
         wait += random_.between(shortest_retransmission, longest_retransmission);
@@ -93,15 +93,15 @@ void ByteNetwork::enqueue(ConnectionId id, bool up, Segment segment)
         trouble(at(id).process);
     segment.sent = world().now();
     segment.arrives = world().now() + wait;
-    if (!way.under_way.empty()) {
+    if (!channel.under_way.empty()) {
         // in order; what leaves together often comes together
-        auto const last = way.under_way.back().arrives;
+        auto const last = channel.under_way.back().arrives;
         segment.arrives = random_.below(2) == 0 ? last : std::max(last, segment.arrives);
     }
-    way.put += segment.bytes.size();
-    way.under_way.push_back(std::move(segment));
-    if (!way.armed && !way.stuck)
-        arm(id, up, way.under_way.front().arrives);
+    channel.put += segment.bytes.size();
+    channel.under_way.push_back(std::move(segment));
+    if (!channel.armed && !channel.stuck)
+        arm(id, up, channel.under_way.front().arrives);
 }
 
 void ByteNetwork::arm(ConnectionId id, bool up, Ns when)
@@ -129,8 +129,8 @@ void ByteNetwork::put(ConnectionId id, bool up, std::string_view bytes)
 
 void ByteNetwork::put_end(ConnectionId id, bool up)
 {
-    auto& way = up ? at(id).up : at(id).down;
-    if (std::exchange(way.ended, true))
+    auto& channel = up ? at(id).up : at(id).down;
+    if (std::exchange(channel.ended, true))
         return;
     enqueue(id, up, {{}, 0, 0, true});
 }
@@ -138,23 +138,23 @@ void ByteNetwork::put_end(ConnectionId id, bool up)
 void ByteNetwork::arrives(ConnectionId id, bool up)
 {
     auto& connection = at(id);
-    auto& way = up ? connection.up : connection.down;
-    way.armed = false;
-    if (way.under_way.empty())
+    auto& channel = up ? connection.up : connection.down;
+    channel.armed = false;
+    if (channel.under_way.empty())
         return;
     if (blocked(connection, up)) {
-        way.stuck = true;
+        channel.stuck = true;
         if (!connection.silent)
             trouble(connection.process);
         return;
     }
-    auto const segment = std::move(way.under_way.front());
-    way.under_way.pop_front();
-    way.arrived += segment.bytes.size();
+    auto const segment = std::move(channel.under_way.front());
+    channel.under_way.pop_front();
+    channel.arrived += segment.bytes.size();
     if (world().now() - segment.sent > ordinary_delay)
         trouble(connection.process);
-    if (!way.under_way.empty())
-        arm(id, up, way.under_way.front().arrives);
+    if (!channel.under_way.empty())
+        arm(id, up, channel.under_way.front().arrives);
     if (up) {
         at_server(id, segment.bytes, segment.end);
     } else if (connection.socket != nullptr) {
@@ -301,15 +301,15 @@ void ByteNetwork::seen(ConnectionId id, std::size_t bytes)
 
 void ByteNetwork::cut_short(ConnectionId id)
 {
-    auto& way = at(id).up;
-    if (way.ended)
+    auto& channel = at(id).up;
+    if (channel.ended)
         return;
     // up to any byte that is on its way
     std::uint64_t bytes = 0;
-    for (auto const& segment : way.under_way)
+    for (auto const& segment : channel.under_way)
         bytes += segment.bytes.size();
     auto left = random_.below(2) == 0 ? bytes : random_.below(static_cast<std::uint32_t>(bytes + 1));
-    for (auto segment = way.under_way.begin(); segment != way.under_way.end(); ++segment) {
+    for (auto segment = channel.under_way.begin(); segment != channel.under_way.end(); ++segment) {
         segment->bytes.resize(std::min<std::size_t>(segment->bytes.size(), left));
         left -= segment->bytes.size();
     }
@@ -457,13 +457,13 @@ void ByteNetwork::unblock(ProcessId process)
         if (connection.process != process)
             continue;
         for (bool const up : {true, false}) {
-            auto& way = up ? connection.up : connection.down;
-            if (!way.stuck || blocked(connection, up))
+            auto& channel = up ? connection.up : connection.down;
+            if (!channel.stuck || blocked(connection, up))
                 continue;
-            way.stuck = false;
+            channel.stuck = false;
             if (random_.below(4) == 0)
                 break_off(id);
-            if (!way.under_way.empty() && !way.armed)
+            if (!channel.under_way.empty() && !channel.armed)
                 arm(id, up, world().now() + random_.between(0, longest_retransmission));
         }
     }

@@ -36,7 +36,7 @@ struct NodeState {
 
 /** One client's way to one server. Messages take their time, in order; some get lost, and then what was asked for may
  * have happened, or happens long after the client gave it up. */
-class NodeLink final : public redis::NodeBackend
+class NodeLink final : public redis::VoterBackend
 {
 public:
     NodeLink(std::shared_ptr<Runtime> runtime, std::shared_ptr<NodeState> node, std::string name, std::uint64_t seed)
@@ -55,12 +55,12 @@ public:
             [node = node_, request, since](Instant now) { return node->server.claim(request, now, since); },
             std::move(handler));
     }
-    void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    void claim_vote(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         auto const since = runtime_->now();
         ask<ClaimReply>(
             request.not_after,
-            [node = node_, request, since](Instant now) { return node->server.claim_together(request, now, since); },
+            [node = node_, request, since](Instant now) { return node->server.claim_vote(request, now, since); },
             std::move(handler));
     }
     void renew(std::vector<RenewRequest> requests, RenewHandler handler) override

@@ -52,7 +52,7 @@ ClaimReply NodeServer::claim(ClaimRequest const& request, Instant now, Instant s
     return Busy{earliest, false};
 }
 
-ClaimReply NodeServer::claim_together(ClaimRequest const& request, Instant now, Instant since)
+ClaimReply NodeServer::claim_vote(ClaimRequest const& request, Instant now, Instant since)
 {
     if (request.earliest_attempt)
         return claim(request, now, since);

@@ -26,7 +26,7 @@ public:
     // -- requests, at the moment at which they arrive --
     [[nodiscard]] ClaimReply claim(ClaimRequest const& request, Instant now, Instant since);
     /** A first claim takes what is free and tells the last token, or the clock; it writes no token. */
-    [[nodiscard]] ClaimReply claim_together(ClaimRequest const& request, Instant now, Instant since);
+    [[nodiscard]] ClaimReply claim_vote(ClaimRequest const& request, Instant now, Instant since);
     [[nodiscard]] RenewReply renew(RenewRequest const& request, Instant now, Instant since);
     [[nodiscard]] ReleaseReply release(ReleaseRequest const& request, Instant now);
     [[nodiscard]] WithdrawReply withdraw(WithdrawRequest const& request, Instant now);

@@ -233,7 +233,7 @@ World::World(std::uint64_t seed)
     auto const loss = random.below(3) == 0 ? random.below(300) : 0;
     for (unsigned client = 0; client < clients; ++client) {
         auto& links = links_.emplace_back();
-        std::vector<redlock::Quorum::Node> nodes;
+        std::vector<redlock::Quorum::Voter> nodes;
         for (unsigned node = 0; node < servers; ++node) {
             links.push_back(std::make_shared<NodeLink>(
                 runtime, nodes_[node], "node-" + std::to_string(node), seed * 64 + client * 8 + node));

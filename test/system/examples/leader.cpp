@@ -69,10 +69,10 @@ private:
     ServiceProcess process_;
 };
 
-using Candidates = std::vector<std::unique_ptr<Candidate>>;
+using ContendedKeys = std::vector<std::unique_ptr<Candidate>>;
 
 /** Waits until one candidate leads, under a newer token than the last, and all of them show it. */
-Candidate& next_leader(Candidates const& candidates, std::uint64_t& last_term)
+Candidate& next_leader(ContendedKeys const& candidates, std::uint64_t& last_term)
 {
     Candidate* leader = nullptr;
     REQUIRE(eventually(
@@ -92,7 +92,7 @@ Candidate& next_leader(Candidates const& candidates, std::uint64_t& last_term)
 }
 
 /** Takes a candidate out. */
-std::unique_ptr<Candidate> taken_out(Candidates& candidates, Candidate const& which)
+std::unique_ptr<Candidate> taken_out(ContendedKeys& candidates, Candidate const& which)
 {
     auto const place = std::ranges::find_if(candidates, [&](auto const& each) { return each.get() == &which; });
     auto taken = std::move(*place);
@@ -107,7 +107,7 @@ TEST_CASE("another process leads after a leader dies, stalls or resigns, and fol
     require_redis();
     RedisServer const server;
     ScratchDirectory const directory;
-    Candidates candidates;
+    ContendedKeys candidates;
     for (auto const* name : {"anna", "boris", "carla", "dora"})
         candidates.push_back(std::make_unique<Candidate>(server.url(), name, directory));
     std::uint64_t term = 0;

@@ -55,7 +55,7 @@ constexpr auto patience = 60s;
 class Strike
 {
 public:
-    Strike(Members& members, Fault fault, std::size_t leader)
+    Strike(ClusterNodes& members, Fault fault, std::size_t leader)
         : members_(members)
         , fault_(fault)
         , leader_(leader)
@@ -114,7 +114,7 @@ private:
             action((leader_ + 1) % 3, Link::peers);
     }
 
-    Members& members_;
+    ClusterNodes& members_;
     Fault fault_;
     std::size_t leader_;
     std::int64_t began_ = 0;
@@ -136,7 +136,7 @@ struct Seen {
 class Trial
 {
 public:
-    Trial(Members& members, std::chrono::milliseconds ttl)
+    Trial(ClusterNodes& members, std::chrono::milliseconds ttl)
         : members_(members)
         , ttl_(ttl)
         , load_(members.url(), ttl)
@@ -266,7 +266,7 @@ private:
         return text.str();
     }
 
-    Members& members_;
+    ClusterNodes& members_;
     std::chrono::milliseconds ttl_;
     PartitionLoad load_;
     std::array<Seen, faults> seen_;
@@ -281,7 +281,7 @@ std::chrono::seconds time_wanted()
 
 } // namespace
 
-void survive_partitions(Members& members, std::chrono::milliseconds ttl)
+void survive_partitions(ClusterNodes& members, std::chrono::milliseconds ttl)
 {
     Trial trial{members, ttl};
     auto const end = boottime_ns() + std::chrono::nanoseconds{time_wanted()}.count();

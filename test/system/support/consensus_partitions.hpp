@@ -12,13 +12,13 @@ namespace tenure::test
 {
 
 /** Three members of a cluster, of either kind, in networks that can be cut. */
-class Members
+class ClusterNodes
 {
 public:
-    Members() = default;
-    Members(Members const&) = delete;
-    Members& operator=(Members const&) = delete;
-    virtual ~Members() = default;
+    ClusterNodes() = default;
+    ClusterNodes(ClusterNodes const&) = delete;
+    ClusterNodes& operator=(ClusterNodes const&) = delete;
+    virtual ~ClusterNodes() = default;
 
     [[nodiscard]] virtual MemberNetworks const& networks() const = 0;
     [[nodiscard]] virtual std::string url() const = 0;
@@ -35,7 +35,7 @@ public:
 
 /** The same for EtcdCluster and ZookeeperEnsemble. The thread that makes it is on the clients' side meanwhile. */
 template <class Cluster>
-class MembersOf final : public Members
+class MembersOf final : public ClusterNodes
 {
 public:
     template <class Options>
@@ -63,6 +63,6 @@ private:
 /** Does to the leader, one after the other, what can happen to it, under leases of that ttl, and checks what was
  * promised: kept where a majority remains, ended in time where none does, never held twice. Each fault once, or for
  * TENURE_PARTITION_MINUTES. Writes what was seen to the test's output. */
-void survive_partitions(Members& members, std::chrono::milliseconds ttl);
+void survive_partitions(ClusterNodes& members, std::chrono::milliseconds ttl);
 
 } // namespace tenure::test

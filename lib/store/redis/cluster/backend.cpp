@@ -87,7 +87,7 @@ public:
             if (slot)
                 nodes->at(*slot).claims->add(std::move(one), std::move(answer));
             else
-                spread_claim(nodes, std::move(one), std::move(answer));
+                multi_slot_claim(nodes, std::move(one), std::move(answer));
         };
         if (line_is_elsewhere)
             claim_in_line(nodes_, std::move(attempt), std::move(request), std::move(handler));
@@ -146,7 +146,7 @@ public:
         if (slot)
             withdraw_counted(of_range(*range, *slot), std::move(request), std::move(answer));
         else
-            spread_withdraw(nodes_, std::move(request), std::move(answer));
+            multi_slot_withdraw(nodes_, std::move(request), std::move(answer));
     }
 
     [[nodiscard]] std::unique_ptr<Watch>
@@ -182,7 +182,7 @@ public:
             auto const node = of_range(*range, *slot);
             redis::inspect(node, std::move(range), not_after, std::move(handler));
         } else {
-            spread_inspect(nodes_, std::move(range), not_after, std::move(handler));
+            multi_slot_inspect(nodes_, std::move(range), not_after, std::move(handler));
         }
     }
 
@@ -215,7 +215,7 @@ public:
 
 private:
     /// one key goes along with its slot while that is being moved; several may be at two nodes
-    [[nodiscard]] NodePtr of_range(KeyRange const& range, HashSlot slot)
+    [[nodiscard]] ServerPtr of_range(KeyRange const& range, HashSlot slot)
     {
         auto const& node = nodes_->at(slot);
         return range.count == 1 ? node.follows : node.waits;

@@ -54,7 +54,7 @@ std::shared_ptr<Cluster> Cluster::make(std::shared_ptr<Runtime> runtime, Cluster
 Cluster::Cluster(Private, std::shared_ptr<Runtime> runtime, ClusterAccess access)
     : runtime_(std::move(runtime))
     , waiter_(make_waiter_name(*runtime_))
-    , members_(std::make_shared<Members>(runtime_, std::move(access.connect), waiter_))
+    , members_(std::make_shared<ClusterNodes>(runtime_, std::move(access.connect), waiter_))
     , topology_(std::make_shared<Topology>(runtime_, members_, std::move(access.seeds), access.tls, access.name))
     , name_(std::move(access.name))
     , timer_(*runtime_)

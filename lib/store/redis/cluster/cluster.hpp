@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "members.hpp"
+#include "cluster_nodes.hpp"
 #include "topology.hpp"
 
 #include <runtime/timer.hpp>
@@ -47,7 +47,7 @@ public:
     ~Cluster();
 
     [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
-    [[nodiscard]] Members& members() noexcept { return *members_; }
+    [[nodiscard]] ClusterNodes& members() noexcept { return *members_; }
     [[nodiscard]] Topology& topology() noexcept { return *topology_; }
     [[nodiscard]] std::string const& name() const noexcept { return name_; }
     /** Names this store in lines of waiters. */
@@ -92,7 +92,7 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     std::string waiter_;
-    std::shared_ptr<Members> members_;
+    std::shared_ptr<ClusterNodes> members_;
     std::shared_ptr<Topology> topology_;
     /// without secrets
     std::string name_;

@@ -3,7 +3,7 @@
 
 #include "cluster.hpp"
 
-#include "store/redis/node.hpp"
+#include "store/redis/server_context.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -62,8 +62,8 @@ void examine_masters(ExaminationPtr const& all)
     for (auto const& address : masters) {
         auto& member = cluster->members().at(address);
         member.used = all->not_after.at();
-        auto const node = std::make_shared<Node>(
-            cluster->runtime(), member.route, NodeSettings{cluster->name() + " at " + to_string(address)});
+        auto const node = std::make_shared<ServerContext>(
+            cluster->runtime(), member.channel, ServerSettings{cluster->name() + " at " + to_string(address)});
         examine(node, all->settings, all->ttl, all->not_after, [all, address](Findings findings) {
             add(*all, address, std::move(findings));
             if (--all->missing == 0)

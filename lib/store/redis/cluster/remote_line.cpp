@@ -4,8 +4,8 @@
 #include "store/redis/key_names.hpp"
 #include "store/redis/operations.hpp"
 #include "store/redis/replies.hpp"
-#include "store/redis/scripts/scripts.hpp"
 #include "store/redis/scripts/script.hpp"
+#include "store/redis/scripts/scripts.hpp"
 
 #include <runtime/timer.hpp>
 
@@ -36,12 +36,12 @@ constexpr auto worth_telling = 1s;
 /** Runs a script on the line. For what must not wait for a node that hangs: without an answer `within` this time the
  * handler is called with an unknown outcome, and what comes later is dropped. */
 void run_on_line(
-    NodePtr const& node, Script const& script, std::string const& line, resp::EncodedArguments values,
+    ServerPtr const& node, Script const& script, std::string const& line, resp::EncodedArguments values,
     Clock::duration within, Deadline const& not_after, OutcomeHandler handler)
 {
     struct Awaited {
         /// keeps the runtime
-        NodePtr node;
+        ServerPtr node;
         /// empty: called
         OutcomeHandler handler;
         Timer limit{node->runtime()};
@@ -60,14 +60,14 @@ void run_on_line(
     call.keys = std::move(keys);
     call.values = std::move(values);
     call.not_after = not_after.no_later_than(node->runtime().now() + within);
-    run_script(node->route(), std::move(call), [awaited](Outcome&& outcome) {
+    run_script(node->channel(), std::move(call), [awaited](Outcome&& outcome) {
         awaited->limit.cancel();
         if (auto then = std::exchange(awaited->handler, nullptr))
             std::move(then)(std::move(outcome));
     });
 }
 
-NodePtr const& node_of_line(SlotNodes& nodes, KeyRange const& range)
+ServerPtr const& node_of_line(SlotNodes& nodes, KeyRange const& range)
 {
     return nodes.at(hash_slot(line_of(range))).follows;
 }
@@ -88,7 +88,7 @@ void claim_once(
 
 /** Joins the line. The handler is called with false also where this store stood in it already: no release since this
  * claim began has missed it. */
-void line_up(NodePtr const& node, ClaimRequest const& request, OneShot<void(bool joined)> handler)
+void line_up(ServerPtr const& node, ClaimRequest const& request, OneShot<void(bool joined)> handler)
 {
     resp::EncodedArguments values;
     values.add(node->waiter()).add(request.waits == Waits::in_front ? "1" : "");
@@ -170,7 +170,7 @@ void Announcer::tell(std::string const& stem, Freed freed)
         return;
     }
     // of a node that is not connected yet nothing is known
-    bool const in_shard = node->route()->generation() != 0 ? node->announces_in_shard() : freed.in_shard;
+    bool const in_shard = node->channel()->generation() != 0 ? node->announces_in_shard() : freed.in_shard;
     resp::EncodedArguments values;
     values.add(node->name_in_line()).add(stem).add(freed.keys);
     run_on_line(

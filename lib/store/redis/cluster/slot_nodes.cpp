@@ -26,21 +26,23 @@ SlotNode& SlotNodes::at(HashSlot slot)
         auto const in_slot = ":{" + slot_number(slot) + "}";
         auto const marker = delays_after_failover_ ? std::string(failover_marker) + in_slot : std::string();
         auto const fence = std::string(fence_counter) + in_slot;
-        auto const node = [&](std::shared_ptr<SlotWay> way) {
-            return std::make_shared<Node>(
-                cluster_->runtime(), std::move(way),
-                NodeSettings{
-                    cluster_->name(), cluster_->waiter(), delays_after_failover_, marker, Node::Audience::shard,
-                    fence});
+        auto const node = [&](std::shared_ptr<SlotChannel> channel) {
+            return std::make_shared<ServerContext>(
+                cluster_->runtime(), std::move(channel),
+                ServerSettings{
+                    cluster_->name(), cluster_->waiter(), delays_after_failover_, marker,
+                    ServerContext::Audience::shard, fence});
         };
-        auto const way = [&](Migration migration) { return std::make_shared<SlotWay>(cluster_, slot, migration); };
+        auto const channel = [&](Migration migration) {
+            return std::make_shared<SlotChannel>(cluster_, slot, migration);
+        };
         SlotNode entry;
-        entry.way = way(Migration::follow);
-        entry.follows = node(entry.way);
-        entry.waits = node(way(Migration::wait));
-        entry.is_told = node(way(Migration::report));
+        entry.channel = channel(Migration::follow);
+        entry.follows = node(entry.channel);
+        entry.waits = node(channel(Migration::wait));
+        entry.is_told = node(channel(Migration::report));
         entry.claims = std::make_shared<Claims>(entry.waits);
-        entry.spread_claims = std::make_shared<Claims>(entry.is_told);
+        entry.multi_slot_claims = std::make_shared<Claims>(entry.is_told);
         entry.renewals = std::make_shared<Renewals>(entry.follows);
         entry.releases = std::make_shared<Releases>(entry.follows);
         found = slots_.emplace(slot, std::move(entry)).first;

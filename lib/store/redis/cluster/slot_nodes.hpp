@@ -7,10 +7,10 @@
 #include "redirect.hpp"
 
 #include "store/redis/claims.hpp"
-#include "store/redis/link/way.hpp"
-#include "store/redis/node.hpp"
+#include "store/redis/link/command_channel.hpp"
 #include "store/redis/releases.hpp"
 #include "store/redis/renewals.hpp"
+#include "store/redis/server_context.hpp"
 
 #include <tenure/key_range.hpp>
 
@@ -27,10 +27,10 @@ namespace tenure::redis
 /** Carries commands to the node that serves one hash slot. Redirects are followed here, and the operations do not see
  *  them. A command whose node is unreachable is held back, not written, until `not_after` or until another node serves
  *  the slot. All keys of a command must be of this slot. */
-class SlotWay final : public Way, public std::enable_shared_from_this<SlotWay>
+class SlotChannel final : public CommandChannel, public std::enable_shared_from_this<SlotChannel>
 {
 public:
-    SlotWay(std::shared_ptr<Cluster> cluster, HashSlot slot, Migration migration);
+    SlotChannel(std::shared_ptr<Cluster> cluster, HashSlot slot, Migration migration);
 
     void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) override;
     [[nodiscard]] bool ready() override;
@@ -61,17 +61,17 @@ private:
 
 /** What the operations on the keys of one hash slot need: as for one server, whichever node it is. */
 struct SlotNode {
-    std::shared_ptr<SlotWay> way;
+    std::shared_ptr<SlotChannel> channel;
     /// for what creates no keys: goes along while the slot is being moved
-    NodePtr follows;
+    ServerPtr follows;
     /// for what creates keys or concerns several: waits for the end of the move
-    NodePtr waits;
+    ServerPtr waits;
     /// likewise, but fails at once
-    NodePtr is_told;
+    ServerPtr is_told;
     /// of locks, and of pools whose keys are all in the slot: by `waits`
     std::shared_ptr<Claims> claims;
     /// of single keys of spread ranges: by `is_told`
-    std::shared_ptr<Claims> spread_claims;
+    std::shared_ptr<Claims> multi_slot_claims;
     std::shared_ptr<Renewals> renewals;
     std::shared_ptr<Releases> releases;
     /// a claim in a spread range was refused here: others are tried first until then
@@ -97,7 +97,7 @@ public:
     [[nodiscard]] SlotNode& of(KeyRange const& range, std::uint32_t index) { return at(hash_slot(range.key(index))); }
 
     /** What is kept about ranges that spread over the nodes. */
-    [[nodiscard]] RangeCache& spread_ranges() noexcept { return spread_ranges_; }
+    [[nodiscard]] RangeCache& multi_slot_ranges() noexcept { return multi_slot_ranges_; }
 
 private:
     void forget_unused();
@@ -105,7 +105,7 @@ private:
     std::shared_ptr<Cluster> cluster_;
     bool delays_after_failover_;
     std::map<HashSlot, SlotNode> slots_;
-    RangeCache spread_ranges_;
+    RangeCache multi_slot_ranges_;
 };
 
 /** One key of a range as a range of its own: with the same channel and prefix. */

@@ -30,7 +30,7 @@ constexpr std::size_t map_reply_bytes = std::size_t{4} * 1024 * 1024;
 } // namespace
 
 Topology::Topology(
-    std::shared_ptr<Runtime> runtime, std::shared_ptr<Members> members, std::vector<ServerAddress> seeds, bool tls,
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<ClusterNodes> members, std::vector<ServerAddress> seeds, bool tls,
     std::string name)
     : runtime_(std::move(runtime))
     , members_(std::move(members))
@@ -81,7 +81,7 @@ void Topology::begin()
         std::swap(masters[i - 1], masters[static_cast<std::size_t>(runtime_->random() % i)]);
     std::ranges::stable_partition(masters, [this](ServerAddress const& address) {
         auto* const member = members_->find(address);
-        return member == nullptr || !member->route->ready();
+        return member == nullptr || !member->channel->ready();
     });
     candidates_.clear();
     for (auto const& seed : seeds_)
@@ -115,7 +115,7 @@ void Topology::ask(ServerAddress const& address, std::size_t refresh, bool by_sl
     resp::Command question("CLUSTER", by_slots ? "SLOTS" : "SHARDS");
     question.expect_reply_bytes(map_reply_bytes);
     // another node may know as well: none is waited for beyond an attempt to connect
-    member.route->execute(
+    member.channel->execute(
         std::move(question), Deadline(runtime_->now() + answer_within).with_one_attempt(),
         [weak = weak_from_this(), address, refresh, by_slots, refused = std::move(refused)](Outcome outcome) {
             if (auto const self = weak.lock())
@@ -152,7 +152,7 @@ void Topology::answered(
     AskedNode const asked{address, tls_};
     auto map = by_slots ? read_cluster_slots(outcome.reply, asked) : read_cluster_shards(outcome.reply, asked);
     if (!map) {
-        members_->at(address).route->distrust("a description of the cluster that makes no sense");
+        members_->at(address).channel->distrust("a description of the cluster that makes no sense");
         failed(address, {errc::protocol_error, "a description of the cluster that makes no sense", false});
         return;
     }

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "members.hpp"
+#include "cluster_nodes.hpp"
 #include "slot_map.hpp"
 
 #include "store/redis/link/connection.hpp"
@@ -31,8 +31,8 @@ public:
     /** @param seeds  asked where no other node answers
      *  @param name  of the cluster, for log and errors */
     Topology(
-        std::shared_ptr<Runtime> runtime, std::shared_ptr<Members> members, std::vector<ServerAddress> seeds, bool tls,
-        std::string name);
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<ClusterNodes> members, std::vector<ServerAddress> seeds,
+        bool tls, std::string name);
 
     [[nodiscard]] SlotMap const& map() const noexcept { return map_; }
     /** False until a node has described the map. */
@@ -68,7 +68,7 @@ private:
     void timer_reached();
 
     std::shared_ptr<Runtime> runtime_;
-    std::shared_ptr<Members> members_;
+    std::shared_ptr<ClusterNodes> members_;
     std::vector<ServerAddress> seeds_;
     bool tls_;
     std::string name_;

@@ -31,9 +31,9 @@ class Examination : public std::enable_shared_from_this<Examination>
 {
 public:
     Examination(
-        NodePtr node, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
+        ServerPtr server, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
         ReplyHandler<Findings> handler)
-        : node_(std::move(node))
+        : server_(std::move(server))
         , connect_to_(std::move(settings.connect_to))
         , not_after_(not_after)
         , handler_(std::move(handler))
@@ -46,7 +46,7 @@ public:
     // One after the other, so that each is a round trip of its own. TIME is among what leases need anyway.
     void measure()
     {
-        node_->route()->execute(resp::Command("TIME"), not_after_, [self = shared_from_this()](Outcome outcome) {
+        server_->channel()->execute(resp::Command("TIME"), not_after_, [self = shared_from_this()](Outcome outcome) {
             self->measured(std::move(outcome));
         });
     }
@@ -59,7 +59,7 @@ private:
             finish();
             return;
         }
-        auto const now = node_->runtime().now();
+        auto const now = server_->runtime().now();
         facts_.round_trips.push_back(now - outcome.since);
         facts_.clock = better(facts_.clock, read_time(outcome.reply, outcome.since, now));
         if (outcome.reply.is_error())
@@ -74,7 +74,7 @@ private:
 
     void ask()
     {
-        facts_.server = node_->route()->server();
+        facts_.server = server_->channel()->server();
         resp::Command info("INFO");
         info.expect_reply_bytes(info_reply_bytes);
         ask_one(std::move(info), [this](resp::Value const& reply) {
@@ -108,11 +108,11 @@ private:
     /// Whichever of them takes over counts the leases by its own clock.
     void ask_replicas()
     {
-        auto const until = not_after_.no_later_than(node_->runtime().now() + longest_for_a_replica);
+        auto const until = not_after_.no_later_than(server_->runtime().now() + longest_for_a_replica);
         for (auto const& replica : replicas_in(facts_.info)) {
             ++open_questions_;
             read_clock(
-                node_->runtime(), connect_to_(replica)("clock"), until,
+                server_->runtime(), connect_to_(replica)("clock"), until,
                 [self = shared_from_this(), replica](std::optional<ClockReading> reading, std::string why_not) {
                     self->facts_.replica_clocks.push_back({replica, reading, std::move(why_not)});
                     if (--self->open_questions_ == 0)
@@ -148,17 +148,18 @@ private:
     void ask_one(resp::Command command, Reader reader)
     {
         ++open_questions_;
-        node_->route()->execute(std::move(command), not_after_, [self = shared_from_this(), reader](Outcome outcome) {
-            if (outcome.delivery == Delivery::answered)
-                reader(outcome.reply);
-            if (--self->open_questions_ == 0)
-                self->finish();
-        });
+        server_->channel()->execute(
+            std::move(command), not_after_, [self = shared_from_this(), reader](Outcome outcome) {
+                if (outcome.delivery == Delivery::answered)
+                    reader(outcome.reply);
+                if (--self->open_questions_ == 0)
+                    self->finish();
+            });
     }
 
     void finish() { std::move(handler_)(judge(facts_)); }
 
-    NodePtr node_;
+    ServerPtr server_;
     ConnectTo connect_to_;
     Deadline not_after_;
     ReplyHandler<Findings> handler_;
@@ -169,10 +170,10 @@ private:
 } // namespace
 
 void examine(
-    NodePtr const& node, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
+    ServerPtr const& server, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
     ReplyHandler<Findings> handler)
 {
-    std::make_shared<Examination>(node, std::move(settings), ttl, not_after, std::move(handler))->measure();
+    std::make_shared<Examination>(server, std::move(settings), ttl, not_after, std::move(handler))->measure();
 }
 
 } // namespace tenure::redis

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "store/redis/link/route.hpp"
-#include "store/redis/node.hpp"
+#include "store/redis/link/hedged_link.hpp"
+#include "store/redis/server_context.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/stores/redis_config.hpp>
@@ -25,7 +25,7 @@ struct ExamineSettings {
  * written. What the user may not ask lands in the server's ACL LOG and becomes an unverified finding: this is for a
  * person at a terminal. */
 void examine(
-    NodePtr const& node, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
+    ServerPtr const& server, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
     ReplyHandler<Findings> handler);
 
 } // namespace tenure::redis

@@ -64,7 +64,7 @@ struct Outcome {
     bool ran_apart = false;
     /// answered: over which login of which connection; two that are equal came over one and the same stream
     std::uint64_t login = 0;
-    /// answered: set by AcknowledgedWay; null: nothing is missing, or no acknowledgement was wanted
+    /// answered: set by ReplicatedChannel; null: nothing is missing, or no acknowledgement was wanted
     std::shared_ptr<Shortfall const> shortfall = nullptr;
 
     /** The server answered, and not with an error. */

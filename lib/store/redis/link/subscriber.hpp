@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "route.hpp"
+#include "hedged_link.hpp"
 #include "runtime/timer.hpp"
 #include "store/hint_registry.hpp"
 

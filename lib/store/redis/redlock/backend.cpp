@@ -21,7 +21,7 @@ namespace
 class RedlockBackend final : public Backend
 {
 public:
-    RedlockBackend(std::shared_ptr<Runtime> runtime, std::vector<Quorum::Node> nodes)
+    RedlockBackend(std::shared_ptr<Runtime> runtime, std::vector<Quorum::Voter> nodes)
         : quorum_(std::make_shared<Quorum const>(std::move(runtime), std::move(nodes)))
         , claims_(std::make_shared<Claims>(quorum_))
     {
@@ -128,7 +128,7 @@ private:
 
 } // namespace
 
-std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, std::vector<Quorum::Node> nodes)
+std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, std::vector<Quorum::Voter> nodes)
 {
     return std::make_shared<RedlockBackend>(std::move(runtime), std::move(nodes));
 }
@@ -137,7 +137,7 @@ std::shared_ptr<Backend>
 make_backend(std::shared_ptr<Runtime> runtime, RedlockConfig const& config, redis::StreamFactory const& streams)
 {
     redis::check_config(config);
-    std::vector<Quorum::Node> nodes;
+    std::vector<Quorum::Voter> nodes;
     for (auto const& server : config.servers)
         nodes.push_back(redis::make_backend(runtime, server, streams));
     return make_backend(std::move(runtime), std::move(nodes));

@@ -21,7 +21,7 @@ namespace tenure::redlock
  *  tokens are agreed on by a majority, which the original lacks.
  *
  *  @param nodes  an odd number, 3 or more; all on `runtime` */
-[[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, std::vector<Quorum::Node> nodes);
+[[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, std::vector<Quorum::Voter> nodes);
 
 /** The same on the servers of a config.
  *  @throws std::invalid_argument naming field, value and rule */

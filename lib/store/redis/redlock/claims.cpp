@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "claims.hpp"
 
-#include "candidacy.hpp"
+#include "majority_claim.hpp"
 
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace tenure::redlock
 
 Claims::Claims(QuorumPtr quorum)
     : quorum_(std::move(quorum))
-    , candidates_(std::make_shared<Candidates>())
+    , candidates_(std::make_shared<ContendedKeys>())
 {
 }
 
@@ -24,7 +24,7 @@ void Claims::claim(ClaimRequest request, ReplyHandler<ClaimReply> handler)
         earlier->stop();
     }
     auto const candidacy =
-        std::make_shared<Candidacy>(quorum_, candidates_, weak_from_this(), std::move(request), std::move(handler));
+        std::make_shared<MajorityClaim>(quorum_, candidates_, weak_from_this(), std::move(request), std::move(handler));
     under_way_.insert_or_assign(candidacy->owner(), candidacy);
     candidacy->start();
 }
@@ -45,7 +45,7 @@ void Claims::close()
         candidacy->close();
 }
 
-void Claims::remove(Candidacy const& candidacy)
+void Claims::remove(MajorityClaim const& candidacy)
 {
     auto const found = under_way_.find(candidacy.owner());
     if (found != under_way_.end() && found->second.get() == &candidacy)
@@ -53,7 +53,8 @@ void Claims::remove(Candidacy const& candidacy)
 }
 
 void give_back(
-    redis::NodeBackend& node, KeyRangePtr key, std::string owner, Instant not_after, ReplyHandler<ReleaseReply> handler)
+    redis::VoterBackend& node, KeyRangePtr key, std::string owner, Instant not_after,
+    ReplyHandler<ReleaseReply> handler)
 {
     auto claim = std::make_shared<Claim>();
     claim->range = std::move(key);

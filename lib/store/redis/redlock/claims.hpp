@@ -19,10 +19,10 @@
 namespace tenure::redlock
 {
 
-class Candidacy;
+class MajorityClaim;
 
 /** What the claims of this process know of each other's keys. Belongs to the strand. */
-class Candidates
+class ContendedKeys
 {
 public:
     /** A claim of this process is voting on the key: another claim skips it. */
@@ -71,18 +71,18 @@ public:
     void close();
 
     /** For claims: that one is over, and there is nothing left of it to stop. */
-    void remove(Candidacy const& candidacy);
+    void remove(MajorityClaim const& candidacy);
 
 private:
     QuorumPtr quorum_;
-    std::shared_ptr<Candidates> candidates_;
+    std::shared_ptr<ContendedKeys> candidates_;
     // by owner
-    std::map<std::string, std::shared_ptr<Candidacy>, std::less<>> under_way_;
+    std::map<std::string, std::shared_ptr<MajorityClaim>, std::less<>> under_way_;
 };
 
 /** Frees what a node has granted to the owner beyond what is wanted. */
 void give_back(
-    redis::NodeBackend& node, KeyRangePtr key, std::string owner, Instant not_after,
+    redis::VoterBackend& node, KeyRangePtr key, std::string owner, Instant not_after,
     ReplyHandler<ReleaseReply> handler);
 
 } // namespace tenure::redlock

@@ -25,9 +25,9 @@ namespace tenure::redlock
 class Quorum
 {
 public:
-    using Node = std::shared_ptr<redis::NodeBackend>;
+    using Voter = std::shared_ptr<redis::VoterBackend>;
 
-    Quorum(std::shared_ptr<Runtime> runtime, std::vector<Node> nodes)
+    Quorum(std::shared_ptr<Runtime> runtime, std::vector<Voter> nodes)
         : runtime_(std::move(runtime))
         , nodes_(std::move(nodes))
     {
@@ -38,11 +38,11 @@ public:
     [[nodiscard]] std::size_t majority() const noexcept { return nodes_.size() / 2 + 1; }
     /** So many nodes can keep all others from being a majority. */
     [[nodiscard]] std::size_t veto() const noexcept { return nodes_.size() - majority() + 1; }
-    [[nodiscard]] std::vector<Node> const& nodes() const noexcept { return nodes_; }
+    [[nodiscard]] std::vector<Voter> const& nodes() const noexcept { return nodes_; }
 
 private:
     std::shared_ptr<Runtime> runtime_;
-    std::vector<Node> nodes_;
+    std::vector<Voter> nodes_;
 };
 using QuorumPtr = std::shared_ptr<Quorum const>;
 

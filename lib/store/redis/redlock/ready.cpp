@@ -2,7 +2,7 @@
 // Whether the servers of a quorum can be used.
 #include "operations.hpp"
 
-#include "poll.hpp"
+#include "quorum_request.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -67,7 +67,7 @@ void ready(QuorumPtr const& quorum, Deadline not_after, ReplyHandler<ReadyReply>
 {
     auto const limit = not_after.at();
     std::make_shared<Readiness>(quorum, std::move(not_after), std::move(handler))
-        ->start(&redis::NodeBackend::ready_together, limit);
+        ->start(&redis::VoterBackend::ready_to_vote, limit);
 }
 
 void examine(QuorumPtr const& quorum, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler)

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "script.hpp"
 
-#include "store/redis/link/way.hpp"
+#include "store/redis/link/command_channel.hpp"
 
 #include <openssl/evp.h>
 
@@ -52,11 +52,11 @@ Script::Script(std::string source)
     one_key_by_name.add_all(std::string_view("EVALSHA"), sha, 1);
 }
 
-void run_script_once(Way& way, ScriptCall const& call, bool by_text, OutcomeHandler handler)
+void run_script_once(CommandChannel& channel, ScriptCall const& call, bool by_text, OutcomeHandler handler)
 {
     auto command =
         by_text ? command_of(call, "EVAL", call.script->text) : command_of(call, "EVALSHA", call.script->sha);
-    way.execute(std::move(command), call.not_after, std::move(handler));
+    channel.execute(std::move(command), call.not_after, std::move(handler));
 }
 
 bool is_unknown_script(Outcome const& outcome)
@@ -64,15 +64,16 @@ bool is_unknown_script(Outcome const& outcome)
     return outcome.delivery == Delivery::answered && outcome.reply.error_word() == "NOSCRIPT";
 }
 
-void run_script(std::shared_ptr<Way> const& way, ScriptCall call, OutcomeHandler handler)
+void run_script(std::shared_ptr<CommandChannel> const& channel, ScriptCall call, OutcomeHandler handler)
 {
     auto shared = std::make_shared<ScriptCall const>(std::move(call));
-    run_script_once(*way, *shared, false, [way, shared, handler = std::move(handler)](Outcome&& outcome) mutable {
-        if (is_unknown_script(outcome))
-            run_script_once(*way, *shared, true, std::move(handler));
-        else
-            std::move(handler)(std::move(outcome));
-    });
+    run_script_once(
+        *channel, *shared, false, [channel, shared, handler = std::move(handler)](Outcome&& outcome) mutable {
+            if (is_unknown_script(outcome))
+                run_script_once(*channel, *shared, true, std::move(handler));
+            else
+                std::move(handler)(std::move(outcome));
+        });
 }
 
 } // namespace tenure::redis

@@ -14,7 +14,7 @@
 namespace tenure::redis
 {
 
-class Way;
+class CommandChannel;
 
 /** The SHA-1 of `text` in 40 lower-case hexadecimal digits: the name under which servers cache a script. It protects
  * nothing.
@@ -47,12 +47,12 @@ struct ScriptCall {
 };
 
 /** Runs the script by its name, or by its text. */
-void run_script_once(Way& way, ScriptCall const& call, bool by_text, OutcomeHandler handler);
+void run_script_once(CommandChannel& channel, ScriptCall const& call, bool by_text, OutcomeHandler handler);
 
 /** The server does not know the script by its name: nothing has run. */
 [[nodiscard]] bool is_unknown_script(Outcome const& outcome);
 
 /** Runs the script by its name and, where the server does not know it (NOSCRIPT: nothing has run), by its text. */
-void run_script(std::shared_ptr<Way> const& way, ScriptCall call, OutcomeHandler handler);
+void run_script(std::shared_ptr<CommandChannel> const& channel, ScriptCall call, OutcomeHandler handler);
 
 } // namespace tenure::redis

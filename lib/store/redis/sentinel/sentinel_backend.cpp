@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Leases on the master that sentinels name: the backend of one server, whose connections find it by a MasterDirectory.
+// Leases on the master that sentinels name: the backend of one server, whose connections find it by a MasterResolver.
 #include "store/redis/backend.hpp"
 
-#include "master_directory.hpp"
+#include "master_resolver.hpp"
 #include "store/redis/config/config.hpp"
 #include "store/redis/link/connection.hpp"
 
@@ -31,7 +31,7 @@ class MasterStream final : public Stream, public std::enable_shared_from_this<Ma
 {
 public:
     MasterStream(
-        std::shared_ptr<Runtime> runtime, std::shared_ptr<MasterDirectory> directory, StreamFactory streams,
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<MasterResolver> directory, StreamFactory streams,
         RedisConfig config)
         : runtime_(std::move(runtime))
         , directory_(std::move(directory))
@@ -43,7 +43,7 @@ public:
     void connect(StreamEvents& events, Instant deadline) override
     {
         events_ = &events;
-        question_ = directory_->find([weak = weak_from_this(), deadline](MasterDirectory::Answer const& answer) {
+        question_ = directory_->find([weak = weak_from_this(), deadline](MasterResolver::Answer const& answer) {
             auto const self = weak.lock();
             if (!self || self->events_ == nullptr)
                 return;
@@ -95,7 +95,7 @@ private:
     }
 
     std::shared_ptr<Runtime> runtime_;
-    std::shared_ptr<MasterDirectory> directory_;
+    std::shared_ptr<MasterResolver> directory_;
     StreamFactory streams_;
     RedisConfig config_;
     /// null before `connect` and once closed
@@ -108,7 +108,7 @@ private:
 };
 
 /** Streams of `streams` to the master. */
-StreamFactory master_streams(std::shared_ptr<MasterDirectory> directory, StreamFactory streams)
+StreamFactory master_streams(std::shared_ptr<MasterResolver> directory, StreamFactory streams)
 {
     return [directory = std::move(directory),
             streams = std::move(streams)](std::shared_ptr<Runtime> const& runtime, RedisConfig const& config) {
@@ -129,8 +129,8 @@ make_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig const& config
     auto ask = [to_sentinel](ServerAddress const& sentinel) {
         return to_sentinel(sentinel)("sentinel " + to_string(sentinel));
     };
-    auto const directory = std::make_shared<MasterDirectory>(
-        runtime, MasterDirectory::Settings{name, config.master_name, config.sentinels, config.connect_timeout},
+    auto const directory = std::make_shared<MasterResolver>(
+        runtime, MasterResolver::Settings{name, config.master_name, config.sentinels, config.connect_timeout},
         std::move(ask));
 
     auto const server = server_config(config);

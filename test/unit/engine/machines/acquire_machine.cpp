@@ -31,7 +31,7 @@ TEST_CASE("an acquisition asks, waits while all are held, and asks again when it
     CHECK(machine.ask_now(start).ask);
     auto const wait = machine.busy(Busy{}, 1ms, start + 1ms, 7);
     CHECK_FALSE(wait.ask);
-    CHECK(wait.look_at > start + 1ms);
+    CHECK(wait.wake_at > start + 1ms);
     CHECK(machine.ask_now(start + 2ms).ask);
 }
 
@@ -64,8 +64,8 @@ TEST_CASE("a late answer about the preferred key that is the last one awaited le
     (void)machine.ask_now(start);
     (void)machine.tick(start + 500ms);
     (void)machine.preferred_held(true, start + 501ms, 7);
-    CHECK(machine.failed(make_error_code(errc::store_refused), false, start + 502ms, 7).look_at > start + 1s);
-    CHECK(machine.preferred_held(false, start + 503ms, 7).look_at < start + 600ms);
+    CHECK(machine.failed(make_error_code(errc::store_refused), false, start + 502ms, 7).wake_at > start + 1s);
+    CHECK(machine.preferred_held(false, start + 503ms, 7).wake_at < start + 600ms);
 }
 
 TEST_CASE("the earliest expiry is waited for when it comes before the backoff, with little jitter")
@@ -73,8 +73,8 @@ TEST_CASE("the earliest expiry is waited for when it comes before the backoff, w
     AcquireMachine machine(limits_of(30s));
     (void)machine.ask_now(start);
     auto const step = machine.busy(Busy{5ms, false}, 1ms, start, 1023);
-    CHECK(step.look_at > start + 5ms);
-    CHECK(step.look_at <= start + 15ms);
+    CHECK(step.wake_at > start + 5ms);
+    CHECK(step.wake_at <= start + 15ms);
 }
 
 TEST_CASE("pauses grow with jitter up to a second, without hints up to a quarter")
@@ -88,9 +88,9 @@ TEST_CASE("pauses grow with jitter up to a second, without hints up to a quarter
         for (int round = 0; round < 30; ++round) {
             REQUIRE(machine.ask_now(now).ask);
             auto const step = machine.busy(Busy{}, 1ms, now, 1023);
-            longest = std::max(longest, step.look_at - now);
-            CHECK(step.look_at - now >= 20ms);
-            now = step.look_at;
+            longest = std::max(longest, step.wake_at - now);
+            CHECK(step.wake_at - now >= 20ms);
+            now = step.wake_at;
         }
         CHECK(longest == (hints ? Clock::duration(1s) : Clock::duration(250ms)));
     }
@@ -103,7 +103,7 @@ TEST_CASE("where keys free without any news, it polls every 50 to 90 ms, and lea
     AcquireMachine machine(limits);
     auto const pause_after = [&](Clock::duration took, std::uint64_t random) {
         REQUIRE(machine.ask_now(start).ask);
-        return machine.busy(Busy{}, took, start, random).look_at - start;
+        return machine.busy(Busy{}, took, start, random).wake_at - start;
     };
     for (int round = 0; round < 10; ++round) {
         CHECK(pause_after(300us, 0) == 50ms);
@@ -113,7 +113,7 @@ TEST_CASE("where keys free without any news, it polls every 50 to 90 ms, and lea
     CHECK(pause_after(1800us, 1023) == 180ms);
     CHECK(pause_after(50ms, 0) == 1s);
     REQUIRE(machine.ask_now(start).ask);
-    CHECK(machine.busy(Busy{30ms, false}, 300us, start, 1023).look_at < start + 45ms);
+    CHECK(machine.busy(Busy{30ms, false}, 300us, start, 1023).wake_at < start + 45ms);
 }
 
 TEST_CASE("no pause is longer than the options allow")
@@ -127,10 +127,10 @@ TEST_CASE("no pause is longer than the options allow")
         for (int round = 0; round < 10; ++round) {
             REQUIRE(machine.ask_now(now).ask);
             auto const step = machine.busy(Busy{}, 20ms, now, 1023);
-            CHECK(step.look_at - now <= 30ms);
-            REQUIRE(machine.ask_now(step.look_at).ask);
-            now = step.look_at;
-            CHECK(machine.failed(make_error_code(errc::store_refused), false, now, 1023).look_at - now <= 30ms);
+            CHECK(step.wake_at - now <= 30ms);
+            REQUIRE(machine.ask_now(step.wake_at).ask);
+            now = step.wake_at;
+            CHECK(machine.failed(make_error_code(errc::store_refused), false, now, 1023).wake_at - now <= 30ms);
         }
     }
 }
@@ -141,12 +141,12 @@ TEST_CASE("when others are named, it asks when their time is over, which further
     limits.silent_releases = true;
     AcquireMachine machine(limits);
     (void)machine.ask_now(start);
-    REQUIRE(machine.busy(Busy{}, 1ms, start, 0).look_at == start + 100ms);
-    CHECK(machine.yield(start + 20ms, start).look_at == start + 20ms);
+    REQUIRE(machine.busy(Busy{}, 1ms, start, 0).wake_at == start + 100ms);
+    CHECK(machine.yield(start + 20ms, start).wake_at == start + 20ms);
     CHECK_FALSE(machine.tick(start + 19ms).ask);
-    CHECK(machine.yield(start + 35ms, start + 19ms).look_at == start + 35ms);
+    CHECK(machine.yield(start + 35ms, start + 19ms).wake_at == start + 35ms);
     CHECK_FALSE(machine.tick(start + 20ms).ask);
-    CHECK(machine.yield(start + 110ms, start + 34ms).look_at == start + 100ms);
+    CHECK(machine.yield(start + 110ms, start + 34ms).wake_at == start + 100ms);
     CHECK_FALSE(machine.tick(start + 35ms).ask);
     CHECK(machine.tick(start + 100ms).ask);
 }
@@ -156,10 +156,10 @@ TEST_CASE("others that are named while a claim is under way have their time afte
     AcquireMachine machine(limits_of(30s));
     (void)machine.ask_now(start);
     CHECK_FALSE(machine.yield(start + 15ms, start + 5ms).ask);
-    CHECK(machine.busy(Busy{}, 6ms, start + 6ms, 1023).look_at == start + 15ms);
+    CHECK(machine.busy(Busy{}, 6ms, start + 6ms, 1023).wake_at == start + 15ms);
     CHECK(machine.tick(start + 15ms).ask);
     // those were before this claim
-    CHECK(machine.busy(Busy{}, 1ms, start + 16ms, 0).look_at >= start + 36ms);
+    CHECK(machine.busy(Busy{}, 1ms, start + 16ms, 0).wake_at >= start + 36ms);
 }
 
 TEST_CASE("a hint overrides that others go first")
@@ -177,19 +177,19 @@ TEST_CASE("a first claim that is held back waits for named ones, but not forever
     SECTION("until their time is over")
     {
         AcquireMachine machine(limits_of(30s));
-        CHECK(machine.hold_back(start + 10ms, start).look_at == start + 10ms);
+        CHECK(machine.hold_back(start + 10ms, start).wake_at == start + 10ms);
         // other stores' releases are no reason to wait longer
-        CHECK(machine.yield(start + 25ms, start + 5ms).look_at == start + 10ms);
+        CHECK(machine.yield(start + 25ms, start + 5ms).wake_at == start + 10ms);
         // its own store's are, once more
-        CHECK(machine.hold_back(start + 15ms, start + 5ms).look_at == start + 15ms);
-        CHECK(machine.hold_back(start + 40ms, start + 10ms).look_at == start + 20ms);
+        CHECK(machine.hold_back(start + 15ms, start + 5ms).wake_at == start + 15ms);
+        CHECK(machine.hold_back(start + 40ms, start + 10ms).wake_at == start + 20ms);
         CHECK_FALSE(machine.tick(start + 19ms).ask);
         CHECK(machine.tick(start + 20ms).ask);
     }
     SECTION("a short wait")
     {
         AcquireMachine machine(limits_of(4ms));
-        CHECK(machine.hold_back(start + 10ms, start).look_at == start + 2ms);
+        CHECK(machine.hold_back(start + 10ms, start).wake_at == start + 2ms);
         CHECK(machine.tick(start + 2ms).ask);
     }
     SECTION("a wait that was over before it claimed ended because of others")
@@ -202,7 +202,7 @@ TEST_CASE("a first claim that is held back waits for named ones, but not forever
     {
         AcquireMachine machine(limits_of(30s));
         (void)machine.queue_up(start);
-        CHECK(machine.hold_back(start + 10ms, start).look_at == start + 10ms);
+        CHECK(machine.hold_back(start + 10ms, start).wake_at == start + 10ms);
         CHECK(machine.tick(start + 10ms).ask);
     }
 }
@@ -277,11 +277,11 @@ TEST_CASE("what only a person can mend ends the wait at once")
 TEST_CASE("an unanswered claim is asked again, each time with twice the patience")
 {
     AcquireMachine machine(limits_of(30s));
-    CHECK(machine.ask_now(start).look_at == start + 500ms);
+    CHECK(machine.ask_now(start).wake_at == start + 500ms);
     CHECK_FALSE(machine.tick(start + 499ms).ask);
     auto const again = machine.tick(start + 500ms);
     CHECK(again.ask);
-    CHECK(again.look_at == start + 1500ms);
+    CHECK(again.wake_at == start + 1500ms);
     // one of them fails: the other one is still awaited
     CHECK_FALSE(machine.failed(make_error_code(errc::store_unavailable), false, start + 600ms, 7).ask);
     CHECK(machine.asking());
@@ -295,10 +295,10 @@ TEST_CASE("a claim that stays without an answer lengthens the patience with othe
     auto step = machine.tick(now);
     for (int polls = 0; polls < 10; ++polls) {
         REQUIRE(step.ask);
-        CHECK(step.look_at == now + 1s);
+        CHECK(step.wake_at == now + 1s);
         step = machine.busy(Busy{}, 1ms, now + 1ms, 7);
         REQUIRE_FALSE(step.ask);
-        now = step.look_at;
+        now = step.wake_at;
         step = machine.tick(now);
     }
 }
@@ -309,12 +309,12 @@ TEST_CASE("the patience with unanswered claims grows to half a minute")
     auto now = start;
     auto step = machine.ask_now(now);
     for (int asked = 1; asked < 100; ++asked) {
-        CHECK(step.look_at - now <= 30s);
-        now = step.look_at;
+        CHECK(step.wake_at - now <= 30s);
+        now = step.wake_at;
         step = machine.tick(now);
         REQUIRE(step.ask);
     }
-    CHECK(step.look_at == now + 30s);
+    CHECK(step.wake_at == now + 30s);
 }
 
 TEST_CASE("when an owner is spent, one answer is all there is to wait for")
@@ -326,10 +326,10 @@ TEST_CASE("when an owner is spent, one answer is all there is to wait for")
     auto const step = machine.failed(make_error_code(errc::store_unavailable), false, start + 510ms, 7);
     CHECK_FALSE(machine.asking());
     // the backoff, and not the patience with the claim before
-    CHECK(step.look_at <= start + 550ms);
-    auto const next = machine.tick(step.look_at);
+    CHECK(step.wake_at <= start + 550ms);
+    auto const next = machine.tick(step.wake_at);
     CHECK(next.ask);
-    CHECK(next.look_at == step.look_at + 500ms);
+    CHECK(next.wake_at == step.wake_at + 500ms);
 }
 
 TEST_CASE("after a grant that came too late, claims of its owner are not waited for")
@@ -340,13 +340,13 @@ TEST_CASE("after a grant that came too late, claims of its owner are not waited 
     CHECK(machine.tick(start + 1500ms).ask);
     // two more are under way; the pause after a grant is that of any other answer
     auto const pause = machine.given_back(make_error_code(errc::ttl_too_short), false, start + 1600ms, 1023);
-    CHECK(pause.look_at <= start + 2600ms);
-    CHECK(machine.tick(pause.look_at).ask);
-    auto const refused = machine.failed(make_error_code(errc::store_refused), false, pause.look_at + 1ms, 1023);
-    CHECK(refused.look_at <= pause.look_at + 1001ms);
-    auto const again = machine.tick(refused.look_at);
+    CHECK(pause.wake_at <= start + 2600ms);
+    CHECK(machine.tick(pause.wake_at).ask);
+    auto const refused = machine.failed(make_error_code(errc::store_refused), false, pause.wake_at + 1ms, 1023);
+    CHECK(refused.wake_at <= pause.wake_at + 1001ms);
+    auto const again = machine.tick(refused.wake_at);
     CHECK(again.ask);
-    CHECK(again.look_at == refused.look_at + 500ms);
+    CHECK(again.wake_at == refused.wake_at + 500ms);
 }
 
 TEST_CASE("nothing is asked after the end")

@@ -87,10 +87,10 @@ TEST_CASE("the longest interval between renewals leaves time for a second one wh
                 auto machine = held(terms);
                 auto const lost = machine.tick(granted_at + options.renew_interval, no_slack, random);
                 REQUIRE(lost.renew != 0);
-                auto now = lost.look_at;
+                auto now = lost.wake_at;
                 auto step = machine.tick(now, no_slack, random);
                 while (step.renew == 0 && step.fire == CancelReason::none) {
-                    now = step.look_at;
+                    now = step.wake_at;
                     step = machine.tick(now, no_slack, random);
                 }
                 CHECK(step.renew != 0);
@@ -116,7 +116,7 @@ TEST_CASE("a renewal that keeps failing is asked a last time before the token is
                         continue;
                     }
                 }
-                now = std::max(step.look_at, now);
+                now = std::max(step.wake_at, now);
                 step = machine.tick(now, no_slack, random);
             }
             CHECK(machine.fires_at() - last >= ttl / 20);
@@ -162,9 +162,9 @@ TEST_CASE("after the first failure it is asked again at once, then ever more slo
             longest = std::max(longest, now - last);
             last = now;
             auto const after = machine.failed(step.renew, false, now, 512);
-            now = std::max(after.look_at, now);
+            now = std::max(after.wake_at, now);
         } else {
-            now = step.look_at;
+            now = step.wake_at;
         }
     }
     CHECK(asked >= 8);
@@ -313,9 +313,9 @@ TEST_CASE("max_hold ends a lease however well the store answers")
             break;
         }
         if (step.renew != 0)
-            now = machine.renewed(step.renew, 3s, now, now, 0).look_at;
+            now = machine.renewed(step.renew, 3s, now, now, 0).wake_at;
         else
-            now = step.look_at;
+            now = step.wake_at;
     }
     CHECK(now == granted_at + 5s);
 }

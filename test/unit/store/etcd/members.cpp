@@ -33,12 +33,12 @@ constexpr auto round_trip = 1ms;
 
 enum class Says { nothing, that_there_is_no_leader, yes };
 
-/** Members, which begin without a leader, and somebody who asks again whenever the store can be reached, as
+/** ClusterNodes, which begin without a leader, and somebody who asks again whenever the store can be reached, as
  * acquisitions do. */
-class Members
+class ClusterNodes
 {
 public:
-    explicit Members(std::size_t count, EtcdConfig config = {})
+    explicit ClusterNodes(std::size_t count, EtcdConfig config = {})
         : says(count, Says::that_there_is_no_leader)
         , lets_in(count, true)
     {
@@ -56,9 +56,9 @@ public:
         backend->on_reachable([this] { ask(); });
         backend->shortest_ttl(ttl);
     }
-    Members(Members const&) = delete;
-    Members& operator=(Members const&) = delete;
-    ~Members()
+    ClusterNodes(ClusterNodes const&) = delete;
+    ClusterNodes& operator=(ClusterNodes const&) = delete;
+    ~ClusterNodes()
     {
         backend->shutdown();
         runtime->run_ready();
@@ -124,7 +124,7 @@ private:
 
 TEST_CASE("members without a leader are asked in turn, and after all of them comes a pause", "[etcd]")
 {
-    Members etcd{3};
+    ClusterNodes etcd{3};
     etcd.ask();
     etcd.run_for(100ms);
     CHECK(etcd.connections >= 3);
@@ -147,7 +147,7 @@ TEST_CASE("members without a leader are asked in turn, and after all of them com
 
 TEST_CASE("a single member without a leader is not asked again and again", "[etcd]")
 {
-    Members etcd{1};
+    ClusterNodes etcd{1};
     etcd.ask();
     etcd.run_for(20s);
     CHECK(etcd.connections >= 10);
@@ -160,7 +160,7 @@ TEST_CASE("what members leave unanswered keeps nobody from the member that answe
     for (std::size_t good = 0; good < 3; ++good) {
         EtcdConfig config;
         config.connections = 4;
-        Members etcd{3, config};
+        ClusterNodes etcd{3, config};
         etcd.says.assign(3, Says::nothing);
         etcd.says[good] = Says::yes;
         // more than there may be connections
@@ -179,7 +179,7 @@ TEST_CASE("a login that a member leaves unanswered is tried at the next one", "[
         EtcdConfig config;
         config.username = "worker";
         config.password = "secret";
-        Members etcd{3, config};
+        ClusterNodes etcd{3, config};
         etcd.says.assign(3, Says::nothing);
         etcd.says[good] = Says::yes;
         etcd.ask();
@@ -193,7 +193,7 @@ TEST_CASE("a member that lets nobody else in is not tried without a pause beside
 {
     EtcdConfig config;
     config.connections = 4;
-    Members etcd{1, config};
+    ClusterNodes etcd{1, config};
     etcd.says.assign(1, Says::nothing);
     etcd.ask();
     etcd.run_for(10ms);
@@ -212,7 +212,7 @@ TEST_CASE("a member that lets nobody else in, and then falls silent, keeps nobod
 {
     EtcdConfig config;
     config.connections = 16;
-    Members etcd{2, config};
+    ClusterNodes etcd{2, config};
     etcd.says.assign(2, Says::nothing);
     etcd.ask();
     etcd.run_for(10ms);

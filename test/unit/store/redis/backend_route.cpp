@@ -2,7 +2,7 @@
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_connection.hpp"
 
-#include "store/redis/link/route.hpp"
+#include "store/redis/link/hedged_link.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -25,17 +25,17 @@ namespace
 struct RouteSetting {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
-    std::shared_ptr<redis::Route> route = redis::Route::make(runtime, connections.factory());
+    std::shared_ptr<redis::HedgedLink> link = redis::HedgedLink::make(runtime, connections.factory());
     std::vector<Delivery> ended;
 
     ~RouteSetting()
     {
-        route->close();
+        link->close();
         runtime->run_ready();
     }
     void send()
     {
-        route->execute(Command("TIME"), runtime->now() + 10s, [this](redis::Outcome outcome) {
+        link->execute(Command("TIME"), runtime->now() + 10s, [this](redis::Outcome outcome) {
             ended.push_back(outcome.delivery);
         });
     }
@@ -49,16 +49,16 @@ TEST_CASE("nothing is connected before the first request", "[redis][route]")
     RouteSetting setting;
     setting.runtime->run_for(1min);
     CHECK(setting.connections.made.empty());
-    CHECK_FALSE(setting.route->ready());
+    CHECK_FALSE(setting.link->ready());
     setting.runtime->run_ready();
-    CHECK(setting.route->ready());
+    CHECK(setting.link->ready());
     CHECK(setting.connections.made.size() == 1);
 }
 
 TEST_CASE("a second connection takes over when the first is silent for a sixth of the shortest ttl", "[redis][route]")
 {
     RouteSetting setting;
-    setting.route->shortest_ttl(3s);
+    setting.link->shortest_ttl(3s);
     setting.send();
     setting.runtime->run_ready();
     setting.connection(0).answer(Value::status("OK"));
@@ -98,7 +98,7 @@ TEST_CASE("without leases a second of silence is accepted", "[redis][route]")
 TEST_CASE("steady answers keep the one connection, however long they go on", "[redis][route]")
 {
     RouteSetting setting;
-    setting.route->shortest_ttl(600ms);
+    setting.link->shortest_ttl(600ms);
     setting.send();
     setting.runtime->run_ready();
     for (int i = 0; i < 200; ++i) {
@@ -113,9 +113,9 @@ TEST_CASE("steady answers keep the one connection, however long they go on", "[r
 TEST_CASE("a silent connection is closed a ttl later, and its requests are unknown", "[redis][route]")
 {
     RouteSetting setting;
-    setting.route->shortest_ttl(3s);
-    setting.route->note_ttl(3s);
-    setting.route->note_ttl(4s);
+    setting.link->shortest_ttl(3s);
+    setting.link->note_ttl(3s);
+    setting.link->note_ttl(4s);
     setting.send();
     setting.runtime->run_for(751ms);
     REQUIRE(setting.connections.made.size() == 2);
@@ -131,15 +131,15 @@ TEST_CASE("a silent connection is closed a ttl later, and its requests are unkno
 TEST_CASE("the first connection is used again if it answers before the second is ready", "[redis][route]")
 {
     RouteSetting setting;
-    setting.route->shortest_ttl(3s);
+    setting.link->shortest_ttl(3s);
     setting.send();
     setting.runtime->run_ready();
     setting.connections.ready_at_once = false;
     setting.runtime->run_for(751ms);
     REQUIRE(setting.connections.made.size() == 2);
-    CHECK_FALSE(setting.route->ready());
+    CHECK_FALSE(setting.link->ready());
     setting.connection(0).answer(Value::status("OK"));
-    CHECK(setting.route->ready());
+    CHECK(setting.link->ready());
     setting.send();
     CHECK(setting.connection(0).sent.size() == 2);
     setting.connection(0).answer(Value::status("OK"));
@@ -152,8 +152,8 @@ TEST_CASE("the first connection is used again if it answers before the second is
 TEST_CASE("where both connections are silent the older one makes room, once a second at most", "[redis][route]")
 {
     RouteSetting setting;
-    setting.route->shortest_ttl(600ms);
-    setting.route->note_ttl(10s);
+    setting.link->shortest_ttl(600ms);
+    setting.link->note_ttl(10s);
     setting.send();
     setting.runtime->run_for(200ms);
     setting.send();
@@ -174,8 +174,8 @@ TEST_CASE("where both connections are silent the older one makes room, once a se
 TEST_CASE("the first connection is used again if it answers while the second is silent", "[redis][route]")
 {
     RouteSetting setting;
-    setting.route->shortest_ttl(600ms);
-    setting.route->note_ttl(10s);
+    setting.link->shortest_ttl(600ms);
+    setting.link->note_ttl(10s);
     setting.send();
     setting.runtime->run_for(200ms);
     setting.send();
@@ -189,7 +189,7 @@ TEST_CASE("the first connection is used again if it answers while the second is 
 TEST_CASE("a loop that was blocked does not take the server for silent", "[redis][route]")
 {
     RouteSetting setting;
-    setting.route->shortest_ttl(3s);
+    setting.link->shortest_ttl(3s);
     setting.send();
     setting.runtime->run_for(100ms);
     setting.runtime->skip(20s);
@@ -207,7 +207,7 @@ TEST_CASE("a server that is the wrong one for now is connected anew, once a seco
     setting.runtime->run_ready();
     setting.connection(0).answer(Value::status("OK"));
     for (int i = 0; i < 10; ++i) {
-        setting.route->reconnect();
+        setting.link->reconnect();
         setting.runtime->run_for(50ms);
     }
     CHECK(setting.connections.made.size() == 2);
@@ -216,7 +216,7 @@ TEST_CASE("a server that is the wrong one for now is connected anew, once a seco
     setting.connection(1).answer(Value::status("OK"));
     setting.runtime->run_for(3s);
     CHECK(setting.connection(0).closed);
-    setting.route->reconnect();
+    setting.link->reconnect();
     CHECK(setting.connections.made.size() == 3);
 }
 
@@ -224,17 +224,17 @@ TEST_CASE("each handshake is reported and begins a generation", "[redis][route]"
 {
     RouteSetting setting;
     int reachable = 0;
-    setting.route->on_reachable([&reachable] { ++reachable; });
-    CHECK(setting.route->generation() == 0);
+    setting.link->on_reachable([&reachable] { ++reachable; });
+    CHECK(setting.link->generation() == 0);
     setting.send();
     setting.runtime->run_ready();
     CHECK(reachable == 1);
-    CHECK(setting.route->server().version.text() == "7.0.15");
-    auto const generation = setting.route->generation();
+    CHECK(setting.link->server().version.text() == "7.0.15");
+    auto const generation = setting.link->generation();
     setting.connection(0).become(ConnectionState::backing_off);
     setting.connection(0).become(ConnectionState::ready);
     CHECK(reachable == 2);
-    CHECK(setting.route->generation() == generation + 1);
+    CHECK(setting.link->generation() == generation + 1);
 }
 
 TEST_CASE("a closed route answers everything as not sent and leaves no timer", "[redis][route]")
@@ -242,11 +242,11 @@ TEST_CASE("a closed route answers everything as not sent and leaves no timer", "
     RouteSetting setting;
     setting.send();
     setting.runtime->run_ready();
-    setting.route->close();
+    setting.link->close();
     setting.send();
     CHECK(setting.ended.empty());
     setting.runtime->run_ready();
     CHECK(setting.ended == std::vector{Delivery::unknown, Delivery::not_sent});
     CHECK(setting.runtime->timers() == 0);
-    CHECK_FALSE(setting.route->ready());
+    CHECK_FALSE(setting.link->ready());
 }

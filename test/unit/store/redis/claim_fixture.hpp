@@ -33,9 +33,9 @@ public:
     using ReplyPtr = std::shared_ptr<std::optional<ClaimReply>>;
 
     explicit ClaimFixture(bool delay_after_failover = false)
-        : node(std::make_shared<redis::Node>(
-              runtime, route,
-              redis::NodeSettings{"redis://fake:6379/0", "0123456789abcdef0123456789abcdef", delay_after_failover}))
+        : node(std::make_shared<redis::ServerContext>(
+              runtime, link,
+              redis::ServerSettings{"redis://fake:6379/0", "0123456789abcdef0123456789abcdef", delay_after_failover}))
         , claims(std::make_shared<redis::Claims>(node))
     {
         connections.info.run_id = std::string(redis::resp::Command::run_id_size, 'a');
@@ -44,7 +44,7 @@ public:
     ClaimFixture& operator=(ClaimFixture const&) = delete;
     ~ClaimFixture()
     {
-        route->close();
+        link->close();
         runtime->run_ready();
     }
 
@@ -103,8 +103,8 @@ public:
 
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
-    std::shared_ptr<redis::Route> route = redis::Route::make(runtime, connections.factory());
-    redis::NodePtr node;
+    std::shared_ptr<redis::HedgedLink> link = redis::HedgedLink::make(runtime, connections.factory());
+    redis::ServerPtr node;
     std::shared_ptr<redis::Claims> claims;
 };
 

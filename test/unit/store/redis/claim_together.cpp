@@ -39,20 +39,21 @@ Value time_of(std::string seconds, std::string microseconds)
 struct ClaimTogetherSetting {
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     FakeConnections connections{runtime, {}};
-    std::shared_ptr<redis::Route> route = redis::Route::make(runtime, connections.factory());
-    redis::NodePtr node = std::make_shared<redis::Node>(runtime, route, redis::NodeSettings{"redis://fake:6379/0"});
+    std::shared_ptr<redis::HedgedLink> link = redis::HedgedLink::make(runtime, connections.factory());
+    redis::ServerPtr node =
+        std::make_shared<redis::ServerContext>(runtime, link, redis::ServerSettings{"redis://fake:6379/0"});
     std::optional<ClaimReply> reply;
 
     ClaimTogetherSetting() = default;
     ~ClaimTogetherSetting()
     {
-        route->close();
+        link->close();
         runtime->run_ready();
     }
 
     void claim(bool fencing = true, std::optional<Instant> earliest_attempt = {})
     {
-        redis::claim_together(
+        redis::claim_vote(
             node, {named_key("job"), "me/1", 3s, runtime->now() + 10s, fencing, earliest_attempt},
             [this](ClaimReply answer) { reply = std::move(answer); });
         CHECK_FALSE(reply);

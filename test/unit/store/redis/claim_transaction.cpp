@@ -272,7 +272,7 @@ TEST_CASE("where the server has forgotten the draw, it is sent anew while the ke
     }
     SECTION("or given back, where no answer comes")
     {
-        test.route->close();
+        test.link->close();
         test.runtime->run_ready();
         for (auto const& reply : {first, second}) {
             auto const& unconfirmed = std::get<Unconfirmed>(reply->value());
@@ -430,7 +430,7 @@ TEST_CASE("a lost transaction leaves each of its claims in doubt", "[redis][clai
     auto const first = test.claim("a");
     auto const second = test.claim("b");
     test.runtime->run_ready();
-    test.route->close();
+    test.link->close();
     test.runtime->run_ready();
     for (auto const& reply : {under_way, first, second})
         CHECK(failed_as(reply->value(), Failure::Effect::unknown));

@@ -112,7 +112,7 @@ TEST_CASE("several owners get the first free keys of their pool in their order, 
     }
     SECTION("no answer leaves all in doubt")
     {
-        test.route->close();
+        test.link->close();
         test.runtime->run_ready();
         for (auto const& reply : {a, b, c})
             CHECK(failed_as(reply->value(), Failure::Effect::unknown));

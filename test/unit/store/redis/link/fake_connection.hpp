@@ -2,7 +2,7 @@
 #pragma once
 
 #include "store/redis/link/connection.hpp"
-#include "store/redis/link/route.hpp"
+#include "store/redis/link/hedged_link.hpp"
 
 #include <tenure/backend/runtime.hpp>
 #include <tenure/errc.hpp>

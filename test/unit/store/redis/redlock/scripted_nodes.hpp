@@ -20,7 +20,7 @@ namespace tenure::test
 {
 
 /** One of several servers, which answers when, and what, the test says. */
-class ScriptedNode final : public redis::NodeBackend
+class ScriptedNode final : public redis::VoterBackend
 {
 public:
     template <class Request, class Reply>
@@ -35,7 +35,7 @@ public:
     {
         claims.emplace_back(std::move(request), std::move(handler));
     }
-    void claim_together(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
+    void claim_vote(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         claim(std::move(request), std::move(handler));
     }
@@ -133,7 +133,7 @@ private:
 struct ScriptedQuorum {
     explicit ScriptedQuorum(std::size_t count = 3)
     {
-        std::vector<redlock::Quorum::Node> all;
+        std::vector<redlock::Quorum::Voter> all;
         for (std::size_t i = 0; i < count; ++i) {
             nodes.push_back(
                 std::make_shared<ScriptedNode>("redis://" + std::string(1, static_cast<char>('a' + i)) + ":6379/0"));

@@ -3,7 +3,7 @@
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_connection.hpp"
 
-#include "store/redis/sentinel/master_directory.hpp"
+#include "store/redis/sentinel/master_resolver.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -23,7 +23,7 @@ using namespace tenure;
 using namespace tenure::test;
 using Catch::Matchers::ContainsSubstring;
 using redis::ConnectionState;
-using redis::MasterDirectory;
+using redis::MasterResolver;
 using redis::SentinelEntry;
 using redis::ServerAddress;
 using redis::resp::Type;
@@ -42,7 +42,7 @@ Value texts(std::vector<std::string> const& words, Type type = Type::array)
 
 /** What a directory has told of masters. */
 struct Follower {
-    explicit Follower(MasterDirectory& directory)
+    explicit Follower(MasterResolver& directory)
     {
         directory.follow(alive, [this](ServerAddress const& address) { told.push_back(address); });
     }
@@ -54,14 +54,14 @@ struct Follower {
 struct DirectorySetting {
     explicit DirectorySetting(std::size_t configured = 3)
     {
-        MasterDirectory::Settings settings;
+        MasterResolver::Settings settings;
         settings.name = "redis+sentinel://...";
         settings.master_name = "mymaster";
         settings.connect_timeout = 2s;
         for (std::size_t i = 0; i < configured; ++i)
             settings.sentinels.push_back(sentinel(i));
         directory =
-            std::make_shared<MasterDirectory>(runtime, std::move(settings), [this](ServerAddress const& address) {
+            std::make_shared<MasterResolver>(runtime, std::move(settings), [this](ServerAddress const& address) {
                 made.emplace_back(address, std::make_shared<FakeConnection>(*runtime, to_string(address)));
                 return made.back().second;
             });
@@ -80,7 +80,7 @@ struct DirectorySetting {
 
     void find()
     {
-        directory->find([this](MasterDirectory::Answer const& answer) { answers.push_back(answer); });
+        directory->find([this](MasterResolver::Answer const& answer) { answers.push_back(answer); });
         runtime->run_ready();
     }
 
@@ -140,8 +140,8 @@ struct DirectorySetting {
 
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     std::vector<std::pair<ServerAddress, std::shared_ptr<FakeConnection>>> made;
-    std::shared_ptr<MasterDirectory> directory;
-    std::vector<MasterDirectory::Answer> answers;
+    std::shared_ptr<MasterResolver> directory;
+    std::vector<MasterResolver::Answer> answers;
 };
 
 Value news(std::string const& message)
@@ -174,7 +174,7 @@ TEST_CASE("nobody is asked before somebody wants to know, and then all sentinels
 TEST_CASE("a question that was forgotten is not answered", "[redis][sentinel]")
 {
     DirectorySetting test;
-    auto const question = test.directory->find([](MasterDirectory::Answer const&) { FAIL("it was forgotten"); });
+    auto const question = test.directory->find([](MasterResolver::Answer const&) { FAIL("it was forgotten"); });
     test.find();
     test.directory->forget(question);
     test.answer(0, test.server(1));

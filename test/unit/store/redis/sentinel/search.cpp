@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Which of several sentinels' answers counts, and when.
-#include "store/redis/sentinel/master_search.hpp"
+#include "store/redis/sentinel/master_vote.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -47,7 +47,7 @@ struct Search {
     [[nodiscard]] std::optional<ServerAddress> found() const
     {
         auto const verdict = search.verdict(now);
-        auto const* const found = std::get_if<MasterSearch::Found>(&verdict);
+        auto const* const found = std::get_if<MasterVote::Found>(&verdict);
         return found != nullptr ? std::optional(found->address) : std::nullopt;
     }
     [[nodiscard]] StreamError error() const
@@ -58,7 +58,7 @@ struct Search {
     }
 
     Instant now{1h};
-    MasterSearch search;
+    MasterVote search;
 };
 
 } // namespace

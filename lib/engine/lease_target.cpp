@@ -1,0 +1,74 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "lease_target.hpp"
+
+#include "acquisition.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <boost/system/errc.hpp>
+
+#include <cstdint>
+#include <stdexcept>
+
+namespace tenure::engine
+{
+
+namespace
+{
+
+/** @throws std::invalid_argument naming the option and the rule */
+void check_wait(milliseconds wait, bool is_try)
+{
+    auto const refuse = [&](char const* rule) {
+        throw std::invalid_argument("AcquireOptions::wait is " + std::to_string(wait.count()) + " ms: " + rule);
+    };
+    if (wait < milliseconds{0})
+        refuse("0 or more");
+    if (is_try && wait != milliseconds{0})
+        refuse("a try does not wait; leave it out, or call async_acquire");
+}
+
+/** @throws std::invalid_argument naming the option and the rule */
+void check_prefer(KeyRange const& range, std::uint32_t prefer)
+{
+    auto const refuse = [&](std::string const& rule) {
+        throw std::invalid_argument("AcquireOptions::prefer is " + std::to_string(prefer) + ": " + rule);
+    };
+    if (!range.numbered)
+        refuse(range.describe() + " is a lock, and only the slots of a SlotPool have numbers; leave it out");
+    if (prefer >= range.count)
+        refuse("the pool " + range.describe() + " has " + std::to_string(range.count) + " slots, counted from 0");
+}
+
+} // namespace
+
+void LeaseTarget::acquire(
+    AcquireOptions const& options, bool is_try, AcquireHandler handler, asio::cancellation_slot slot)
+{
+    auto const& core = handle_->core();
+    if (!core->same_process()) {
+        handler(make_error_code(errc::forked), Lease());
+        return;
+    }
+    auto terms = terms_;
+    auto const wait = options.wait.value_or(is_try ? milliseconds{0} : default_wait);
+    try {
+        check_wait(wait, is_try);
+        if (options.prefer)
+            check_prefer(*range_, *options.prefer);
+        if (options.ttl != milliseconds{0})
+            terms = terms_for(options.ttl);
+    } catch (std::invalid_argument const& error) {
+        // to the strand, to which the runtime's log belongs
+        core->runtime()->post(
+            [core, words = std::string(error.what())] { core->store_log().log(LogLevel::error, words); });
+        core->store_log().record_error(make_error_code(boost::system::errc::invalid_argument), error.what());
+        handler(make_error_code(boost::system::errc::invalid_argument), Lease());
+        return;
+    }
+    Acquisition::start(
+        std::make_shared<Acquisition>(shared_from_this(), terms, wait, is_try, options.prefer, std::move(handler)),
+        slot);
+}
+
+} // namespace tenure::engine

@@ -1,0 +1,77 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "core.hpp"
+#include "engine/machines/lease_terms.hpp"
+#include "owner_text.hpp"
+
+#include <tenure/backend/one_shot.hpp>
+#include <tenure/key_range.hpp>
+#include <tenure/lease.hpp>
+#include <tenure/options.hpp>
+
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tenure::engine
+{
+
+/// called while the engine works: it posts the rest of its work
+using AcquireHandler = OneShot<void(error_code, Lease)>;
+
+/** A lock or pool as the engine sees it: the contended keys and the terms of their leases. */
+class LeaseTarget : public std::enable_shared_from_this<LeaseTarget>
+{
+public:
+    /** @param where  how messages name the config
+     *  @throws std::invalid_argument naming field, value and rule */
+    LeaseTarget(
+        std::shared_ptr<Handle> handle, KeyRangePtr range, std::string where, milliseconds ttl,
+        LeaseOptions const& options, std::string_view note, milliseconds reuse_after = {})
+        : handle_(std::move(handle))
+        , range_(std::move(range))
+        , where_(std::move(where))
+        , options_(options)
+        , reuse_after_(reuse_after)
+        , terms_(terms_for(ttl))
+        , owner_prefix_(tenure::owner_prefix(handle_->core()->worker_name(), note))
+    {
+        auto& core = *handle_->core();
+        check_note(where_ + "::note", note);
+        check_reuse_after(where_, reuse_after_, core.store_log().store(), core.no_quarantine());
+    }
+
+    [[nodiscard]] std::shared_ptr<Handle> const& handle() const noexcept { return handle_; }
+    [[nodiscard]] KeyRangePtr const& range() const noexcept { return range_; }
+    [[nodiscard]] LeaseTerms const& terms() const noexcept { return terms_; }
+    /** For `make_owner`. */
+    [[nodiscard]] std::string const& owner_prefix() const noexcept { return owner_prefix_; }
+
+    /** The terms for a ttl of one acquisition's own. @throws std::invalid_argument */
+    [[nodiscard]] LeaseTerms terms_for(milliseconds ttl) const
+    {
+        auto terms = make_terms(where_, ttl, options_, handle_->core()->ttl_limits());
+        terms.reuse_after = reuse_after_;
+        return terms;
+    }
+
+    /** Checks the options of one acquisition and starts it. From any thread.
+     *  @param is_try  as for Acquisition
+     *  @param slot  cancels the acquisition */
+    void acquire(AcquireOptions const& options, bool is_try, AcquireHandler handler, asio::cancellation_slot slot);
+
+private:
+    std::shared_ptr<Handle> handle_;
+    KeyRangePtr range_;
+    std::string where_;
+    LeaseOptions options_;
+    milliseconds reuse_after_;
+    LeaseTerms terms_;
+    std::string owner_prefix_;
+};
+
+} // namespace tenure::engine

@@ -1,0 +1,189 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "wait_queue.hpp"
+
+#include "acquisition.hpp"
+#include "grace.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::engine
+{
+
+WaitQueue::WaitQueue(
+    KeyRangePtr range, std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Grace const& grace)
+    : range_(std::move(range))
+    , runtime_(std::move(runtime))
+    , backend_(std::move(backend))
+    , grace_(grace)
+    , keeps_line_(backend_->keeps_line())
+{
+}
+
+bool WaitQueue::join(Acquisition& acquisition)
+{
+    if (head_ == nullptr)
+        head_ = &acquisition;
+    else if (head_ != &acquisition)
+        queue_.push_back(&acquisition);
+    return head_ == &acquisition;
+}
+
+void WaitQueue::leave(Acquisition& acquisition)
+{
+    if (head_ != &acquisition) {
+        std::erase(queue_, &acquisition);
+        return;
+    }
+    head_ = nullptr;
+    // an acquisition whose wait is over leaves inside the loop below
+    if (std::exchange(passing_, true))
+        return;
+    try {
+        while (head_ == nullptr && !queue_.empty())
+            promote_next();
+    } catch (...) {
+        passing_ = false;
+        throw;
+    }
+    passing_ = false;
+    // the next one that waits, some time later, may stand in line before it asks in front
+    if (head_ == nullptr)
+        named_ = false;
+}
+
+void WaitQueue::promote_next()
+{
+    head_ = queue_.front();
+    queue_.pop_front();
+    if (runtime_->now() < held_until_) {
+        head_->hold_back(held_until_);
+        return;
+    }
+    // it tries at once: whatever news the old head had consumed is not lost
+    head_->try_now();
+}
+
+void WaitQueue::watch()
+{
+    if (watch_)
+        return;
+    watch_ = backend_->watch(range_, WatchAs::waiter, [weak = weak_from_this()](WatchEvent event) {
+        if (auto self = weak.lock())
+            self->on_event(event);
+    });
+}
+
+void WaitQueue::on_event(WatchEvent event)
+{
+    switch (event) {
+    case WatchEvent::in_force:
+        was_in_force_ = true;
+        polling_ = false;
+        // releases before the subscription was in force were not announced to this wait queue
+        hint();
+        break;
+    case WatchEvent::hint:
+        hint();
+        break;
+    case WatchEvent::our_turn:
+        // a claim that is under way may find the keys held after the name has left the line, and put it there once more
+        place_may_stay_ = place_may_stay_ || (head_ != nullptr && head_->asking());
+        // kept for the next head if there is one: if this one's claim is under way, it asks again after the answer
+        named_ = head_ != nullptr;
+        if (head_ == nullptr)
+            named_nobody_at_ = runtime_->now();
+        hint();
+        break;
+    case WatchEvent::others_turn:
+        if (head_ != nullptr)
+            head_->yield(grace_over(runtime_->now()));
+        break;
+    case WatchEvent::interrupted:
+        break;
+    case WatchEvent::unavailable:
+        polling_ = true;
+        // its turn would never be told
+        if (lined_up_)
+            backend_->leave_line(range_);
+        break;
+    }
+}
+
+void WaitQueue::hint()
+{
+    if (head_ != nullptr)
+        head_->try_now();
+}
+
+Waits WaitQueue::next_place()
+{
+    if (!lines_up())
+        return Waits::no;
+    lined_up_ = true;
+    return std::exchange(named_, false) ? Waits::in_front : Waits::in_line;
+}
+
+bool WaitQueue::named_since(Instant when)
+{
+    if (named_nobody_at_ < when)
+        return false;
+    named_nobody_at_ = Instant::min();
+    named_ = place_may_stay_ = true;
+    return true;
+}
+
+void WaitQueue::place_taken()
+{
+    // no more news come since the claim was sent
+    if (!lines_up())
+        backend_->leave_line(range_);
+}
+
+void WaitQueue::granted(Acquisition const& acquisition)
+{
+    named_ = false;
+    // the name that is gone stood for the head too: it asks again, and stands in line anew
+    if (head_ != &acquisition)
+        hint();
+}
+
+Instant WaitQueue::grace_over(Instant now)
+{
+    return grace_.over_at(now, runtime_->random());
+}
+
+Instant WaitQueue::opens_at(Instant now)
+{
+    if (releases_ > 0 && now < contended_until_)
+        return std::max(held_until_, grace_over(now));
+    return held_until_;
+}
+
+void WaitQueue::release_ends(bool freed)
+{
+    if (releases_ > 0)
+        --releases_;
+    if (freed)
+        hint();
+}
+
+void WaitQueue::release_named_another()
+{
+    if (releases_ > 0)
+        --releases_;
+    auto const now = runtime_->now();
+    contended_until_ = now + linger;
+    held_until_ = grace_over(now);
+    if (head_ != nullptr)
+        head_->hold_back(held_until_);
+}
+
+void WaitQueue::close()
+{
+    watch_.reset();
+    head_ = nullptr;
+    queue_.clear();
+}
+
+} // namespace tenure::engine

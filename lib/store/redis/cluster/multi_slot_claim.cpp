@@ -1,0 +1,206 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "operations.hpp"
+
+#include "multi_slot_look.hpp"
+
+#include "store/redis/claim.hpp"
+#include "store/redis/range_cache.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+// Keys of the first look. Further looks are larger: the usual pool has a free key early.
+constexpr std::uint32_t first_look = 128;
+// How long a node may take to answer a look. An own claim is worth waiting for, a free key is to be had elsewhere.
+constexpr auto look_within = 500ms;
+constexpr auto search_within = 2000ms;
+// So long other keys are preferred to those of a slot that refused.
+constexpr auto avoided_for = 250ms;
+
+class MultiSlotClaim : public std::enable_shared_from_this<MultiSlotClaim>
+{
+public:
+    MultiSlotClaim(std::shared_ptr<SlotNodes> nodes, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+        : nodes_(std::move(nodes))
+        , request_(std::move(request))
+        , handler_(std::move(handler))
+    {
+    }
+
+    void look()
+    {
+        bool const searching = request_.earliest_attempt.has_value();
+        auto const wanted = searching || next_ > 0 ? largest_look : first_look;
+        auto const part = part_of(request_.range, next_, wanted);
+        auto const deadline =
+            request_.not_after.no_later_than(nodes_->runtime().now() + (searching ? search_within : look_within));
+        look_at(nodes_, part, request_.owner, deadline, searching, [self = shared_from_this(), part](Looks looks) {
+            self->looked(part, std::move(looks));
+        });
+    }
+
+private:
+    void looked(MultiSlotPart const& part, Looks looks)
+    {
+        next_ = part.end();
+        if (!unreadable_)
+            unreadable_ = std::move(looks.why);
+        for (std::uint32_t i = 0; i < part.count; ++i) {
+            if (looks.keys[i] == KeyLook::own) {
+                claim_key(part.first + i, true);
+                return;
+            }
+            if (looks.keys[i] == KeyLook::free)
+                free_.push_back(part.first + i);
+        }
+        bool const searching = request_.earliest_attempt.has_value();
+        if (searching && unreadable_)
+            // it may be there that the owner holds a key already
+            finish(std::move(*unreadable_));
+        else if (searching && next_ < request_.range->count)
+            look();
+        else
+            take_next();
+    }
+
+    void take_next()
+    {
+        skip_closed();
+        if (tried_ < free_.size()) {
+            prefer_others();
+            claim_key(free_[tried_++], false);
+        } else if (next_ < request_.range->count) {
+            look();
+        } else if (unreadable_) {
+            finish(std::move(*unreadable_));
+        } else {
+            answer_busy();
+        }
+    }
+
+    /// After a failover all keys of some nodes may be closed: a slot that is known to be closed is skipped.
+    void skip_closed()
+    {
+        auto const now = nodes_->runtime().now();
+        while (tried_ < free_.size() && note_closed(free_[tried_], now))
+            ++tried_;
+    }
+
+    /// false: the key's slot is open, as far as is known
+    bool note_closed(std::uint32_t index, Instant now)
+    {
+        auto const until = nodes_->of(*request_.range, index).is_told->closed_until();
+        if (until <= now)
+            return false;
+        opens_ = std::min(opens_, until);
+        return true;
+    }
+
+    /// Brings the first key forward whose slot refused nothing lately, if there is one.
+    void prefer_others()
+    {
+        auto const now = nodes_->runtime().now();
+        auto const begin = free_.begin() + static_cast<std::ptrdiff_t>(tried_);
+        auto const found = std::find_if(begin, free_.end(), [&](std::uint32_t index) {
+            return nodes_->of(*request_.range, index).avoid_until <= now;
+        });
+        if (found != free_.end())
+            std::rotate(begin, found, found + 1);
+    }
+
+    void claim_key(std::uint32_t index, bool own)
+    {
+        ClaimRequest request = request_;
+        request.range = single_key(*request_.range, index);
+        // the line is in another slot
+        request.waits = Waits::no;
+        auto const& node = nodes_->of(*request_.range, index);
+        auto then = [self = shared_from_this(), index](ClaimReply reply) { self->claimed(index, std::move(reply)); };
+        if (own) {
+            // it is extended wherever it is, and goes along with its slot
+            claim(node.follows, std::move(request), std::move(then));
+            return;
+        }
+        // it is not there, or else it was found
+        request.earliest_attempt = std::nullopt;
+        node.multi_slot_claims->add(std::move(request), std::move(then));
+    }
+
+    void claimed(std::uint32_t index, ClaimReply reply)
+    {
+        if (std::holds_alternative<Busy>(reply)) {
+            // another claim was faster, or claims are closed there
+            (void)note_closed(index, nodes_->runtime().now());
+            take_next();
+            return;
+        }
+        if (auto* const granted = std::get_if<Granted>(&reply))
+            granted->index = index;
+        else if (auto* const unconfirmed = std::get_if<Unconfirmed>(&reply))
+            unconfirmed->grant.index = index;
+        if (!std::holds_alternative<Granted>(reply))
+            nodes_->of(*request_.range, index).avoid_until = nodes_->runtime().now() + avoided_for;
+        finish(std::move(reply));
+    }
+
+    void answer_busy()
+    {
+        auto& ranges = nodes_->multi_slot_ranges();
+        auto const now = nodes_->runtime().now();
+        if (opens_ != Instant::max()) {
+            // a survey would take the free keys of closed slots for ones that free at once
+            auto const opens_in = std::chrono::ceil<std::chrono::milliseconds>(opens_ - now);
+            finish(Busy{std::max(opens_in, std::chrono::milliseconds(1)), false});
+            return;
+        }
+        if (!survey_is_due(ranges, request_, now)) {
+            finish(busy_reply(ranges, request_.range, now, std::nullopt));
+            return;
+        }
+        auto const deadline = request_.not_after.no_later_than(now + look_within);
+        survey(nodes_, request_.range, deadline, [self = shared_from_this()](MultiSlotSurvey const& survey) {
+            bool const complete = survey.seen == self->request_.range->count;
+            Survey const seen{survey.earliest_expiry, complete ? survey.foreign : 0};
+            self->finish(busy_reply(
+                self->nodes_->multi_slot_ranges(), self->request_.range, self->nodes_->runtime().now(), seen));
+        });
+    }
+
+    void finish(ClaimReply reply) { std::move(handler_)(std::move(reply)); }
+
+    std::shared_ptr<SlotNodes> nodes_;
+    ClaimRequest request_;
+    ReplyHandler<ClaimReply> handler_;
+    /// the first key that was not looked at yet
+    std::uint32_t next_ = 0;
+    /// those that looked free, in the order in which they are tried
+    std::vector<std::uint32_t> free_;
+    std::size_t tried_ = 0;
+    /// when the first of the slots opens that are closed after a failover; max: none is
+    Instant opens_ = Instant::max();
+    /// why one of them could not be read
+    std::optional<Failure> unreadable_;
+};
+
+} // namespace
+
+void multi_slot_claim(std::shared_ptr<SlotNodes> const& nodes, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+{
+    std::make_shared<MultiSlotClaim>(nodes, std::move(request), std::move(handler))->look();
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,148 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "multi_slot_look.hpp"
+
+#include "store/redis/range_cache.hpp"
+#include "store/redis/replies.hpp"
+#include "store/redis/scripts/script.hpp"
+#include "store/redis/scripts/scripts.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+KeyLook read_look(resp::Value const& reply)
+{
+    if (!reply.is_integer())
+        return KeyLook::unreadable;
+    switch (reply.as_integer()) {
+    case 0:
+        return KeyLook::free;
+    case 1:
+        return KeyLook::held;
+    case 2:
+        return KeyLook::own;
+    default:
+        return KeyLook::unreadable;
+    }
+}
+
+ScriptCall call_for(Script const& script, KeyRange const& range, std::uint32_t index, Deadline deadline)
+{
+    ScriptCall call;
+    call.script = &script;
+    call.keys = encode_keys(range, index, 1);
+    call.not_after = deadline;
+    return call;
+}
+
+Failure reason(ServerContext& node, Outcome const& outcome, std::string const& key)
+{
+    if (outcome.delivery == Delivery::answered) {
+        auto failure = outcome.reply.is_error() ? node.refuse(outcome.reply, key) : nonsense(node, key);
+        // the claim itself has not left
+        failure.effect = Failure::Effect::not_sent;
+        return failure;
+    }
+    auto const error = outcome.error ? outcome.error : make_error_code(errc::store_unavailable);
+    return Failure::not_sent(error, node.where() + ": " + key + ": " + outcome.detail, outcome.fatal);
+}
+
+struct PartedSurvey {
+    std::shared_ptr<SlotNodes> nodes;
+    KeyRangePtr range;
+    Deadline deadline;
+    std::function<void(MultiSlotSurvey)> handler;
+    MultiSlotSurvey seen = {};
+};
+
+void add(MultiSlotSurvey& seen, Outcome const& outcome)
+{
+    auto const reply = outcome.delivery == Delivery::answered ? read_page_reply(outcome.reply, 1, false) : std::nullopt;
+    auto const* const held = reply ? std::get_if<PageHeld>(&*reply) : nullptr;
+    if (held == nullptr)
+        return;
+    ++seen.seen;
+    seen.foreign += held->foreign.value_or(0);
+    auto const& expiry = held->earliest_expiry;
+    if (expiry && (!seen.earliest_expiry || *expiry < *seen.earliest_expiry))
+        seen.earliest_expiry = expiry;
+}
+
+void survey_from(std::shared_ptr<PartedSurvey> const& all, std::uint32_t first)
+{
+    auto const part = part_of(all->range, first, largest_look);
+    auto const replies = std::make_shared<Gathering>(all->nodes, [all, part] {
+        if (part.end() < all->range->count && !all->deadline.over(all->nodes->runtime().now()))
+            survey_from(all, part.end());
+        else
+            all->handler(all->seen);
+    });
+    for (auto index = part.first; index < part.end(); ++index) {
+        auto const& channel = all->nodes->of(*all->range, index).channel;
+        if (!channel->is_lost())
+            run_script(
+                channel, call_for(scripts::survey(), *all->range, index, all->deadline),
+                replies->handler([all](Outcome const& outcome) { add(all->seen, outcome); }));
+    }
+    replies->wait(all->deadline.at());
+}
+
+} // namespace
+
+void look_at(
+    std::shared_ptr<SlotNodes> const& nodes, MultiSlotPart const& part, std::string const& owner, Deadline deadline,
+    bool searching, std::function<void(Looks)> handler)
+{
+    auto const looks = std::make_shared<Looks>();
+    looks->keys.assign(part.count, KeyLook::unreadable);
+    auto const replies = std::make_shared<Gathering>(nodes, [nodes, looks, handler = std::move(handler), part] {
+        auto const missing = std::ranges::find(looks->keys, KeyLook::unreadable);
+        if (missing != looks->keys.end() && !looks->why) {
+            auto const index = part.first + static_cast<std::uint32_t>(missing - looks->keys.begin());
+            auto const& node = nodes->of(*part.range, index);
+            looks->why = Failure::not_sent(
+                errc::store_unavailable, node.follows->where() + ": " + part.range->key(index) +
+                                             ": not looked at in time: " + node.channel->last_error());
+        }
+        handler(std::move(*looks));
+    });
+    for (std::uint32_t i = 0; i < part.count; ++i) {
+        auto const key = part.range->key(part.first + i);
+        auto const& node = nodes->at(hash_slot(key));
+        if (!searching && node.channel->is_lost())
+            continue;
+        auto answered = replies->handler([looks, i, key, at = node.follows](Outcome const& outcome) {
+            if (outcome.delivery == Delivery::answered)
+                looks->keys[i] = read_look(outcome.reply);
+            if (looks->keys[i] == KeyLook::unreadable && !looks->why)
+                looks->why = reason(*at, outcome, key);
+        });
+        if (searching) {
+            auto call = call_for(scripts::look(), *part.range, part.first + i, deadline);
+            call.values.add(owner);
+            run_script(node.channel, std::move(call), std::move(answered));
+        } else {
+            node.channel->execute(resp::Command("EXISTS", key), deadline, std::move(answered));
+        }
+    }
+    replies->wait(deadline.at());
+}
+
+void survey(
+    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr const& range, Deadline deadline,
+    std::function<void(MultiSlotSurvey)> handler)
+{
+    survey_from(std::make_shared<PartedSurvey>(nodes, range, std::move(deadline), std::move(handler)), 0);
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,130 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// What concerns all keys of a range that spreads over the nodes: inspection and withdrawal, a part of it at a time.
+#include "operations.hpp"
+
+#include "multi_slot_look.hpp"
+
+#include "store/redis/operations.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t keys_per_inspection = 512;
+constexpr auto withdraw_look_within = 2000ms;
+
+struct MultiSlotInspection {
+    std::shared_ptr<SlotNodes> nodes;
+    KeyRangePtr range;
+    Deadline not_after;
+    ReplyHandler<InspectReply> handler;
+    std::vector<KeyState> keys = std::vector<KeyState>(range->count);
+    /// the first thing that went wrong
+    std::optional<InspectReply> failure = std::nullopt;
+};
+
+void inspect_from(std::shared_ptr<MultiSlotInspection> const& all, std::uint32_t first)
+{
+    auto const part = part_of(all->range, first, keys_per_inspection);
+    auto const replies = std::make_shared<Gathering>(all->nodes, [all, part] {
+        if (all->failure)
+            std::move(all->handler)(std::move(*all->failure));
+        else if (part.end() < all->range->count)
+            inspect_from(all, part.end());
+        else
+            std::move(all->handler)(InspectReply(std::move(all->keys)));
+    });
+    for (auto index = part.first; index < part.end(); ++index)
+        inspect(
+            all->nodes->of(*all->range, index).follows, single_key(*all->range, index), all->not_after,
+            replies->handler([all, index](InspectReply&& reply) {
+                if (auto* const states = std::get_if<std::vector<KeyState>>(&reply)) {
+                    all->keys[index] = std::move(states->front());
+                    all->keys[index].index = index;
+                } else if (!all->failure) {
+                    all->failure = std::move(reply);
+                }
+            }));
+    replies->wait();
+}
+
+struct MultiSlotWithdrawal {
+    std::shared_ptr<SlotNodes> nodes;
+    WithdrawRequest request;
+    CountedWithdrawal handler;
+    std::uint32_t freed = 0;
+    /// the first thing that went wrong: what could be withdrawn is, even if the whole has to be asked for again
+    std::optional<WithdrawReply> failure = std::nullopt;
+
+    void note_failure(WithdrawReply reply)
+    {
+        if (!failure)
+            failure = std::move(reply);
+    }
+};
+
+void withdraw_from(std::shared_ptr<MultiSlotWithdrawal> const& all, std::uint32_t first);
+
+void withdraw_found(std::shared_ptr<MultiSlotWithdrawal> const& all, MultiSlotPart const& part, Looks looks)
+{
+    if (looks.why)
+        all->note_failure(std::move(*looks.why));
+    auto const replies = std::make_shared<Gathering>(all->nodes, [all, end = part.end()] {
+        if (end < all->request.range->count)
+            withdraw_from(all, end);
+        else
+            std::move(all->handler)(all->failure ? std::move(*all->failure) : WithdrawReply(Released{}), all->freed);
+    });
+    for (std::uint32_t i = 0; i < part.count; ++i) {
+        if (looks.keys[i] != KeyLook::own)
+            continue;
+        auto request = all->request;
+        request.range = single_key(*part.range, part.first + i);
+        withdraw_counted(
+            all->nodes->of(*part.range, part.first + i).follows, std::move(request),
+            replies->handler([all](WithdrawReply&& reply, std::uint32_t freed) {
+                all->freed += freed;
+                if (!std::holds_alternative<Released>(reply))
+                    all->note_failure(std::move(reply));
+            }));
+    }
+    replies->wait();
+}
+
+void withdraw_from(std::shared_ptr<MultiSlotWithdrawal> const& all, std::uint32_t first)
+{
+    auto const part = part_of(all->request.range, first, largest_look);
+    auto const deadline = std::min(all->request.not_after, all->nodes->runtime().now() + withdraw_look_within);
+    look_at(all->nodes, part, all->request.owner, deadline, true, [all, part](Looks looks) {
+        withdraw_found(all, part, std::move(looks));
+    });
+}
+
+} // namespace
+
+void multi_slot_inspect(
+    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+{
+    inspect_from(
+        std::make_shared<MultiSlotInspection>(nodes, std::move(range), std::move(not_after), std::move(handler)), 0);
+}
+
+void multi_slot_withdraw(std::shared_ptr<SlotNodes> const& nodes, WithdrawRequest request, CountedWithdrawal handler)
+{
+    withdraw_from(std::make_shared<MultiSlotWithdrawal>(nodes, std::move(request), std::move(handler)), 0);
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,264 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "hedged_link.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::redis
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+// How often a server that calls itself the wrong one is looked up anew, or two silent connections become another pair.
+constexpr auto reconnect_pause = 1s;
+
+} // namespace
+
+std::shared_ptr<HedgedLink> HedgedLink::make(std::shared_ptr<Runtime> runtime, ConnectionFactory connect)
+{
+    return std::make_shared<HedgedLink>(Private{}, std::move(runtime), std::move(connect));
+}
+
+HedgedLink::HedgedLink(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect)
+    : runtime_(std::move(runtime))
+    , connect_(std::move(connect))
+    , timer_(*runtime_)
+{
+}
+
+HedgedLink::~HedgedLink()
+{
+    close();
+}
+
+void HedgedLink::execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler)
+{
+    if (closed_) {
+        runtime_->post([handler = std::move(handler)]() mutable {
+            Outcome outcome;
+            outcome.error = errc::closed;
+            std::move(handler)(std::move(outcome));
+        });
+        return;
+    }
+    if (current_ == nullptr)
+        current_ = make_connection("");
+    use_other_if_it_works();
+    sent_ = true;
+    if (!timer_.pending())
+        arm(runtime_->now() + patience());
+    current_->execute(std::move(command), std::move(not_after), std::move(handler));
+}
+
+bool HedgedLink::ready()
+{
+    if (closed_)
+        return false;
+    if (current_ == nullptr)
+        current_ = make_connection("");
+    use_other_if_it_works();
+    if (current_->ready())
+        return true;
+    // Whoever only renews sends nothing before this is true: one that was refused must get its next attempt from here.
+    current_->open();
+    return false;
+}
+
+std::string HedgedLink::last_error() const
+{
+    if (current_ == nullptr)
+        return {};
+    auto const error = current_->last_error();
+    return error.empty() && !current_->ready() ? "still connecting" : error;
+}
+
+void HedgedLink::shortest_ttl(std::chrono::milliseconds ttl)
+{
+    shortest_ttl_ = ttl;
+    for (auto const& connection : {current_, other_})
+        if (connection != nullptr)
+            connection->shortest_ttl(ttl);
+    // A shorter ttl makes what is under way now too old sooner.
+    if (timer_.pending() && timer_at_ > runtime_->now() + patience())
+        arm(runtime_->now() + patience());
+}
+
+void HedgedLink::drop_abandoned()
+{
+    for (auto const& connection : {current_, other_})
+        if (connection != nullptr)
+            connection->drop_abandoned();
+}
+
+void HedgedLink::note_ttl(std::chrono::milliseconds ttl) noexcept
+{
+    longest_ttl_ = std::min(std::max(longest_ttl_, ttl), std::chrono::milliseconds(1min));
+}
+
+void HedgedLink::reconnect()
+{
+    auto const now = runtime_->now();
+    if (closed_ || current_ == nullptr ||
+        (last_reconnect_ != Instant::min() && now < last_reconnect_ + reconnect_pause))
+        return;
+    last_reconnect_ = now;
+    replace_current("", false);
+    current_->open();
+}
+
+void HedgedLink::distrust(std::string_view what)
+{
+    // it may have come on either of the two
+    retire_other();
+    if (current_ != nullptr)
+        current_->distrust(what);
+}
+
+void HedgedLink::close() noexcept
+{
+    // the destructor, on whichever thread it runs, must find nothing left to do, and write nothing
+    if (closed_)
+        return;
+    closed_ = true;
+    timer_.cancel();
+    on_reachable_ = nullptr;
+    if (other_ != nullptr)
+        std::exchange(other_, nullptr)->close();
+    if (current_ != nullptr)
+        std::exchange(current_, nullptr)->close();
+}
+
+void HedgedLink::give_up() noexcept
+{
+    if (closed_)
+        return;
+    if (other_ != nullptr)
+        std::exchange(other_, nullptr)->give_up();
+    if (current_ != nullptr)
+        std::exchange(current_, nullptr)->give_up();
+    close();
+}
+
+Instant HedgedLink::oldest_unanswered() const noexcept
+{
+    auto const first = current_ == nullptr ? Instant::max() : current_->oldest_unanswered();
+    return other_ == nullptr ? first : std::min(first, other_->oldest_unanswered());
+}
+
+std::shared_ptr<Connection> HedgedLink::make_connection(std::string_view purpose)
+{
+    auto connection = connect_(purpose);
+    connection->shortest_ttl(shortest_ttl_);
+    connection->on_state([weak = weak_from_this(), raw = connection.get()](ConnectionState state) {
+        if (auto const self = weak.lock())
+            self->state_changed(raw, state);
+    });
+    return connection;
+}
+
+std::chrono::nanoseconds HedgedLink::patience() const noexcept
+{
+    if (shortest_ttl_ <= 0ms)
+        return 1s + delay_;
+    return std::min<std::chrono::nanoseconds>(1s, std::chrono::nanoseconds(shortest_ttl_) / 6) + delay_;
+}
+
+void HedgedLink::state_changed(Connection const* connection, ConnectionState state)
+{
+    if (closed_ || state != ConnectionState::ready || (connection != current_.get() && connection != other_.get()))
+        return;
+    server_ = connection->server();
+    ++generation_;
+    if (!timer_.pending())
+        arm(runtime_->now() + patience());
+    // a copy: the handler may close this
+    if (auto const handler = on_reachable_)
+        handler();
+}
+
+void HedgedLink::replace_current(std::string_view purpose, bool keep_old_usable)
+{
+    retire_other();
+    other_usable_ = keep_old_usable;
+    other_ = std::exchange(current_, make_connection(purpose));
+    other_until_ = runtime_->now() + longest_ttl_;
+    arm(runtime_->now() + patience());
+}
+
+void HedgedLink::use_other_if_it_works()
+{
+    if (other_ != nullptr && other_usable_ && !current_->ready() && other_->ready() &&
+        other_->oldest_unanswered() == Instant::max())
+        std::swap(current_, other_);
+}
+
+void HedgedLink::watch_silence()
+{
+    auto const silent_since = current_->oldest_unanswered();
+    auto const now = runtime_->now();
+    if (silent_since == Instant::max() || now < silent_since + patience())
+        return;
+    if (other_ != nullptr) {
+        // At most two at once: change sides if the other one answers, and let it go if it is silent too.
+        auto const other_since = other_->oldest_unanswered();
+        if (other_usable_ && other_->ready() && other_since == Instant::max())
+            std::swap(current_, other_);
+        bool const both_silent = other_since != Instant::max() && now >= other_since + patience();
+        if (!both_silent || now < last_silence_ + reconnect_pause)
+            return;
+    }
+    last_silence_ = now;
+    if (runtime_->logs(LogLevel::warning))
+        runtime_->log(
+            LogLevel::warning,
+            "redis: no answer for " +
+                std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now - silent_since).count()) +
+                " ms; opening a second connection beside the silent one");
+    replace_current("second", true);
+    current_->open();
+}
+
+void HedgedLink::arm(Instant when)
+{
+    timer_at_ = when;
+    timer_.at(when, weak_from_this(), &HedgedLink::tick);
+}
+
+void HedgedLink::tick()
+{
+    if (closed_ || current_ == nullptr)
+        return;
+    auto const now = runtime_->now();
+    // Where this thread was kept from running, replies may wait to be read: that is no silence of the server.
+    if (now > timer_at_ + patience() / 2 && !std::exchange(postponed_, true)) {
+        arm(now + patience() / 4);
+        return;
+    }
+    postponed_ = false;
+    use_other_if_it_works();
+    watch_silence();
+    // One that is not ready may still hold requests, which reach the server once it connects.
+    if (other_ != nullptr && (now >= other_until_ ||
+                              (current_->ready() && other_->ready() && other_->oldest_unanswered() == Instant::max())))
+        retire_other();
+    if (timer_.pending())
+        return;
+    auto const oldest = current_->oldest_unanswered();
+    if (oldest != Instant::max() && oldest + patience() > now)
+        arm(oldest + patience());
+    else if (oldest != Instant::max() || other_ != nullptr || std::exchange(sent_, false))
+        arm(now + patience() / 2);
+}
+
+void HedgedLink::retire_other()
+{
+    if (other_ != nullptr)
+        std::exchange(other_, nullptr)->give_up();
+}
+
+} // namespace tenure::redis

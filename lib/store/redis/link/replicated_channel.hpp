@@ -1,0 +1,81 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "command_channel.hpp"
+#include "hedged_link.hpp"
+#include "runtime/once_per_turn.hpp"
+
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/redis_config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenure::redis
+{
+
+/** The way to one server for writes that replicas shall have: each reply is kept until a `WAIT` behind the command, on
+ * the same connection, has returned how many replicas have it. A reply with too few comes with a `Shortfall`.
+ *
+ *  What is sent in one turn shares one WAIT, and what is sent while one is awaited shares the next: a server whose
+ * replicas are unavailable delays a request by at most twice the limit, however many there are. Error replies wrote
+ * nothing and are handed on at once.
+ */
+class ReplicatedChannel final : public CommandChannel, public std::enable_shared_from_this<ReplicatedChannel>
+{
+public:
+    /** @param link  carries nothing else */
+    ReplicatedChannel(
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<HedgedLink> channel, ReplicaAcknowledgement const& wanted);
+
+    void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) override;
+
+    [[nodiscard]] bool ready() override { return channel_->ready(); }
+    [[nodiscard]] std::string last_error() const override { return channel_->last_error(); }
+    [[nodiscard]] ServerInfo const& server() const noexcept override { return channel_->server(); }
+    [[nodiscard]] std::uint64_t generation() const noexcept override { return channel_->generation(); }
+    [[nodiscard]] std::string place() const override { return channel_->place(); }
+    void note_ttl(std::chrono::milliseconds ttl) noexcept override { channel_->note_ttl(ttl); }
+    void reconnect() override { channel_->reconnect(); }
+    void distrust(std::string_view what) override { channel_->distrust(what); }
+
+private:
+    struct Sent {
+        OutcomeHandler handler;
+        /// there, and kept until the WAIT behind it is answered
+        std::optional<Outcome> outcome;
+    };
+    /** What one WAIT speaks for. */
+    struct Group {
+        std::vector<Sent> sent;
+        /// not handed on yet
+        std::size_t open = 0;
+        /// none of them is written later
+        Instant not_after = Instant::min();
+        std::optional<Outcome> wait;
+    };
+    using GroupPtr = std::shared_ptr<Group>;
+
+    void answered(Group& group, std::size_t index, Outcome outcome);
+    void wait();
+    void wait_answered(Group& group, Outcome outcome);
+    void hand_on(Group& group, std::size_t index);
+    [[nodiscard]] std::shared_ptr<Shortfall const> shortfall_of(Outcome const& outcome, Outcome const& wait);
+
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<HedgedLink> channel_;
+    ReplicaAcknowledgement wanted_;
+    /// has no WAIT behind it yet; null: nothing was sent since the last one
+    GroupPtr gathering_;
+    /// whose WAIT is awaited, and where that was sent; null: no WAIT is
+    GroupPtr awaited_;
+    void const* awaited_on_ = nullptr;
+    OncePerTurn wait_soon_;
+};
+
+} // namespace tenure::redis

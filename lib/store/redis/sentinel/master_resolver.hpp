@@ -1,0 +1,99 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include "failover_listener.hpp"
+#include "sentinel_query.hpp"
+
+#include <runtime/timer.hpp>
+
+#include <tenure/backend/runtime.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tenure::redis
+{
+
+/** Where the master is: asks the sentinels whenever a connection needs to know, and listens to one of them meanwhile.
+ *
+ *  One for all connections of a store. Everything belongs to the strand.
+ */
+class MasterResolver : public std::enable_shared_from_this<MasterResolver>
+{
+public:
+    struct Settings {
+        /// of the store, for the log
+        std::string name;
+        std::string master_name;
+        std::vector<ServerAddress> sentinels;
+        /// within which connections are made; a part of it is left for the connection to the master
+        std::chrono::milliseconds connect_timeout;
+    };
+    using Answer = std::variant<ServerAddress, StreamError>;
+    using Handler = std::function<void(Answer const&)>;
+
+    MasterResolver(std::shared_ptr<Runtime> runtime, Settings settings, SentinelConnect connect);
+    MasterResolver(MasterResolver const&) = delete;
+    MasterResolver& operator=(MasterResolver const&) = delete;
+    ~MasterResolver();
+
+    /** Asks the sentinels. The handler is called once, never inside this call, unless `forget` or `close` comes first.
+     */
+    std::uint64_t find(Handler handler);
+    void forget(std::uint64_t question) noexcept { questions_.erase(question); }
+
+    /** Calls the handler whenever the sentinels name another master than before, while `owner` lives. The handler of
+     * the newest owner comes first: a stream ends before the connection that made it is to try again. */
+    void follow(std::weak_ptr<void> owner, std::function<void(ServerAddress const&)> handler);
+
+    void close() noexcept;
+
+private:
+    struct Follower {
+        std::weak_ptr<void> owner;
+        std::function<void(ServerAddress const&)> handler;
+    };
+
+    void inquire();
+    void concluded(SentinelQuery::Result result);
+    void found(MasterVote::Found const& found);
+    void hinted(ServerAddress address);
+    void listen(SentinelQuery::Result&& result);
+    void answer_questions(Answer const& answer);
+    void inquire_later(std::chrono::milliseconds pause)
+    {
+        timer_.after(pause, weak_from_this(), &MasterResolver::inquire);
+    }
+
+    std::shared_ptr<Runtime> runtime_;
+    Settings settings_;
+    SentinelConnect connect_;
+    std::shared_ptr<FailoverListener> watch_;
+    /// null while no round is under way
+    std::shared_ptr<SentinelQuery> inquiry_;
+    std::map<std::uint64_t, Handler> questions_;
+    std::uint64_t last_question_ = 0;
+    /// sentinels that others named
+    std::vector<SentinelEntry> learned_;
+    std::optional<ServerAddress> master_;
+    /// the config epoch in which it was named
+    std::uint64_t epoch_ = 0;
+    /// what the last hint named, until the sentinels agree or have been asked often enough
+    std::optional<ServerAddress> hint_;
+    int hint_rounds_ = 0;
+    /// changes may have been missed until now, and the round under way began before: another one is due
+    bool again_ = false;
+    std::vector<Follower> followers_;
+    /// asks anew: soon after a hint, now and then where there are none
+    Timer timer_;
+    bool closed_ = false;
+};
+
+} // namespace tenure::redis

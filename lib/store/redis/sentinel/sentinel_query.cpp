@@ -1,0 +1,204 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "sentinel_query.hpp"
+
+#include "store/redis/wire/server_error.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::redis
+{
+
+SentinelQuery::SentinelQuery(
+    std::shared_ptr<Runtime> runtime, SentinelConnect connect, Question question, Handler handler)
+    : runtime_(std::move(runtime))
+    , connect_(std::move(connect))
+    , question_(std::move(question))
+    , handler_(std::move(handler))
+    , search_(question_.rules)
+    , timer_(*runtime_)
+{
+}
+
+SentinelQuery::~SentinelQuery()
+{
+    cancel();
+}
+
+void SentinelQuery::start()
+{
+    for (std::size_t i = 0; i < question_.sentinels.size(); ++i) {
+        ask(question_.sentinels[i]);
+        if (i >= question_.rules.configured)
+            learned_.push_back(question_.sentinels[i]);
+    }
+    look();
+}
+
+void SentinelQuery::cancel() noexcept
+{
+    handler_ = nullptr;
+    timer_.cancel();
+    for (auto& asked : asked_)
+        if (auto const connection = std::exchange(asked.connection, nullptr))
+            connection->close();
+}
+
+void SentinelQuery::ask(SentinelEntry const& sentinel)
+{
+    auto const number = search_.ask(sentinel.address);
+    asked_.emplace_back().connection = connect_(sentinel.address);
+    asked_.back().connection->on_state([weak = weak_from_this(), number](ConnectionState now) {
+        if (auto const self = weak.lock())
+            self->state_changed(number, now);
+    });
+    send(number, id, resp::Command("SENTINEL", "MYID"));
+    // in one write, so that a sentinel answers these two of one moment
+    send(number, address, resp::Command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", question_.rules.master_name));
+    send(number, state, resp::Command("SENTINEL", "MASTER", question_.rules.master_name));
+    send(number, others, resp::Command("SENTINEL", "SENTINELS", question_.rules.master_name));
+}
+
+void SentinelQuery::send(std::size_t sentinel, Part part, resp::Command command)
+{
+    // the round itself has an end, and drops the connection then
+    asked_[sentinel].connection->execute(
+        std::move(command), Instant::max(), [weak = weak_from_this(), sentinel, part](Outcome outcome) {
+            if (auto const self = weak.lock())
+                self->answered(sentinel, part, std::move(outcome));
+        });
+}
+
+void SentinelQuery::state_changed(std::size_t sentinel, ConnectionState now)
+{
+    // a connection that failed for good reports the reason through its replies
+    if (handler_ == nullptr || now != ConnectionState::backing_off)
+        return;
+    // one attempt is all there is time for: others may have answered by now
+    search_.failed(
+        sentinel, {make_error_code(errc::store_unavailable), asked_[sentinel].connection->last_error(), false});
+    asked_[sentinel].connection->close();
+    ask_learned_if_needed();
+    look();
+}
+
+void SentinelQuery::answered(std::size_t sentinel, Part part, Outcome outcome)
+{
+    if (handler_ == nullptr)
+        return;
+    if (outcome.delivery != Delivery::answered) {
+        StreamError error{
+            outcome.error ? outcome.error : make_error_code(errc::store_unavailable), std::move(outcome.detail),
+            outcome.fatal};
+        if (error.detail.empty())
+            error.detail = "no answer in time";
+        if (error.code == errc::authentication_failed)
+            error.detail += "; sentinels have a user and password of their own, sentinel_user and sentinel_password";
+        search_.failed(sentinel, std::move(error));
+        ask_learned_if_needed();
+        look();
+        return;
+    }
+    asked_[sentinel].replies[part] = std::move(outcome.reply);
+    if (--asked_[sentinel].missing == 0)
+        understand(sentinel);
+}
+
+void SentinelQuery::understand(std::size_t sentinel)
+{
+    auto const& replies = asked_[sentinel].replies;
+    auto const& told = replies[state];
+    if (told.is_error() && told.as_string().find("No such master") != std::string_view::npos) {
+        search_.knows_no_such(sentinel, runtime_->now());
+    } else if (told.is_error()) {
+        search_.failed(sentinel, refusal(told));
+    } else if (auto report = read_master(told, replies[address])) {
+        report->id = replies[id].as_string().substr(0, 64);
+        if (replies[id].is_error())
+            report->id.clear();
+        search_.reported(sentinel, std::move(*report), runtime_->now());
+        learn(replies[others]);
+    } else {
+        search_.failed(
+            sentinel, {make_error_code(errc::protocol_error), "its answer to SENTINEL MASTER makes no sense", false});
+    }
+    ask_learned_if_needed();
+    look();
+}
+
+StreamError SentinelQuery::refusal(resp::Value const& error)
+{
+    auto const understood = classify(error.as_string());
+    if (understood.error == errc::wrong_server)
+        return {
+            make_error_code(errc::wrong_server),
+            "is no sentinel (" + understood.words + "): name the sentinels, whose usual port is 26379", true};
+    if (understood.error == errc::permission_denied)
+        return {
+            make_error_code(errc::permission_denied),
+            understood.words + "; grant the sentinels' user +sentinel|myid +sentinel|get-master-addr-by-name "
+                               "+sentinel|master +sentinel|sentinels",
+            true};
+    return {understood.error, understood.words, understood.fatal};
+}
+
+void SentinelQuery::learn(resp::Value const& others_reply)
+{
+    for (auto& entry : read_sentinels(others_reply, learned_at_most)) {
+        auto const same = [&entry](SentinelEntry const& other) {
+            return other.address == entry.address || (!entry.id.empty() && other.id == entry.id);
+        };
+        if (learned_.size() < learned_at_most && std::ranges::none_of(learned_, same))
+            learned_.push_back(std::move(entry));
+    }
+}
+
+void SentinelQuery::ask_learned_if_needed()
+{
+    if (!search_.needs_more())
+        return;
+    // asking makes `learned_` no longer
+    for (auto const& entry : learned_)
+        if (!search_.knows(entry))
+            ask(entry);
+}
+
+void SentinelQuery::look()
+{
+    auto const now = runtime_->now();
+    if (!std::holds_alternative<std::monostate>(search_.verdict(now))) {
+        timer_.cancel();
+        runtime_->post([self = shared_from_this()] { self->finish(); });
+        return;
+    }
+    auto const when = search_.decides_at();
+    if (timer_.pending() && timer_at_ <= when)
+        return;
+    timer_at_ = when;
+    timer_.at(when, weak_from_this(), &SentinelQuery::look);
+}
+
+void SentinelQuery::finish()
+{
+    if (handler_ == nullptr)
+        return;
+    Result result;
+    result.verdict = search_.verdict(runtime_->now());
+    if (std::holds_alternative<std::monostate>(result.verdict)) {
+        // an answer that came meanwhile named more sentinels
+        look();
+        return;
+    }
+    result.answered = search_.answered();
+    result.silent = search_.silent(runtime_->now());
+    for (auto& entry : learned_)
+        if (!search_.knows(entry, question_.rules.configured))
+            result.learned.push_back(std::move(entry));
+    auto const handler = std::exchange(handler_, nullptr);
+    cancel();
+    handler(std::move(result));
+}
+
+} // namespace tenure::redis

@@ -1,0 +1,162 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "server_context.hpp"
+
+#include "replies.hpp"
+#include "store/redis/wire/server_error.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace tenure::redis
+{
+
+ServerContext::ServerContext(
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<CommandChannel> channel, ServerSettings settings)
+    : runtime_(std::move(runtime))
+    , channel_(std::move(channel))
+    , settings_(std::move(settings))
+{
+}
+
+std::string ServerContext::where() const
+{
+    auto const place = channel_->place();
+    return place.empty() ? name() : name() + " at " + place;
+}
+
+bool ServerContext::announces_in_shard() const noexcept
+{
+    return settings_.audience == Audience::shard && channel_->server().version.has_sharded_channels();
+}
+
+Failure ServerContext::refuse(resp::Value const& error, std::string_view what)
+{
+    return refuse(classify(error.as_string()), what);
+}
+
+Failure ServerContext::refuse(ServerError const& error, std::string_view what)
+{
+    if (error.reconnect)
+        channel_->reconnect();
+    return refused(error, where(), what);
+}
+
+Failure ServerContext::refuse_native(resp::Value const& error, std::string_view what)
+{
+    auto const understood = classify(error.as_string());
+    if (understood.error != errc::key_conflict)
+        native_.note(channel_->generation());
+    return refuse(understood, what);
+}
+
+void ServerContext::publish_refused(std::string_view channel)
+{
+    if (!publish_.note(channel_->generation()))
+        return;
+    runtime_->log(
+        LogLevel::warning, where() + ": may not announce releases on " + std::string(channel) +
+                               ", so waiters elsewhere wake later; grant " +
+                               (announces_in_shard() ? "+spublish" : "+publish") + " and &" + std::string(channel) +
+                               ", or switch notifications off");
+}
+
+void ServerContext::line_refused(std::string_view line, std::string_view why)
+{
+    if (!line_.note(channel_->generation()))
+        return;
+    auto const stem = std::string(line.substr(0, line.rfind(':')));
+    runtime_->log(
+        LogLevel::warning,
+        where() + ": may not use the line of waiters " + std::string(line) +
+            ", so waiters are served in no order; grant +lpos +rpush +lpush +lpop +lrem +lrange +llen +exists, ~" +
+            std::string(line) + " and ~" + stem + ":watched (" + std::string(why) + ")");
+}
+
+void ServerContext::watched_refused(std::string_view key, std::string_view why)
+{
+    if (!watched_.note(channel_->generation()))
+        return;
+    runtime_->log(
+        LogLevel::warning, where() + ": may not write " + std::string(key) +
+                               ", so observers may not hear of each release; grant +set and ~" + std::string(key) +
+                               " (" + std::string(why) + ")");
+}
+
+void ServerContext::note_closed(std::chrono::milliseconds opens_in)
+{
+    auto const now = runtime_->now();
+    if (std::exchange(closed_until_, std::max(closed_until_, now + opens_in)) > now)
+        return;
+    runtime_->log(
+        LogLevel::warning,
+        where() + ": no claims for another " + std::to_string(opens_in.count()) +
+            " ms: this server process has not granted leases before (a failover, a restart, or the first use of " +
+            marker() + "), and may not know of some that are still valid (delay_after_failover)");
+}
+
+ServerContext::NativeDelete ServerContext::native_delete() const noexcept
+{
+    auto const& server = channel_->server();
+    if (native_.is(channel_->generation()))
+        return NativeDelete::none;
+    if (server.version.at_least(9, 0) && server.server == "valkey")
+        return NativeDelete::delifeq;
+    if (server.version.at_least(8, 4) && server.server == "redis")
+        return NativeDelete::delex;
+    return NativeDelete::none;
+}
+
+bool ServerContext::has_set_ifeq() const noexcept
+{
+    auto const& server = channel_->server();
+    if (native_.is(channel_->generation()))
+        return false;
+    return (server.version.at_least(8, 1) && server.server == "valkey") ||
+           (server.version.at_least(8, 4) && server.server == "redis");
+}
+
+Failure undelivered(Outcome const& outcome)
+{
+    if (outcome.delivery == Delivery::not_sent)
+        return Failure::not_sent(outcome.error, outcome.detail, outcome.fatal);
+    return Failure::unknown(outcome.error, outcome.detail);
+}
+
+Failure failure_of(ServerContext& server, Outcome const& outcome, std::string_view what)
+{
+    if (outcome.delivery != Delivery::answered)
+        return undelivered(outcome);
+    return outcome.reply.is_error() ? server.refuse(outcome.reply, what) : nonsense(server, what);
+}
+
+bool concerns_single_key(Outcome const& outcome)
+{
+    return outcome.delivery == Delivery::answered && outcome.reply.is_error() &&
+           concerns_single_key(classify(outcome.reply.as_string()));
+}
+
+Failure nonsense(ServerContext& server, std::string_view what)
+{
+    server.channel()->distrust("a reply that makes no sense");
+    return Failure::unknown(
+        errc::protocol_error, server.where() + ": " + std::string(what) + ": the reply makes no sense");
+}
+
+void take_notes(ServerContext& server, KeyRange const& range, ReleaseNotes const& notes)
+{
+    if (notes.publish_refused)
+        server.publish_refused(channel_of(range));
+    if (!notes.line_refusal.empty())
+        note_line_refusal(server, range, notes.line_refusal);
+}
+
+void note_line_refusal(ServerContext& server, KeyRange const& range, std::string_view words)
+{
+    // a slot on the move, a foreign key in the line's place: the next call may fare better
+    if (auto const error = classify(words); error.error == errc::permission_denied)
+        server.line_refused(line_of(range), error.words);
+}
+
+} // namespace tenure::redis
