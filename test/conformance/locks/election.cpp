@@ -44,16 +44,16 @@ struct Candidate {
 
     void follow(std::uint64_t seen)
     {
-        election.async_next_leader(seen, [this](error_code error, Leader leader) {
+        election.async_next_leader(seen, lifetime.guard([this](error_code error, Leader leader) {
             if (error)
                 return;
-            told.push_back(leader);
+            leaders.push_back(leader);
             follow(leader.version);
-        });
+        }));
     }
     void campaign()
     {
-        election.async_campaign([this](error_code, Lease granted) { lease = std::move(granted); });
+        election.async_campaign(lifetime.guard([this](error_code, Lease granted) { lease = std::move(granted); }));
     }
     [[nodiscard]] bool sees(std::string const& name) const
     {
@@ -64,8 +64,9 @@ struct Candidate {
 
     Store store;
     Election election;
-    std::vector<Leader> told;
+    std::vector<Leader> leaders;
     Lease lease;
+    Lifetime lifetime;
 };
 
 } // namespace
@@ -90,11 +91,11 @@ TEST_CASE("programs see who leads and where, and its successor after it has resi
     // never an older leader after a newer one
     for (auto const* candidate : {&a, &b}) {
         std::vector<std::string> names;
-        for (auto const& leader : candidate->told)
+        for (auto const& leader : candidate->leaders)
             if (leader.state == Leader::State::present)
                 names.push_back(leader.name);
         CHECK(names == std::vector<std::string>{"a", "b"});
-        CHECK(std::ranges::is_sorted(candidate->told, {}, &Leader::version));
+        CHECK(std::ranges::is_sorted(candidate->leaders, {}, &Leader::version));
     }
     b.lease.async_release([](error_code, ReleaseOutcome) {});
     programs.run_until([&] { return a.sees_none() && b.sees_none(); });

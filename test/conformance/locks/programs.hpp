@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -25,8 +26,13 @@ public:
     Programs() = default;
     Programs(Programs const&) = delete;
     Programs& operator=(Programs const&) = delete;
-    /** What still goes on in the background has two seconds. */
-    ~Programs() { run_for(std::chrono::seconds{2}); }
+    /** What still goes on in the background has two seconds. After a failed check the handlers refer to variables of
+     * the test that are gone: they are destroyed uncalled. */
+    ~Programs()
+    {
+        if (std::uncaught_exceptions() == exceptions_)
+            run_for(std::chrono::seconds{2});
+    }
 
     [[nodiscard]] conformance::Subject const& subject() const noexcept { return *subject_; }
     [[nodiscard]] std::string key(std::string const& name) const { return subject_->prefix() + name; }
@@ -62,6 +68,25 @@ private:
     std::unique_ptr<conformance::Subject> subject_ = conformance::make_subject();
     asio::io_context context_;
     char const* no_detach_ = nullptr;
+    int exceptions_ = std::uncaught_exceptions();
+};
+
+/** The last member of an object whose handlers may come when it is destroyed: `guard` skips those. */
+class Lifetime
+{
+public:
+    template <class Handler>
+    [[nodiscard]] auto guard(Handler handler) const
+    {
+        return [weak = std::weak_ptr<int>(alive_),
+                handler = std::move(handler)]<class... Arguments>(Arguments&&... arguments) mutable {
+            if (!weak.expired())
+                handler(std::forward<Arguments>(arguments)...);
+        };
+    }
+
+private:
+    std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
 } // namespace tenure::test

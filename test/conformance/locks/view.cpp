@@ -35,13 +35,13 @@ struct Onlooker {
 
     void follow(std::uint64_t seen)
     {
-        view.async_changed(seen, [this](error_code error, ViewSnapshot now) {
+        view.async_changed(seen, lifetime.guard([this](error_code error, ViewSnapshot now) {
             if (error)
                 return;
             versions.push_back(now.version);
             last = std::move(now);
             follow(last.version);
-        });
+        }));
     }
     [[nodiscard]] bool sees_held(std::uint32_t index) const
     {
@@ -51,6 +51,7 @@ struct Onlooker {
     View view;
     ViewSnapshot last;
     std::vector<std::uint64_t> versions;
+    Lifetime lifetime;
 };
 
 } // namespace
