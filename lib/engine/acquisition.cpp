@@ -50,6 +50,7 @@ Acquisition::Acquisition(
     , is_try_(is_try)
     , prefers_(prefers)
     , handler_(std::move(handler))
+    , timer_(*core_->runtime())
 {
 }
 
@@ -146,21 +147,17 @@ void Acquisition::carry_out(AcquireMachine::Step const& step, Instant now)
 void Acquisition::wake_at(Instant when)
 {
     // a timer that rings too early costs less than one that is set anew for every answer
-    if (when >= look_at_)
+    if (when >= wakes_at_)
         return;
-    look_at_ = Instant::max();
-    auto& runtime = *core_->runtime();
-    runtime.cancel(std::exchange(timer_, 0));
-    timer_ = runtime.call_at(when, [weak = weak_from_this()] {
-        auto const self = weak.lock();
-        if (!self || !self->handler_)
+    wakes_at_ = Instant::max();
+    timer_.at(when, weak_from_this(), [](Acquisition& self) {
+        if (!self.handler_)
             return;
-        self->timer_ = 0;
-        self->look_at_ = Instant::max();
-        auto const now = self->core_->runtime()->now();
-        self->carry_out(self->machine_->tick(now), now);
+        self.wakes_at_ = Instant::max();
+        auto const now = self.core_->runtime()->now();
+        self.carry_out(self.machine_->tick(now), now);
     });
-    look_at_ = when;
+    wakes_at_ = when;
 }
 
 std::string Acquisition::make_owner()
@@ -433,8 +430,7 @@ void Acquisition::end()
 {
     auto const self = shared_from_this();
     machine_->end();
-    if (timer_ != 0)
-        core_->runtime()->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     if (auto const queue = std::exchange(queue_, nullptr)) {
         queue->leave(*this);
         core_->queues().left(queue);

@@ -5,6 +5,7 @@
 #include "engine/machines/acquire_machine.hpp"
 #include "engine/machines/lease_terms.hpp"
 #include "lease_record.hpp"
+#include "runtime/timer.hpp"
 #include "wait_queue.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -132,8 +133,8 @@ private:
     /// more than one claim was under way at a time
     bool claims_overlap_ = false;
     /// the machine's next tick
-    Instant look_at_ = Instant::max();
-    Runtime::TimerId timer_ = 0;
+    Instant wakes_at_ = Instant::max();
+    Timer timer_;
     /// where the core keeps it
     std::list<std::shared_ptr<Acquisition>>::iterator position_;
 };

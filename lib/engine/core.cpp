@@ -263,13 +263,7 @@ void Core::close_at(Instant at)
     if (closed_ || at >= closes_at_)
         return;
     closes_at_ = at;
-    runtime_->cancel(closing_timer_);
-    closing_timer_ = runtime_->call_at(at, [weak = weak_from_this()] {
-        if (auto const core = weak.lock()) {
-            core->closing_timer_ = 0;
-            core->close();
-        }
-    });
+    closing_timer_.at(at, weak_from_this(), &Core::close);
 }
 
 void Core::close_by(Instant at, std::shared_ptr<Call<>> call)
@@ -313,7 +307,7 @@ void Core::close()
     closed_ = true;
     if (auto* const thread = runtime_->own_thread())
         thread->let_go();
-    runtime_->cancel(std::exchange(closing_timer_, 0));
+    closing_timer_.cancel();
     bool const held = !keeper_->empty();
     if (held)
         store_log_.log(
@@ -360,7 +354,7 @@ void Core::abandon() noexcept
     try {
         closed_ = true;
         until_closed_.reset();
-        runtime_->cancel(std::exchange(closing_timer_, 0));
+        closing_timer_.cancel();
         queues_.close();
         auto const acquisitions = std::exchange(acquisitions_, {});
         for (auto const& acquisition : acquisitions)

@@ -10,6 +10,7 @@
 #include "release_queue.hpp"
 #include "runtime/context_guard.hpp"
 #include "runtime/own_thread.hpp"
+#include "runtime/timer.hpp"
 #include "store_log.hpp"
 #include "wait_queues.hpp"
 
@@ -174,7 +175,7 @@ private:
     /// `Backend::drop_abandoned` will be called
     bool drop_posted_ = false;
     /// ends what is under way when no public object is left, or when the time of `close_by` is over
-    Runtime::TimerId closing_timer_ = 0;
+    Timer closing_timer_{*runtime_};
     Instant closes_at_ = Instant::max();
     /// it closes as soon as nothing is under way: no public object is left, or the user closes it
     bool closing_ = false;

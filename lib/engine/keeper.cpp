@@ -128,17 +128,14 @@ void Keeper::wake_by(Instant when)
 {
     if (when >= timer_at_ || closed_)
         return;
-    runtime_->cancel(timer_);
     timer_at_ = when;
     // an instant that is over already is no sign of an executor that is blocked
     auto const due = std::max(when, runtime_->now());
-    timer_ = runtime_->call_at(when, [weak = weak_from_this(), due] {
-        if (auto self = weak.lock()) {
-            self->timer_at_ = Instant::max();
-            auto const now = self->runtime_->now();
-            self->note_lateness(now - due, now);
-            self->run_due(now);
-        }
+    timer_.at(when, weak_from_this(), [due](Keeper& self) {
+        self.timer_at_ = Instant::max();
+        auto const now = self.runtime_->now();
+        self.note_lateness(now - due, now);
+        self.run_due(now);
     });
 }
 
@@ -343,7 +340,7 @@ void Keeper::reachable()
 void Keeper::close()
 {
     closed_ = true;
-    runtime_->cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     auto const all = std::exchange(agenda_, {});
     for (auto const& [when, record] : all) {
         record->kept = false;

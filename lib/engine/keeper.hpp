@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lease_record.hpp"
+#include "runtime/timer.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
@@ -91,7 +92,7 @@ private:
     std::map<milliseconds, std::size_t> ttls_;
     milliseconds shortest_ttl_{0};
     /// rings at `timer_at_` at the latest; left alone when a lease goes, and then finds nothing to do
-    Runtime::TimerId timer_ = 0;
+    Timer timer_{*runtime_};
     Instant timer_at_ = Instant::max();
     /// no further warning about a blocked executor before this
     Instant warns_from_ = Instant::min();
