@@ -139,7 +139,8 @@ TEST_CASE("an unknown scheme is refused with a list of those that exist, and eac
     std::regex const scheme(R"([a-z+]+://)");
     std::set<std::string> const schemes{std::sregex_token_iterator(message.begin(), message.end(), scheme), {}};
     CHECK(schemes.size() == 13);
-    for (auto const* const page : {"include/tenure/connect.hpp", "docs/stores.md", "docs/tool.md"}) {
+    for (auto const* const page :
+         {"include/tenure/connect.hpp", "docs/users/choosing-a-store.md", "docs/users/tool.md"}) {
         std::ostringstream text;
         text << std::ifstream(tenure::test::source_path(page)).rdbuf();
         for (auto const& name : schemes) {
