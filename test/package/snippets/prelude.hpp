@@ -63,6 +63,7 @@ void handler(std::exception_ptr);
 void report(std::exception_ptr);
 std::string newest_password();
 
+asio::awaitable<void> handle_one_job(std::uint32_t);
 asio::awaitable<void> one_step();
 asio::awaitable<void> transfer(std::uint64_t, std::uint64_t);
 asio::awaitable<void> run_the_job(tenure::Lease const&);
