@@ -58,7 +58,7 @@ extern tenure::Lock nightly;
 
 struct Config {
 };
-inline constexpr Config config;
+Config read_config();
 void handler(std::exception_ptr);
 void report(std::exception_ptr);
 std::string newest_password();
