@@ -1,5 +1,5 @@
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-# Three tiers (docs/testing.md). Each test has one of them as its label, and each tier has a target that builds what it runs:
+# Three tiers (docs/contributors/testing.md). Each test has one of them as its label, and each tier has a target that builds what it runs:
 #   smoke     no server, half a minute
 #   default   real servers, one of each kind
 #   full      everything else; `all` builds it

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // An HTTP service that hands out Snowflake IDs: 41 bits of milliseconds, 10 bits of worker ID, 12 bits of sequence. The
-// worker ID is a slot of a pool, and IDs are made only while it is held. docs/worker-ids.md explains every rule.
+// worker ID is a slot of a pool, and IDs are made only while it is held. docs/users/worker-ids.md explains every rule.
 //   snowflake_service STORE_URL PORT [REUSE_AFTER_MS [TTL_MS]]     GET /id; SIGTERM drains
 //   snowflake_service                                              tries itself: three IDs on memory://
 //

@@ -25,7 +25,8 @@ namespace bench::raw
  *  @returns p50 of a pair in microseconds */
 [[nodiscard]] Measurement zookeeper_transaction_latency(std::uint16_t port, unsigned pairs);
 
-/** The same by a creation and a deletion, which would not do for a lease: see docs/zookeeper-protocol.md. */
+/** The same by a creation and a deletion, which would not do for a lease
+ * (docs/integrators/zookeeper-protocol.md). */
 [[nodiscard]] Measurement zookeeper_pair_latency(std::uint16_t port, unsigned pairs);
 
 /** The two ends of a hand-over; see harness/control.hpp for what passes through `control`. The waiter watches the

@@ -74,8 +74,8 @@ public:
      *
      * An outage lasts from the first unanswered renewal to the first answered one, so it includes the time to
      * reconnect. Leases with their own ttl tolerate a different outage (`AcquireOptions::ttl`, `Lease::async_renew`).
-     * On ZooKeeper it is shorter (docs/stores.md). It is 0 if the library does not retry: with `Renewal::manual` and
-     * `CancelWhen::first_failed_renewal`. */
+     * On ZooKeeper it is shorter (docs/users/guarantees.md). It is 0 if the library does not retry: with
+     * `Renewal::manual` and `CancelWhen::first_failed_renewal`. */
     [[nodiscard]] std::chrono::milliseconds tolerated_outage() const noexcept;
 
     /** Acquires the lock, or the first free slot, and waits while others hold it.

@@ -31,7 +31,7 @@ namespace tenure
  *  | `etcds://...` | the same over TLS |
  *  | `zookeeper://[user:password@]host[:port][,...][/chroot]` | a ZooKeeper server or ensemble |
  *
- *  docs/stores.md compares them.
+ *  docs/users/choosing-a-store.md compares them.
  *
  *  All `redis`, `redlock` and `etcd` URLs take `connect_timeout=` and `reconnect_backoff=`, and over TLS the options of
  * `rediss://` and `tls_verify=`. `etcd` URLs take `connections=`; `zookeeper` URLs `tick=`, `shortest_ttl=`,

@@ -104,7 +104,7 @@ public:
     [[nodiscard]] std::string const& owner() const noexcept;
 
     /** Strictly greater for every later holder of the same key. Pass it to the resource, which rejects smaller tokens.
-     * 0 if fencing is off. docs/guarantees.md lists what may break the order. */
+     * 0 if fencing is off. docs/users/guarantees.md lists what may break the order. */
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
     /** The cancellation token, which is cancelled when this lease can no longer be relied on, or is released. */

@@ -11,8 +11,8 @@
 namespace tenure
 {
 
-/** The readable parts of an owner, the value of a held key; see "Owner" in docs/redis-protocol.md. It excludes the
- * random part, which is the holder's secret. */
+/** The readable parts of an owner, the value of a held key; see "Owner" in docs/integrators/redis-protocol.md. It
+ * excludes the random part, which is the holder's secret. */
 struct OwnerText {
     /// `StoreOptions::worker_name` of the holder
     std::string worker;

@@ -79,7 +79,7 @@ struct Diagnostics {
  *
  *  Renewals run on the store's executor. Handlers that block all threads of its context for longer than
  * `tolerated_outage()` of a lock or pool lose its leases: move such work to another executor, or open the store on a
- * context with its own thread (docs/threading-and-cancellation.md).
+ * context with its own thread (docs/users/threading-and-cancellation.md).
  *
  *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
  *    assigning and destroying it require that no other thread uses it.
@@ -89,7 +89,7 @@ class TENURE_API Store
 public:
     using executor_type = asio::any_io_executor;
 
-    /** A store over your own backend (see docs/backends.md).
+    /** A store over your own backend (see docs/integrators/writing-a-store.md).
      *
      *  @param runtime  `make_runtime(executor, options)`, which sends log lines to `options.log`; the backend must use
      *    the same runtime

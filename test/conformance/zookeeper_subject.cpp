@@ -89,7 +89,7 @@ private:
         config.longest_ttl = std::chrono::seconds{60};
         return config;
     }
-    /** As docs/zookeeper-protocol.md has it. */
+    /** As docs/integrators/zookeeper-protocol.md has it. */
     [[nodiscard]] std::string path_of(std::string const& key) const
     {
         auto const digits = key.find_last_not_of("0123456789") + 1;

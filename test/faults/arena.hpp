@@ -13,7 +13,7 @@ namespace tenure::faults
 struct Arena {
     std::uint32_t slots = 5;
     std::uint32_t locks = 3;
-    /// G of docs/guarantees.md
+    /// G of docs/users/guarantees.md
     std::chrono::milliseconds ttl{1500};
 
     [[nodiscard]] std::uint32_t cells() const noexcept { return slots + locks; }
@@ -26,7 +26,7 @@ struct Arena {
         return cell < slots ? prefix + std::to_string(cell) : lock_key(cell - slots);
     }
     /** The store's own expiry is not before this instant, given the instant up to which a holder relies on its lease
-     * (docs/guarantees.md: G/100 and 10 ms less). */
+     * (docs/users/guarantees.md: G/100 and 10 ms less). */
     [[nodiscard]] std::int64_t expiry(std::int64_t valid_until) const noexcept
     {
         return valid_until + ttl_ns() / 100 + 10'000'000;

@@ -69,7 +69,7 @@ char const* usage() noexcept
 {
     return "tenure_faults [--minutes N] [--store SCHEME] [--seed S] [--mutant NAME] [--workers N] "
            "[--slots N] [--locks N] [--only TEXT] [--expect-violation]\n"
-           "Real servers and worker processes under one fault after the other (docs/testing.md).\n"
+           "Real servers and worker processes under one fault after the other (docs/contributors/testing.md).\n"
            "  --minutes N         how long faults are made, default 2.5\n"
            "  --store SCHEME      what is attacked, see below; default redis\n"
            "  --seed S            decides which faults come and when, default 1\n"

@@ -28,7 +28,7 @@ struct KeyContent {
 enum class Fences {
     /// one counter for all keys tells nothing of one
     counter,
-    /// several servers that grant together keep a fence for each key (docs/redlock.md)
+    /// several servers that grant together keep a fence for each key (docs/integrators/redlock.md)
     of_each_key
 };
 
@@ -48,7 +48,7 @@ enum class Fences {
 [[nodiscard]] std::vector<std::uint32_t> all_cells(Arena const& arena);
 
 /** Keys of a server that have no ttl, and should have one: all but the counters and markers that stay for ever
- * (docs/redis-protocol.md). */
+ * (docs/integrators/redis-protocol.md). */
 [[nodiscard]] std::vector<std::string> endless_keys_of(test::RedisClient& client);
 
 } // namespace tenure::faults

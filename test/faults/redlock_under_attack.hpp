@@ -53,7 +53,7 @@ private:
     [[nodiscard]] Nodes some(Random& random, std::size_t count);
     /** The same disturbance, but a worker that was killed or stopped is waited for first: in the middle of a claim it
      * leaves a few servers taken for a ttl, and what is acquired meanwhile may have a bare majority, which the fault of
-     * one more server takes away (docs/redlock.md). */
+     * one more server takes away (docs/integrators/redlock.md). */
     [[nodiscard]] Disturbance undivided(Disturbance disturbance) const;
     /** Lets the servers be whole for long enough before the next fault. */
     void recover(Attack& attack) const;

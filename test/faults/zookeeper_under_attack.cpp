@@ -36,7 +36,7 @@ test::ZookeeperOptions options()
     return options;
 }
 
-/** docs/zookeeper-protocol.md: a key is cut before the digits that it ends with. */
+/** docs/integrators/zookeeper-protocol.md: a key is cut before the digits that it ends with. */
 std::string path_of(std::string const& key)
 {
     auto const digits = key.find_last_not_of("0123456789") + 1;

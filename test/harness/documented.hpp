@@ -14,7 +14,7 @@
 namespace tenure::test
 {
 
-/** A message as docs/errors.md writes it: without what differs from run to run. */
+/** A message as docs/users/errors.md writes it: without what differs from run to run. */
 [[nodiscard]] inline std::string in_general(std::string text)
 {
     text = std::regex_replace(text, std::regex{R"((127\.0\.0\.1|localhost):[0-9]+)"}, "$1:PORT");
@@ -27,16 +27,16 @@ namespace tenure::test
     return std::regex_replace(text, std::regex{R"(/tmp/tenure-test-[^/]*)"}, "DIRECTORY");
 }
 
-/** Whether docs/errors.md shows this message, as the text of a code span. What users see is documented, and what is
- * documented is what they see. TENURE_MESSAGES names a file that collects them all. */
+/** Whether docs/users/errors.md shows this message, as the text of a code span. What users see is documented, and what
+ * is documented is what they see. TENURE_MESSAGES names a file that collects them all. */
 [[nodiscard]] inline bool documented(std::string const& message)
 {
     std::ostringstream page;
-    page << std::ifstream(source_path("docs/errors.md")).rdbuf();
+    page << std::ifstream(source_path("docs/users/errors.md")).rdbuf();
     auto const general = in_general(message);
     if (char const* const collected = std::getenv("TENURE_MESSAGES"))
         std::ofstream(collected, std::ios::app) << general << "\n";
-    UNSCOPED_INFO("docs/errors.md should have: `" << general << "`");
+    UNSCOPED_INFO("docs/users/errors.md should have: `" << general << "`");
     return page.str().find("`" + general + "`") != std::string::npos;
 }
 

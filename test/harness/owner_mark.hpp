@@ -7,8 +7,9 @@
 namespace tenure::test
 {
 
-/** The first half of the random bits with which an owner ends (docs/redis-protocol.md): tells one acquisition from all
- * others without keeping the secret that releases its key. 0: the value is no owner. Read here and not by the library.
+/** The first half of the random bits with which an owner ends (docs/integrators/redis-protocol.md): tells one
+ * acquisition from all others without keeping the secret that releases its key. 0: the value is no owner. Read here and
+ * not by the library.
  */
 [[nodiscard]] std::uint64_t owner_mark(std::string_view value) noexcept;
 

@@ -6,7 +6,7 @@
 namespace tenure::test
 {
 
-/** A file of the source tree, for example "docs/errors.md". */
+/** A file of the source tree, for example "docs/users/errors.md". */
 [[nodiscard]] std::string source_path(std::string const& relative);
 
 /** A helper program of the tests, which is built beside them. @throws std::runtime_error if it is not there */

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 # A folder of lib/ -> the other folders whose headers it may include. The longest name that fits a folder counts, and
-# a name covers the folders below it. docs/design.md draws this table.
+# a name covers the folders below it. docs/contributors/design.md draws this table.
 MAY_INCLUDE = {
     "runtime": [],
     "config": [],

@@ -101,7 +101,7 @@ struct Settings {
     [[nodiscard]] Ns rest_of(RangeId range) const noexcept { return range == RangeId::slots ? reuse_after : 0; }
 };
 
-/** What must hold; docs/testing.md says what each of them means. */
+/** What must hold; docs/contributors/testing.md says what each of them means. */
 enum class Rule : std::uint8_t { none, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15, l1, l2, l4 };
 
 [[nodiscard]] constexpr std::string_view name_of(Rule rule) noexcept

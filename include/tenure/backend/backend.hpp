@@ -275,8 +275,8 @@ using RenewHandler = std::function<void(std::span<RenewAnswer>)>;
  *  the call that got it, and exactly once unless stated otherwise. A request should be written at once or with the
  *  other requests of its turn of the event loop, and an unresponsive node must not delay requests to another. A request
  *  that may have been written is never cancelled: the backend waits for the reply, or closes the connection, which
- *  makes the effect unknown. docs/backends.md lists the requirements of the engine; the conformance suite
- *  (`tenure::conformance`) checks them.
+ *  makes the effect unknown. docs/integrators/writing-a-store.md lists the requirements of the engine, and
+ *  `tenure::conformance` checks them.
  */
 class TENURE_API Backend
 {

@@ -9,7 +9,8 @@
 #include <optional>
 #include <string>
 
-/** The conformance suite: test cases of Catch2 that every store has to pass. docs/backends.md says how to run it. */
+/** The conformance suite: test cases of Catch2 that every store has to pass. docs/integrators/writing-a-store.md says
+ * how to run it. */
 namespace tenure::conformance
 {
 

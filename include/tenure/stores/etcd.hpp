@@ -15,7 +15,7 @@ namespace tenure
  *
  *  Leases take a ttl of at least 2 s; the server rounds a ttl up to whole seconds, while the holder counts the
  *  requested ttl. The fencing token of a grant is the `create_revision` of its key: with the key it makes the clause by
- *  which your own transaction proves that the lease is still held (see docs/etcd-protocol.md).
+ *  which your own transaction proves that the lease is still held (see docs/integrators/etcd-protocol.md).
  *  @throws std::invalid_argument naming field, value and rule, or saying that this build of the library is without
  * etcd */
 [[nodiscard]] TENURE_API Store open_etcd(asio::any_io_executor executor, EtcdConfig config, StoreOptions options);

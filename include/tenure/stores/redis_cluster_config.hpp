@@ -37,7 +37,7 @@ struct RedisClusterConfig {
     /// after a failover or restart of a node no key of a hash slot is granted for the longest ttl in use there, so that
     /// leases that the node lost have certainly ended by then; renewals and releases continue. The delay of a hash slot
     /// begins with the first claim in it. The first use of a hash slot, and of a moved one, also waits for one ttl. Use
-    /// the same value in all programs that share keys. See docs/guarantees.md
+    /// the same value in all programs that share keys. See docs/users/redis-failover.md
     bool delay_after_failover = false;
 };
 

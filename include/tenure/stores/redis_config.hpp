@@ -57,7 +57,7 @@ struct RedisConfig {
     /// after a failover or restart of the server no claim is granted for the longest ttl in use, so that leases that
     /// the server lost have certainly ended by then; renewals and releases continue. The first use of a new database
     /// also waits for one ttl. Not available for servers of a RedlockConfig. Use the same value in all programs that
-    /// share keys. See docs/guarantees.md
+    /// share keys. See docs/users/redis-failover.md
     bool delay_after_failover = false;
 };
 

@@ -15,7 +15,7 @@ namespace tenure
  *  first needed.
  *
  *  A lease survives a failover only if its last write had reached the new master: replication is asynchronous. Fencing
- *  tokens increase over failovers (docs/guarantees.md).
+ *  tokens increase over failovers (docs/users/redis-failover.md).
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] TENURE_API Store
 open_redis_sentinel(asio::any_io_executor executor, RedisSentinelConfig config, StoreOptions options);

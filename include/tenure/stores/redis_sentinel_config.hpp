@@ -56,7 +56,7 @@ struct RedisSentinelConfig {
     AddressMap address_map = {};
     /// after a failover or restart of the server no claim is granted for the longest ttl in use, so that leases that
     /// the server lost have certainly ended by then; renewals and releases continue. The first use of a new database
-    /// also waits for one ttl. Use the same value in all programs that share keys. See docs/guarantees.md
+    /// also waits for one ttl. Use the same value in all programs that share keys. See docs/users/redis-failover.md
     bool delay_after_failover = false;
 };
 

@@ -16,7 +16,7 @@ namespace tenure
  *  @par Guarantees  The guarantees of one server, while a majority of the servers keeps its data and their clocks run
  * at the same rate. A minority may be stopped, cut off or restarted at any time. A server that lost its data must stay
  *    unavailable for the longest ttl. A majority agrees on fencing tokens, which increase under the same condition
- *    (docs/guarantees.md).
+ *    (docs/users/guarantees.md).
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] TENURE_API Store open_redlock(asio::any_io_executor executor, RedlockConfig config, StoreOptions options);
 

@@ -16,7 +16,7 @@ constexpr std::string_view plain_child = "lock";
 
 constexpr std::string_view ttl_field = "ttl=";
 
-/// generations of a user; docs/zookeeper-protocol.md promises their number and the hash
+/// generations of a user; docs/integrators/zookeeper-protocol.md promises their number and the hash
 constexpr std::uint64_t generations = 4096;
 
 /** FNV-1a of 64 bits: other programs have to come to the same. */

@@ -5,6 +5,7 @@
 #include "unit/scripted_backend.hpp"
 
 #include <tenure/tenure.hpp>
+#include <tenure/testing.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -16,12 +17,19 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 
 #include <array>
+#include <cassert>
+#include <csignal>
 #include <cstdint>
 #include <exception>
+#include <iostream>
 #include <memory>
+#include <string>
 
 namespace reader
 {
@@ -50,10 +58,12 @@ extern tenure::Lock nightly;
 
 struct Config {
 };
-inline constexpr Config config;
+Config read_config();
 void handler(std::exception_ptr);
 void report(std::exception_ptr);
+std::string newest_password();
 
+asio::awaitable<void> handle_one_job(std::uint32_t);
 asio::awaitable<void> one_step();
 asio::awaitable<void> transfer(std::uint64_t, std::uint64_t);
 asio::awaitable<void> run_the_job(tenure::Lease const&);

@@ -227,7 +227,7 @@ TEST_CASE("a large pool is closed and opens like a lock", "[redis][backend][dela
 TEST_CASE("the delay needs two permissions more, and a missing one is named", "[redis][backend][delay][acl]")
 {
     require_redis();
-    // docs/redis-protocol.md promises that this is enough
+    // docs/integrators/redis-protocol.md promises that this is enough
     std::string const minimal =
         "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
         "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +info ~P* ~tenure:fence "

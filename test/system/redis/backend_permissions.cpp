@@ -24,7 +24,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace
 {
 
-// docs/redis-protocol.md promises that this is enough.
+// docs/integrators/redis-protocol.md promises that this is enough.
 std::string const minimal =
     "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
     "+pttl +incr +time +multi +exec ~P* ~tenure:fence";

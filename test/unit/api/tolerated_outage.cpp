@@ -70,7 +70,7 @@ LockConfig with(milliseconds ttl, LeaseOptions const& options = {})
 
 TEST_CASE("the outage that is tolerated is somewhat less than half of the ttl, as documented")
 {
-    // README.md, docs/operations.md
+    // README.md, docs/users/operations.md
     CHECK(tolerated_outage(with(1s)) == 463ms);
     CHECK(tolerated_outage(with(5s)) == 2'357ms);
     CHECK(tolerated_outage(with(10s)) == 4'723ms);

@@ -13,12 +13,15 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <cstddef>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
@@ -36,6 +39,23 @@ std::string error_of(std::string const& text)
         return error.what();
     }
     return {};
+}
+
+/** The texts of a line of Markdown that stand in backticks. */
+std::vector<std::string> code_spans(std::string const& text)
+{
+    static std::regex const span("`([^`]+)`");
+    return {std::sregex_token_iterator(text.begin(), text.end(), span, 1), {}};
+}
+
+/** The cells of a row of a Markdown table. */
+std::vector<std::string> cells_of(std::string const& row)
+{
+    std::vector<std::string> cells;
+    std::istringstream rest(row.substr(1));
+    for (std::string cell; std::getline(rest, cell, '|');)
+        cells.push_back(cell);
+    return cells;
 }
 
 } // namespace
@@ -139,13 +159,45 @@ TEST_CASE("an unknown scheme is refused with a list of those that exist, and eac
     std::regex const scheme(R"([a-z+]+://)");
     std::set<std::string> const schemes{std::sregex_token_iterator(message.begin(), message.end(), scheme), {}};
     CHECK(schemes.size() == 13);
-    for (auto const* const page : {"include/tenure/connect.hpp", "docs/stores.md", "docs/tool.md"}) {
+    for (auto const* const page :
+         {"include/tenure/connect.hpp", "docs/users/choosing-a-store.md", "docs/users/tool.md"}) {
         std::ostringstream text;
         text << std::ifstream(tenure::test::source_path(page)).rdbuf();
         for (auto const& name : schemes) {
             CAPTURE(page, name);
             CHECK_THAT(text.str(), ContainsSubstring("`" + name));
         }
+    }
+}
+
+TEST_CASE("the table of URL options has for each store the options that the code takes", "[url]")
+{
+    std::ifstream page(tenure::test::source_path("docs/users/choosing-a-store.md"));
+    std::string line;
+    while (std::getline(page, line) && !line.starts_with("| option | meaning | default |")) {
+    }
+    auto const header = cells_of(line);
+    std::map<std::string, std::set<std::string>> documented;
+    while (std::getline(page, line) && line.starts_with('|')) {
+        auto const cells = cells_of(line);
+        for (std::size_t column = 3; column < cells.size(); ++column)
+            if (cells[column].find("yes") != std::string::npos)
+                for (auto const& option : code_spans(cells[0]))
+                    documented[code_spans(header.at(column)).at(0)].insert(option);
+    }
+    CHECK(documented.size() == 7);
+    for (auto const& [scheme, options] : documented) {
+        auto const* const rest = scheme == "redis+unix://"       ? "/socket"
+                                 : scheme == "redis+sentinel://" ? "host/name"
+                                 : scheme == "redlock://"        ? "a,b,c"
+                                                                 : "host";
+        auto const message = error_of(scheme + rest + "?no_option_has_this_name=1");
+        std::string const list = "must be one of ";
+        REQUIRE_THAT(message, ContainsSubstring(list));
+        std::regex const name("[a-z_]+");
+        auto const begin = message.begin() + static_cast<std::ptrdiff_t>(message.find(list) + list.size());
+        CAPTURE(message);
+        CHECK(options == std::set<std::string>{std::sregex_token_iterator(begin, message.end(), name), {}});
     }
 }
 

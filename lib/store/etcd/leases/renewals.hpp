@@ -77,8 +77,8 @@ private:
 
 /** Moves the key to a new lease if its own was granted before the leader of this term was elected. Old servers end
  * leases for a leader that stood still, goes on, and does not know of the renewals at its successor; of a lease that
- * the successor granted it cannot know (docs/etcd-protocol.md). Nobody waits for it: if it fails, a later renewal tries
- * again. */
+ * the successor granted it cannot know (docs/integrators/etcd-protocol.md). Nobody waits for it: if it fails, a later
+ * renewal tries again. */
 void leave_lease_of_earlier_term(ClusterPtr const& cluster, RenewRequest const& renewed, std::uint64_t raft_term);
 
 } // namespace tenure::etcd

@@ -3,10 +3,10 @@
 
 #include "script.hpp"
 
-// The scripts, whose meaning docs/redis-protocol.md pins. All names of lock keys come through KEYS, all values through
-// ARGV. The names of other keys (the counter of fencing tokens, the line of waiters, the marker) come through ARGV,
-// because the keys of a range are encoded once for all. In each script whatever can fail comes before the first write
-// to a lock key.
+// The scripts, whose meaning docs/integrators/redis-protocol.md pins. All names of lock keys come through KEYS, all
+// values through ARGV. The names of other keys (the counter of fencing tokens, the line of waiters, the marker) come
+// through ARGV, because the keys of a range are encoded once for all. In each script whatever can fail comes before the
+// first write to a lock key.
 namespace tenure::redis::scripts
 {
 

@@ -51,14 +51,15 @@ std::string permission_advice(std::string_view words)
         // one needs the other
         if (command == "multi" || command == "exec")
             command = "multi +exec";
-        return "grant +" + command + " to the user (docs/redis-protocol.md lists what leases need)";
+        return "grant +" + command + " to the user (docs/integrators/redis-protocol.md lists what leases need)";
     }
     if (mentions(words, "channel"))
         return "grant the user the channel: &{PREFIX*}:free";
     if (mentions(words, "key"))
         return "grant the user the keys, the counter of fencing tokens, and the lines of waiters: ~PREFIX* "
                "~tenure:fence "
-               "~{PREFIX*}:waiting ~{PREFIX*}:watched (docs/redis-protocol.md: more in a cluster and with Redlock)";
+               "~{PREFIX*}:waiting ~{PREFIX*}:watched (docs/integrators/redis-protocol.md: more in a cluster and with "
+               "Redlock)";
     return "grant the user what leases need: -@all +eval +evalsha +get +mget +exists +set +del +pexpire +pttl +incr "
            "+time +multi +exec";
 }
