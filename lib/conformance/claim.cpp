@@ -40,9 +40,7 @@ TEST_CASE("a key that was freed in the middle is the next one to be taken", "[cl
     auto const range = test.pool("pool:", 4);
     std::vector<ClaimPtr> held;
     for (unsigned i = 0; i < 4; ++i)
-        held.push_back(claim_of(
-            range, owner(i),
-            expect<Granted>(client->claim(test.request(*client, range, owner(i), Conformance::long_ttl)))));
+        held.push_back(test.take(*client, range, i));
     expect<Released>(client->release(held[1]));
     CHECK(expect<Granted>(client->claim(test.request(*client, range, owner(7), 5s))).index == 1);
     CHECK(test.value("pool:1") == owner(7));
@@ -74,8 +72,7 @@ TEST_CASE("a claim that is repeated finds its own key, wherever it is, and takes
     auto const client = test.client();
     auto const range = test.pool("pool:", 3);
     auto const earliest = client->now();
-    auto const before = claim_of(
-        range, owner(1), expect<Granted>(client->claim(test.request(*client, range, owner(1), Conformance::long_ttl))));
+    auto const before = test.take(*client, range, 1);
     auto const mine = expect<Granted>(client->claim(test.request(*client, range, owner(2), Conformance::long_ttl)));
     REQUIRE(mine.index == 1);
     expect<Released>(client->release(before));

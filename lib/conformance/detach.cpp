@@ -34,8 +34,7 @@ struct Keeping {
 
     [[nodiscard]] ClaimPtr take(unsigned number, std::chrono::milliseconds ttl) const
     {
-        return claim_of(
-            range, owner(number), expect<Granted>(client->claim(test.request(*client, range, owner(number), ttl))));
+        return test.take(*client, range, number, ttl);
     }
     [[nodiscard]] ReleaseReply detach(ClaimPtr const& claim, std::chrono::milliseconds keep_for) const
     {

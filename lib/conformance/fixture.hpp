@@ -46,6 +46,14 @@ struct Conformance {
         return {std::move(range), std::move(owner), ttl, client.now() + std::chrono::seconds{10}, true, std::nullopt};
     }
 
+    /** The claim of an owner to whom the store must grant a key. */
+    [[nodiscard]] ClaimPtr
+    take(Client& client, KeyRangePtr const& range, unsigned number, std::chrono::milliseconds ttl = long_ttl) const
+    {
+        auto const granted = expect<Granted>(client.claim(request(client, range, owner(number), ttl)));
+        return claim_of(range, owner(number), granted);
+    }
+
     /** Long enough to outlast any test case. */
     static constexpr std::chrono::milliseconds long_ttl{30'000};
 };

@@ -24,8 +24,7 @@ struct Held {
 
     [[nodiscard]] ClaimPtr take(unsigned number, std::chrono::milliseconds ttl = Conformance::long_ttl) const
     {
-        return claim_of(
-            range, owner(number), expect<Granted>(client->claim(test.request(*client, range, owner(number), ttl))));
+        return test.take(*client, range, number, ttl);
     }
 };
 

@@ -39,9 +39,9 @@ TEST_CASE("a watch is in force and then hints at each release in its range, unti
     watcher->run_until([&] { return count(events, WatchEvent::in_force) == 1; });
 
     for (unsigned i = 1; i <= 3; ++i) {
-        auto const granted = expect<Granted>(holder->claim(test.request(*holder, range, owner(i), 5s)));
+        auto const claim = test.take(*holder, range, i, 5s);
         auto const heard = count(events, WatchEvent::hint);
-        expect<Released>(holder->release(claim_of(range, owner(i), granted)));
+        expect<Released>(holder->release(claim));
         // the news may be on its way while the holder knows already that it has released
         watcher->run_until([&] {
             holder->run_for(1ms);
@@ -51,8 +51,7 @@ TEST_CASE("a watch is in force and then hints at each release in its range, unti
     watcher->run_for(50ms); // what was announced more than once
     watcher->on_strand([&] { watch.reset(); });
     auto const heard = events.size();
-    auto const granted = expect<Granted>(holder->claim(test.request(*holder, range, owner(9), 5s)));
-    expect<Released>(holder->release(claim_of(range, owner(9), granted)));
+    expect<Released>(holder->release(test.take(*holder, range, 9, 5s)));
     watcher->run_for(100ms);
     CHECK(events.size() == heard);
 }

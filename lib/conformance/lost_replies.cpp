@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -26,11 +27,8 @@ struct BadLine {
     {
         // wherever the keys are, the scripts are known there, and what a claim of this ttl needs is at hand: otherwise
         // it is another answer that gets lost
-        for (auto const& range : {test.lock("lock"), test.pool("pool:", 3)}) {
-            auto const granted =
-                expect<Granted>(client->claim(test.request(*client, range, owner(99), Conformance::long_ttl)));
-            expect<Released>(client->release(claim_of(range, owner(99), granted)));
-        }
+        for (auto const& range : {test.lock("lock"), test.pool("pool:", 3)})
+            expect<Released>(client->release(test.take(*client, range, 99)));
     }
 
     [[nodiscard]] std::unique_ptr<Client> bad_client() const
@@ -41,6 +39,12 @@ struct BadLine {
                 SKIP("no reply of this store can be lost");
             return backend;
         });
+    }
+
+    void heal_until(std::function<bool()> const& answered) const
+    {
+        test.subject->heal();
+        client->run_until(answered);
     }
 
     /** A pool, or a lock where a pool takes several steps. */
@@ -60,8 +64,7 @@ struct BadLine {
         });
         client->run_until([&] { return test.value(key) == who; });
         CHECK_FALSE(claimed);
-        test.subject->heal();
-        client->run_until([&] { return claimed.has_value(); });
+        heal_until([&] { return claimed.has_value(); });
         // connections to several servers are reset one after the other: the next request must come after the last reset
         client->run_for(50ms);
     }
@@ -102,9 +105,7 @@ TEST_CASE(
 {
     BadLine line;
     auto const range = line.test.lock("lock");
-    auto const claim = claim_of(
-        range, owner(1),
-        expect<Granted>(line.client->claim(line.test.request(*line.client, range, owner(1), Conformance::long_ttl))));
+    auto const claim = line.test.take(*line.client, range, 1);
     line.test.subject->lose_replies();
     std::optional<ReleaseReply> released;
     line.client->on_strand([&] {
@@ -117,8 +118,7 @@ TEST_CASE(
     else
         line.client->run_for(100ms);
     CHECK_FALSE(released);
-    line.test.subject->heal();
-    line.client->run_until([&] { return released.has_value(); });
+    line.heal_until([&] { return released.has_value(); });
     if (in_one_step) {
         expect_unknown(*released);
         expect<NotOwner>(line.client->release(claim));
@@ -135,9 +135,7 @@ TEST_CASE("a detachment whose answer is lost is unknown, and done when it is ask
     if (line.client->backend().no_detach() != nullptr)
         SKIP(line.client->backend().no_detach());
     auto const range = line.test.lock("lock");
-    auto const claim = claim_of(
-        range, owner(1),
-        expect<Granted>(line.client->claim(line.test.request(*line.client, range, owner(1), Conformance::long_ttl))));
+    auto const claim = line.test.take(*line.client, range, 1);
     line.test.subject->lose_replies();
     std::optional<ReleaseReply> detached;
     line.client->on_strand([&] {
@@ -147,8 +145,7 @@ TEST_CASE("a detachment whose answer is lost is unknown, and done when it is ask
     });
     line.client->run_until([&] { return line.test.value("lock") == "kept/" + owner(1); });
     CHECK_FALSE(detached);
-    line.test.subject->heal();
-    line.client->run_until([&] { return detached.has_value(); });
+    line.heal_until([&] { return detached.has_value(); });
     expect_unknown(*detached);
     line.client->run_for(50ms);
     for (auto const keep_for : {0ms, Conformance::long_ttl}) {
@@ -162,9 +159,7 @@ TEST_CASE("a renewal without an answer is no renewal", "[lost-replies][renew]")
 {
     BadLine line;
     auto const range = line.test.lock("lock");
-    auto const claim = claim_of(
-        range, owner(1),
-        expect<Granted>(line.client->claim(line.test.request(*line.client, range, owner(1), Conformance::long_ttl))));
+    auto const claim = line.test.take(*line.client, range, 1);
     line.test.subject->lose_replies();
     std::optional<RenewReply> renewed;
     line.client->on_strand([&] {
@@ -174,8 +169,7 @@ TEST_CASE("a renewal without an answer is no renewal", "[lost-replies][renew]")
     });
     line.client->run_for(100ms);
     CHECK_FALSE(renewed);
-    line.test.subject->heal();
-    line.client->run_until([&] { return renewed.has_value(); });
+    line.heal_until([&] { return renewed.has_value(); });
     expect_unknown(*renewed);
     line.client->run_until(
         [&] { return std::holds_alternative<Renewed>(line.client->renew(claim, Conformance::long_ttl)); });
