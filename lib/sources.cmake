@@ -27,7 +27,6 @@ target_sources(
     engine/store_log.cpp
     engine/token_state.cpp
     engine/wait_queue.cpp
-    engine/wait_queues.cpp
     engine/machines/acquire_machine.cpp
     engine/machines/lease_machine.cpp
     engine/machines/lease_terms.cpp
@@ -35,7 +34,6 @@ target_sources(
     locks/held_key.cpp
     locks/held_set.cpp
     locks/holder.cpp
-    locks/joined_token.cpp
     locks/lease_set.cpp
     locks/multi_acquisition.cpp
     locks/multi_lock.cpp
@@ -58,13 +56,10 @@ target_sources(
     runtime/log.cpp
     runtime/log_queue.cpp
     runtime/own_thread.cpp
-    runtime/random_pool.cpp
-    runtime/running_threads.cpp
     runtime/strand.cpp
     store/etcd/config.cpp
     store/memory/backend.cpp
     store/memory/domain.cpp
-    store/memory/lines.cpp
     store/redis/backend.cpp
     store/redis/claim.cpp
     store/redis/claim_call.cpp

@@ -1,10 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/store.hpp>
 
+#include "engine/call.hpp"
 #include "engine/core.hpp"
 #include "engine/machines/lease_terms.hpp"
 #include "engine/readiness.hpp"
-#include "engine/store_answer.hpp"
 
 #include <tenure/errc.hpp>
 

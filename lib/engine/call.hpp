@@ -3,7 +3,9 @@
 
 #include "completion.hpp"
 
+#include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
+#include <tenure/errc.hpp>
 
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/error.hpp>
@@ -63,5 +65,13 @@ public:
 private:
     std::optional<Handler> handler_;
 };
+
+/** The error for a caller. A dropped request is reported as unavailable: it proves nothing about the store, but got no
+ * answer.
+ */
+[[nodiscard]] inline error_code error_for_caller(Failure const& failure)
+{
+    return failure.error ? failure.error : make_error_code(errc::store_unavailable);
+}
 
 } // namespace tenure::engine

@@ -12,7 +12,7 @@
 #include "runtime/own_thread.hpp"
 #include "runtime/timer.hpp"
 #include "store_log.hpp"
-#include "wait_queues.hpp"
+#include "wait_queue.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "keeper.hpp"
 
+#include "call.hpp"
 #include "counters.hpp"
-#include "store_answer.hpp"
 #include "store_log.hpp"
 
 #include <tenure/errc.hpp>

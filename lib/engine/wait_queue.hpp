@@ -3,18 +3,45 @@
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
+#include <tenure/clock.hpp>
 #include <tenure/key_range.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <tuple>
 
 namespace tenure::engine
 {
 
+/** How long a store holds back after a release has named another store: long enough for the named store to be notified
+ * and to claim. It assumes that the claims of others take as long as its own. */
+class Grace
+{
+public:
+    void claim_took(Clock::duration time) noexcept { round_trip_ += (time - round_trip_) / 4; }
+
+    /** The end of a grace that begins now, with jitter so that stores do not resume at the same instant. */
+    [[nodiscard]] Instant over_at(Instant now, std::uint64_t random) const noexcept
+    {
+        auto const grace = std::clamp<Clock::duration>(round_trip_ * 2, shortest, longest);
+        return now + grace + grace / 1024 * static_cast<Clock::rep>(random % 1024);
+    }
+
+private:
+    static constexpr Clock::duration shortest = std::chrono::milliseconds{10};
+    /// a slow answer must not delay a waiter much longer than a poll would
+    static constexpr Clock::duration longest = std::chrono::milliseconds{250};
+
+    /// of the last claims, the latest counts most
+    Clock::duration round_trip_{};
+};
+
 class Acquisition;
-class Grace;
 
 /** Orders the acquisitions of one store that want the same keys, once the store has said that all are held: one of
  * them, the head, contends with other processes for all; the others queue, first come first served. Where the store
@@ -124,6 +151,54 @@ private:
     Instant contended_until_ = Instant::min();
     /// until then another store, which a release of this one named, goes first
     Instant held_until_ = Instant::min();
+};
+
+/** The wait queues of one store, by range. There are none while nothing is contended for, and then nothing here costs
+ * more than a look. */
+class WaitQueues
+{
+public:
+    WaitQueues(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend);
+
+    /** The wait queue of the range; null if it has had no waiters recently. */
+    [[nodiscard]] std::shared_ptr<WaitQueue> find(KeyRange const& range) const;
+    [[nodiscard]] std::shared_ptr<WaitQueue> find_or_make(KeyRangePtr const& range);
+    /** A waiter left: a wait queue without waiters is kept for a while, because its state is still useful. */
+    void left(std::shared_ptr<WaitQueue> const& queue);
+
+    /** A waiter gave up, or its claim came to the store after that: without others the store leaves the line. */
+    void gave_up(KeyRangePtr const& range) const;
+
+    /** A claim was answered after this time. */
+    void claim_took(Clock::duration time) noexcept { grace_.claim_took(time); }
+
+    // -- this store's own releases --
+
+    void release_begins(KeyRange const& range) const;
+    void release_ends(KeyRange const& range, bool freed) const;
+    void release_named_another(KeyRangePtr const& range);
+
+    void close();
+
+private:
+    struct Order {
+        bool operator()(KeyRange const& left, KeyRange const& right) const noexcept
+        {
+            return std::tie(left.prefix, left.first, left.count, left.numbered) <
+                   std::tie(right.prefix, right.first, right.count, right.numbered);
+        }
+    };
+    struct Entry {
+        std::shared_ptr<WaitQueue> queue;
+        Runtime::TimerId linger = 0;
+    };
+
+    std::shared_ptr<Runtime> runtime_;
+    std::shared_ptr<Backend> backend_;
+    Grace grace_;
+    std::map<KeyRange, Entry, Order> queues_;
+    /// outlives nothing: timers that ring after this object has gone find it expired
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 } // namespace tenure::engine

@@ -5,6 +5,7 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <mutex>
 #include <utility>
@@ -100,6 +101,33 @@ void HeldSet::release(asio::any_completion_handler<void(error_code, ReleaseOutco
                     [answers](error_code error, ReleaseOutcome outcome) { answers->add(error, outcome); });
         });
     }
+}
+
+std::shared_ptr<JoinedToken> JoinedToken::join(std::shared_ptr<Runtime> runtime, std::vector<TokenStatePtr> tokens)
+{
+    auto joined = std::make_shared<JoinedToken>(std::move(runtime), std::move(tokens));
+    for (auto const& token : joined->tokens_)
+        if (!token->set_dependent(joined))
+            (void)joined->cancelled();
+    return joined;
+}
+
+JoinedToken::JoinedToken(std::shared_ptr<Runtime> runtime, std::vector<TokenStatePtr> tokens)
+    : TokenState(std::move(runtime), Instant::max(), CancelReason::none)
+    , tokens_(std::move(tokens))
+{
+}
+
+bool JoinedToken::cancelled() const noexcept
+{
+    if (TokenState::cancelled())
+        return true;
+    auto const first = std::ranges::find_if(tokens_, [](TokenStatePtr const& token) { return token->cancelled(); });
+    if (first == tokens_.end())
+        return false;
+    if (!forked())
+        cancel_late((*first)->reason());
+    return true;
 }
 
 } // namespace tenure::locks

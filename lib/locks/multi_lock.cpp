@@ -2,7 +2,6 @@
 #include <tenure/multi_lock.hpp>
 
 #include "multi_acquisition.hpp"
-#include "ordered_locks.hpp"
 
 #include "engine/core.hpp"
 #include "engine/lease_target.hpp"

@@ -3,7 +3,6 @@
 
 #include "log_queue.hpp"
 #include "own_thread.hpp"
-#include "random_pool.hpp"
 #include "timer_queue.hpp"
 
 #include <tenure/store.hpp>
@@ -11,14 +10,56 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <system_error>
 #include <utility>
+
+#include <sys/random.h>
 
 namespace tenure::engine
 {
 
 namespace
 {
+
+/** Unpredictable numbers from the system, fetched a page at a time: an owner costs no system call of its own. For one
+ * thread at a time. */
+class RandomPool
+{
+public:
+    /** @throws std::system_error if the system has none to give */
+    [[nodiscard]] std::uint64_t next()
+    {
+        if (next_ == numbers_.size())
+            refill();
+        // a number is wiped as it is given out: it may become part of an owner, which is a secret of its holder
+        return std::exchange(numbers_[next_++], 0);
+    }
+
+private:
+    void refill()
+    {
+        std::span<std::byte> bytes = std::as_writable_bytes(std::span(numbers_));
+        while (!bytes.empty()) {
+            auto const count = ::getrandom(bytes.data(), bytes.size(), 0);
+            if (count < 0 && errno == EINTR)
+                continue;
+            if (count < 0)
+                throw std::system_error(errno, std::generic_category(), "getrandom");
+            bytes = bytes.subspan(static_cast<std::size_t>(count));
+        }
+        next_ = 0;
+    }
+
+    std::array<std::uint64_t, 128> numbers_{};
+    /// first number not yet given out
+    std::size_t next_ = 128;
+};
 
 /** One Asio timer drives all of a store's timers.
  *

@@ -17,13 +17,51 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace tenure::engine
 {
+
+class OwnThread;
+
+/** The threads of this process that belong to stores, for the end of the program. Stores that nobody uses any more then
+ * have a moment to give back what was held; after that the threads stand still, so that none of them touches what is
+ * destroyed after `main`. Thread-safe. */
+class RunningThreads
+{
+public:
+    using Number = std::uint64_t;
+
+    /** The one of this process: a child of fork gets another. Never deleted, because threads may outlive all else. */
+    [[nodiscard]] static RunningThreads& instance();
+    /** The same, if there ever was a thread. */
+    [[nodiscard]] static RunningThreads* existing() noexcept;
+
+    /** A thread begins. */
+    [[nodiscard]] Number add(std::weak_ptr<OwnThread> thread);
+    /** It has ended, and touches nothing any more. */
+    void remove(Number number) noexcept;
+
+    /** For the end of the program. */
+    void end() noexcept;
+
+private:
+    [[nodiscard]] std::vector<std::weak_ptr<OwnThread>> all() const;
+
+    std::uint64_t const fork_generation_ = fork_generation();
+    mutable std::mutex mutex_;
+    // -- under the mutex --
+    /// a thread has ended
+    std::condition_variable ended_;
+    std::map<Number, std::weak_ptr<OwnThread>> threads_;
+    Number last_ = 0;
+    std::uint64_t removed_ = 0;
+};
 
 namespace asio = boost::asio;
 

@@ -1,8 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "connection.hpp"
 #include "connection_handshake.hpp"
-#include "connection_queue.hpp"
 #include "store/redis/wire/parser.hpp"
 #include "store/redis/wire/transaction.hpp"
 #include "stream.hpp"
@@ -11,16 +11,106 @@
 
 #include <tenure/log.hpp>
 
+#include <cassert>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+
+#include <boost/circular_buffer.hpp>
 
 namespace tenure::redis
 {
+
+/** One command on its way, from `execute` to its outcome. */
+struct Request {
+    Request(resp::Command&& what, Deadline&& until, OutcomeHandler&& whose) noexcept
+        : command(std::move(what))
+        , not_after(std::move(until))
+        , handler(std::move(whose))
+    {
+    }
+
+    resp::Command command;
+    Deadline not_after;
+    OutcomeHandler handler;
+    /// when it was handed to the stream
+    Instant since{};
+    /// replies or confirmations still to come
+    std::size_t missing = 1;
+    /// where its first byte is in all that this connection wrote since it was connected
+    std::uint64_t first_byte = 0;
+};
+
+/** The requests of a connection in order: first those that were written, then those that wait. A ring, so that a steady
+ *  load allocates nothing here. */
+class RequestQueue
+{
+public:
+    [[nodiscard]] std::size_t size() const noexcept { return requests_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return requests_.empty(); }
+    /** How many of the first were written. */
+    [[nodiscard]] std::size_t written() const noexcept { return written_; }
+    [[nodiscard]] std::size_t waiting() const noexcept { return size() - written_; }
+
+    /** `index` counts from the oldest. */
+    [[nodiscard]] Request& operator[](std::size_t index) noexcept { return requests_[index]; }
+    [[nodiscard]] Request const& operator[](std::size_t index) const noexcept { return requests_[index]; }
+    [[nodiscard]] Request& front() noexcept { return requests_.front(); }
+    [[nodiscard]] Request const& front() const noexcept { return requests_.front(); }
+
+    void push(Request&& request)
+    {
+        if (requests_.full())
+            requests_.set_capacity(requests_.empty() ? 16 : requests_.capacity() * 2);
+        requests_.push_back(std::move(request));
+    }
+
+    /** The oldest waiting request now counts as written. */
+    void mark_written() noexcept
+    {
+        assert(waiting() > 0);
+        ++written_;
+    }
+
+    /** The last written request waits again: not a byte of it left. */
+    void unmark_written() noexcept
+    {
+        assert(written_ > 0);
+        --written_;
+    }
+
+    void pop_front() noexcept
+    {
+        assert(!empty());
+        requests_.pop_front();
+        if (written_ > 0)
+            --written_;
+    }
+
+    /** Takes out each waiting request for which `is_over` is true, in order, and hands it to `take`. */
+    template <class Predicate, class Take>
+    void take_waiting(Predicate is_over, Take take)
+    {
+        std::size_t kept = written_;
+        for (std::size_t i = written_; i < size(); ++i) {
+            if (is_over(std::as_const(requests_[i])))
+                take(std::move(requests_[i]));
+            else if (kept++ != i)
+                requests_[kept - 1] = std::move(requests_[i]);
+        }
+        requests_.erase_end(size() - kept);
+    }
+
+private:
+    boost::circular_buffer<Request> requests_;
+    std::size_t written_ = 0;
+};
 
 /** What the machine wants done. */
 struct ConnectStream {
