@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include <tenure/store.hpp>
 
-#include "engine/call.hpp"
+#include "engine/completion.hpp"
 #include "engine/core.hpp"
 #include "engine/machines/lease_terms.hpp"
 #include "engine/readiness.hpp"

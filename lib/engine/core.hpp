@@ -2,7 +2,7 @@
 #pragma once
 
 #include "acquisition.hpp"
-#include "call.hpp"
+#include "completion.hpp"
 #include "counters.hpp"
 #include "follower.hpp"
 #include "keeper.hpp"

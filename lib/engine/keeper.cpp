@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "keeper.hpp"
 
-#include "call.hpp"
+#include "completion.hpp"
 #include "counters.hpp"
 #include "store_log.hpp"
 

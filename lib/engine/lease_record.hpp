@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "call.hpp"
+#include "completion.hpp"
 #include "engine/machines/lease_machine.hpp"
 #include "engine/machines/lease_terms.hpp"
 #include "token_state.hpp"

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "engine/call.hpp"
+#include "engine/completion.hpp"
 #include "engine/token_state.hpp"
 
 #include <tenure/backend/runtime.hpp>

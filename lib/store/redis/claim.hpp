@@ -5,7 +5,7 @@
 
 #include "replies.hpp"
 #include "server_context.hpp"
-#include "store/redis/scripts/script.hpp"
+#include "store/redis/scripts/scripts.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/one_shot.hpp>

@@ -4,7 +4,6 @@
 
 #include "key_names.hpp"
 #include "replies.hpp"
-#include "store/redis/scripts/script.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <store/ended_claim.hpp>

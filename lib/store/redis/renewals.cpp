@@ -2,7 +2,6 @@
 #include "renewals.hpp"
 
 #include "replies.hpp"
-#include "store/redis/scripts/script.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <tenure/errc.hpp>

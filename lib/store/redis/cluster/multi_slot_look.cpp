@@ -3,7 +3,6 @@
 
 #include "store/redis/range_cache.hpp"
 #include "store/redis/replies.hpp"
-#include "store/redis/scripts/script.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <tenure/errc.hpp>

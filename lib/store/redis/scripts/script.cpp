@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "script.hpp"
+#include "scripts.hpp"
 
 #include "store/redis/link/command_channel.hpp"
 
