@@ -13,7 +13,7 @@
 namespace tenure::redis
 {
 
-/** One command on its way, from `execute` to its outcome. */
+/** A pending command, from `execute` to its outcome. */
 struct Request {
     Request(resp::Command&& what, Deadline&& until, OutcomeHandler&& whose) noexcept
         : command(std::move(what))
@@ -25,26 +25,26 @@ struct Request {
     resp::Command command;
     Deadline not_after;
     OutcomeHandler handler;
-    /// when it was handed to the stream
+    /// when it was passed to the stream
     Instant since{};
-    /// replies or confirmations still to come
+    /// number of replies or confirmations that are still missing
     std::size_t missing = 1;
-    /// where its first byte is in all that this connection wrote since it was connected
+    /// position of its first byte among all bytes written on this connection
     std::uint64_t first_byte = 0;
 };
 
-/** The requests of a connection in order: first those that were written, then those that wait. A ring, so that a steady
- *  load allocates nothing here. */
+/** The requests of a connection in order: first the written ones, then the waiting ones. A ring, so that a steady load
+ *  does not allocate. */
 class RequestQueue
 {
 public:
     [[nodiscard]] std::size_t size() const noexcept { return requests_.size(); }
     [[nodiscard]] bool empty() const noexcept { return requests_.empty(); }
-    /** How many of the first were written. */
+    /** The number of written requests, which come first. */
     [[nodiscard]] std::size_t written() const noexcept { return written_; }
     [[nodiscard]] std::size_t waiting() const noexcept { return size() - written_; }
 
-    /** `index` counts from the oldest. */
+    /** @param index  counts from the oldest request */
     [[nodiscard]] Request& operator[](std::size_t index) noexcept { return requests_[index]; }
     [[nodiscard]] Request const& operator[](std::size_t index) const noexcept { return requests_[index]; }
     [[nodiscard]] Request& front() noexcept { return requests_.front(); }
@@ -57,14 +57,14 @@ public:
         requests_.push_back(std::move(request));
     }
 
-    /** The oldest waiting request now counts as written. */
+    /** Counts the oldest waiting request as written. */
     void mark_written() noexcept
     {
         assert(waiting() > 0);
         ++written_;
     }
 
-    /** The last written request waits again: not a byte of it left. */
+    /** Counts the last written request as waiting again, because no byte of it was sent. */
     void unmark_written() noexcept
     {
         assert(written_ > 0);
@@ -79,7 +79,7 @@ public:
             --written_;
     }
 
-    /** Takes out each waiting request for which `is_over` is true, in order, and hands it to `take`. */
+    /** Removes each waiting request for which `is_over` is true, in order, and passes it to `take`. */
     template <class Predicate, class Take>
     void take_waiting(Predicate is_over, Take take)
     {
