@@ -8,17 +8,17 @@
 namespace tenure::engine
 {
 
-/** Unpredictable numbers from the system, fetched a page at a time: an owner costs no system call of its own. For one
- * thread at a time. */
+/** Unpredictable numbers from the system, fetched a page at a time, so that an owner needs no system call. For one
+ *  thread at a time. */
 class RandomPool
 {
 public:
-    /** @throws std::system_error if the system has none to give */
+    /** @throws std::system_error if the system has none */
     [[nodiscard]] std::uint64_t next()
     {
         if (next_ == numbers_.size())
             refill();
-        // a number is wiped as it is given out: it may become part of an owner, which is a secret of its holder
+        // wiped when it is given out, because it may become part of an owner, which is a secret of its holder
         auto const number = numbers_[next_];
         numbers_[next_++] = 0;
         return number;
@@ -28,7 +28,7 @@ private:
     void refill();
 
     std::array<std::uint64_t, 128> numbers_{};
-    /// first number not yet given out
+    /// the first unused number
     std::size_t next_ = 128;
 };
 

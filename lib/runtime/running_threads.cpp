@@ -16,9 +16,9 @@ namespace tenure::engine
 namespace
 {
 
-/// as long as a store without users may take to close, and something more
+/// the longest time in which a store without users closes, plus a reserve
 constexpr std::chrono::milliseconds wait_for_closing{1250};
-/// for a thread that is busy with something that blocks
+/// limit for a thread in a blocking call
 constexpr std::chrono::seconds wait_for_standstill{1};
 
 constinit std::atomic<RunningThreads*> current{nullptr};
@@ -29,10 +29,10 @@ bool is_ending(std::weak_ptr<OwnThread> const& one) noexcept
     return thread == nullptr || thread->is_ending();
 }
 
-/** Made before the first thread, and so destroyed before most of what a thread may use. */
+/** Halts the threads at exit. Created before the first thread, and so destroyed before most objects that a thread may
+ *  use. */
 struct AtExit {
-    // OpenSSL registers what it does at the end of the program when it is first used: before this, so that it comes
-    // later. It has to be asked for something.
+    // OpenSSL registers its cleanup when it is first used. Using it here registers that earlier, so it runs later.
     AtExit() { static_cast<void>(::OPENSSL_init_crypto(OPENSSL_INIT_ADD_ALL_DIGESTS, nullptr)); }
     AtExit(AtExit const&) = delete;
     AtExit& operator=(AtExit const&) = delete;
@@ -95,7 +95,7 @@ try {
         std::unique_lock lock(mutex_);
         auto const seen = removed_;
         lock.unlock();
-        // not under the mutex: they have one of their own, under which they come here
+        // without the mutex: the threads have one of their own, under which they call this
         if (std::ranges::none_of(all(), &is_ending))
             break;
         lock.lock();

@@ -15,25 +15,26 @@ namespace tenure::engine
 
 class OwnThread;
 
-/** The threads of this process that belong to stores, for the end of the program. Stores that nobody uses any more then
- * have a moment to give back what was held; after that the threads stand still, so that none of them touches what is
- * destroyed after `main`. Thread-safe. */
+/** The threads of this process that belong to stores, for the end of the program. Stores without users then get a
+ *  moment to give back their keys. After that the threads are halted, so that none touches objects that are destroyed
+ *  after `main`. Thread-safe. */
 class RunningThreads
 {
 public:
     using Number = std::uint64_t;
 
-    /** The one of this process: a child of fork gets another. Never deleted, because threads may outlive all else. */
+    /** The instance of this process: a child of fork gets another. Never deleted, because threads may outlive all
+     *  other objects. */
     [[nodiscard]] static RunningThreads& instance();
-    /** The same, if there ever was a thread. */
+    /** As `instance`; null if there never was a thread. */
     [[nodiscard]] static RunningThreads* existing() noexcept;
 
-    /** A thread begins. */
+    /** Adds a starting thread. */
     [[nodiscard]] Number add(std::weak_ptr<OwnThread> thread);
-    /** It has ended, and touches nothing any more. */
+    /** Removes a thread that has finished its last access. */
     void remove(Number number) noexcept;
 
-    /** For the end of the program. */
+    /** Call it at the end of the program. */
     void end() noexcept;
 
 private:
