@@ -201,7 +201,7 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)
         if (!number || text.substr(digits) != unit)
             continue;
         if (*number > std::numeric_limits<std::int64_t>::max() / 1'000'000 / factor)
-            return std::nullopt; // would not survive the way to nanoseconds
+            return std::nullopt; // would overflow in nanoseconds
         return std::chrono::milliseconds(*number * factor);
     }
     return std::nullopt;

@@ -171,7 +171,7 @@ void OwnThread::go_on() noexcept
         // work that arrived meanwhile
         if (!running_ && !dead_ && handed_over_ != handed_over_before_)
             start();
-    } catch (...) { // NOLINT(bugprone-empty-catch): no thread to be had: what is left lapses by its ttl
+    } catch (...) { // NOLINT(bugprone-empty-catch): no thread: remaining keys expire by their ttl
     }
 }
 

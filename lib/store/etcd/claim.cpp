@@ -128,7 +128,7 @@ ClaimReply found_own(Attempt& attempt, KeyValue const& entry, std::uint32_t inde
     auto& leases = *attempt.cluster->leases;
     auto lease = put_with != nullptr && put_with->id == entry.lease ? put_with : leases.known(entry.lease);
     if (lease == nullptr) {
-        // after half of its ttl the attempt's lease may be near its end, so a forgotten attempt gets a new lease
+        // the lease of a forgotten attempt: at most half of its ttl had passed before the earliest known one
         lease = std::make_shared<Lease>();
         lease->id = entry.lease;
         lease->seconds = lease->granted = whole_seconds(attempt.request.lifetime());

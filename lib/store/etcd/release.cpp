@@ -133,7 +133,7 @@ store::Coroutine<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRe
         if (request.reuse_after != std::chrono::milliseconds{0}) {
             auto new_lease = grant(cluster, request.reuse_after, request.not_after);
             new_lease.on_failure(not_written);
-            resting_lease = co_await new_lease; // one that is not used lapses
+            resting_lease = co_await new_lease; // an unused lease expires
         }
         Transaction transaction;
         transaction.if_created_at(entry->key, entry->create_revision).if_value(entry->key, request.owner);

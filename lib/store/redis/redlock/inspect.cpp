@@ -58,7 +58,7 @@ KeyState agree(Quorum const& quorum, KeyAccount account, std::uint32_t index)
             if (one->held_for)
                 state.held_for = std::max(state.held_for.value_or(*one->held_for), *one->held_for);
         }
-        // a majority holds the key until its first member frees it; sorted so that the longest times form the majority
+        // the majority with the longest times holds the key until its first member frees it; likewise for the tokens
         auto const last = static_cast<std::ptrdiff_t>(quorum.majority() - 1);
         std::ranges::nth_element(tokens, tokens.begin() + last, std::greater{});
         state.fencing_token = tokens[quorum.majority() - 1];
