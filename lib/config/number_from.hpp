@@ -9,7 +9,7 @@
 namespace tenure
 {
 
-/** The number that the whole text is; unset for anything else. */
+/** Parses a text that is completely a number; nullopt for anything else. */
 template <class Number>
 [[nodiscard]] std::optional<Number> number_from(std::string_view text, int base = 10)
 {

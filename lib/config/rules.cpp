@@ -15,7 +15,7 @@ namespace tenure
 namespace
 {
 
-/// lists of addresses have commas, and may have a path behind them
+/// lists of addresses contain commas, and a path may follow them
 constexpr std::string_view not_in_host{"\0,/ ", 4};
 
 } // namespace

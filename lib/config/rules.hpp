@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Rules of fields that the configs of several kinds of store have. `prefix` stands before the names of fields:
+// Rules for fields that configs of several kinds of stores share. `prefix` precedes the names of fields:
 // "RedisConfig::". All throw std::invalid_argument naming field, value and rule; never a password.
 #pragma once
 
@@ -15,16 +15,16 @@
 namespace tenure
 {
 
-/** @throws std::invalid_argument always; `field` with its prefix */
+/** @throws std::invalid_argument always; `field` includes its prefix */
 [[noreturn]] void refuse_config(std::string const& field, std::string const& value, std::string const& rule);
 
-/** @param field  with its prefix */
+/** @param field  including its prefix */
 void check_duration(
     std::string const& field, std::chrono::milliseconds value, std::chrono::milliseconds shortest,
     std::chrono::milliseconds longest);
 
 void check_address(std::string const& prefix, std::string const& host, std::uint16_t port);
-/** 1 to 64 addresses. */
+/** Checks that there are 1 to 64 valid addresses. */
 void check_endpoints(std::string const& prefix, std::string const& field, std::vector<Endpoint> const& endpoints);
 
 void check_login(
@@ -32,7 +32,7 @@ void check_login(
     CredentialsSource const& credentials = nullptr);
 void check_tls(std::string const& prefix, TlsConfig const& tls);
 
-/** Login, TLS and limits of time, of any config that has these fields. */
+/** Checks login, TLS and timeouts of any config that has these fields. */
 template <class Config>
 void check_connection(std::string const& prefix, Config const& config)
 {

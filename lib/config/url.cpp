@@ -26,7 +26,7 @@ constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> duration_unit
 constexpr std::string_view host_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
 constexpr std::string_view scheme_characters = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
 
-// The text itself is never shown: it may be a password.
+// Never shows the text in an error, because it may be a password.
 std::string decode(std::string const& field, std::string_view text)
 {
     std::string out;
@@ -123,7 +123,7 @@ void parse_hosts(Url& url, std::string_view text)
 
 void parse_options(Url& url, std::string_view text)
 {
-    // behind a password with an '&' would come a part of it
+    // after a password with an unescaped '&' this would be a part of it
     bool const may_show = text.find("password") == std::string_view::npos;
     while (!text.empty()) {
         auto const end = text.find('&');
@@ -161,8 +161,8 @@ Url parse_url(std::string_view text)
 
     auto authority = text.substr(0, text.find_first_of("/?#"));
     auto rest = text.substr(authority.size());
-    // A raw '/', '?', '#' or '@' in a password would make the rest of it look like a host, a port or a path, which
-    // errors show. So this comes before anything is looked at.
+    // A raw '/', '?', '#' or '@' in a password would make its rest look like a host, a port or a path, which errors
+    // show. So this check comes first.
     if (std::count(authority.begin(), authority.end(), '@') > 1 || rest.find('@') != std::string_view::npos)
         refuse_url(
             "user and password",
@@ -201,7 +201,7 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)
         if (!number || text.substr(digits) != unit)
             continue;
         if (*number > std::numeric_limits<std::int64_t>::max() / 1'000'000 / factor)
-            return std::nullopt; // would not survive the way to nanoseconds
+            return std::nullopt; // would overflow in nanoseconds
         return std::chrono::milliseconds(*number * factor);
     }
     return std::nullopt;

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// URLs of stores: the parts of one, and how its options set the fields of a config.
+// URLs of stores: parsing, and reading of their options into the fields of a config.
 #pragma once
 
 #include <tenure/stores/endpoint.hpp>
@@ -16,10 +16,10 @@
 namespace tenure
 {
 
-/** What the URLs of a kind of store begin with. */
+/** Schemes of the URLs for one kind of store. */
 struct UrlScheme {
     std::string_view plain;
-    /// the same over TLS; empty: not offered
+    /// scheme over TLS; empty: not offered
     std::string_view over_tls = {};
 
     /** "redis://" */
@@ -40,45 +40,44 @@ inline constexpr UrlScheme zookeeper{"zookeeper"};
 
 } // namespace schemes
 
-/** A store's address, taken apart: `scheme://[user[:password]@]host[:port][,host[:port]...][/path][?option=value&...]`.
+/** Parts of a store's address: `scheme://[user[:password]@]host[:port][,host[:port]...][/path][?option=value&...]`.
  *
  *  Several hosts are allowed, which general URL parsers refuse. User, password, path and option values are
- * percent-decoded.
- */
+ *  percent-decoded. */
 struct Url {
     /// lower case
     std::string scheme;
     std::optional<std::string> user;
     std::optional<std::string> password;
-    /// IPv6 addresses without their brackets; port 0 if the URL names none
+    /// IPv6 addresses without brackets; port 0 if the URL has none
     std::vector<Endpoint> hosts;
     /// with its leading '/', or empty
     std::string path;
     std::map<std::string, std::string, std::less<>> options;
 };
 
-/** Takes a URL apart. Any scheme will do.
- *  @throws std::invalid_argument naming field, value and rule; never anything that could be part of a password */
+/** Parses a URL of any scheme.
+ *  @throws std::invalid_argument naming field, value and rule; never a text that could be part of a password */
 [[nodiscard]] Url parse_url(std::string_view text);
 
-/** A duration as people write it: `500ms`, `5s`, `2m`, `1h`; unset for anything else. */
+/** Parses a duration as people write it: `500ms`, `5s`, `2m`, `1h`; nullopt for anything else. */
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
-/** The same back to text, in the largest unit that gives a whole number. */
+/** Writes a duration in the largest unit that gives a whole number. */
 [[nodiscard]] std::string duration_text(std::chrono::milliseconds duration);
 
-/** @throws std::invalid_argument always, naming a part of the URL and the rule that it breaks */
+/** @throws std::invalid_argument always, naming a part of the URL and the broken rule */
 [[noreturn]] void refuse_url(std::string const& part, std::string const& rule);
-/** The same with the value of the part, which must hold no secret. */
+/** As above with the value of the part, which must not be a secret. */
 [[noreturn]] void refuse_url(std::string const& part, std::string_view value, std::string const& rule);
 
-/** @param rule  which number it must be */
+/** @param rule  for the error */
 [[nodiscard]] std::uint32_t number_in_url(std::string const& part, std::string const& value, std::string const& rule);
 
-/** The hosts, with the usual port where they have none; at least one. */
+/** The hosts, with the usual port if they have none; at least one. */
 [[nodiscard]] std::vector<Endpoint> endpoints_from(Url const& url, std::uint16_t usual_port);
 
 /** Reads the options of a URL into the fields of a config. A kind of store names each of its options once, and ends
- * with `refuse_others`. All functions throw std::invalid_argument naming option, value and rule. */
+ *  with `refuse_others`. All functions throw std::invalid_argument naming option, value and rule. */
 class UrlOptions
 {
 public:
@@ -88,22 +87,22 @@ public:
     }
 
     /** Sets the field if the URL has the option.
-     *  @param needs  why this URL must not have the option, such as "needs rediss://"; empty: it may */
+     *  @param needs  condition that this URL does not meet, such as "needs rediss://"; empty: the option is allowed */
     template <class Field>
     void read(std::string const& name, Field& field, std::string const& needs = {})
     {
         if (auto const* const value = find(name, needs))
             set(field, "option " + name, *value);
     }
-    /** @param rule  which number it must be */
+    /** @param rule  for the error */
     void read_number(std::string const& name, std::uint32_t& field, std::string const& rule);
-    /** @param needs  what a URL needs to have these options, if `tls` is off
+    /** @param needs  condition for these options that the URL does not meet if `tls` is off
      *  @param prefix  of their names: "" or "sentinel_" */
     void read_tls(TlsConfig& tls, std::string const& needs, std::string const& prefix = {});
 
-    /** Refuses an option that other kinds of store have. */
+    /** Refuses an option of other kinds of stores. */
     void refuse(std::string const& name, std::string const& why);
-    /** Refuses all that were not named, and lists those that were. */
+    /** Refuses all options that were not named, and lists the known ones. */
     void refuse_others() const;
 
 private:
@@ -127,7 +126,7 @@ void read_login(Config& config, Url const& url)
     config.password = url.password.value_or("");
 }
 
-/** Reads login, limits of time and TLS of any config that has these fields. The caller goes on with its own options. */
+/** Reads login, timeouts and TLS of any config that has these fields. The caller continues with its other options. */
 template <class Config>
 [[nodiscard]] UrlOptions read_connection(Config& config, Url const& url, UrlScheme const& scheme)
 {

@@ -10,8 +10,8 @@
 namespace tenure::net
 {
 
-/** How long to wait before the next attempt to connect: from a tenth of a second, doubling up to the limit, each with
- *  jitter so that a fleet does not come back in step. */
+/** Pauses before attempts to connect: from a tenth of a second, doubling up to the limit, with jitter so that programs
+ *  do not retry in step. */
 class Backoff
 {
 public:
@@ -21,7 +21,7 @@ public:
     {
     }
 
-    /** An attempt failed. */
+    /** The pause after a failed attempt. */
     [[nodiscard]] std::chrono::nanoseconds after_failure()
     {
         std::chrono::nanoseconds const step =
@@ -30,25 +30,25 @@ public:
         return step / 2 + part_of(step / 2);
     }
 
-    /** The server refused the connection in a way that only a person can change. */
+    /** The pause after a refusal that only a person can fix. */
     [[nodiscard]] std::chrono::nanoseconds after_refusal() const noexcept { return longest_pause(); }
 
-    /** Leases are held, the shortest of this ttl (zero: none): a pause must leave time for several attempts before a
-     * lease is lost. */
+    /** Sets the shortest ttl of the held leases (zero: no leases): pauses leave time for several attempts before a
+     *  lease is lost. */
     void protect(std::chrono::milliseconds shortest_ttl) noexcept { shortest_ttl_ = shortest_ttl; }
 
-    /** It works: the next failure is the first one again. */
+    /** A connection works: the next failure counts as the first. */
     void worked() noexcept { failures_ = 0; }
 
-    /** A connection that worked was lost: the server is probably there, so a lease should not wait long. */
+    /** The pause after a working connection was lost: the server is probably there, so leases should not wait long. */
     [[nodiscard]] std::chrono::nanoseconds after_loss()
     {
         failures_ = 0;
         return part_of(std::min<std::chrono::nanoseconds>(shortest / 4, longest_));
     }
 
-    /** One that had worked was lost too soon to call it well: no hot loop, but not the growing pauses of a server that
-     * is not there either, which would cost leases while the store can be reached. */
+    /** The pause after a working connection was lost early. It prevents a busy loop, but does not grow, because long
+     *  pauses would cost leases while the store is reachable. */
     [[nodiscard]] std::chrono::nanoseconds after_short_life()
     {
         std::chrono::nanoseconds const step = std::min<std::chrono::nanoseconds>(shortest, longest_);
@@ -57,7 +57,7 @@ public:
 
 private:
     static constexpr std::chrono::milliseconds shortest{100};
-    /// of the shortest ttl: a lease outlives an outage of about half its ttl
+    /// fraction of the shortest ttl: a lease survives an outage of about half its ttl
     static constexpr int attempts_per_ttl = 12;
 
     [[nodiscard]] std::chrono::nanoseconds longest_pause() const noexcept
@@ -76,7 +76,7 @@ private:
     std::chrono::nanoseconds longest_;
     std::chrono::milliseconds shortest_ttl_{0};
     std::function<std::uint64_t()> random_;
-    /// failed attempts since a connection last worked
+    /// failed attempts since the last working connection
     int failures_ = 0;
 };
 

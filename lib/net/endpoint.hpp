@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// How addresses of servers are written in names, errors and log lines.
+// Text form of server addresses in names, errors and log lines.
 #pragma once
 
 #include <tenure/stores/endpoint.hpp>
@@ -10,7 +10,7 @@
 namespace tenure
 {
 
-/** "host:port"; an IPv6 address stands in brackets. */
+/** "host:port"; an IPv6 address gets brackets. */
 [[nodiscard]] inline std::string to_string(Endpoint const& endpoint)
 {
     auto const& [host, port] = endpoint;

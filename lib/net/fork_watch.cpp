@@ -39,7 +39,7 @@ private:
     {
         if (event != asio::execution_context::fork_child)
             return;
-        // a thread that is not here may have it for ever: it was making or ending a stream as the process forked
+        // a thread that does not exist in the child may own the mutex: it made or ended a stream during the fork
         std::unique_lock const lock(streams_->mutex, std::try_to_lock);
         if (lock.owns_lock())
             for (auto* const stream : streams_->all)

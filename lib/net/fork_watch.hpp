@@ -10,9 +10,9 @@
 namespace tenure::net
 {
 
-/** Closes a stream in a child of this process that goes on with the context: of two who read from one connection each
- * gets what was meant for the other. Asio's `notify_fork`, which a child has to call, brings it about; nothing is
- * written, and the parent's connection stays as it is. A member of the stream. */
+/** Closes a stream in a child process that continues to use the context: two readers of one connection would take each
+ *  other's bytes. Asio's `notify_fork`, which a child must call, triggers it. Nothing is written, so the parent's
+ *  connection is unchanged. A member of the stream. */
 class ForkWatch
 {
 public:

@@ -25,14 +25,14 @@ namespace tenure::net
 namespace
 {
 
-/// threads of one process that wait for a name server; each ends by itself when its time is over
+/// limit of threads of one process that wait for a name server; each ends when its lookup returns
 constexpr int most_threads = 64;
 
-/** The threads under way. A child of a fork has none of its parent's. */
+/** Counts the running threads. A child of fork has none of its parent's. */
 class Threads
 {
 public:
-    /** false: there are too many */
+    /** @returns false if the limit is reached */
     [[nodiscard]] bool begin() noexcept
     {
         std::uint64_t const now = engine::fork_generation();
@@ -52,10 +52,10 @@ private:
 
 constinit Threads threads;
 
-/// Guards every `Shared::lookup`. Held while a thread hands its answer over, and never for longer.
+/// Guards every `Shared::lookup`. A thread owns it only while it delivers its answer.
 constinit std::mutex handing_over;
 
-/// A fork waits until no thread hands an answer over: the child would inherit whatever that thread had locked.
+/// A fork waits until no thread delivers an answer: the child would inherit that thread's locks.
 [[maybe_unused]] int const held_over_forks =
     ::pthread_atfork([] { handing_over.lock(); }, [] { handing_over.unlock(); }, [] { handing_over.unlock(); });
 
@@ -82,7 +82,7 @@ NameLookup::Addresses addresses_in(addrinfo const* found)
 {
     NameLookup::Addresses addresses;
     for (auto const* one = found; one != nullptr; one = one->ai_next) {
-        // any protocol's endpoint reads the system's form of an address
+        // an endpoint of any protocol can parse the system's form of an address
         asio::ip::udp::endpoint endpoint;
         if (one->ai_addrlen <= endpoint.capacity()) {
             std::memcpy(endpoint.data(), one->ai_addr, one->ai_addrlen);
@@ -95,7 +95,8 @@ NameLookup::Addresses addresses_in(addrinfo const* found)
 } // namespace
 
 struct NameLookup::Shared {
-    /// null once the lookup is gone. Written on the strand, under `handing_over`; a thread reads it under that too
+    /// null after the lookup was destroyed. Written on the strand, under `handing_over`; threads also read it under
+    /// that mutex
     NameLookup* lookup = nullptr;
 };
 
@@ -157,7 +158,7 @@ try {
     auto addresses = addresses_in(found);
     if (found != nullptr)
         ::freeaddrinfo(found);
-    // The destructor of the lookup waits for this moment. So the runtime is there for the call, and outlives it.
+    // The destructor of the lookup waits for this lock, so the runtime exists for the call.
     std::lock_guard const lock(handing_over);
     if (shared.lookup != nullptr)
         shared.lookup->runtime_->post(
@@ -171,7 +172,7 @@ try {
 void NameLookup::answered(error_code error, Addresses addresses)
 {
     runtime_->cancel(std::exchange(timer_, 0));
-    // the handler may destroy this
+    // the handler may destroy this lookup
     if (auto const handler = std::exchange(handler_, nullptr))
         handler(error, std::move(addresses));
 }

@@ -17,22 +17,21 @@ namespace tenure::net
 
 using boost::system::error_code;
 
-/** The addresses of a host. Used once; everything on the strand.
+/** Resolves the addresses of a host. Used once; everything runs on the strand.
  *
- *  A name is looked up by getaddrinfo in a detached thread. getaddrinfo cannot be stopped and may take half a minute;
- *  Asio's resolver would keep the loop running, and every other lookup waiting, for that long. A numeric address needs
- *  no thread.
- */
+ *  A detached thread calls getaddrinfo, which cannot be stopped and may take half a minute. Asio's resolver would keep
+ *  the loop running, and delay every other lookup, for that long. A numeric address needs no thread. */
 class NameLookup
 {
 public:
     using Addresses = std::vector<asio::ip::address>;
     using Handler = std::function<void(error_code, Addresses)>;
 
-    /** The lookup fails if there is no answer by then. */
+    /** The lookup fails without an answer after this time. */
     static constexpr std::chrono::seconds patience{30};
 
-    /** The handler is called once, never inside this call, and not after the object was destroyed. */
+    /** Starts the lookup. The handler is called once, never inside this call, and not after the object was destroyed.
+     */
     NameLookup(std::shared_ptr<Runtime> runtime, std::string const& host, Handler handler);
     NameLookup(NameLookup const&) = delete;
     NameLookup& operator=(NameLookup const&) = delete;
@@ -46,11 +45,11 @@ private:
     void answered(error_code error, Addresses addresses);
 
     std::shared_ptr<Runtime> runtime_;
-    /// null once it was called
+    /// null after the call
     Handler handler_;
-    /// with the thread, and with what is posted
+    /// shared with the thread and with posted functions
     std::shared_ptr<Shared> shared_;
-    /// keeps the loop running while the answer is awaited, and ends the wait
+    /// keeps the loop running during the lookup, and limits it
     Runtime::TimerId timer_ = 0;
 };
 

@@ -16,7 +16,7 @@ make_network_stream(std::shared_ptr<Runtime> const& runtime, std::string host, s
     if (tls.enabled)
         return make_tls_stream(runtime, std::move(host), port, tls);
 #else
-    // The rules of every config refuse it already. A config that evades them must not end in plain text.
+    // The rules of every config already refuse this. A config that bypasses them must not lead to plain text.
     check_tls({}, tls);
 #endif
     return make_tcp_stream(runtime, std::move(host), port);

@@ -14,37 +14,37 @@ namespace tenure::net
 
 using boost::system::error_code;
 
-/** Why a step of a byte stream failed; `code` is clear where it did not. */
+/** Error of a step of a byte stream; `code` is clear after a success. */
 struct StreamError {
     error_code code;
-    /// for a person, without secrets; empty: `code` says it all
+    /// text for people, without secrets; empty: `code` is enough
     std::string detail;
-    /// trying again cannot help until a person acts: a certificate that does not verify, a file that cannot be read
+    /// retries cannot succeed until a person acts: an untrusted certificate, an unreadable file
     bool fatal = false;
 
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(code); }
     [[nodiscard]] std::string text() const { return detail.empty() ? code.message() : detail; }
 };
 
-/** What a stream tells its owner, always on the runtime's strand and never inside a call of the owner. */
+/** Events of a stream for its owner, always on the runtime's strand and never inside a call of the owner. */
 class StreamEvents
 {
 public:
-    /** The stream is connected (TLS included), or the attempt failed for good. */
+    /** The stream is connected (including TLS), or the attempt failed for good. */
     virtual void on_connected(StreamError const& error) = 0;
 
     /** Ends a `read`. The bytes are valid until the next `read` or `close`; the end of the stream is an error. */
     virtual void on_read(StreamError const& error, std::string_view bytes) = 0;
 
-    /** Ends a `write`. `written` of its bytes may have left, the rest surely did not; `buffer` is the string that was
-     * written, to be used again. */
+    /** Ends a `write`. `written` bytes may have been sent, the rest certainly was not. `buffer` is the written string,
+     *  for reuse. */
     virtual void on_written(StreamError const& error, std::size_t written, std::string buffer) = 0;
 
 protected:
     ~StreamEvents() = default;
 };
 
-/** A connection of bytes to one server: TCP, TLS, a Unix socket, or what a simulation makes of it. Used once. */
+/** A byte stream to one server: TCP, TLS, a Unix socket, or a simulation. Used once. */
 class Stream
 {
 public:
@@ -53,27 +53,27 @@ public:
     Stream& operator=(Stream const&) = delete;
     virtual ~Stream() = default;
 
-    /** Resolves the host anew and connects. An address that does not answer must leave time for the others before
-     * `deadline`; the caller enforces the deadline itself. `events` must live until `close`. */
+    /** Resolves the host again and connects. A silent address must leave time for the others before `deadline`; the
+     *  caller enforces the deadline itself. `events` must live until `close`. */
     virtual void connect(StreamEvents& events, Instant deadline) = 0;
 
-    /** Waits for bytes; one at a time. */
+    /** Waits for bytes; only one read at a time. */
     virtual void read() = 0;
 
-    /** Writes what leaves without waiting, if no write is under way, and says how many bytes that was; whatever stops
-     * it, `write` of the rest tells. It saves an event in the usual case. */
+    /** Writes as much as possible without waiting, if no write is pending, and returns the number of bytes. Errors are
+     *  reported by `write` of the rest. It saves an event in the usual case. */
     [[nodiscard]] virtual std::size_t write_now(std::string_view) { return 0; }
 
-    /** Writes all of it; one at a time. The stream owns the bytes meanwhile. */
+    /** Writes all bytes; only one write at a time. The stream owns the bytes meanwhile. */
     virtual void write(std::string bytes) = 0;
 
-    /** "host:port" of the server that it has turned to; empty where the config names it. */
+    /** "host:port" of the current server; empty if the config names it. */
     [[nodiscard]] virtual std::string peer() const { return {}; }
 
-    /** Why it is still not connected when the caller's deadline has come; clear: the deadline says it all. */
+    /** Why the stream is not connected at the caller's deadline; clear: no special cause. */
     [[nodiscard]] virtual StreamError overdue() const { return {}; }
 
-    /** Ends everything at once; no event comes afterwards. To be called before the last reference goes. */
+    /** Ends all operations at once; no event follows. Call it before the last reference goes. */
     virtual void close() noexcept = 0;
 };
 

@@ -20,11 +20,11 @@ namespace
 
 void set_option(int socket, int level, int name, int value) noexcept
 {
-    // what the system does not know or allow is done without
+    // an option that the system does not know or permit is skipped
     (void)::setsockopt(socket, level, name, &value, sizeof value);
 }
 
-/** No delay for small writes, and an end for connections whose peer is gone in silence. */
+/** Turns off the delay of small writes, and detects silently lost peers. */
 void tune(int socket) noexcept
 {
     set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -41,7 +41,7 @@ void tune(int socket) noexcept
 
 int open_socket(int family, int protocol, error_code& error) noexcept
 {
-    // Asio would set close-on-exec afterwards or never: a fork in between inherits the connection
+    // Asio would set close-on-exec later or never: a fork in between would inherit the connection
     int const socket = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, protocol);
     error = socket < 0 ? error_code(errno, boost::system::system_category()) : error_code();
     return socket;

@@ -18,10 +18,10 @@ namespace tenure::net
 {
 
 namespace asio = boost::asio;
-/// on the executor itself: each operation is bound to the strand, or goes there by itself
+/// on the executor itself: operations are bound to the strand, or move to it
 using TcpSocket = asio::ip::tcp::socket;
 
-/** Resolves a host and connects to the first of its addresses that answers. Used once. */
+/** Resolves a host and connects to the first address that answers. Used once. */
 class TcpDial : public std::enable_shared_from_this<TcpDial>
 {
 public:
@@ -29,8 +29,8 @@ public:
 
     TcpDial(std::shared_ptr<Runtime> runtime, std::string host, std::uint16_t port, Instant deadline, Handler handler);
 
-    /** The handler is called once, on the strand and never inside this call, unless `cancel` comes first. An address
-     * that does not answer gets its share of the time until the deadline. */
+    /** Starts. The handler is called once, on the strand and never inside this call, unless `cancel` comes first. A
+     *  silent address gets only its share of the time until the deadline. */
     void start();
     void cancel() noexcept;
 
@@ -47,17 +47,17 @@ private:
     std::string host_;
     std::uint16_t port_;
     Instant deadline_;
-    /// null once it was called or cancelled
+    /// null after the call or `cancel`
     Handler handler_;
     std::optional<NameLookup> lookup_;
     TcpSocket socket_;
     std::vector<Endpoint> endpoints_;
-    /// how many of the endpoints were tried, the present one included
+    /// number of endpoints tried, including the current one
     std::size_t tried_ = 0;
     Runtime::TimerId timer_ = 0;
 };
 
-/** Opens a socket that children of this process do not inherit. */
+/** Opens a socket that child processes do not inherit. */
 [[nodiscard]] int open_socket(int family, int protocol, error_code& error) noexcept;
 
 } // namespace tenure::net

@@ -17,8 +17,8 @@ namespace tenure::net
 make_tcp_stream(std::shared_ptr<Runtime> const& runtime, std::string host, std::uint16_t port);
 [[nodiscard]] std::shared_ptr<Stream>
 make_tls_stream(std::shared_ptr<Runtime> const& runtime, std::string host, std::uint16_t port, TlsConfig tls);
-/** TLS if it is enabled, TCP if not.
- *  @throws std::invalid_argument  TLS is enabled and this build of the library is without it */
+/** Makes a TLS stream if TLS is enabled, else a TCP stream.
+ *  @throws std::invalid_argument  TLS is enabled and this build of the library lacks it */
 [[nodiscard]] std::shared_ptr<Stream> make_network_stream(
     std::shared_ptr<Runtime> const& runtime, std::string host, std::uint16_t port, TlsConfig const& tls);
 [[nodiscard]] std::shared_ptr<Stream> make_unix_stream(std::shared_ptr<Runtime> const& runtime, std::string path);

@@ -22,9 +22,9 @@ namespace tenure::net
 
 namespace asio = boost::asio;
 
-/** Reads and writes for every stream over an Asio object; what derives from it connects, and says whether its bytes are
- *  the socket's own (`is_plain`), so that it is known how many of them left. The buffers belong to the stream, because
- *  an operation that was closed may still touch them. */
+/** Reads and writes for all streams over an Asio object. A derived class connects, and states whether its bytes are
+ *  the socket's own (`is_plain`), so that the number of sent bytes is known. The stream owns the buffers, because a
+ *  closed operation may still use them. */
 template <class Derived>
 class SocketStream : public Stream, public std::enable_shared_from_this<Derived>
 {
@@ -105,7 +105,7 @@ private:
         if (!error && sent_ < output_.size())
             write_rest();
         else if (!Derived::is_plain && reading_ && is_reset(error))
-            // the server has said why before, and the read that is under way finds it
+            // the pending read finds the server's earlier reason
             write_failure_ = error;
         else
             tell_written(error);
@@ -131,13 +131,13 @@ private:
             });
     }
 
-    /// null once closed
+    /// null after `close`
     StreamEvents* events_ = nullptr;
     std::array<char, std::size_t{16} * 1024> input_;
     std::string output_;
     std::size_t sent_ = 0;
     bool reading_ = false;
-    /// of a write that failed while a read was under way, which tells first
+    /// of a write that failed during a read, which reports its error first
     error_code write_failure_;
     ForkWatch fork_watch_;
 };

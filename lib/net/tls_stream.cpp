@@ -34,7 +34,7 @@ class TlsStream final : public SocketStream<TlsStream>
 {
 public:
     using Layer = ssl::stream<TcpSocket>;
-    /// how much of a record left is not known
+    /// the number of sent bytes of a record is unknown
     static constexpr bool is_plain = false;
 
     TlsStream(std::shared_ptr<Runtime> runtime, std::string host, std::uint16_t port, TlsConfig tls)
@@ -52,7 +52,7 @@ public:
     void connect(StreamEvents& events, Instant deadline) override
     {
         tell_to(events);
-        // the files are read for each connection: certificates that were renewed on disk count at once
+        // reads the files for each connection, so renewed certificates take effect at once
         if (auto const error = prepare_context()) {
             runtime_->post([self = shared_from_this(), error] { self->connected(error); });
             return;
@@ -75,7 +75,7 @@ public:
     {
         if (error == ssl::error::stream_truncated)
             return {error, "the server closed the connection", false};
-        // TLS 1.3: a server that refuses this client's certificate says so after the handshake
+        // TLS 1.3: a server refuses this client's certificate after the handshake
         if (error.category() == asio::error::get_ssl_category())
             return tls_failure("TLS with " + host_ + ": " + error.message());
         return {error, {}, false};
@@ -85,7 +85,7 @@ public:
     {
         if (!layer_)
             return {};
-        // a server that is paused, or does not know what to do with the first message of TLS
+        // the server is paused, or does not understand the first TLS message
         return {
             make_error_code(errc::tls_failed),
             "TLS handshake with " + host_ + ": no answer in time: does the server speak TLS on port " +
@@ -144,13 +144,13 @@ private:
         layer_->async_handshake(ssl::stream_base::client, asio::bind_executor(runtime_->strand(), std::move(shaken)));
     }
 
-    /** Says whom the certificate has to name, and asks the server for that one. */
+    /** Sets the name that the certificate must have, and requests it from the server (SNI). */
     bool name_peer()
     {
         auto* const session = layer_->native_handle();
         error_code not_numeric;
         (void)asio::ip::make_address(tls_.server_name, not_numeric);
-        // OpenSSL checks the name with the chain, so that its verdict tells one from the other
+        // OpenSSL checks the name together with the chain, so its result distinguishes the two errors
         auto* const rules = SSL_get0_param(session);
         if (!not_numeric)
             return X509_VERIFY_PARAM_set1_ip_asc(rules, tls_.server_name.c_str()) == 1;
@@ -171,7 +171,7 @@ private:
             return tls_failure(
                 "TLS handshake with " + host_ + ": " + error.message() + ": does the server speak TLS on port " +
                 std::to_string(port_) + ", and does it want a client certificate?");
-        // a server that goes away may come back
+        // a stopping server may come back
         return {
             make_error_code(errc::tls_failed),
             "TLS handshake with " + host_ + ": " +

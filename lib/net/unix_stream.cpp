@@ -41,7 +41,7 @@ public:
             runtime_->post([self = shared_from_this(), error] { self->connected(error); });
             return;
         }
-        // a path that is too long was refused when the stream was made
+        // a path that is too long was refused in the constructor
         socket_.async_connect(
             asio::local::stream_protocol::endpoint(path_),
             asio::bind_executor(
@@ -88,7 +88,7 @@ private:
 
 std::shared_ptr<Stream> make_unix_stream(std::shared_ptr<Runtime> const& runtime, std::string path)
 {
-    // throws where the path is longer than the system takes
+    // throws if the path is longer than the system accepts
     (void)asio::local::stream_protocol::endpoint(path);
     return std::make_shared<UnixStream>(runtime, std::move(path));
 }

@@ -61,10 +61,10 @@ private:
     std::size_t next_ = 128;
 };
 
-/** One Asio timer drives all of a store's timers.
+/** Runtime over Asio: one Asio timer drives all of a store's timers.
  *
- *  Asio's timer stands still while the machine is suspended and BOOTTIME does not, so it never sleeps longer than
- * `longest_sleep` and looks at the real clock whenever it wakes. */
+ *  Asio's timer stops while the machine is suspended and BOOTTIME does not, so it never sleeps longer than
+ *  `longest_sleep` and reads the real clock at each wake-up. */
 class AsioRuntime final : public Runtime, public std::enable_shared_from_this<AsioRuntime>
 {
 public:
@@ -108,11 +108,11 @@ public:
         return id;
     }
 
-    // the alarm is left as it is and finds nothing to do: timers come and go far more often than they ring
+    // the alarm stays set and then finds nothing due: timers are set and cancelled far more often than they fire
     void cancel(TimerId id) noexcept override
     {
         timers_.remove(id);
-        // but the thread of a store that is closed does not wait for it
+        // the thread of a closed store does not wait for it
         if (thread_ && thread_->is_let_go() && timers_.empty())
             disarm();
     }
@@ -158,7 +158,7 @@ private:
     void run_due()
     {
         auto const self = shared_from_this();
-        // while tasks run, call_at must not arm: the first timer is looked at again when they are done
+        // while tasks run, call_at must not set the alarm: the first timer is checked again afterwards
         armed_for_ = Instant::min();
         try {
             run_until(Clock::now());
@@ -171,7 +171,7 @@ private:
 
     void run_until(Instant now)
     {
-        // what these tasks set for this very moment waits for the next turn: the strand has others to serve
+        // timers that these tasks set for now wait for the next turn, because the strand serves others as well
         auto const newest = timers_.added();
         while (auto due = timers_.take_due(now, newest))
             std::move(due)();
@@ -184,9 +184,9 @@ private:
             arm();
     }
 
-    /// null: all runs on the user's executor
+    /// null: everything runs on the user's executor
     std::shared_ptr<OwnThread> thread_;
-    /// empty where the thread has it
+    /// empty if the thread has it
     asio::any_io_executor user_executor_;
     Strand strand_;
     asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Strand> alarm_;
@@ -196,9 +196,9 @@ private:
 
     // -- on the strand --
     TimerQueue timers_;
-    /// when the alarm will ring; max: it is not set
+    /// when the alarm fires; max: it is not set
     Instant armed_for_ = Instant::max();
-    /// tells the present setting of the alarm from one whose handler was already on its way
+    /// distinguishes the current alarm from an earlier one whose handler was already queued
     std::uint64_t arming_ = 0;
 };
 

@@ -11,17 +11,17 @@
 namespace tenure::engine
 {
 
-/** Where a store's own work runs. */
+/** The executor of a store's internal work. */
 enum class RunsOn {
     /// the executor of its user
     user_executor,
-    /// a thread that belongs to it
+    /// a thread of the store
     own_thread
 };
 
-/** The runtime of a program: the user's executor, CLOCK_BOOTTIME, the system's random numbers.
+/** Makes the runtime of a program: the user's executor, CLOCK_BOOTTIME, the system's random numbers.
  *
- *  @param log  called on the strand, so it must be quick; empty: nothing is logged
+ *  | @param log  called on the strand, so it must be quick; empty: no log
  *  @param log_level  lines below it are not made */
 [[nodiscard]] std::shared_ptr<Runtime> make_asio_runtime(
     asio::any_io_executor user_executor, LogSink log, LogLevel log_level = LogLevel::trace,

@@ -8,19 +8,19 @@
 namespace tenure::engine
 {
 
-/** What calls handlers in an execution context that is not its own. */
+/** An object that calls handlers in an execution context of its users. */
 class ContextUser
 {
 public:
-    /** The context is being destroyed: lets go of all handlers and executors that belong to it before this returns.
-     * Handlers that wait in the context may own what owns this, and nothing else would ever take this circle apart. */
+    /** The context is being destroyed: releases all its handlers and executors before this returns. Breaks the
+     *  ownership cycle between handlers that wait in the context and the objects that they own. */
     virtual void context_ends() noexcept = 0;
 
 protected:
     ~ContextUser() = default;
 };
 
-/** Sees to it that `user` hears of the end of the context. */
+/** Notifies `user` when the context is destroyed. */
 void tell_end_of(boost::asio::execution_context& context, std::weak_ptr<ContextUser> user);
 
 } // namespace tenure::engine

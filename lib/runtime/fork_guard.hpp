@@ -7,11 +7,11 @@
 namespace tenure::engine
 {
 
-/// counted in the child, by a handler that is there since the program's start
+/// counted in the child, by a handler that is installed at the program's start
 extern std::atomic<std::uint64_t> forks;
 
-/** Counts the forks between the program's start and this process: what was made under another number belongs to a
- * parent, whose connections and leases a child must not touch. Thread-safe, and no system call. */
+/** Counts the forks from the program's start to this process. An object made under another number belongs to a parent,
+ *  whose connections and leases a child must not touch. Thread-safe, without a system call. */
 [[nodiscard]] inline std::uint64_t fork_generation() noexcept
 {
     return forks.load(std::memory_order_relaxed);

@@ -7,7 +7,7 @@
 namespace tenure
 {
 
-/** A constant that is never destroyed: threads of the library may use it while the program ends. */
+/** A constant that is never destroyed, because threads of the library may use it while the program ends. */
 template <class T>
 class Immortal
 {

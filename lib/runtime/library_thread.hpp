@@ -10,8 +10,8 @@
 namespace tenure
 {
 
-/** Starts a thread of the library, with all signals blocked: their handlers expect the program's own threads.
- *  @param name  at most 15 bytes, as debuggers and `ps -L` show it
+/** Starts a thread of the library with all signals blocked, because their handlers expect the program's own threads.
+ *  @param name  at most 15 bytes, shown by debuggers and `ps -L`
  *  @throws std::system_error */
 template <class Work>
 [[nodiscard]] std::thread start_library_thread(char const* name, Work work)

@@ -29,7 +29,7 @@ spdlog::level::level_enum to_spdlog(LogLevel level) noexcept
     return spdlog::level::info;
 }
 
-/** Never destroyed: the log thread uses it until the program has ended. */
+/** Never destroyed, because the log thread uses it until the program has ended. */
 spdlog::logger& standard_error()
 {
     static auto* const logger = [] {
@@ -65,7 +65,7 @@ std::string_view to_string(LogLevel level) noexcept
 
 LogSink default_log_sink()
 {
-    // spdlog's registry exists from here on, and so is destroyed after the log thread has ended
+    // creates spdlog's registry now, so that it is destroyed after the log thread has ended
     static_cast<void>(spdlog::get("tenure"));
     return [](LogLevel level, std::string_view line) {
         auto const named = spdlog::get("tenure");

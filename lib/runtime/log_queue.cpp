@@ -22,7 +22,7 @@ namespace tenure
 namespace
 {
 
-/// beyond that, lines are dropped until the log thread has taken what there is
+/// further lines are dropped until the log thread has taken the queue
 constexpr std::size_t longest_queue = 1000;
 /// how long the end of the program waits for a sink that blocks
 constexpr std::chrono::seconds patience_at_exit{1};
@@ -37,15 +37,15 @@ void hand_over(LogSink const& sink, LogLevel level, std::string_view line) noexc
     }
 }
 
-/** The lines of all stores of a process, and the thread that hands them to their sinks. The thread starts with the
- * first line. */
+/** Queue of the lines of all stores of a process, and the thread that passes them to their sinks. The thread starts
+ *  with the first line. */
 class LogQueue
 {
 public:
-    /** The one of this process: a child of fork has no log thread, and gets another queue. Never deleted, because its
-     * thread may be inside a sink when the program ends. */
+    /** The queue of this process: a child of fork has no log thread, and gets another queue. Never deleted, because
+     *  its thread may be inside a sink when the program ends. */
     [[nodiscard]] static LogQueue& instance();
-    /** The same, if any line was ever logged. */
+    /** As `instance`; null if no line was ever logged. */
     [[nodiscard]] static LogQueue* existing() noexcept
     {
         auto* const queue = current.load(std::memory_order_acquire);
@@ -75,7 +75,7 @@ public:
                changed_.wait_for(lock, limit, [this, end = added_] { return handled_ >= end; });
     }
 
-    /** Hands over what is queued; a thread that does not end in time is left to itself. */
+    /** Passes on the queued lines; a thread that does not end in time is abandoned. */
     void end(std::chrono::milliseconds limit)
     {
         std::unique_lock lock(mutex_);
@@ -123,13 +123,13 @@ private:
             lock.unlock();
             for (auto const& line : lines)
                 hand_over(*line.sink, line.level, line.text);
-            // they were dropped after those lines, and before any that comes later
+            // these were dropped after the lines above, and before any later line
             for (auto const& [sink, count] : drops)
                 hand_over(
                     *sink, LogLevel::warning,
                     std::to_string(count) + " messages dropped: the log sink did not take them in time");
             auto const count = lines.size();
-            // the last owner of a sink destroys it, which is the user's code
+            // the last owner of a sink destroys it, which runs the user's code
             lines.clear();
             drops.clear();
             lock.lock();
@@ -145,23 +145,24 @@ private:
     std::uint64_t const generation_ = engine::fork_generation();
     std::mutex mutex_;
     // -- under the mutex --
-    /// lines came or were handed over, or the program ends
+    /// lines were queued or passed on, or the program ends
     std::condition_variable changed_;
     std::vector<Line> lines_;
     /// since the log thread last took the lines
     std::vector<Drops> drops_;
-    /// lines ever queued, and of those the ones that were handed over
+    /// number of lines ever queued, and of those passed on
     std::uint64_t added_ = 0;
     std::uint64_t handled_ = 0;
     bool ending_ = false;
-    /// the log thread touches nothing any more
+    /// the log thread has finished its last access
     bool ended_ = false;
     std::thread thread_;
 };
 
 constinit std::atomic<LogQueue*> LogQueue::current{nullptr};
 
-/** Made with the first line, and so destroyed before most of what a sink may use. */
+/** Ends the log thread at exit. Created with the first line, and so destroyed before most objects that a sink may use.
+ */
 struct AtExit {
     AtExit() = default;
     AtExit(AtExit const&) = delete;

@@ -6,10 +6,10 @@
 namespace tenure
 {
 
-/** A sink that only queues a line, which the process's log thread then hands to `sink`: what calls it is not delayed by
- * a sink that blocks. Without room in the queue the line is dropped and counted. Thread-safe.
+/** Makes a sink that only queues a line, which the process's log thread then passes to `sink`, so that a sink that
+ *  blocks does not delay the caller. If the queue is full, the line is dropped and counted. Thread-safe.
  *
- *  @param sink  called by the log thread alone; what it throws is ignored */
+ *  | @param sink  called only by the log thread; its exceptions are ignored */
 [[nodiscard]] LogSink queued(LogSink sink);
 
 /** True for `silent_log_sink()`. */

@@ -9,8 +9,8 @@
 namespace tenure
 {
 
-/** Of what belongs to no store: an empty lease, a token without a lease. Handlers without an executor of their own run
- * where Asio runs those. */
+/** Executor of objects without a store: an empty lease, a token without a lease. Handlers without an associated
+ *  executor run in Asio's default. */
 [[nodiscard]] inline boost::asio::any_io_executor const& no_executor()
 {
     static Immortal<boost::asio::any_io_executor> const executor{boost::asio::system_executor()};

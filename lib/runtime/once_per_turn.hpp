@@ -10,13 +10,13 @@
 namespace tenure
 {
 
-/** Posts work once per turn of the loop, however often it is asked for.
+/** Posts work once per turn of the loop, for any number of requests.
  *
- *  A member of the object that it calls, like `Timer`. Everything belongs to the strand. */
+ *  A member of the object that it calls, like `Timer`. Everything runs on the strand. */
 class OncePerTurn
 {
 public:
-    /** Calls `(owner.*run)()`, or `run(owner)`, after the caller has returned, unless the owner is gone by then. */
+    /** Calls `(owner.*run)()`, or `run(owner)`, after the caller has returned, if the owner still exists. */
     template <class Owner, class Run>
     void post(Runtime& runtime, std::weak_ptr<Owner> owner, Run run)
     {

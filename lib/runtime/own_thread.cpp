@@ -17,7 +17,7 @@ namespace tenure::engine
 namespace
 {
 
-/// at the end of the program, for a thread that is busy with something that blocks
+/// limit at the end of the program for a thread in a blocking call
 constexpr std::chrono::seconds wait_while_ending{1};
 
 } // namespace
@@ -62,7 +62,7 @@ void OwnThread::let_go() noexcept
 
 OwnThread::Handover::Handover(OwnThread& thread)
 {
-    // what runs in the loop keeps it running
+    // pending work keeps the loop running
     if (!thread.runs_here()) {
         lock_ = std::unique_lock(thread.mutex_);
         if (!thread.dead_)
@@ -82,7 +82,7 @@ void OwnThread::start()
     try {
         start_library_thread("tenure-store", [self = shared_from_this(), &threads, number]() mutable {
             run(std::move(self));
-            // or it would do so as the thread ends, which may be while OpenSSL cleans up for the end of the program
+            // otherwise it would happen at the end of the thread, possibly while OpenSSL cleans up at exit
             ::OPENSSL_thread_stop();
             threads.remove(number);
         }).detach();
@@ -96,7 +96,8 @@ void OwnThread::start()
 void OwnThread::run(std::shared_ptr<OwnThread> self) noexcept
 {
     std::unique_lock lock(self->mutex_);
-    // Kept to the end: it is never destroyed within the loop, and never at all in a fork, where this does not return.
+    // Owned until the end: the tenant must not be destroyed inside the loop, and never in a fork, where this does not
+    // return.
     auto const tenant = self->tenant_.lock();
     lock.unlock();
     while (self->turn()) {
@@ -131,7 +132,7 @@ bool OwnThread::turn() noexcept
         running_ = false;
         return false;
     }
-    // under the mutex: it must not undo a stop that comes after this
+    // under the mutex, so that it cannot undo a later stop
     loop_.restart();
     return true;
 }
@@ -147,7 +148,7 @@ bool OwnThread::halt() noexcept
     lock.unlock();
     bool stops = false;
     try {
-        // by the strand: what users have let go of before is seen
+        // through the strand, so that objects which users have already dropped are noticed
         strand_->post([this] { loop_.stop(); });
         stops = true;
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: at once, below
@@ -169,16 +170,16 @@ void OwnThread::go_on() noexcept
     halts_ = false;
     changed_.notify_all();
     try {
-        // what came meanwhile
+        // work that arrived meanwhile
         if (!running_ && !dead_ && handed_over_ != handed_over_before_)
             start();
-    } catch (...) { // NOLINT(bugprone-empty-catch): no thread to be had: what is left lapses by its ttl
+    } catch (...) { // NOLINT(bugprone-empty-catch): no thread: remaining keys expire by their ttl
     }
 }
 
 void OwnThread::context_ends() noexcept
 {
-    // a thread that is not here may have the mutex for ever
+    // a thread that does not exist in the child may own the mutex
     if (fork_generation_ != fork_generation())
         return;
     if (runs_here()) {

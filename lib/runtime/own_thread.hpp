@@ -29,7 +29,7 @@ namespace tenure::engine
 
 class OwnThread;
 
-/** The threads of this process that belong to stores, for the end of the program. Stores that nobody uses any more then
+/** The threads of this process that belong to stores, for the end of the program. Stores without users then
  * have a moment to give back what was held; after that the threads stand still, so that none of them touches what is
  * destroyed after `main`. Thread-safe. */
 class RunningThreads
@@ -44,7 +44,7 @@ public:
 
     /** A thread begins. */
     [[nodiscard]] Number add(std::weak_ptr<OwnThread> thread);
-    /** It has ended, and touches nothing any more. */
+    /** The thread has ended. */
     void remove(Number number) noexcept;
 
     /** For the end of the program. */
@@ -65,35 +65,34 @@ private:
 
 namespace asio = boost::asio;
 
-/** The thread of a store that does not run on its user's executor, with the loop that it turns.
+/** The thread and event loop of a store that does not run on its user's executor.
  *
- *  The thread is there while the tenant is open or anything is under way, and keeps both alive; what is handed over
- * later starts another one. It is detached: nobody ever waits for its end. But where users have to let go of something
- * that the thread may touch, they wait until it stands still: as their execution context is destroyed, and for a moment
- * as the program ends. In a fork of the process, where the thread is not, nothing here is touched or destroyed.
- */
+ *  The thread runs while the tenant is open or work is pending, and keeps both alive; later work starts another thread.
+ *  It is detached, so its end is never awaited. But the thread is halted before users destroy objects that it may
+ *  touch: when their execution context is destroyed, and for a moment when the program ends. In a fork of the process,
+ *  which lacks the thread, nothing here is touched or destroyed. */
 class OwnThread final : public ContextUser, public std::enable_shared_from_this<OwnThread>
 {
 public:
-    /** What the thread works for. */
+    /** The object that the thread works for. */
     class Tenant
     {
     public:
-        /** Public objects use it. Any thread. */
+        /** True while public objects use it. Any thread. */
         [[nodiscard]] virtual bool has_users() const noexcept = 0;
-        /** Drops the handlers of what goes on without users. False: there is more under way than that.
-         * While the thread stands still, as the next one. */
+        /** Drops the handlers of operations that continue without users. False: other work is pending. Called, like
+         *  `abandon`, while the thread is halted. */
         [[nodiscard]] virtual bool forget_callers() noexcept = 0;
-        /** Drops everything without calling anybody. */
+        /** Drops everything without calling handlers. */
         virtual void abandon() noexcept = 0;
-        /** Something that it did on the thread has thrown. */
+        /** A function that ran on the thread has thrown. */
         virtual void failed(std::exception_ptr failure) noexcept = 0;
 
     protected:
         ~Tenant() = default;
     };
 
-    /** @param user_executor  where the tenant's handlers run, never on this thread */
+    /** @param user_executor  runs the tenant's handlers, never on this thread */
     [[nodiscard]] static std::shared_ptr<OwnThread> make(asio::any_io_executor user_executor);
 
     /** Use `make`. */
@@ -102,22 +101,24 @@ public:
     OwnThread& operator=(OwnThread const&) = delete;
     ~OwnThread() = default;
 
-    /** Starts the thread, which goes on until `let_go`. @throws std::system_error */
+    /** Starts the thread, which runs until `let_go`.
+     *  @throws std::system_error */
     void serve(std::weak_ptr<Tenant> tenant);
-    /** The thread ends when nothing is under way any more. */
+    /** The thread ends when no work is pending. */
     void let_go() noexcept;
 
     // -- any thread --
 
-    /** The one that the thread runs. */
+    /** The strand of the thread. */
     [[nodiscard]] Strand const& strand() const noexcept { return *strand_; }
-    /** Of the users; of nobody once their context is gone. */
+    /** The users' executor; empty after their context was destroyed. */
     [[nodiscard]] asio::any_io_executor const& user_executor() const noexcept;
     [[nodiscard]] asio::any_io_executor const& io_executor() const noexcept { return io_executor_; }
     [[nodiscard]] bool is_let_go() const noexcept { return let_go_.load(std::memory_order_acquire); }
 
-    /** Runs the function on the thread, after the caller has returned; destroys it uncalled once the context of the
-     * users is gone. @throws std::system_error if no thread can be started */
+    /** Runs the function on the thread, after the caller has returned; destroys it uncalled if the context of the
+     *  users was destroyed.
+     *  @throws std::system_error if no thread can be started */
     template <class Function>
     void execute(Function function)
     {
@@ -128,11 +129,11 @@ public:
 
     void context_ends() noexcept override;
 
-    // -- for what ends the program --
+    // -- for the end of the program --
 
-    /** Nobody uses the tenant any more: it gives back what is left, and the thread ends. */
+    /** True if the tenant has no users: it gives back the remaining keys, and the thread ends. */
     [[nodiscard]] bool is_ending() const noexcept;
-    /** The thread stops for good wherever it is, by then at the latest. */
+    /** Stops the thread for good, at the deadline at the latest. */
     void freeze(std::chrono::steady_clock::time_point deadline) noexcept;
 
 private:
@@ -143,11 +144,11 @@ private:
             : io_context(1)
         {
         }
-        /** Destroys what has not run. Its objects may still be destroyed. */
+        /** Destroys functions that have not run. Its objects may still be destroyed. */
         void discard() { shutdown(); }
     };
 
-    /** While one thing is handed over: the thread does not end without having seen it. */
+    /** Exists while a function is handed over: the thread does not end before it has seen it. */
     class Handover
     {
     public:
@@ -160,15 +161,16 @@ private:
     };
 
     [[nodiscard]] bool runs_here() const noexcept { return loop_.get_executor().running_in_this_thread(); }
-    /** Unless there is one. With the mutex held. */
+    /** Starts a thread unless there is one. Requires the mutex. */
     void start();
     static void run(std::shared_ptr<OwnThread> self) noexcept;
-    /** False: the thread ends. */
+    /** @returns false if the thread ends */
     [[nodiscard]] bool turn() noexcept;
-    /** Returns when the thread stands still, after what was handed over before; false if it cannot be had to. */
+    /** Returns when the thread is halted, after functions that were handed over before; false if it could not be
+     *  halted. */
     [[nodiscard]] bool halt() noexcept;
     void go_on() noexcept;
-    /** While the thread stands still: nothing of the users is left here. */
+    /** Drops all objects of the users, while the thread is halted. */
     void forget_users() noexcept;
 
     mutable Loop loop_;
@@ -176,30 +178,30 @@ private:
     std::uint64_t const fork_generation_ = fork_generation();
     /// set once, by `make`
     std::optional<Strand> strand_;
-    /// empty once the context of the users is gone
+    /// empty after the context of the users was destroyed
     asio::any_io_executor user_executor_;
     std::atomic<bool> users_gone_{false};
-    /// nothing runs here any more
+    /// no further function runs here
     std::atomic<bool> dead_{false};
     std::atomic<bool> let_go_{false};
 
     mutable std::mutex mutex_;
     // -- under the mutex --
-    /// the thread stands still, goes on, or has ended
+    /// the thread was halted, resumed, or has ended
     std::condition_variable changed_;
     std::weak_ptr<Tenant> tenant_;
     /// until `let_go`
     std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
     /// there is a thread
     bool running_ = false;
-    /// it stands still
+    /// it is halted
     bool still_ = false;
-    /// it is to: the context of the users is being destroyed
+    /// a halt was requested: the context of the users is being destroyed
     bool halts_ = false;
-    /// it is to, for good: the program ends
+    /// a permanent halt was requested: the program ends
     bool frozen_ = false;
     std::uint64_t handed_over_ = 0;
-    /// when it was to stand still
+    /// number of functions handed over when the halt was requested
     std::uint64_t handed_over_before_ = 0;
 };
 

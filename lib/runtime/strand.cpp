@@ -18,19 +18,19 @@ namespace tenure
 namespace
 {
 
-/** A task in the queue. */
+/** A queued task. */
 struct Waiting {
     OneShot<void()> task;
     Waiting* next = nullptr;
 };
 
-/// in place of a queue: somebody is in the strand, and nobody waits
+/// sentinel: the strand is running and its queue is empty
 constinit Waiting nobody{};
 
 } // namespace
 
-/** Whoever finds `newest_` null and sets it has the strand, and has to see to it that it is left: by a turn that ends,
- * or by a drain that is handed to the executor. */
+/** State of a strand. The thread that replaces a null `newest_` owns the strand, and must leave it: by a turn that
+ *  ends, or by a drain that is posted to the executor. */
 class Strand::State
 {
 public:
@@ -44,15 +44,15 @@ public:
     {
     }
 
-    /** This process is a fork of the one that it was made in: nothing runs here any more. */
+    /** True in a fork of the process that made it, where nothing may run. */
     [[nodiscard]] bool forked() const noexcept { return fork_generation_ != engine::fork_generation(); }
 
-    /** The executor runs functions here and now, and it is known without asking it to run one. */
+    /** True if the executor would run functions at once, known without a call of it. */
     [[nodiscard]] bool runs_here() const noexcept { return loop_ != nullptr && loop_->running_in_this_thread(); }
 
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return executor_; }
 
-    /** Has the drain run by the executor, or by the thread below. */
+    /** Runs the drain on the executor, or on the thread below. */
     template <class Drain>
     void hand_over(Drain drain, bool never_blocks) const
     {
@@ -62,14 +62,14 @@ public:
             thread->execute(std::move(drain));
     }
 
-    /** Takes the strand if it is free. */
+    /** Enters the strand if it is free. */
     [[nodiscard]] bool try_enter() noexcept
     {
         Waiting* free = nullptr;
         return newest_.compare_exchange_strong(free, &nobody, std::memory_order_acquire, std::memory_order_relaxed);
     }
 
-    /** True if the strand was free, and is the caller's now. */
+    /** @returns true if the strand was free, and the caller owns it now */
     [[nodiscard]] bool enqueue(OneShot<void()> task)
     {
         auto* const waiting = new Waiting{std::move(task)};
@@ -80,19 +80,19 @@ public:
         return before == nullptr;
     }
 
-    // -- for whoever has the strand --
+    // -- for the owner of the strand --
 
-    /** Runs what waits now; what comes meanwhile waits for the next turn of the loop, which others want to use too. */
+    /** Runs the waiting tasks. Later tasks wait for the next turn of the loop, which serves others as well. */
     void run_waiting()
     {
         if (oldest_ == nullptr)
             collect();
-        // the task may fork, and what waits is not for the child
+        // the task may fork, and the waiting tasks are not for the child
         while (auto task = forked() ? nullptr : take_oldest())
             task();
     }
 
-    /** False if somebody waits: the strand stays the caller's. */
+    /** @returns false if tasks wait: the caller still owns the strand */
     [[nodiscard]] bool try_leave() noexcept
     {
         auto* none = &nobody;
@@ -100,7 +100,7 @@ public:
                newest_.compare_exchange_strong(none, nullptr, std::memory_order_release, std::memory_order_relaxed);
     }
 
-    /** Leaves, with nothing run. What is destroyed may enqueue more of that kind. */
+    /** Leaves without running tasks. Destroyed tasks may enqueue more. */
     void discard() noexcept
     {
         do {
@@ -112,7 +112,7 @@ public:
     }
 
 private:
-    /** Null where that executor never runs a function here and now. */
+    /** Null if that executor never runs a function at once. */
     static asio::io_context::executor_type const* blocking_loop(asio::any_io_executor const& executor) noexcept
     {
         auto const* const loop = executor.target<asio::io_context::executor_type>();
@@ -140,20 +140,20 @@ private:
     }
 
     asio::any_io_executor const executor_;
-    /// within `executor_`, if it is one of an io_context that may block, as nearly all are
+    /// inside `executor_`, if that is an io_context's with blocking allowed, as nearly all are
     asio::io_context::executor_type const* const loop_;
     asio::any_io_executor const never_blocking_;
     bool const has_thread_;
-    /// of the store; it runs `executor_`, and keeps the strand
+    /// thread of the store; it runs `executor_`, and owns the strand
     std::weak_ptr<engine::OwnThread> const thread_;
     std::uint64_t fork_generation_;
-    /// null: the strand is free. Each points to the one that came before it
+    /// null: the strand is free. Each task points to the previous one
     std::atomic<Waiting*> newest_{nullptr};
-    /// what is being run, in the order it came
+    /// the tasks of this turn, in the order of their arrival
     Waiting* oldest_ = nullptr;
 };
 
-/** The strand on its way through the executor's queue. */
+/** The posted function that runs the strand. */
 class Strand::Drain
 {
 public:
@@ -252,7 +252,7 @@ asio::execution_context& Strand::query(asio::execution::context_t) const
 
 void Strand::enqueue(OneShot<void()> task, bool never_blocks) const
 {
-    // the task may be all that keeps this strand, and be run on another thread before this is done
+    // the task may be the only owner of this strand, and run on another thread before this returns
     auto const state = state_;
     if (state->forked())
         return;

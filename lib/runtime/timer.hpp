@@ -12,8 +12,8 @@ namespace tenure
 
 /** One timer of a runtime, cancelled with this object.
  *
- *  A member of the object that it calls. The runtime outlives it: the owner declares what keeps the runtime before its
- * timers. Everything belongs to the strand. */
+ *  A member of the object that it calls. The runtime outlives it: the owner declares the pointer to the runtime before
+ *  its timers. Everything runs on the strand. */
 class Timer
 {
 public:
@@ -25,8 +25,8 @@ public:
     Timer& operator=(Timer const&) = delete;
     ~Timer() { cancel(); }
 
-    /** Calls `(owner.*run)()`, or `run(owner)`, at `when`, unless the owner is gone by then. Replaces what was set
-     * before. `owner` keeps this timer alive, as its member does. */
+    /** Calls `(owner.*run)()`, or `run(owner)`, at `when`, if the owner still exists. Replaces an earlier setting.
+     *  `owner` keeps this timer alive, because it is a member. */
     template <class Owner, class Run>
     void at(Instant when, std::weak_ptr<Owner> owner, Run run)
     {
@@ -34,14 +34,14 @@ public:
         id_ = runtime_->call_at(when, [this, owner = std::move(owner), run = std::move(run)]() mutable {
             if (auto const self = owner.lock()) {
                 id_ = 0;
-                // a copy: the call may set this timer again, or end it
+                // a copy, because the call may set or destroy this timer
                 auto const call = std::move(run);
                 std::invoke(call, *self);
             }
         });
     }
 
-    /** The same, `delay` from now. */
+    /** As `at`, `delay` from now. */
     template <class Owner, class Run>
     void after(Clock::duration delay, std::weak_ptr<Owner> owner, Run run)
     {

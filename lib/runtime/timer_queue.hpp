@@ -12,11 +12,10 @@
 namespace tenure::engine
 {
 
-/** Timers in the order in which they are due; those that are due together, in the order in which they were added.
+/** Timers in the order in which they are due; those with equal times in the order in which they were added.
  *
- *  Made for timers that come and go far more often than they ring: a steady load allocates nothing here, and what was
- * removed stays in the heap until most of the heap is such. Not thread-safe.
- */
+ *  Optimized for timers that are cancelled far more often than they fire. A steady load does not allocate, and removed
+ *  entries stay in the heap until they are most of it. Not thread-safe. */
 class TimerQueue
 {
 public:
@@ -33,7 +32,7 @@ public:
         }
         auto const place = free_.back();
         auto& slot = slots_[place];
-        // not before what is due already: a task that sets itself for the past would keep the others waiting for ever
+        // not before timers that are already due: a task that sets itself for the past would block the others forever
         heap_.push_back({std::max(when, looked_at_), ++added_, place, slot.round});
         std::push_heap(heap_.begin(), heap_.end(), Later{});
         free_.pop_back();
@@ -42,30 +41,30 @@ public:
         return id_of(place, slot.round);
     }
 
-    /** False for one that was taken or removed, or never added. */
+    /** False for a timer that was taken or removed, or never added. */
     bool remove(Id id) noexcept
     {
         auto const place = static_cast<std::uint32_t>(id);
         if (place >= slots_.size() || id_of(place, slots_[place].round) != id)
             return false;
-        // whatever the task holds may come back here when it goes
+        // destroying the task may call this queue
         Task const task = release(place);
         if (heap_.size() > smallest_worth_a_sweep && heap_.size() > 2 * live_)
             sweep();
         return true;
     }
 
-    /** When the first is due; Instant::max() if there is none. */
+    /** When the first timer is due; Instant::max(): none. */
     [[nodiscard]] Instant first_due() noexcept
     {
         drop_removed();
         return heap_.empty() ? Instant::max() : heap_.front().when;
     }
 
-    /** Counts what is added: see `take_due`. */
+    /** Counts added timers: see `take_due`. */
     [[nodiscard]] std::uint64_t added() const noexcept { return added_; }
 
-    /** Takes out the first that is due, if it is one of the first `among` that were ever added. */
+    /** Takes the first due timer, if it is one of the first `among` that were ever added. */
     [[nodiscard]] Task take_due(Instant now, std::uint64_t among) noexcept
     {
         looked_at_ = std::max(looked_at_, now);
@@ -94,7 +93,7 @@ private:
     };
     struct Slot {
         Task task;
-        /// changes when the slot is freed, from 1 on, so that an old id names nothing
+        /// changes when the slot is freed, from 1 on, so that old ids become invalid
         std::uint32_t round = 1;
     };
 
@@ -137,13 +136,13 @@ private:
     }
 
     std::vector<Slot> slots_;
-    /// slots that hold nothing
+    /// free slots
     std::vector<std::uint32_t> free_;
-    /// with those that were removed
+    /// including removed entries
     std::vector<Entry> heap_;
     std::size_t live_ = 0;
     std::uint64_t added_ = 0;
-    /// the latest instant for which something was taken
+    /// the latest instant for which a timer was taken
     Instant looked_at_ = Instant::min();
 };
 

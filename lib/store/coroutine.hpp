@@ -15,11 +15,11 @@ namespace tenure::store
 
 /** A request of several steps, written as a coroutine that returns its reply.
  *
- *  Each `Step` that it awaits owns the coroutine until the step has completed. A step whose handler is dropped drops
- * the coroutine and its reply handler as well. Everything belongs to the strand.
+ *  Each `Step` that it awaits owns the coroutine until the step has completed. A step whose handler is dropped also
+ *  drops the coroutine and its reply handler. Everything runs on the strand.
  *
  *  Await named steps only: g++ 12 destroys some temporaries of a `co_await` expression twice. Parameters are taken by
- * value. */
+ *  value. */
 template <class Reply>
 class [[nodiscard]] Coroutine
 {
@@ -36,7 +36,7 @@ public:
     struct promise_type {
         ReplyHandler<Reply> handler;
         std::optional<Reply> reply;
-        /// while the coroutine runs: what owns it
+        /// owner of the coroutine while it runs
         Frame* owner = nullptr;
 
         Coroutine get_return_object() noexcept { return Coroutine(Frame(this)); }
@@ -63,7 +63,7 @@ public:
         }
     };
 
-    /** Runs it up to its first step. The handler is called after its end, and what it owned is gone by then. */
+    /** Runs it up to its first step. The handler is called after its end, when its locals are destroyed. */
     void start(ReplyHandler<Reply> handler) &&
     {
         frame_->handler = std::move(handler);
@@ -87,7 +87,7 @@ inline constexpr bool ends_with_failure<std::variant<Value, Failure>> = true;
 /** An asynchronous operation for a `Coroutine` to await, once.
  *
  *  @tparam Result  `std::variant<Value, Failure>`: awaiting it gives the value, and a failure ends the coroutine as its
- *                  reply. Any other type is given as it is. */
+ *  reply. Any other type is returned as it is. */
 template <class Result>
 class Step
 {
@@ -103,12 +103,12 @@ public:
     Step& operator=(Step const&) = delete;
     ~Step() = default;
 
-    /** What a failure of this step means for the whole request. */
+    /** Translates a failure of this step into the failure of the whole request. */
     void on_failure(std::function<Failure(Failure)> translate) { translate_ = std::move(translate); }
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
 
-    // noexcept: the coroutine belongs to the handler already if the operation cannot begin
+    // noexcept: if the operation cannot begin, the handler already owns the coroutine
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> waiting) noexcept
     {

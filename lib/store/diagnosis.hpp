@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What `tenure doctor` says alike of each kind of store.
+// Findings of `tenure doctor` that all kinds of stores share.
 #pragma once
 
 #include <tenure/backend/backend.hpp>
@@ -19,9 +19,9 @@ namespace tenure
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
 }
 
-/** Whether leases of this ttl get along with round trips of that length.
+/** Compares the round trips with the ttl of leases.
  *  @param times        at least one
- *  @param per_renewal  how many of them a renewal takes: 1 or 2 */
+ *  @param per_renewal  round trips per renewal: 1 or 2 */
 [[nodiscard]] inline Finding
 judge_round_trips(std::vector<std::chrono::nanoseconds> times, std::chrono::milliseconds ttl, int per_renewal = 1)
 {

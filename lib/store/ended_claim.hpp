@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-// What stands under a key whose claim is over while the key stays taken. It is no owner, since no worker may be called
-// `resting` or `kept`.
+// Values of a key whose claim has ended while the key stays taken. They differ from every owner, because no worker may
+// be called `resting` or `kept`.
 namespace tenure
 {
 
@@ -30,7 +30,7 @@ struct EndedClaim {
     std::string_view last_owner;
 };
 
-/** Unset if the value is not that of an ended claim. */
+/** Nullopt if the value is not that of an ended claim. */
 [[nodiscard]] inline std::optional<EndedClaim> read_ended_claim(std::string_view value) noexcept
 {
     auto const slash = value.find('/');

@@ -15,14 +15,13 @@
 namespace tenure::store
 {
 
-/** Who watches which topic of a server's notifications, and what the store knows of each topic.
+/** Watchers of the topics of a server's notifications, and the state of each topic.
  *
- *  A topic stays for a while after its last watcher, because a program that waited once often waits again. The store
- * subscribes and unsubscribes; this is the list of handlers. Everything belongs to the strand.
+ *  A topic stays for a while after its last watcher, because a program that has waited will often wait again. The store
+ *  subscribes and unsubscribes; this class only holds the handlers. Everything runs on the strand.
  *
- *  @tparam Topic  what the server notifies about: a channel, a range of keys
- *  @tparam State  what the store keeps for each topic
- */
+ *  @tparam Topic  subject of notifications: a channel, a range of keys
+ *  @tparam State  state that the store keeps for each topic */
 template <class Topic, class State>
 class HintRegistry
 {
@@ -35,11 +34,11 @@ public:
     struct Entry {
         State state{};
         std::vector<std::weak_ptr<Handler>> watchers{};
-        /// when the last watcher went
+        /// when the last watcher left
         Instant idle_since{};
 
         [[nodiscard]] bool watched() const noexcept { return !watchers.empty(); }
-        /** No watcher for so long that the topic may go. */
+        /** True if the topic had no watcher for long enough to be removed. */
         [[nodiscard]] bool idle(Instant now) const noexcept { return !watched() && now >= idle_since + linger; }
     };
     using Entries = std::map<Topic, Entry, std::less<>>;
@@ -53,7 +52,7 @@ public:
     HintRegistry& operator=(HintRegistry const&) = delete;
     ~HintRegistry() = default;
 
-    /** Adds a watcher to the topic. Its handler is told `now`, if set, after the caller has returned. */
+    /** Adds a watcher to the topic. Its handler gets `now`, if set, after the caller has returned. */
     [[nodiscard]] std::unique_ptr<Watch> add(Topic topic, Handler handler, std::optional<WatchEvent> now)
     {
         auto shared = std::make_shared<Handler>(std::move(handler));
@@ -63,7 +62,7 @@ public:
         return std::make_unique<Watcher>(shared_, std::move(topic), std::move(shared));
     }
 
-    /** A watch of a store that is closed: its handler is told that no hints will come. */
+    /** Makes a watch of a closed store: its handler is notified that no hints will come. */
     [[nodiscard]] std::unique_ptr<Watch> add_closed(Handler handler)
     {
         auto shared = std::make_shared<Handler>(std::move(handler));
@@ -79,20 +78,20 @@ public:
         return found == shared_->entries.end() ? nullptr : &found->second.state;
     }
 
-    /** Tells all watchers of the topic. They may begin and end watches meanwhile. */
+    /** Notifies all watchers of the topic. They may begin and end watches meanwhile. */
     void notify(Topic const& topic, WatchEvent event)
     {
         auto const found = shared_->entries.find(topic);
         if (found == shared_->entries.end())
             return;
-        // A copy, since handlers change the list. A watch that has ended meanwhile is not called.
+        // A copy, because handlers change the list. A watch that has ended meanwhile is not called.
         auto const watchers = found->second.watchers;
         for (auto const& watcher : watchers)
             if (auto const handler = watcher.lock())
                 (*handler)(event);
     }
 
-    /** Forgets all topics: the watches that are left are told nothing any more. */
+    /** Removes all topics: remaining watches are not notified again. */
     void clear() noexcept { shared_->entries.clear(); }
 
 private:
@@ -126,7 +125,7 @@ private:
             if (found == registry->entries.end())
                 return;
             auto& watchers = found->second.watchers;
-            // its own has not expired yet
+            // the current watcher's own pointer has not expired yet
             std::erase_if(watchers, [this](std::weak_ptr<Handler> const& watcher) {
                 auto const alive = watcher.lock();
                 return alive == nullptr || alive == handler_;

@@ -6,7 +6,7 @@
 namespace tenure
 {
 
-/** The failure of a question that wrote nothing: whether it was carried out makes no difference. */
+/** Makes the failure of a read: its effect does not matter, because it wrote nothing. */
 [[nodiscard]] inline Failure not_written(Failure failure) noexcept
 {
     if (failure.effect == Failure::Effect::unknown)

@@ -18,11 +18,11 @@ namespace tenure::etcd
 namespace
 {
 
-/// the server grants none that is shorter than one and a half of its election timeouts, in whole seconds
+/// the server grants no lease shorter than one and a half of its election timeouts, in whole seconds
 constexpr std::chrono::seconds shortest_lease{2};
 
-/** Hands each request to the part that knows how it is done. Requests under way hold the parts, never this object, so
- * that dropping it closes the connections. */
+/** Backend of etcd: hands each request to the class or function that executes it. Pending requests own those parts,
+ *  never this object, so dropping it closes the connections. */
 class EtcdBackend final : public Backend
 {
 public:

@@ -12,7 +12,8 @@
 namespace tenure::etcd
 {
 
-/** The store on an etcd cluster. @throws std::invalid_argument naming field, value and rule */
+/** Makes the backend for an etcd cluster.
+ *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] std::shared_ptr<Backend>
 make_backend(std::shared_ptr<Runtime> runtime, EtcdConfig config, StreamFactory streams);
 

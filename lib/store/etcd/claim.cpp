@@ -17,12 +17,12 @@ namespace tenure::etcd
 namespace
 {
 
-/// of a range whose key another claim took; a range with more held keys is read page by page
+/// limit of held keys in the read after a conflict; a range with more is read page by page
 constexpr std::size_t keys_seen_on_conflict = 1024;
-/// after a conflict one of the first free keys is tried, at random among this many
+/// after a conflict one of the first free keys is tried, chosen at random among this many
 constexpr std::size_t choice = 16;
 
-/** The keys of a range that are held, as last seen. */
+/** The held keys of a range, as last read. */
 class OccupiedKeys
 {
 public:
@@ -50,18 +50,18 @@ public:
 
     [[nodiscard]] bool contains(std::uint32_t index) const { return held_[index]; }
     [[nodiscard]] bool all() const noexcept { return count_ == range_.count; }
-    /** No key has a lease, so none frees by itself. */
+    /** True if no key has a lease, so none can expire. */
     [[nodiscard]] bool never_free() const noexcept { return foreign_ == count_; }
 
 private:
     KeyRange const& range_;
     std::vector<bool> held_;
     std::uint32_t count_ = 0;
-    /// of those: without a lease
+    /// number of held keys without a lease
     std::uint32_t foreign_ = 0;
 };
 
-/** One attempt of an owner, and its lease until that is the claim's. */
+/** One attempt of an owner, and its lease until the claim takes it. */
 struct Attempt {
     Attempt(ClusterPtr through, ClaimRequest what)
         : cluster(std::move(through))
@@ -73,7 +73,7 @@ struct Attempt {
 
     [[nodiscard]] bool stopped() const noexcept { return state->withdrawn || state->attempt != number; }
 
-    /** The last put has surely done nothing. */
+    /** The last put certainly had no effect. */
     void put_nothing()
     {
         if (state->lease == lease)
@@ -82,7 +82,7 @@ struct Attempt {
 
     void give_lease_back()
     {
-        // what a put of unknown outcome may have used stays with the owner, and what a later attempt found with the key
+        // the owner keeps the lease of a put with unknown outcome, and the lease that a later attempt found on the key
         if (lease != nullptr && state->lease != lease && state->granted != lease)
             cluster->leases->give_back(std::move(lease));
         if (state->lease == nullptr && state->attempt == number)
@@ -120,7 +120,7 @@ ClaimReply granted(Attempt& attempt, LeasePtr lease, std::uint32_t index, std::u
     return grant;
 }
 
-// -- what an earlier attempt has left --
+// -- leftovers of an earlier attempt --
 
 ClaimReply found_own(Attempt& attempt, KeyValue const& entry, std::uint32_t index, Header const& header)
 {
@@ -128,7 +128,7 @@ ClaimReply found_own(Attempt& attempt, KeyValue const& entry, std::uint32_t inde
     auto& leases = *attempt.cluster->leases;
     auto lease = put_with != nullptr && put_with->id == entry.lease ? put_with : leases.known(entry.lease);
     if (lease == nullptr) {
-        // of an attempt that is forgotten: no more than half of its ttl had passed by then
+        // the lease of a forgotten attempt: at most half of its ttl had passed before the earliest known one
         lease = std::make_shared<Lease>();
         lease->id = entry.lease;
         lease->seconds = lease->granted = whole_seconds(attempt.request.lifetime());
@@ -140,7 +140,7 @@ ClaimReply found_own(Attempt& attempt, KeyValue const& entry, std::uint32_t inde
     return granted(attempt, std::move(lease), index, entry.create_revision, entry.mod_revision);
 }
 
-/** The claim that the page shows: by its lease if that is known, else by the owner in its value. */
+/** Finds the claim in the page: by its lease if that is known, else by the owner in its value. */
 std::optional<ClaimReply> find_own(Attempt& attempt, RangeReply const& page)
 {
     auto const& lease = attempt.state->lease;
@@ -151,7 +151,7 @@ std::optional<ClaimReply> find_own(Attempt& attempt, RangeReply const& page)
     return std::nullopt;
 }
 
-/** Searches the range for the claim, and makes sure that no put of an earlier attempt comes later. */
+/** Searches the range for the claim, and ensures that no put of an earlier attempt takes effect later. */
 using EarlierClaim = std::variant<std::optional<ClaimReply>, Failure>;
 store::Coroutine<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
 {
@@ -167,7 +167,7 @@ store::Coroutine<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
         keys = rest_of(*keys, page);
     }
     if (attempt->state->lease != nullptr) {
-        // The put may still be on its way. Without its lease it fails, whenever it comes.
+        // The put may still arrive. Without its lease it fails.
         auto undo = revoke(attempt->cluster, attempt->state->lease, request.not_after);
         undo.on_failure([attempt](Failure failure) {
             bool const refused = failure.effect == Failure::Effect::refused;
@@ -180,9 +180,9 @@ store::Coroutine<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
     co_return std::nullopt;
 }
 
-// -- a free key --
+// -- claiming a free key --
 
-/** The first free key; where another claim was faster, one of the first, so that the two do not meet again. */
+/** The first free key; after a conflict a random one of the first few, so that the two claims do not conflict again. */
 std::uint32_t choose(Attempt const& attempt, OccupiedKeys const& occupied, bool conflict)
 {
     auto const& range = *attempt.request.range;
@@ -214,10 +214,10 @@ HttpRequest put_request(Attempt const& attempt, std::string const& key)
     return http_request;
 }
 
-/** Why the put failed; unset: only its lease was gone. */
+/** Makes the failure of the put; nullopt: only its lease was gone. */
 std::optional<Failure> put_failed(Attempt& attempt, Outcome outcome, std::string const& key)
 {
-    // a spare one that the server has lost; without its lease nothing was put
+    // a spare lease that the server has lost; without its lease nothing was put
     bool const lapsed = outcome.delivery == Delivery::answered &&
                         classify(outcome.status, outcome.body).lease_not_found && !std::exchange(attempt.lapsed, true);
     auto failed = failure(std::move(outcome), attempt.cluster->where(), key);
@@ -229,8 +229,8 @@ std::optional<Failure> put_failed(Attempt& attempt, Outcome outcome, std::string
     return std::nullopt;
 }
 
-/** A lease, a read of the range if it has several keys, and a put. What the put finds held is read in the same
- * transaction. */
+/** Gets a lease, reads the range if it has several keys, and puts the key. If the put finds the key held, its
+ *  transaction also reads the held keys. */
 store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
 {
     auto& cluster = *attempt->cluster;
@@ -263,7 +263,7 @@ store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
         if (occupied.all())
             co_return Busy{{}, occupied.never_free()};
         if (attempt->stopped() || request.not_after.over(cluster.runtime().now())) {
-            // with a spare lease this is still inside of the call that asks for the claim
+            // with a spare lease the caller's call has not returned yet
             auto turn = next_turn(attempt->cluster);
             co_await turn;
             co_return Failure::dropped();

@@ -16,26 +16,26 @@
 namespace tenure::etcd
 {
 
-/** What the attempts of one owner have in common. An attempt that has put nothing yet stops when a later one begins or
- * the owner is withdrawn. */
+/** State that the attempts of one owner share. An attempt without a put stops when a later one begins or the owner is
+ *  withdrawn. */
 struct OwnerState {
-    /// of the latest attempt
+    /// number of the latest attempt
     std::uint64_t attempt = 0;
     bool withdrawn = false;
-    /// of one that was withdrawn: its lease has lapsed by then, whatever came of that
+    /// of a withdrawn owner: its lease has expired by then in any case
     Instant over_at = Instant::max();
-    /// the lease of a put without a good answer; null: no such put
+    /// the lease of a put with unknown outcome; null: no such put
     LeasePtr lease;
-    /// which the key that was granted bears, whichever attempt put it
+    /// the lease of the granted key, from any of the attempts
     LeasePtr granted = {};
 };
 using OwnerStatePtr = std::shared_ptr<OwnerState>;
 
-/** The owners with attempts under way or of unknown outcome. */
+/** The owners with pending attempts or attempts of unknown outcome. */
 class Owners
 {
 public:
-    /** Another attempt begins; the earlier ones stop. */
+    /** Begins another attempt; earlier ones stop. */
     [[nodiscard]] OwnerStatePtr begin(std::string const& owner, Instant now)
     {
         if (states_.size() >= prune_at_) {
@@ -49,14 +49,14 @@ public:
         return state;
     }
 
-    /** Null: nothing of it is under way or unknown. */
+    /** Null: no attempt is pending or unknown. */
     [[nodiscard]] OwnerStatePtr find(std::string const& owner) const
     {
         auto const found = states_.find(owner);
         return found == states_.end() ? nullptr : found->second;
     }
 
-    /** Its outcome is known. */
+    /** Removes an owner whose outcome is known. */
     void forget(std::string const& owner, OwnerStatePtr const& state)
     {
         auto const found = states_.find(owner);
@@ -66,11 +66,11 @@ public:
 
 private:
     std::map<std::string, OwnerStatePtr> states_;
-    /// owners whose lease has lapsed are erased at this size
+    /// owners whose lease has expired are erased at this size
     std::size_t prune_at_ = 64;
 };
 
-/** The cluster as the operations see it. Shared by those under way; everything belongs to the strand. */
+/** The cluster as seen by the operations. Pending operations share it; everything runs on the strand. */
 struct ClusterContext {
     explicit ClusterContext(ClientPtr through)
         : client(std::move(through))
@@ -84,7 +84,7 @@ struct ClusterContext {
     ClientPtr client;
     std::shared_ptr<Leases> leases;
     Owners owners;
-    /// prefix and index of the keys that claims of this store are just taking: the others take another one
+    /// prefix and index of the keys that claims of this store are taking now: other claims choose another key
     std::set<std::pair<std::string, std::uint32_t>> being_taken;
 };
 using ClusterPtr = std::shared_ptr<ClusterContext>;

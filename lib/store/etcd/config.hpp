@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The config of etcd: from a URL, its rules, its name.
+// Config of etcd: parsing of URLs, checks, and its name.
 #pragma once
 
 #include <config/url.hpp>
@@ -11,11 +11,11 @@
 namespace tenure::etcd
 {
 
-/** The config that an `etcd://` or `etcds://` URL stands for, not checked yet.
+/** Makes an unchecked config from an `etcd://` or `etcds://` URL.
  *  @throws std::invalid_argument naming part, value and rule; never the password */
 [[nodiscard]] EtcdConfig config_from(Url const& url);
 
-/** Checks what can be checked without a server.
+/** Checks every rule that needs no server.
  *  @throws std::invalid_argument naming field, value and rule; never the password */
 void check_config(EtcdConfig const& config);
 

@@ -67,7 +67,7 @@ store::Coroutine<InspectReply> inspect_in_steps(ClusterPtr cluster, KeyRangePtr 
     std::vector<KeyState> states(range->count);
     for (std::uint32_t i = 0; i < range->count; ++i)
         states[i].index = i;
-    // of the keys whose leases are read
+    // indexes of the keys whose leases are read
     std::vector<std::uint32_t> leased;
     std::vector<HttpRequest> calls;
     for (std::optional<Keys> keys = whole(*range); keys;) {
@@ -86,14 +86,14 @@ store::Coroutine<InspectReply> inspect_in_steps(ClusterPtr cluster, KeyRangePtr 
 
     auto read_leases = send_all(cluster, std::move(calls));
     auto const leases = co_await read_leases;
-    // What a lease has left may be refused or unknown; the owner is known all the same.
+    // The remaining time of a lease may be refused or unknown; the owner is known nevertheless.
     for (std::size_t i = 0; i < leases.size(); ++i)
         if (auto const lease = leases[i].good() ? parse_lease(leases[i].body) : std::nullopt)
             states[leased[i]].remaining = std::chrono::seconds(std::max<std::int64_t>(lease->ttl, 0));
     co_return std::move(states);
 }
 
-/// of the new lease over the old one: the former holder may renew that after the grant of this
+/// added to the new lease, because the former holder may renew its lease after the grant
 constexpr std::chrono::seconds spare{1};
 
 /** A renewal between the grant of this lease and a late exchange would outlast it. */
@@ -103,8 +103,8 @@ void restart_ttl(ClusterContext& cluster, Lease const& lease)
     cluster.client->send({"lease/keepalive", lease_body(lease.id), not_after}, [](Outcome const&) {});
 }
 
-/** Who holds it, how long its lease is, a lease for that long, and the exchange, which compares. A key that has moved
- * to another lease meanwhile is read again. */
+/** Reads the holder and the length of its lease, gets a lease of that length, and exchanges the value in a transaction
+ *  that compares. If the key has moved to another lease meanwhile, it is read again. */
 store::Coroutine<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest request)
 {
     auto const key = request.range->key(request.index);
@@ -127,8 +127,8 @@ store::Coroutine<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest req
         auto read_lease =
             ask(cluster, http_request("lease/timetolive", lease_body(seen.front().lease)), key, parse_lease);
         auto const held = co_await read_lease;
-        // What is left of it says nothing: a renewal before the exchange counts for all of it, and changes nothing that
-        // is compared.
+        // The remaining time is not enough: a renewal before the exchange restores the full ttl, and changes nothing
+        // that is compared.
         auto const ttl = std::chrono::seconds(std::max<std::int64_t>(held.granted_ttl, 0)) + spare;
         auto grant_longer = grant(cluster, ttl, request.not_after);
         auto const lease = co_await grant_longer;

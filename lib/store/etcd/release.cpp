@@ -16,10 +16,10 @@ namespace tenure::etcd
 namespace
 {
 
-/** A transaction that does something only if the key is still the claim's.
+/** Makes a transaction that acts only if the key still belongs to the claim.
  *
- *  The revision of its last change says both that the key is the one that was claimed and that no other request, such
- * as an eviction, wrote to it. It is not known while the key may have been bound to another lease. */
+ *  An unchanged revision of the last change proves that the key is the claimed one and that no other request, such as
+ *  an eviction, wrote to it. This revision is unknown while the key may have moved to another lease. */
 Transaction if_still_held(Claim const& claim, std::string const& key)
 {
     Transaction transaction;
@@ -31,8 +31,7 @@ Transaction if_still_held(Claim const& claim, std::string const& key)
     return transaction.if_value(key, claim.owner);
 }
 
-/** The claim's key has left the lease that it was bound to: that is free for another claim, unless it is not known
- * which one it was. */
+/** The claim's key has left its lease, which is free for another claim unless it is unknown which lease it was. */
 void lease_is_free(ClusterContext& cluster, Claim const& claim)
 {
     if (claim.handle == nullptr)
@@ -47,7 +46,7 @@ void lease_is_free(ClusterContext& cluster, Claim const& claim)
         cluster.leases->discard(successor.lease);
 }
 
-/** What an earlier request, whose answer was lost, has made of the key; null: nothing. */
+/** The key as an earlier request with a lost answer has left it; null: unchanged. */
 KeyValue const* kept_before(TransactionReply const& reply, std::string const& value)
 {
     if (reply.reads.size() != 1 || reply.reads.front().found.size() != 1)
@@ -61,7 +60,7 @@ store::Coroutine<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseReque
     auto const& claim = *request.claim;
     auto const key = claim.key();
     bool const keeps = request.keep_for.has_value();
-    // for a key that stays taken; null: it is deleted, or kept under the lease that it has
+    // for a key that stays taken; null: the key is deleted, or kept under its own lease
     LeasePtr lease;
     if (auto const stays_for = keeps ? *request.keep_for : claim.reuse_after;
         stays_for != std::chrono::milliseconds{0}) {
@@ -88,7 +87,7 @@ store::Coroutine<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseReque
 
     auto reply = read_reply(std::move(outcome), cluster->where(), key, parse_transaction);
     if (auto* const failed = std::get_if<Failure>(&reply)) {
-        // if the outcome is unknown the key may bear it
+        // with an unknown outcome the key may have the lease
         if (lease != nullptr && !failed->may_take_effect())
             cluster->leases->discard(lease);
         co_return std::move(*failed);
@@ -111,7 +110,7 @@ store::Coroutine<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRe
         state->withdrawn = true;
     if (state != nullptr && state->lease != nullptr) {
         state->over_at = cluster->runtime().now() + Clock::duration(std::chrono::seconds(state->lease->granted));
-        // the key goes with the lease, and a put that is still on its way fails without it
+        // the key ends with the lease, and a pending put fails without it
         auto end = revoke(cluster, state->lease, request.not_after);
         auto const released = co_await end;
         state->lease = nullptr;
@@ -134,7 +133,7 @@ store::Coroutine<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRe
         if (request.reuse_after != std::chrono::milliseconds{0}) {
             auto new_lease = grant(cluster, request.reuse_after, request.not_after);
             new_lease.on_failure(not_written);
-            resting_lease = co_await new_lease; // one that is not used lapses
+            resting_lease = co_await new_lease; // an unused lease expires
         }
         Transaction transaction;
         transaction.if_created_at(entry->key, entry->create_revision).if_value(entry->key, request.owner);

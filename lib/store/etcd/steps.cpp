@@ -10,7 +10,7 @@ namespace tenure::etcd
 namespace
 {
 
-/// keys of one read at most; larger ranges are read page by page
+/// limit of keys in one read; larger ranges are read page by page
 constexpr std::size_t keys_per_page = 4096;
 constexpr std::size_t keys_with_values = 256;
 
@@ -45,7 +45,7 @@ std::optional<std::uint32_t> index_of(KeyRange const& range, std::string_view ke
 
 std::size_t reply_bytes(KeyRange const& range, std::size_t keys) noexcept
 {
-    // base64, four numbers, and what keys of others may be longer
+    // base64, four numbers, and the extra length of foreign keys
     return 1024 + keys * (320 + (range.prefix.size() + 128) * 4 / 3);
 }
 

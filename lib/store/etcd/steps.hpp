@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What requests to a cluster consist of: the keys of a range, and steps for coroutines.
+// Building blocks of requests to a cluster: the keys of a range, and steps for coroutines.
 #pragma once
 
 #include "cluster_context.hpp"
@@ -26,14 +26,14 @@ namespace tenure::etcd
 
 // -- the keys of a range --
 
-/// with the values of keys, which may be those of other programs
+/// for reads with values of keys, which may be foreign
 inline constexpr std::size_t bytes_with_values = std::size_t{2} * 1024 * 1024;
 
-/** Where the keys of a range lie. There may be others between them: `prefix1x` lies where `prefix1` and `prefix2` do.
- */
+/** The interval that contains the keys of a range. Foreign keys may lie between them: `prefix1x` lies between
+ *  `prefix1` and `prefix2`. */
 [[nodiscard]] Keys whole(KeyRange const& range);
 
-/** Which key of the range this is; unset: none. */
+/** The index of this key in the range; nullopt: not in the range. */
 [[nodiscard]] std::optional<std::uint32_t> index_of(KeyRange const& range, std::string_view key);
 
 /** The longest reply to a read of this many keys of the range, without their values. */
@@ -46,7 +46,7 @@ inline constexpr std::size_t bytes_with_values = std::size_t{2} * 1024 * 1024;
     return key;
 }
 
-/** The keys that a page of `keys` has left out; unset: none. */
+/** The rest of the keys after this page; nullopt: complete. */
 [[nodiscard]] inline std::optional<Keys> rest_of(Keys const& keys, RangeReply const& page)
 {
     if (!page.more || page.found.empty())
@@ -56,7 +56,7 @@ inline constexpr std::size_t bytes_with_values = std::size_t{2} * 1024 * 1024;
 
 // -- steps --
 
-/** Sends a request and reads its reply with `parse`. `what` names the key in errors. */
+/** Sends a request and parses its reply with `parse`. `what` names the key in errors. */
 template <class Reply>
 [[nodiscard]] store::Step<std::variant<Reply, Failure>>
 ask(ClusterPtr const& cluster, HttpRequest http_request, std::string what,
@@ -78,14 +78,14 @@ ask(ClusterPtr const& cluster, HttpRequest http_request, std::string what,
 [[nodiscard]] store::Step<std::variant<RangeReply, Failure>>
 read_page(ClusterPtr const& cluster, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after);
 
-/** A new lease. */
+/** Gets a new lease. */
 [[nodiscard]] store::Step<Leases::Taken>
 grant(ClusterPtr const& cluster, std::chrono::milliseconds lifetime, Deadline not_after);
 
 /** Ends a lease. */
 [[nodiscard]] store::Step<WithdrawReply> revoke(ClusterPtr const& cluster, LeasePtr lease, Deadline not_after);
 
-/** Goes on in the next turn of the loop. */
+/** Continues in the next turn of the loop. */
 [[nodiscard]] store::Step<std::monostate> next_turn(ClusterPtr const& cluster);
 
 } // namespace tenure::etcd

@@ -19,9 +19,9 @@ namespace
 
 using namespace std::chrono_literals;
 
-/// with more they are joined
+/// more streams are joined
 constexpr std::size_t most_streams = 8;
-/// between two searches for ranges without watchers
+/// interval of the removal of ranges without watchers
 constexpr auto period = 10s;
 
 } // namespace
@@ -45,7 +45,7 @@ Watcher::~Watcher()
 void Watcher::start()
 {
     cluster_->client->on_endpoint_switch([weak = weak_from_this()] {
-        // the endpoint that was left may be cut off from the cluster
+        // the previous endpoint may be cut off from the cluster
         if (auto const self = weak.lock())
             self->join_all();
     });
@@ -200,7 +200,7 @@ void Watcher::on_line(std::uint64_t number, std::string_view line)
     }
     auto const& names = found->second.names;
     if (reply->cancelled && reply->watch_id < 1) {
-        // 3.4.23 and newer do not say which watch it is that they refuse
+        // 3.4.23 and newer do not name the refused watch
         look_for_refused(names);
         broken(number, reply->cancel_reason, Fault::useless);
         return;
@@ -223,7 +223,7 @@ void Watcher::on_line(std::uint64_t number, std::string_view line)
     }
 }
 
-/** What may not be watched may not be read either. */
+/** A range that may not be watched may not be read either. */
 void Watcher::look_for_refused(std::vector<Keys> const& names)
 {
     for (auto const& name : names) {

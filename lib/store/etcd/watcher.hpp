@@ -22,12 +22,11 @@
 namespace tenure::etcd
 {
 
-/** Watches ranges for deleted keys, over streams of the watch method; each has a connection of its own.
+/** Watches ranges for deleted keys, over streams of the watch method; each stream has a separate connection.
  *
- *  HTTP/1.1 cannot add a watch to a stream that has begun, so the watches that begin in one turn of the loop
- * share a stream, and too many streams are joined to one. A watch that begins again resumes at its last revision:
- * nothing is missed, unless that revision was compacted away.
- */
+ *  HTTP/1.1 cannot add a watch to a running stream, so watches that begin in one turn of the loop share a stream, and
+ *  too many streams are joined into one. A restarted watch resumes at its last revision and misses nothing, unless that
+ *  revision was compacted. */
 class Watcher : public std::enable_shared_from_this<Watcher>
 {
 public:
@@ -38,21 +37,21 @@ public:
     Watcher& operator=(Watcher const&) = delete;
     ~Watcher();
 
-    /** Right after construction. */
+    /** Call it right after construction. */
     void start();
 
     [[nodiscard]] std::unique_ptr<Watch> watch(KeyRange const& range, Handler handler);
 
-    /** Ends all streams. Handlers of the watches that are left are not called again. */
+    /** Ends all streams. Handlers of remaining watches are not called again. */
     void close() noexcept;
 
 private:
     struct Watched {
-        /// the first revision whose events have not arrived; 0: not known yet
+        /// the first revision whose events have not arrived; 0: unknown
         std::uint64_t next_revision = 0;
         bool in_force = false;
         bool refused = false;
-        /// of the stream that it is in; 0: none
+        /// number of its stream; 0: none
         std::uint64_t stream = 0;
     };
     struct Stream {
@@ -61,11 +60,11 @@ private:
             , limit(runtime)
         {
         }
-        /// null until the present revision is known
+        /// null until the current revision is known
         std::shared_ptr<Connection> connection;
         /// in the order of their watch ids, which count from 1
         std::vector<Keys> names;
-        /// of connecting
+        /// for connecting
         Timer limit;
     };
 
@@ -79,7 +78,7 @@ private:
     void look_for_refused(std::vector<Keys> const& names);
     void cancelled(Keys const& name, std::string const& reason, bool compacted);
     enum class Fault {
-        /// the connection was lost, or never made
+        /// the connection was lost, or never established
         lost,
         /// permanent protocol error: do not retry from the same revision
         useless
@@ -98,7 +97,7 @@ private:
     std::map<std::uint64_t, Stream> streams_;
     std::uint64_t last_stream_ = 0;
     OncePerTurn begin_;
-    /// no stream is begun before this, after failures
+    /// delays the next stream after failures
     Timer pause_;
     Timer sweep_;
     bool refusal_logged_ = false;

@@ -22,8 +22,8 @@ namespace tenure::redis
 namespace
 {
 
-/** Hands each request to the part that knows how it is done. Requests under way hold the parts, never this object, so
- * that dropping it closes the connections. */
+/** Backend of one server: hands each request to the class that executes it. Pending requests own those classes, never
+ *  this object, so dropping it closes the connections. */
 class RedisBackend final : public VoterBackend
 {
 public:
@@ -91,7 +91,7 @@ public:
 
     [[nodiscard]] bool keeps_line() const noexcept override { return true; }
     void leave_line(KeyRangePtr range) override { redis::leave_line(server_, std::move(range)); }
-    /// by programs that delete keys and publish nothing
+    /// other programs may delete keys without publishing
     [[nodiscard]] bool frees_silently() const noexcept override { return true; }
 
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
@@ -166,21 +166,21 @@ public:
             acknowledged_route_->close();
         subscriber_->close();
         observers_.close();
-        // the destructor, on whichever thread it runs, must find nothing left to do, and write nothing
+        // the destructor runs on any thread, and must have nothing left to do or write
         if (closed_)
             std::exchange(closed_, nullptr)();
     }
 
 private:
     std::shared_ptr<HedgedLink> channel_;
-    /// names this store in lines of waiters
+    /// name of this store in lines of waiters
     std::string waiter_;
     std::shared_ptr<Subscriber> subscriber_;
     Observers observers_;
     ServerPtr server_;
-    /// carries claims and renewals where replicas must acknowledge them, and nothing else; null: `route_` does
+    /// carries only claims and renewals that replicas must acknowledge; null: `route_` carries them
     std::shared_ptr<HedgedLink> acknowledged_route_;
-    /// the server through that channel; without one, `server_`
+    /// the server, reached through the acknowledged link; without one, `server_`
     ServerPtr holding_node_;
     std::shared_ptr<Claims> claims_;
     std::shared_ptr<Renewals> renewals_;

@@ -19,7 +19,7 @@
 namespace tenure::redis
 {
 
-/** Proposes the fencing token that several servers shall agree on for a key that the owner holds. */
+/** A fencing token that several servers shall agree on, for a key that the owner holds. */
 struct TokenRequest {
     KeyRangePtr range;
     std::uint32_t index = 0;
@@ -27,63 +27,63 @@ struct TokenRequest {
     std::uint64_t token = 0;
     Instant not_after{};
 };
-/** From now on the server accepts and grants only greater ones. */
+/** The server accepted the token. From now on it accepts and grants only greater ones. */
 struct TokenAccepted {
 };
-/** The server has granted or accepted `last` before, which is not less. */
+/** The server has already granted or accepted `last`, which is not less than the proposed token. */
 struct TokenTooLow {
     std::uint64_t last = 0;
 };
-/** `NotOwner`: the key does not bear the owner, and nothing was accepted. */
+/** `NotOwner`: the key has another owner or none, and nothing was accepted. */
 using TokenReply = std::variant<TokenAccepted, TokenTooLow, NotOwner, Failure>;
 
-/** One of several servers that hold claims together. */
+/** One of several servers that decide claims by majority. */
 class VoterBackend : public Backend
 {
 public:
-    /** Claims a range of one key that several servers shall grant together. With fencing, the token of the grant is
-     * none yet: it is the greatest number that the server knows of for the key, its clock in microseconds included, and
-     * what is proposed must be greater. Else as `claim`. */
+    /** Claims a range of one key for a majority. With fencing, the grant has no token yet: it carries the greatest
+     *  number that the server knows for the key, including its clock in microseconds, and a proposal must be greater.
+     *  Otherwise as `claim`. */
     virtual void claim_vote(ClaimRequest request, ReplyHandler<ClaimReply> handler) = 0;
 
-    /** As `ready`, where the user needs no counter of fencing tokens. */
+    /** As `ready`, for a user without access to the counter of fencing tokens. */
     virtual void ready_to_vote(Deadline not_after, ReplyHandler<ReadyReply> handler)
     {
         ready(not_after, std::move(handler));
     }
 
-    /** As `inspect`, and tells the last token that several servers have granted together for each key. */
+    /** As `inspect`, with the last token that a majority has granted for each key. */
     virtual void inspect_with_tokens(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
     {
         inspect(std::move(range), not_after, std::move(handler));
     }
 
-    /** Accepts the token if, and only if, the key bears the owner and the token is greater than all that the server
-     * knows of for the key; in one step. */
+    /** Accepts the token in one step, if the key has the owner and the token is greater than every token known to the
+     *  server for the key. */
     virtual void accept_token(TokenRequest request, ReplyHandler<TokenReply> handler) = 0;
 };
 
-/** Leases on one Redis or Valkey server. Nothing is connected before the first request.
- *  @throws std::invalid_argument naming field, value and rule */
+/** Makes a backend for one Redis or Valkey server. It connects at the first request.
+ *  @throws std::invalid_argument  naming field, value and rule */
 [[nodiscard]] std::shared_ptr<VoterBackend>
 make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, StreamFactory streams);
-/** The same on the master that sentinels name. */
+/** Makes a backend for the master that the sentinels name. */
 [[nodiscard]] std::shared_ptr<Backend>
 make_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig const& config, StreamFactory streams);
 
 struct BackendSettings {
-    /// of the server, without secrets
+    /// name of the server for logs and errors, without secrets
     std::string name;
     ReplicaAcknowledgement replicas = {};
     /// see RedisConfig
     bool delay_after_failover = false;
-    /// for `examine`, which looks at the server's replicas too; may be empty
+    /// opens connections to the replicas for `examine`; may be empty
     ConnectTo connect_to = {};
-    /// called once when all connections of the backend are closed; may be empty, must not throw
+    /// called once, when all connections of the backend are closed; may be empty, must not throw
     std::function<void()> closed = {};
 };
 
-/** The same over given connections. */
+/** Makes a backend over given connections. */
 [[nodiscard]] std::shared_ptr<VoterBackend>
 make_backend(std::shared_ptr<Runtime> runtime, ConnectionFactory connect, BackendSettings settings);
 

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// One claim over its whole range.
+// Claim of one owner over its whole range.
 #include "claim.hpp"
 
 #include "store/redis/scripts/scripts.hpp"
@@ -21,7 +21,7 @@ struct RangePart {
     std::uint32_t count = 0;
 };
 
-/** One claim under way over the pages of its range. */
+/** A pending claim that goes through the pages of its range. */
 class RangeClaim : public std::enable_shared_from_this<RangeClaim>
 {
 public:
@@ -37,8 +37,8 @@ public:
     {
         auto const& range = request_.range;
         survey_ = survey_is_due(server_->ranges(), request_, server_->runtime().now());
-        // A large range is searched for an own claim on all pages before anything is taken; one page does both in one
-        // step.
+        // A claim over several pages looks for the owner on all pages before it takes a key. On a single page the
+        // script does both in one step.
         searching_ = request_.earliest_attempt && pages_ > 1;
         if (!request_.earliest_attempt && server_->ranges().is_worth_a_gap_search(range))
             find_gap();
@@ -46,8 +46,8 @@ public:
             call_page();
     }
 
-    /** For one that a SET found held. A waiter asks again by script, which takes its place in the line in the same
-     * step; any other one only wants to know what the key looks like. */
+    /** Continues after a SET that found the key held. A waiter claims by script, which also puts it in the line; other
+     *  claims only read the state of the key. */
     void start_held()
     {
         survey_ = true;
@@ -68,8 +68,8 @@ private:
         return finds_own ? scripts::own_or_first_free() : scripts::first_free();
     }
 
-    /** Looks for the first part of the range with a free key, by commands that the server executes in half the time of
-     * a script over the same keys. Just a hint: the claim looks again. */
+    /** Finds the first part of the range with a free key, by commands that cost the server half the time of a script
+     *  over the same keys. The result is a hint: the claim checks again. */
     void find_gap()
     {
         constexpr auto part_size = RangeCache::part_size;
@@ -89,7 +89,7 @@ private:
         }
     }
 
-    /** How many keys of a part there are; answered in order, like everything on a connection. */
+    /** Handles the number of existing keys of a part. Replies arrive in the order of the requests. */
     void counted(RangePart part, Outcome const& outcome)
     {
         bool const is_count = outcome.reply.is_integer() && outcome.reply.as_integer() >= 0;
@@ -138,7 +138,7 @@ private:
             return;
         }
         if (std::exchange(part_, std::nullopt)) {
-            // another claim was faster: the whole range in one step
+            // another claim was faster: tries the whole range in one step
             call_page();
             return;
         }
@@ -177,20 +177,20 @@ private:
     ReplyHandler<ClaimReply> handler_;
     std::uint32_t pages_;
     std::uint32_t page_ = 0;
-    /// only these keys of the only page are tried first
+    /// tries only these keys of the single page first
     std::optional<RangePart> part_;
     std::uint32_t uncounted_parts_ = 0;
-    /// the present pass over the pages looks for the owner and takes nothing
+    /// the current pass over the pages only looks for the owner
     bool searching_ = false;
-    /// a busy answer shall tell when the first key expires and whether any can
+    /// a busy answer shall include the first expiry and the number of foreign keys
     bool survey_ = false;
     bool only_survey_ = false;
     std::optional<std::chrono::milliseconds> earliest_expiry_;
     std::uint32_t foreign_ = 0;
 };
 
-// A first attempt cannot find a claim of its own owner, which is new: so no GET, which Redis 6 refuses and which brings
-// whatever another program wrote there. Later attempts take the script, which extends what it finds.
+// A first attempt has a new owner, so no key can have it already. It needs no GET, which Redis 6 refuses in SET NX and
+// which transfers values of other programs. Later attempts use the script, which extends a claim that it finds.
 void claim_named_key(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
 {
     resp::Command command("SET", resp::KeyOf{*request.range, 0}, request.owner, "NX", "PX", request.lifetime().count());

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// How keys are claimed on one server: one claim over its whole range, several single keys in one transaction, several
-// keys of one pool by one call. claims.hpp decides which.
+// Claims on one server: one claim over its whole range, several single keys in one transaction, or several keys of one
+// pool in one call. claims.hpp chooses among them.
 #pragma once
 
 #include "replies.hpp"
@@ -17,50 +17,50 @@
 namespace tenure::redis
 {
 
-/** A claim that is to be answered. */
+/** A claim and the handler of its answer. */
 struct PendingClaim {
     ClaimRequest request;
     ReplyHandler<ClaimReply> handler;
 };
 using PendingClaims = std::vector<PendingClaim>;
 
-/** Claims the first free key of the range: one command for a named key without fencing, else one script call for each
- * page of the range until one is free. An owner whose earlier attempt is unanswered is looked for in the whole range
- * first. */
+/** Claims the first free key of the range. A named key without fencing takes one command; other ranges take one script
+ *  call per page until a key is free. If an earlier attempt of the owner is unanswered, the whole range is searched
+ *  for it first. */
 void claim(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
 
-/** Goes on with a claim whose key a SET has found held. */
+/** Continues a claim after a SET that found its key held. */
 void claim_held_key(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
 
-/** True where `SET NX` suffices to claim: a first attempt at a single key, which an own claim cannot hold yet. One that
- * waits in line needs the script, since it most likely finds the key held. */
+/** True if `SET NX` suffices: a first attempt at a single key. A claim that waits in line uses the script, because it
+ *  probably finds the key held. */
 [[nodiscard]] bool may_claim_by_set(ServerContext const& server, ClaimRequest const& request);
 
-/** Claims single keys with fencing, for which `may_claim_by_set` is true, in one transaction: a `SET NX` for each, and
- * a draw of the token that all of its grants share.
- *  @param answered  called when the transaction is answered, before any of the handlers */
+/** Claims single keys with fencing in one transaction: a `SET NX` for each key, and one token that all grants share.
+ *  Requires `may_claim_by_set` for each claim.
+ *  @param answered called when the transaction is answered, before the handlers */
 void claim_in_transaction(ServerPtr const& server, PendingClaims claims, OneShot<void()> answered);
 
-/** Claims keys of one pool of one page for several owners by one script call: first attempts that want
- * the same.
- *  @param answered  called when the call is answered, before any of the handlers */
+/** Claims keys of a one-page pool for several owners in one script call. Requires first attempts with equal
+ *  parameters.
+ *  @param answered  called when the call is answered, before the handlers */
 void claim_from_pool(ServerPtr const& server, PendingClaims claims, OneShot<void()> answered);
 
-// -- what all of them share --
+// -- shared by all kinds of claims --
 
-/** A call of one of the claiming scripts (see scripts.hpp): all but its keys.
- *  @param survey     a busy answer shall tell when the first key expires
+/** Makes a call of a claiming script (see scripts.hpp) without its keys.
+ *  @param survey     a busy answer shall include the first expiry
  *  @param others     the further owners of `first_free_each`
- *  @param may_close  the script is one of those for after a failover */
+ *  @param may_close  the script is one that checks for a failover */
 [[nodiscard]] ScriptCall claim_call(
     ServerContext const& server, Script const& script, ClaimRequest const& request, bool survey,
     std::span<PendingClaim const> others, bool may_close);
 
-/** When a call for all of them must have been sent: the earliest of their deadlines. What the call drops
- * for the sake of one is sent again. */
+/** The deadline for sending a call for several claims: the earliest of theirs. Claims that the call drops are sent
+ *  again. */
 [[nodiscard]] Deadline earliest_deadline(PendingClaims const& claims);
 
-/** Answers each of the claims. */
+/** Calls the handler of each claim. */
 template <class ReplyTo>
 void answer_all(PendingClaims& claims, ReplyTo reply_to)
 {
@@ -68,20 +68,20 @@ void answer_all(PendingClaims& claims, ReplyTo reply_to)
         std::move(handler)(ClaimReply(reply_to(request)));
 }
 
-/** The grant, unless the replicas that it was to rest on do not have it. */
+/** Makes the reply to a grant: a failure if too few replicas have acknowledged it. */
 [[nodiscard]] ClaimReply
 confirmed(ServerContext const& server, KeyRange const& range, Granted granted, Outcome const& outcome);
 
-/** The server refused a claim, which wrote nothing. */
+/** Makes the failure of a claim that the server refused without writing. */
 [[nodiscard]] Failure refuse_claim(ServerContext& server, resp::Value const& error, std::string_view what);
 
-/** As `failure_of`, of a call that claims. */
+/** As `failure_of`, for a claim. */
 [[nodiscard]] Failure failure_of_claim(ServerContext& server, Outcome const& outcome, KeyRange const& range);
 
-/** The server answers that claims are closed for now. */
+/** Makes the reply while claims are closed after a failover. */
 [[nodiscard]] Busy closed_reply(ServerContext& server, PageClosed const& closed);
 
-/** Of a claim that waits in line: the server may have refused the place. */
+/** Records an error of the line, if the server refused the waiter's place in it. */
 void note_place(ServerContext& server, KeyRange const& range, PageHeld const& held);
 
 } // namespace tenure::redis

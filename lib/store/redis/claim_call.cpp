@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What the kinds of claims share: the call of a claiming script, and what answers mean.
+// Parts shared by all kinds of claims: the script call, and the meaning of its answers.
 #include "claim.hpp"
 
 #include "key_names.hpp"
@@ -54,7 +54,7 @@ ClaimReply confirmed(ServerContext const& server, KeyRange const& range, Granted
         return granted;
     auto const& [error, missing, fatal, uncounted] = *outcome.shortfall;
     auto detail = server.where() + ": " + range.key(granted.index) + ": " + missing;
-    // asked again, the owner finds its claim, and the replicas are counted again
+    // a retry finds the claim of the owner and counts the replicas again
     if (uncounted)
         return Failure::unknown(error, std::move(detail));
     return Unconfirmed{std::move(granted), error, std::move(detail), fatal};
@@ -63,7 +63,7 @@ ClaimReply confirmed(ServerContext const& server, KeyRange const& range, Granted
 Failure refuse_claim(ServerContext& server, resp::Value const& error, std::string_view what)
 {
     auto understood = classify(error.as_string());
-    // the type of a lock's key does not matter to a claim: only the counter can be of a wrong one
+    // a claim works on any type of a lock's key, so only the counter can have the wrong type
     if (understood.error == errc::key_conflict)
         understood.advice = "another program wrote " + server.fence() +
                             ", which counts fencing tokens: delete that key, and tokens go on from the server's clock";
@@ -84,7 +84,7 @@ Busy closed_reply(ServerContext& server, PageClosed const& closed)
 
 void note_place(ServerContext& server, KeyRange const& range, PageHeld const& held)
 {
-    // what is no matter of permissions leaves the waiter to its timer for this time
+    // after any error but a missing permission, the waiter relies on its timer this time
     if (!held.line_error.empty())
         note_line_refusal(server, range, held.line_error);
 }

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Claims of several single keys with fencing, in one transaction.
+// Claims of several single keys with fencing in one transaction.
 #include "claim.hpp"
 
 #include "store/redis/scripts/scripts.hpp"
@@ -23,7 +23,7 @@ namespace tenure::redis
 namespace
 {
 
-// What a claim and a draw take in a transaction, with a usual key and owner.
+// size of a claim and of a token draw in a transaction, with a typical key and owner
 constexpr std::size_t bytes_of_claim = 192;
 constexpr std::size_t bytes_of_draw = 160;
 
@@ -70,7 +70,7 @@ private:
         else if (claims_.size() > 1 && concerns_single_key(outcome))
             send_each_alone(server_->refuse(outcome.reply, "claim"));
         else if (!outcome.succeeded())
-            // nothing was written for any of them
+            // none of the claims was written
             answer_all(claims_, [&](ClaimRequest const& request) {
                 return failure_of_claim(*server_, outcome, *request.range);
             });
@@ -78,7 +78,7 @@ private:
             ran(std::move(outcome));
     }
 
-    /** @param reason  why they were refused together: all that is known of one whose time is over */
+    /** @param reason  why the transaction was refused: the answer for claims whose deadline has passed */
     void send_each_alone(std::optional<Failure> const& reason)
     {
         for (auto& [request, handler] : claims_) {
@@ -89,8 +89,7 @@ private:
         }
     }
 
-    /** MULTI was refused, so each SET took effect by itself, and no token belongs to it: what was taken is given back.
-     */
+    /** MULTI was refused, so each SET took effect separately and no token belongs to it. Taken keys are given back. */
     void ran_apart(Outcome const& outcome)
     {
         auto const replies = outcome.reply.elements();
@@ -123,8 +122,8 @@ private:
             finish(outcome, 0, no_token(drawn));
     }
 
-    /** While the keys are held any token is in order. Another client may have deleted or overwritten one of them since,
-     * so the step that draws compares. */
+    /** Draws a token for keys that are already held, which is safe while they are held. Another client may have
+     *  deleted or overwritten one meanwhile, so the script compares the owners. */
     void draw_again(Outcome&& outcome)
     {
         auto const replies = outcome.reply.elements();
@@ -154,7 +153,7 @@ private:
         if (drawn.delivery != Delivery::answered)
             finish(claimed, 0, no_token(drawn.error ? drawn.error : errc::store_unavailable, drawn.detail));
         else if (drawn.login != claimed.login)
-            // A server that has taken over may have granted the keys to others, with lower tokens than this one.
+            // A server that has taken over may have granted the keys to others with lower tokens than this one.
             finish(claimed, 0, no_token(errc::store_unavailable, "the connection was lost after the keys were taken"));
         else if (auto const token = drawn_token(drawn.reply))
             finish(claimed, *token);
@@ -176,7 +175,8 @@ private:
                                 : nonsense(*server_, server_->fence());
     }
 
-    /** Answers all. @param missing  why the grants have no token and are given back */
+    /** Answers all claims.
+     *  @param missing  why the grants have no token and are given back */
     void finish(Outcome const& outcome, std::uint64_t token, std::optional<Failure> const& missing = std::nullopt)
     {
         auto const replies = outcome.reply.elements();

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// A claim of one key on one of several servers that grant it together.
+// Claim of one key on one of several servers that decide by majority.
 #include "operations.hpp"
 
 #include "claim.hpp"
@@ -22,8 +22,8 @@ namespace tenure::redis
 namespace
 {
 
-/** `SET NX PX`, `PTTL`, `GET` of the fence key and `TIME` in one write: a tenth of what a script costs the server, and
- * as fast where the key is held. They need not be one step: the fence key is changed by none but who holds the key. */
+/** Sends `SET NX PX`, `PTTL`, `GET` of the fence key and `TIME` in one write, at a tenth of the cost of a script. One
+ *  atomic step is not needed: only the holder of the key changes the fence key. */
 class VotingClaim : public std::enable_shared_from_this<VotingClaim>
 {
 public:
@@ -43,7 +43,7 @@ public:
         send(time, resp::Command("TIME"));
     }
 
-    /** For an owner that may hold the key already: the script, and then the token to begin from. */
+    /** For an owner that may already hold the key: runs the script, then reads the token to begin from. */
     void search()
     {
         auto request = request_;
@@ -58,7 +58,7 @@ private:
 
     void send(Step step, resp::Command command)
     {
-        // all of them in time or none: a grant needs its token
+        // all replies arrived in time or none counts: a grant needs its token
         if (step + 1 < steps)
             command.leave_with_next();
         server_->channel()->execute(
@@ -102,14 +102,14 @@ private:
         auto const& left = outcomes_[pttl];
         if (left.delivery != Delivery::answered || !left.reply.is_integer())
             return {};
-        // -2: it is free by now
+        // -2: the key is free by now
         auto const ms = left.reply.as_integer();
         if (ms == -1)
             return {std::nullopt, true};
         return {at_most_a_year(std::max<std::int64_t>(ms, 0)), false};
     }
 
-    /** The key is taken; without a token to begin from, the caller must see to it that it is given back. */
+    /** Makes the reply for a taken key. Without a token to begin from, the caller must give the key back. */
     [[nodiscard]] ClaimReply granted(Instant since)
     {
         for (auto const step : {get, time}) {
@@ -134,7 +134,7 @@ private:
     std::string key_;
     std::array<Outcome, steps> outcomes_;
     std::size_t unanswered_ = steps;
-    /// by the search
+    /// the grant that the search has found
     std::optional<Granted> found_;
 };
 

@@ -19,7 +19,7 @@ bool is_pool(PendingClaim const& claim) noexcept
     return claim.request.range->count > 1;
 }
 
-/** True where one call may serve both: each wants a single key, or they want the same of the same pool. */
+/** True if one call can serve both claims: each is for a single key, or both have equal parameters on one pool. */
 bool may_share_a_call(PendingClaim const& claim, PendingClaim const& other)
 {
     if (!is_pool(claim) || !is_pool(other))
@@ -55,7 +55,7 @@ void Claims::add(ClaimRequest request, ReplyHandler<ClaimReply> handler)
 
 void Claims::gather(Gathered& gathered, PendingClaim pending)
 {
-    // a program claims from few pools at a time
+    // a vector, because a program claims from few pools at a time
     auto& groups = gathered.groups;
     auto group = std::ranges::find_if(
         groups, [&](PendingClaims const& claims) { return may_share_a_call(claims.front(), pending); });
@@ -72,7 +72,7 @@ void Claims::gather(Gathered& gathered, PendingClaim pending)
 void Claims::flush_soon(std::shared_ptr<Gathered> gathered)
 {
     server_->runtime().post([self = shared_from_this(), gathered = std::move(gathered)] {
-        // The server is busy with a call: another turn brings more company, and costs no time.
+        // While the server is busy with a call, waiting another turn groups more claims and costs no time.
         if (self->under_way_ > 0 && !std::exchange(gathered->has_waited, true))
             self->flush_soon(gathered);
         else
@@ -91,7 +91,7 @@ void Claims::flush(Gathered& gathered)
 
 bool Claims::may_join(PendingClaims const& claims) const
 {
-    // What waits for a connection keeps its own time limit.
+    // Claims that wait for a connection keep their own deadlines.
     return claims.size() == 1 ||
            (server_->channel()->ready() && std::ranges::none_of(claims, [](PendingClaim const& claim) {
                 return claim.request.not_after.abandoned();

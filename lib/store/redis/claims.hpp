@@ -12,11 +12,11 @@
 namespace tenure::redis
 {
 
-/** Claims on one server.
+/** Claims on one server, grouped into calls.
  *
- * Those that are asked for in one turn of the loop share calls: single keys with fencing a transaction, keys of one
- * pool a script call. A claim that comes alone leaves at once while no such call is under way, because waiting for
- * company would cost it another turn; whether it comes alone, the turn before tells. */
+ *  Claims of one turn of the loop share calls: a transaction for single keys with fencing, a script call for keys of
+ *  one pool. A single claim is sent at once while no such call is pending, because waiting for others would cost it a
+ *  turn. The previous turn tells whether to expect others. */
 class Claims : public std::enable_shared_from_this<Claims>
 {
 public:
@@ -28,29 +28,29 @@ public:
     void add(ClaimRequest request, ReplyHandler<ClaimReply> handler);
 
 private:
-    /** Of one turn, or of two. */
+    /** The claims of one turn, or of two. */
     struct Gathered {
-        /// those of one group may share a call
+        /// claims of one group can share a call
         std::vector<PendingClaims> groups;
-        /// for a second turn, because a call was under way
+        /// has waited a second turn, because a call was pending
         bool has_waited = false;
     };
 
     void gather(Gathered& gathered, PendingClaim pending);
     void flush_soon(std::shared_ptr<Gathered> gathered);
     void flush(Gathered& gathered);
-    /// false: each of them goes alone
+    /// false: each claim is sent alone
     [[nodiscard]] bool may_join(PendingClaims const& claims) const;
     void send_alone(PendingClaim pending);
     void send(PendingClaims claims);
 
     ServerPtr server_;
-    /// of this turn; owned by the task that sends it, for what is asked may own this, and a context that is destroyed
-    /// runs no task
+    /// claims of this turn. The task that sends them owns them, because their handlers may own this object, and a
+    /// destroyed context runs no task.
     std::weak_ptr<Gathered> gathered_;
-    /// calls that are not answered yet
+    /// unanswered calls
     std::size_t under_way_ = 0;
-    /// several claims left together the last time
+    /// the last call carried several claims
     bool has_company_ = false;
 };
 

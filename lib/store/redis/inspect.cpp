@@ -17,7 +17,7 @@ namespace tenure::redis
 namespace
 {
 
-// Small pages, because each key may bring 1 KiB of a foreign value.
+// Pages are small, because each key may have up to 1 KiB of a foreign value.
 constexpr std::uint32_t keys_per_page = 512;
 constexpr std::size_t reply_bytes_per_key = 1200;
 
@@ -68,7 +68,7 @@ private:
 
     ServerPtr server_;
     KeyRangePtr range_;
-    /// each key has a fence key
+    /// reads the token of each key from its fence key
     bool with_tokens_;
     Deadline not_after_;
     ReplyHandler<InspectReply> handler_;

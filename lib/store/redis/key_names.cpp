@@ -15,7 +15,7 @@ bool has_hash_tag(std::string_view key) noexcept
 
 FenceAffixes fence_affixes(KeyRange const& range) noexcept
 {
-    // A number behind the prefix can neither open nor close a tag, so all keys of a range are alike.
+    // A number after the prefix can neither open nor close a hash tag, so the prefix decides for all keys of a range.
     if (has_hash_tag(range.prefix))
         return {"", ":fence"};
     return {"{", "}:fence"};
@@ -30,10 +30,10 @@ std::string fence_key(std::string_view key)
 namespace
 {
 
-/** `{P}<name>`, or `P<name>` where P has a hash tag. */
+/** Returns `{P}<name>`, or `P<name>` if P has a hash tag. */
 std::string beside(KeyRange const& range, std::string_view name)
 {
-    // each release names it: one allocation
+    // built once per release, in one allocation
     std::string key;
     key.reserve(range.prefix.size() + 2 + name.size());
     bool const has_tag = has_hash_tag(range.prefix);

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr auto watched_for = 60s;
 constexpr auto between_writes = 20s;
-// after a write that failed, and the longest that one waits for a connection
+// the pause after a failed write, and the longest wait of a write for a connection
 constexpr auto between_attempts = 1s;
 
 } // namespace
@@ -53,7 +53,7 @@ public:
         case WatchEvent::interrupted:
         case WatchEvent::unavailable:
             rest();
-            // a handler that never got in_force needs no interruption
+            // before `in_force` the handler needs no notification of an interruption
             if (event == WatchEvent::unavailable || std::exchange(told_, false))
                 tell(event);
             break;
@@ -69,7 +69,7 @@ public:
 private:
     void rest() noexcept
     {
-        // what is under way is not listened to
+        // replies to pending writes are ignored
         ++subscription_;
         timer_.cancel();
     }
@@ -98,14 +98,14 @@ private:
             auto const error = classify(outcome.reply.as_string());
             if (error.error != errc::permission_denied)
                 return;
-            // Releases of a user that may not touch the key are announced all the same: see scripts.hpp.
+            // Releases by a user without permission for the key are published anyway: see scripts.hpp.
             timer_.cancel();
             server_->watched_refused(key_, error.words);
         } else {
             auto const lapsed = std::exchange(lapses_, outcome.since + watched_for) < outcome.since;
             timer_.after(between_writes, weak_from_this(), &WatchedKey::write);
             if (told_ && lapsed)
-                // it was gone for a while, and releases were not announced
+                // the key was missing for a while, and releases were not published
                 tell(WatchEvent::hint);
         }
         tell_in_force();
@@ -119,7 +119,7 @@ private:
 
     void tell(WatchEvent event)
     {
-        // a copy: it may end the watch
+        // a copy, because the handler may end the watch
         if (auto const handler = handler_)
             handler(event);
     }
@@ -129,11 +129,11 @@ private:
     /// empty once the watch has ended
     std::function<void(WatchEvent)> handler_;
     Timer timer_;
-    /// counts subscriptions: what a write for an earlier one brings is ignored
+    /// counts subscriptions, so that replies to writes of an earlier one are ignored
     std::uint64_t subscription_ = 0;
-    /// when the key is gone, by the last write that was answered
+    /// when the key expires, according to the last answered write
     Instant lapses_ = Instant::min();
-    /// the handler knows that the watch is in force
+    /// the handler was notified that the watch is in force
     bool told_ = false;
 };
 

@@ -13,25 +13,26 @@
 namespace tenure::redis
 {
 
-/** Keeps the key `<stem>:watched` of one range while an observer watches. */
+/** Keeps the key `<stem>:watched` of one range alive while an observer watches. */
 class WatchedKey;
 
 /** The observers of a store.
  *
- *  While one watches, the key `<stem>:watched` exists, so that releases are announced also without waiters; it is
- * written anew every 20 seconds and lives for 60. The watch is in force once the key is there: a release before would
- * not have been announced. Whose turn it is does not matter to an observer: it hears hints. */
+ *  While an observer watches, the key `<stem>:watched` exists, so that releases are published even without waiters. It
+ *  is written every 20 seconds and lives for 60. The watch is in force once the key exists, because an earlier release
+ *  would not have been published. Observers get only hints: `named` is for waiters. */
 class Observers
 {
 public:
     using Handler = std::function<void(WatchEvent)>;
     using Subscribe = std::function<std::unique_ptr<Watch>(Handler)>;
 
-    /** Makes the watch of an observer out of a subscription to the channel of the range; `server` has the key. */
+    /** Makes the watch of an observer from a subscription to the channel of the range. The key is written on `server`.
+     */
     [[nodiscard]] std::unique_ptr<Watch>
     watch(ServerPtr server, KeyRange const& range, Subscribe const& subscribe, Handler handler);
 
-    /** Ends everything: the handlers of watches that still exist are not called again. */
+    /** Ends all watches: their handlers are not called again. */
     void close() noexcept;
 
 private:

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The operations that are one command or one script call for one key.
+// Operations that take one command or one script call for one key.
 #include "operations.hpp"
 
 #include "key_names.hpp"
@@ -21,11 +21,11 @@ namespace tenure::redis
 namespace
 {
 
-// A name that stays costs the others a pause once: not worth more.
+// A name that stays in the line costs the others one pause, which justifies no longer wait.
 constexpr std::chrono::seconds leave_within{1};
 
-/** Answers with what `read` makes of the server's reply; unset: the reply is malformed.
- *  @param what  for errors */
+/** Answers with the result of `read` for the server's reply; nullopt: the reply is malformed.
+ *  @param what key or range, for errors */
 template <class Reply, class Read>
 OutcomeHandler answer_by(ServerPtr const& server, std::string what, ReplyHandler<Reply> handler, Read read)
 {
@@ -118,7 +118,7 @@ void evict(ServerPtr const& server, EvictRequest request, ReplyHandler<EvictRepl
 
 void leave_line(ServerPtr const& server, KeyRangePtr range)
 {
-    // asking a channel that was never used whether it is ready would connect it
+    // `ready()` would connect a channel that was never used
     if (server->channel()->generation() == 0 || !server->channel()->ready() || !server->may_line_up())
         return;
     resp::Command command("LREM", line_of(*range), 0, server->waiter());

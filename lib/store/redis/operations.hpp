@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a backend does on one server besides claiming (claim.hpp), renewing and releasing (renewals.hpp, releases.hpp).
+// Operations on one server other than claiming (claim.hpp), renewing and releasing (renewals.hpp, releases.hpp).
 #pragma once
 
 #include "backend.hpp"
@@ -13,42 +13,41 @@
 namespace tenure::redis
 {
 
-/** See `VoterBackend::claim_together`. */
+/** See `VoterBackend::claim_vote`. */
 void claim_vote(ServerPtr const& server, ClaimRequest request, ReplyHandler<ClaimReply> handler);
 
 /** See `VoterBackend::accept_token`. */
 void accept_token(ServerPtr const& server, TokenRequest request, ReplyHandler<TokenReply> handler);
 
-/** Carries out a release with `keep_for`. No store in line is named, and nothing is published: the key does not free.
- */
+/** Executes a release with `keep_for`. It names no waiter and publishes nothing, because the key stays taken. */
 void detach(ServerPtr const& server, ReleaseRequest request, ReplyHandler<ReleaseReply> handler);
 
-/** Frees whichever keys of the range bear the owner, page by page, and tells the waiters. */
+/** Frees all keys of the range that have the owner, page by page, and notifies waiters. */
 void withdraw(ServerPtr const& server, WithdrawRequest request, ReplyHandler<WithdrawReply> handler);
 
-/** The same, also telling how many keys were freed, as far as that was answered. */
+/** Handler that also gets the number of freed keys, as far as the server has answered. */
 using CountedWithdrawal = OneShot<void(WithdrawReply&& reply, std::uint32_t freed)>;
 void withdraw_counted(ServerPtr const& server, WithdrawRequest request, CountedWithdrawal handler);
 
-/** Takes this store's name out of the line of the range. Best effort: the answer is not awaited, and no first
- * connection is made for it. */
+/** Removes this store's name from the line of the range. Best effort: the answer is ignored, and no first connection
+ *  is opened for it. */
 void leave_line(ServerPtr const& server, KeyRangePtr range);
 
-/** Tells who holds which key of the range, page by page. */
+/** Reads the holders of the range, page by page. */
 void inspect(ServerPtr const& server, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
 
-/** The same, with the last token from each key's own fence key. */
+/** As `inspect`, with the last token from the fence key of each key. */
 void inspect_with_tokens(
     ServerPtr const& server, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
 
-/** Replaces the owner that was seen by `evicted/<who>` for the rest of its ttl. */
+/** Replaces the given owner by `evicted/<who>` for the rest of its ttl. */
 void evict(ServerPtr const& server, EvictRequest request, ReplyHandler<EvictReply> handler);
 
-/** Looks whether the counter of fencing tokens is there, which needs a connection, the login, and the permission for
- * that key. That it is not there yet is all right. */
+/** Checks the connection, the login and the permission for the counter of fencing tokens. The counter need not exist
+ *  yet. */
 void ready(ServerPtr const& server, Deadline not_after, ReplyHandler<ReadyReply> handler);
 
-/** The same of a server that grants together with others and has no such counter: asks for its time. */
+/** As `ready`, for a server that votes and has no such counter: reads its time. */
 void ready_to_vote(ServerPtr const& server, Deadline not_after, ReplyHandler<ReadyReply> handler);
 
 } // namespace tenure::redis

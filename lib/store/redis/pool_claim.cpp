@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Claims of several owners on one pool, by one script call.
+// Claims of several owners on one pool in one script call.
 #include "claim.hpp"
 
 #include "store/redis/scripts/scripts.hpp"
@@ -56,7 +56,7 @@ private:
             ran(outcome);
     }
 
-    /** @param since  the call may have taken keys before one was refused: each owner is looked for first */
+    /** @param since  the call may have taken keys before one was refused, so each owner is searched for first */
     void send_each_alone(std::optional<Instant> since)
     {
         for (auto& [request, handler] : claims_) {
@@ -107,7 +107,7 @@ private:
     PendingClaims claims_;
     OneShot<void()> answered_;
     KeyRangePtr range_;
-    /// a busy answer shall tell when the first key expires and whether any can
+    /// a busy answer shall include the first expiry and the number of foreign keys
     bool survey_ = false;
 };
 

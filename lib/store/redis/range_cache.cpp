@@ -12,12 +12,12 @@ namespace
 
 using namespace std::chrono_literals;
 
-// The encoding of larger ranges is not kept: it takes more than about a megabyte.
+// The encoding of larger ranges is not cached, because it takes more than about a megabyte.
 constexpr std::uint32_t max_cached_count = 4 * max_keys_per_call;
 
-// Ranges up to this size are surveyed with every busy answer: it costs less than the call itself.
+// Ranges up to this size are surveyed with every busy answer, which costs less than the call itself.
 constexpr std::uint32_t small_range = 64;
-// Larger ones at most so often.
+// Minimum time between surveys of a larger range.
 constexpr auto survey_pause = 250ms;
 
 void add_keys(resp::EncodedArguments& keys, KeyRange const& range, std::uint32_t first_index, std::uint32_t count)
@@ -86,12 +86,11 @@ RangeCache::Notes& RangeCache::notes(KeyRangePtr const& range)
 
 bool survey_is_due(RangeCache& ranges, ClaimRequest const& request, Instant now)
 {
-    // A key that has begun to rest frees sooner than it seemed, and no message follows when it does.
+    // A key in quarantine becomes free sooner than the survey showed, and no message follows.
     auto const& range = request.range;
     if (range->count <= small_range || request.reuse_after > 0ms)
         return true;
-    // The first attempt at a large range does without: a pool with a free key is the usual case, and the next attempt
-    // comes soon.
+    // The first attempt at a large range skips the survey: usually a key is free, and the next attempt follows soon.
     auto const& notes = ranges.notes(range);
     return notes.next_survey != Instant{} && now >= notes.next_survey;
 }

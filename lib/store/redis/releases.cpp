@@ -51,7 +51,7 @@ void Releases::flush(Batch all)
 {
     pending_.reset();
     has_company_ = all.size() > 1;
-    // What waits for a connection keeps its own time limit, so nothing is joined then.
+    // Releases that wait for a connection keep their own deadlines, so they are not grouped.
     std::size_t const limit = server_->channel()->ready() ? releases_per_call : 1;
     Batch batch;
     for (auto& pending : all) {

@@ -13,12 +13,11 @@
 namespace tenure::redis
 {
 
-/** Releases on one server.
+/** Releases on one server, grouped into script calls.
  *
- * Those that are asked for in one turn of the loop share script calls of up to 100 keys. A release that comes alone
- * leaves at once while none is under way, because waiting for company would cost it another turn; the turn before
- * tells whether it comes alone. A release that wakes no waiter is one command where the server can compare and delete
- * by itself. */
+ *  Releases of one turn of the loop share script calls of up to 100 keys. A single release is sent at once while no
+ *  call is pending, because waiting for others would cost it a turn. The previous turn tells whether to expect others.
+ *  A release that wakes no waiter takes one command if the server can compare and delete natively. */
 class Releases : public std::enable_shared_from_this<Releases>
 {
 public:
@@ -41,19 +40,19 @@ private:
     void send_single(Pending pending);
     [[nodiscard]] bool does_natively(ReleaseRequest const& request) const;
     void send_natively(Pending pending);
-    /// `by_text`: the server does not know the script by its name
+    /// @param by_text  sends the whole script, because the server does not know its hash
     void send_script(Pending pending, bool by_text);
     void send_script(Batch batch);
     void answered(std::span<Pending> batch, Outcome const& outcome);
     void answered_natively(Pending pending, Outcome const& outcome);
 
     ServerPtr server_;
-    /// of this turn; owned by the task that sends it, for what is asked may own this, and a context that is destroyed
-    /// runs no task
+    /// releases of this turn. The task that sends them owns them, because their handlers may own this object, and a
+    /// destroyed context runs no task.
     std::weak_ptr<Batch> pending_;
-    /// calls that are not answered yet
+    /// unanswered calls
     std::size_t under_way_ = 0;
-    /// several releases left together the last time
+    /// the last call carried several releases
     bool has_company_ = false;
 };
 

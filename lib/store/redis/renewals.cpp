@@ -23,11 +23,11 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t claims_per_call = 100;
 
-// A renewal never waits for a connection. One that breaks just now would keep it in its queue, so it must be written
-// soon or not at all.
+// A renewal does not wait for a connection. A connection that breaks now would keep it in its queue, so it must be
+// written soon or not at all.
 constexpr auto longest_wait = 100ms;
 
-/** Answers all requests of the batch, in one call of its handler. */
+/** Answers all requests of the batch in one call of its handler. */
 template <class Batch, class ReplyTo>
 void answer(Batch const& batch, ReplyTo reply_to)
 {
@@ -67,7 +67,7 @@ void Renewals::begin(Batch all)
     auto const by_lifetime = [](Pending const& a, Pending const& b) {
         return a.request.lifetime() < b.request.lifetime();
     };
-    if (!std::ranges::is_sorted(all.pending, by_lifetime)) // as they are where all leases have the same ttl
+    if (!std::ranges::is_sorted(all.pending, by_lifetime)) // not needed if all leases have the same ttl
         std::ranges::stable_sort(all.pending, by_lifetime);
     Batch batch{{}, all.handler};
     for (auto& pending : all.pending) {
@@ -163,7 +163,7 @@ RenewReply Renewals::renewed(RenewRequest const& request, Outcome const& outcome
 
 void Renewals::retry_alone(Pending pending, std::shared_ptr<RenewHandler const> const& handler, Failure reason)
 {
-    // What this one could not send, the batch did: refused is what is known about it.
+    // If this call was not sent either, the refusal of the batch is the answer.
     auto unless_sent = [handler, reason = std::move(reason)](std::span<RenewAnswer> answers) {
         for (auto& answer : answers)
             if (failed_as(answer.reply, Failure::Effect::not_sent))

@@ -13,8 +13,8 @@
 namespace tenure::redis
 {
 
-/** Renewals of one server. Those of one call leave together, up to 100 keys of one ttl to a script call; each gets its
- * own answer, and one that the server refuses spoils no other. */
+/** Renewals on one server. Renewals of one call are sent together, up to 100 keys with one ttl per script call. Each
+ *  gets its own answer, and a refused one does not affect the others. */
 class Renewals : public std::enable_shared_from_this<Renewals>
 {
 public:
@@ -28,13 +28,13 @@ public:
 private:
     struct Pending {
         RenewRequest request;
-        /// its place among the requests of its call
+        /// position among the requests of its call
         std::size_t number;
     };
     /** Some of the requests of a call. */
     struct Batch {
         std::vector<Pending> pending;
-        /// of all that call's batches
+        /// shared by all batches of the call
         std::shared_ptr<RenewHandler const> handler;
     };
 
@@ -44,10 +44,10 @@ private:
     void send_natively(Batch single);
     void answered(Batch batch, Outcome const& outcome);
     void answered_natively(Batch single, Outcome const& outcome);
-    /// extended, unless replicas that were asked for do not have it
+    /// Makes the reply to an extended lease: a failure if too few replicas have acknowledged it.
     [[nodiscard]] RenewReply renewed(RenewRequest const& request, Outcome const& outcome) const;
     void retry_alone(Pending pending, std::shared_ptr<RenewHandler const> const& handler, Failure reason);
-    /// takes out and answers leases that are over by now: they must not be written again
+    /// Removes and answers leases that have expired by now, because they must not be written again.
     static void drop_ended(Batch& batch);
 
     ServerPtr server_;

@@ -21,7 +21,7 @@ namespace
 
 using Parts = std::span<resp::Value const>;
 
-/** {-1}, with a survey behind it or not, and behind that an error of the line or not. */
+/** Reads {-1}, optionally followed by a survey, and then optionally by an error of the line. */
 std::optional<PageHeld> read_held(Parts parts, std::uint32_t keys)
 {
     if (parts.empty() || !parts[0].is_integer() || parts[0].as_integer() != -1)
@@ -64,17 +64,17 @@ std::optional<ReleaseNotes> read_notes(std::string_view text)
     }
     if (text.starts_with('?')) {
         notes.line_refusal = text.substr(1);
-        // a note without words is malformed
+        // an empty note is malformed
         return notes.line_refusal.empty() ? std::nullopt : std::optional(notes);
     }
     return text.empty() ? std::optional(notes) : std::nullopt;
 }
 
-// What the script tells of one key: index, value, remaining ms, token.
+// The script's fields per key: index, value, remaining ms, token.
 constexpr std::size_t fields = 4;
 
-/** By the second in which the holder made the claim, whose clock may be ahead of the server's. Unset for owners that
- * tenure did not write. */
+/** Computed from the second in which the holder made the claim; its clock may be ahead of the server's. Unset for
+ *  owners that tenure did not write. */
 std::optional<std::chrono::milliseconds> held_for(std::string_view owner, std::uint64_t now_us)
 {
     using std::chrono::milliseconds;
@@ -126,7 +126,7 @@ std::optional<std::chrono::microseconds> read_server_time(resp::Value const& rep
     auto const parts = reply.elements();
     if (parts.size() != 2)
         return std::nullopt;
-    // in nanoseconds still a number
+    // also representable in nanoseconds
     constexpr std::int64_t latest = 5'000'000'000;
     auto const seconds = number_from<std::int64_t>(parts[0].as_string());
     auto const micros = number_from<std::int64_t>(parts[1].as_string());

@@ -154,7 +154,7 @@ void take_notes(ServerContext& server, KeyRange const& range, ReleaseNotes const
 
 void note_line_refusal(ServerContext& server, KeyRange const& range, std::string_view words)
 {
-    // a slot on the move, a foreign key in the line's place: the next call may fare better
+    // other errors may be temporary, such as a migrating hash slot or a foreign key in place of the line
     if (auto const error = classify(words); error.error == errc::permission_denied)
         server.line_refused(line_of(range), error.words);
 }

@@ -19,29 +19,29 @@
 namespace tenure::redis
 {
 
-/** The key by which a server process that has not granted before is noticed. In a cluster each hash slot has one, with
- * the slot's number in braces behind. */
+/** The key that reveals a server process that has not granted before. In a cluster each hash slot has one, with the
+ *  slot's number in braces appended. */
 inline constexpr std::string_view failover_marker = "tenure:master";
 
-/** The settings of a server, which its store knows. */
+/** Settings of a server, given by its store. */
 struct ServerSettings {
-    /// of the store, without secrets
+    /// name of the store for logs and errors, without secrets
     std::string name;
-    /// under which the store stands in lines of waiters (make_waiter_name); empty for nodes that claim and release
-    /// nothing
+    /// name of the store in lines of waiters (make_waiter_name); empty for servers on which the store neither claims
+    /// nor releases
     std::string waiter = {};
     /// see RedisConfig
     bool delay_after_failover = false;
-    /// the key that tells of a failover, where claims are delayed after one
+    /// the key that reveals a failover, if claims are delayed after one
     std::string marker = std::string(failover_marker);
-    /// where releases are announced: to all who subscribe, or in a cluster (Redis 7) through the channel's own shard
+    /// where releases are published: to all subscribers, or in a cluster (Redis 7) within the shard of the channel
     enum class Audience { everywhere, shard } audience = Audience::everywhere;
-    /// the counter from which claims draw their fencing tokens
+    /// the counter of fencing tokens
     std::string fence = std::string(fence_counter);
 };
 
-/** Something that the server refused to the user of one connection. It is not tried again on that connection, and
- * logged only the first time. */
+/** A permission that the server refused to the user of one connection. It is not requested again on that connection,
+ *  and is logged only the first time. */
 class RefusedOnConnection
 {
 public:
@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    /// generation of the channel; 0: none yet
+    /// generation of the channel that was refused; 0: none
     std::uint64_t in_ = 0;
     bool logged_ = false;
 };
@@ -63,8 +63,8 @@ private:
 struct ServerError;
 struct ReleaseNotes;
 
-/** One server, or the nodes that serve one hash slot, as the operations see it. Shared by the operations under way;
- * everything belongs to the strand. */
+/** One server, or the servers of one hash slot, as seen by the operations. Pending operations share it; everything
+ *  runs on the strand. */
 class ServerContext
 {
 public:
@@ -75,64 +75,64 @@ public:
     [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
     [[nodiscard]] std::shared_ptr<CommandChannel> const& channel() const noexcept { return channel_; }
     [[nodiscard]] RangeCache& ranges() noexcept { return ranges_; }
-    /** The store, without secrets. */
+    /** The name of the store, without secrets. */
     [[nodiscard]] std::string const& name() const noexcept { return settings_.name; }
-    /** For errors and logs: the store, and which of its servers answered last where there are several. */
+    /** For errors and logs: the store, and the server that answered last if it has several. */
     [[nodiscard]] std::string where() const;
 
-    /** SPUBLISH instead of PUBLISH: wanted, and the server has it. */
+    /** True if the store shall use SPUBLISH instead of PUBLISH, and the server has it. */
     [[nodiscard]] bool announces_in_shard() const noexcept;
 
-    /** Understands an error reply, and connects anew where it says that the server is the wrong one for now. */
+    /** Classifies an error reply, and reconnects if the error says that this is currently the wrong server. */
     [[nodiscard]] Failure refuse(resp::Value const& error, std::string_view what);
 
-    /** The same for one that was classified before. */
+    /** As above, for a classified error. */
     [[nodiscard]] Failure refuse(ServerError const& error, std::string_view what);
 
-    /** False once publishing was refused on this connection. */
+    /** False after publishing was refused on this connection. */
     [[nodiscard]] bool may_publish() const noexcept { return !publish_.is(channel_->generation()); }
-    /** Notes that publishing was refused, and logs it once. */
+    /** Records that publishing was refused, and logs it once. */
     void publish_refused(std::string_view channel);
 
-    /** What compares and deletes in one command, where the server has it. */
+    /** The native command of the server that compares and deletes. */
     enum class NativeDelete { none, delifeq, delex };
     [[nodiscard]] NativeDelete native_delete() const noexcept;
 
-    /** `SET key value IFEQ owner` exists. */
+    /** True if the server has `SET key value IFEQ owner`. */
     [[nodiscard]] bool has_set_ifeq() const noexcept;
 
-    /** As `refuse`, of a native command that the server does not execute: a permission for scripts only, an unknown
-     * command after all, or a key of another type. The script can tell. Unless the key was the reason, scripts do
-     * from now on on this connection. */
+    /** As `refuse`, for a native command that the server did not execute: only scripts are permitted, the command is
+     *  unknown, or the key has another type. The script finds the cause. Unless it was the key, this connection uses
+     *  scripts from now on. */
     [[nodiscard]] Failure refuse_native(resp::Value const& error, std::string_view what);
 
-    /** Claims may be closed after a failover; `marker` names the key that tells. */
+    /** True if claims can be closed after a failover; `marker` is the key that reveals one. */
     [[nodiscard]] bool delays_after_failover() const noexcept { return settings_.delay_after_failover; }
     [[nodiscard]] std::string const& marker() const noexcept { return settings_.marker; }
 
-    /** The counter from which claims draw their fencing tokens. */
+    /** The counter of fencing tokens. */
     [[nodiscard]] std::string const& fence() const noexcept { return settings_.fence; }
 
-    /** Notes that claims are closed for this time, and logs it once. */
+    /** Records that claims are closed for this time, and logs it once. */
     void note_closed(std::chrono::milliseconds opens_in);
-    /** When they open, as far as is known here; in the past: they are open. */
+    /** When claims open again, as far as this process knows; in the past: they are open. */
     [[nodiscard]] Instant closed_until() const noexcept { return closed_until_; }
 
-    /** Under which name this store stands in lines of waiters. */
+    /** The name of this store in lines of waiters. */
     [[nodiscard]] std::string const& waiter() const noexcept { return settings_.waiter; }
-    /** False once the commands of the line were refused on this connection. */
+    /** False after commands of the line were refused on this connection. */
     [[nodiscard]] bool may_line_up() const noexcept { return !line_.is(channel_->generation()); }
-    /** The name for scripts that use the line; "": it may not be used. */
+    /** The name for scripts that use the line; "": the line is not permitted. */
     [[nodiscard]] std::string_view name_in_line() const noexcept
     {
         return may_line_up() ? std::string_view(settings_.waiter) : std::string_view();
     }
-    /** Notes that they were refused, and logs it once. */
+    /** Records that the line was refused, and logs it once. */
     void line_refused(std::string_view line, std::string_view why);
 
-    /** False once the key that says that observers watch was refused on this connection. */
+    /** False after the key of observers was refused on this connection. */
     [[nodiscard]] bool may_write_watched() const noexcept { return !watched_.is(channel_->generation()); }
-    /** Notes that it was refused, and logs it once. */
+    /** Records that the key of observers was refused, and logs it once. */
     void watched_refused(std::string_view key, std::string_view why);
 
 private:
@@ -148,18 +148,18 @@ private:
 };
 using ServerPtr = std::shared_ptr<ServerContext>;
 
-/** Why a request brought no reply. */
+/** Makes the failure of a request without a reply. */
 [[nodiscard]] Failure undelivered(Outcome const& outcome);
 
-/** Why a request brought nothing to go by: no reply, an error, or a malformed reply.
- *  @param what  the key or range */
+/** Makes the failure of a request without a usable reply: none, an error, or a malformed one.
+ *  @param what the key or range */
 [[nodiscard]] Failure failure_of(ServerContext& server, Outcome const& outcome, std::string_view what);
 
-/** True where the server refused a call for several keys, and each of them alone may fare better. */
+/** True if the server refused a call for several keys, and separate calls for each key may succeed. */
 [[nodiscard]] bool concerns_single_key(Outcome const& outcome);
 
-/** Answers a request that is sent again alone after it was refused together with others: what it could not send now,
- * the call for all did, so `reason` is what is known about it. */
+/** Answers a request that was sent again alone after a call for several was refused. If it was not sent this time,
+ *  `reason` is the answer, because the first call was sent. */
 template <class Reply>
 [[nodiscard]] ReplyHandler<Reply> or_refused(ReplyHandler<Reply> handler, Failure reason)
 {
@@ -170,13 +170,13 @@ template <class Reply>
     };
 }
 
-/** The failure of a request that brought a malformed reply: it may have taken effect. Drops the connection. */
+/** Makes the failure of a request with a malformed reply: it may have taken effect. Drops the connection. */
 [[nodiscard]] Failure nonsense(ServerContext& server, std::string_view what);
 
-/** Remembers for the connection what it may not do. Other errors of the line concern this call alone. */
+/** Records missing permissions for the connection. Other errors of the line concern this call alone. */
 void take_notes(ServerContext& server, KeyRange const& range, ReleaseNotes const& notes);
 
-/** Notes that a line was refused, if the words of the server say that it is for lack of permission. */
+/** Records that the line was refused, if the error text says that a permission is missing. */
 void note_line_refusal(ServerContext& server, KeyRange const& range, std::string_view words);
 
 } // namespace tenure::redis

@@ -68,7 +68,7 @@ private:
     ServerPtr server_;
     WithdrawRequest request_;
     CountedWithdrawal handler_;
-    /// empty: no waiter is to be woken
+    /// empty: no waiter to notify
     std::string stem_;
     std::uint32_t page_ = 0;
     std::uint32_t freed_ = 0;

@@ -15,8 +15,8 @@ namespace tenure::zookeeper
 namespace
 {
 
-/** Hands each request to the part that knows how it is done. Requests under way hold the ensemble, never this object.
- */
+/** Backend of ZooKeeper: hands each request to the function that executes it. Pending requests own the ensemble, never
+ *  this object. */
 class ZookeeperBackend final : public Backend
 {
 public:
@@ -54,12 +54,12 @@ public:
     {
         return watches_->watch(std::move(range), std::move(handler));
     }
-    /** Ready once the session that looks is connected. The server takes any digest login: a wrong password shows only
-     * at a node that the user may not use. */
+    /** Ready once the session for queries is connected. The server accepts any digest login: a wrong password shows
+     *  only at a node that the user may not use. */
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
         auto const session = ensemble_->query_session();
-        // the use keeps the session open until then
+        // the use keeps the session open meanwhile
         session->when_connected(
             std::move(not_after), [handler = std::move(handler), use = session->use()](Failure const* why) mutable {
                 handler(why == nullptr ? ReadyReply(Ready{}) : ReadyReply(*why));
@@ -79,7 +79,7 @@ public:
     }
     void on_reachable(std::function<void()> handler) override { ensemble_->on_reachable(std::move(handler)); }
     void drop_abandoned() override { ensemble_->drop_abandoned(); }
-    /** How long silence is borne follows from the timeout of each session. */
+    /** The timeout of each session limits the tolerated silence. */
     void shortest_ttl(std::chrono::milliseconds) override {}
     [[nodiscard]] std::string describe() const override { return ensemble_->name(); }
     [[nodiscard]] TtlLimits ttl_limits() const noexcept override { return limits_; }
@@ -96,7 +96,7 @@ public:
 
     void shutdown() noexcept override
     {
-        // the destructor, on whichever thread it runs, must find nothing left to do
+        // the destructor runs on any thread, and must have nothing left to do
         if (std::exchange(closed_, true))
             return;
         watches_->close();

@@ -10,7 +10,7 @@
 namespace tenure::zookeeper
 {
 
-/** Leases on ZooKeeper. Nothing is connected before the first request.
+/** Makes the backend for a ZooKeeper ensemble. It connects at the first request.
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, ZookeeperConfig const& config);
 

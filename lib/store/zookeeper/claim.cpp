@@ -14,9 +14,9 @@ namespace tenure::zookeeper
 namespace
 {
 
-/// nodes that appear or vanish while they are asked for, one after another, before that counts as busy
+/// nodes that appear or vanish between two requests are tolerated this often before the answer is busy
 constexpr int surprises_allowed = 8;
-/// keys of a pool that are read, at most, to find one that can free by itself
+/// limit of keys of a pool that are read to find one that can expire
 constexpr std::uint32_t busy_keys_read = 64;
 
 class NodeClaim : public std::enable_shared_from_this<NodeClaim>
@@ -49,7 +49,7 @@ private:
     void begin()
     {
         if (request_.earliest_attempt) {
-            // the owner can have no nodes but those that this process may have created for it
+            // only this process can have created nodes for the owner
             tries_earlier_ = true;
             earlier_ = ensemble_->registry().find_all(request_.owner, *request_.range);
         }
@@ -69,8 +69,8 @@ private:
             try_free();
     }
 
-    /** Creates again each node of which the owner may have one: a creation that is refused because the node exists was
-     * decided by the leader, so what is read after it is not old. */
+    /** Creates each node that the owner may already have. If the creation is refused because the node exists, the
+     *  leader has decided that, so the following read is not stale. */
     void try_earlier()
     {
         while (!earlier_.empty() && earlier_.back()->state == OwnedNode::State::gone)
@@ -118,7 +118,7 @@ private:
             session_, request_.range, index, nodes_.path(index), nodes_.generation(index), request_.owner);
     }
 
-    /** This attempt has created no node; an earlier one may have. */
+    /** Removes a node that this attempt has not created; an earlier one may have. */
     void forget(OwnedNode& node)
     {
         if (!request_.earliest_attempt)
@@ -134,8 +134,7 @@ private:
         }
         ensemble_->registry().begin_creating(*node);
         session_->ask(
-            {Request::Kind::claim, node->path, encode(request_.owner, session_->timeout()), 0, false,
-             node->generation},
+            {Request::Kind::claim, node->path, encode(request_.owner, session_->timeout()), 0, false, node->generation},
             [self = shared_from_this(), node](Response const& response) {
                 if (response.code == ZNODEEXISTS) {
                     self->read_holder(node);
@@ -178,7 +177,7 @@ private:
                 self->ensemble_->registry().remove(*node);
                 self->taken_by_another();
             } else {
-                // the node was there before
+                // the node existed before
                 self->forget(*node);
                 self->fail(read, self->request_.range->key(node->index));
             }
@@ -195,8 +194,8 @@ private:
 
     void granted(OwnedNodePtr node, Response const& response)
     {
-        // The claim may have been asked for twice, and both have met one node. It is held once, or the one that is not
-        // renewed would let it lapse.
+        // A repeated claim may find one node twice. Only one entry may remain, because the other would not be renewed
+        // and expire.
         auto& registry = ensemble_->registry();
         if (auto other = registry.holder_of(request_.owner, node->path, response.stat.czxid);
             other != nullptr && other != node) {
@@ -205,12 +204,12 @@ private:
         }
         if (node->state == OwnedNode::State::gone) {
             if (response.stat.ephemeral_owner != session_->id()) {
-                // the session expired before the response was handed on
+                // the session expired before the response was delivered
                 handler_(Failure::unknown(
                     errc::store_unavailable, ensemble_->name() + ": " + node->path + ": the session expired"));
                 return;
             }
-            // the other one gave it up for taken, before this one made it
+            // the other claim gave the node up as taken before this one created it
             node = add(node->index);
         }
         node->state = OwnedNode::State::held;
@@ -237,7 +236,7 @@ private:
         handler_(std::move(failure));
     }
 
-    /** All are held. A node without a session stays for ever: looks for one that can go. */
+    /** All keys are held. A node without a session never expires, so it searches for a node that can. */
     void read_busy(std::uint32_t index)
     {
         if (index >= std::min(request_.range->count, busy_keys_read)) {
@@ -269,11 +268,11 @@ private:
     /// nodes of earlier attempts that are still to be tried
     std::vector<OwnedNodePtr> earlier_;
     bool tries_earlier_ = false;
-    /// keys that had a node when they were listed; empty before that
+    /// keys that had a node in the last listing; empty before it
     std::vector<bool> taken_;
     std::uint32_t next_ = 0;
     int surprises_ = 0;
-    /// the node that was in the way last belongs to no session
+    /// the last node that blocked the claim has no session
     bool foreign_ = false;
 };
 

@@ -53,7 +53,7 @@ ZookeeperConfig config_from(Url const& url)
 
 Backend::TtlLimits limits_of(ZookeeperConfig const& config) noexcept
 {
-    // shorter ones are refused by the library for every store
+    // the library refuses shorter ttls for every store
     return {
         std::max<std::chrono::milliseconds>(config.shortest_ttl > 0ms ? config.shortest_ttl : config.tick * 2, 100ms),
         config.longest_ttl > 0ms ? config.longest_ttl : config.tick * 20};

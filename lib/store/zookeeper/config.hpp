@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The config of ZooKeeper: from a URL, its rules, its name.
+// Config of ZooKeeper: parsing of URLs, checks, and its name.
 #pragma once
 
 #include <config/url.hpp>
@@ -12,11 +12,11 @@
 namespace tenure::zookeeper
 {
 
-/** The config that a `zookeeper://` URL stands for, not checked yet.
+/** Makes an unchecked config from a `zookeeper://` URL.
  *  @throws std::invalid_argument naming part, value and rule; never the password */
 [[nodiscard]] ZookeeperConfig config_from(Url const& url);
 
-/** Checks what can be checked without a server.
+/** Checks every rule that needs no server.
  *  @throws std::invalid_argument naming field, value and rule; never the password */
 void check_config(ZookeeperConfig const& config);
 

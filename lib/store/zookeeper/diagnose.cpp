@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The trials of `tenure doctor` on an ensemble, and its findings.
+// Tests of `tenure doctor` on an ensemble, and its findings.
 #include "operations.hpp"
 
 #include <algorithm>
@@ -22,22 +22,22 @@ using std::chrono::nanoseconds;
 using Severity = Finding::Severity;
 
 constexpr std::size_t round_trips = 5;
-/// the C client gives up a server that has not answered within two thirds of what it asks for
+/// the C client gives up a server that has not answered within two thirds of the requested timeout
 constexpr auto least_timeout = 150ms;
 /// leases of this many ticks and more have time to stop, and survive the failure of a server
 constexpr int comfortable_ticks = 4;
 
-/** What was learned about an ensemble. */
+/** Facts about an ensemble. */
 struct Facts {
     milliseconds ttl{};
     milliseconds tick{};
     std::size_t servers = 0;
     bool logged_in = false;
-    /// why nothing could be learned; empty: something was
+    /// why no facts could be read; empty: they were read
     std::string unreachable;
     std::vector<nanoseconds> round_trips;
     std::vector<nanoseconds> writes;
-    /// what the server grants to a client that asks for too little, and for too much
+    /// timeouts that the server grants for a too short and a too long request
     std::optional<milliseconds> shortest;
     std::optional<milliseconds> longest;
     /// why a node could not be created and removed; empty: it could
@@ -87,7 +87,7 @@ void judge_limits(Facts const& facts, Findings& findings)
             "ms): validity rests on it"));
 }
 
-/** What the facts mean for leases, and what to do. */
+/** Judges the facts for leases, with advice. */
 Findings judge(Facts const& facts)
 {
     if (!facts.unreachable.empty())
@@ -154,7 +154,7 @@ public:
     }
 
 private:
-    // one after the other, so that each is a round trip of its own
+    // measures round trips one after the other
     void measure()
     {
         bool const reads = facts_.round_trips.size() < round_trips;
@@ -249,7 +249,7 @@ private:
     ReplyHandler<Findings> handler_;
     SessionPtr session_;
     Session::Use use_;
-    /// the key of each doctor is another one; its generation need not be
+    /// each doctor uses another key, but all may share its generation
     std::string generation_ = ensemble_->nodes({"tenure-doctor", 0, 1, false}).generation(0);
     Facts facts_;
     int open_ = 0;

@@ -73,7 +73,7 @@ private:
             auto const value = decode(response.data);
             state.kind = response.stat.ephemeral_owner == 0 ? KeyState::Kind::foreign : KeyState::Kind::held;
             state.owner = value.owner;
-            // the full ttl, as long as its session is renewed
+            // the full ttl, while its session is renewed
             state.remaining = value.ttl;
             state.fencing_token = static_cast<std::uint64_t>(response.stat.czxid);
         } else if (response.code != ZNONODE && !failed_) {
@@ -167,7 +167,7 @@ private:
             });
     }
 
-    /** A client has claimed a key of the same generation, maybe this one. */
+    /** A client has claimed a key of the same generation, possibly this one. */
     void read_again()
     {
         if (request_.not_after.over(ensemble_->runtime().now()))

@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "operations.hpp"
 
-
 #include <store/not_written.hpp>
 
 #include <optional>
@@ -15,11 +14,11 @@ namespace tenure::zookeeper
 namespace
 {
 
-/// Other keys of a generation that are claimed at least once in each round trip would keep a lease from ever being
-/// released. After so many times a removal looks at the node alone.
+/// If other keys of a generation are claimed in each round trip, a lease could never be released. After this many
+/// attempts a removal checks only the node.
 constexpr int generations_missed_at_most = 8;
 
-/** Removes one node of this process, unless it is another client's by now. */
+/** Removes one node of this process, unless another client owns it by now. */
 class Removal : public std::enable_shared_from_this<Removal>
 {
 public:
@@ -51,8 +50,8 @@ public:
 private:
     void begin()
     {
-        // While the generation is that of the claim, no client that keeps to the protocol has claimed the key since. A
-        // node that other software created there has another version, unless it was written to exactly once.
+        // While the generation is that of the claim, no client that follows the protocol has claimed the key since. A
+        // node created by other software has another version, unless it was written to exactly once.
         if (node_->state == OwnedNode::State::held && node_->generation_version && !node_->removal_unknown &&
             !read_first_)
             remove({node_->generation_version, claimed_version});
@@ -63,8 +62,8 @@ private:
     void read()
     {
         read_first_ = true;
-        // A creation or a removal with an unknown outcome may reach this server late. Behind a write on the present
-        // connection none is left to come, so the read shows which client has the key.
+        // A creation or a removal with an unknown outcome may reach this server late. After a write on the current
+        // connection none can be pending, so the read shows which client has the key.
         read_node(
             node_->session, node_->path, node_->generation, node_->czxid == 0 || node_->removal_unknown,
             [self = shared_from_this()](NodeSnapshot const& snapshot) { self->judge(snapshot); });
@@ -82,7 +81,7 @@ private:
             bool const in_vain = generations_missed_ >= generations_missed_at_most;
             remove({in_vain ? std::nullopt : snapshot.generation_version(), snapshot.node.stat.version});
         } else {
-            // an evicted node is still to be removed, when its lease has expired
+            // an evicted node must still be removed, when its lease has expired
             if (!node_->matches(snapshot.node))
                 ensemble_->registry().remove(*node_);
             handler_(NotOwner{});
@@ -92,7 +91,7 @@ private:
     void remove(NodeRegistry::Condition const& condition)
     {
         if (ensemble_->runtime().now() > not_after_) {
-            // never inside of the call that asks for the removal
+            // never inside the call that requests the removal
             ensemble_->runtime().post([self = shared_from_this()] { self->handler_(Failure::dropped()); });
             return;
         }
@@ -121,7 +120,7 @@ private:
     OwnedNodePtr node_;
     Instant not_after_;
     ReplyHandler<ReleaseReply> handler_;
-    /// what is known since the claim no longer holds
+    /// facts from the time of the claim are outdated, so the node is read first
     bool read_first_ = false;
     int generations_missed_ = 0;
 };

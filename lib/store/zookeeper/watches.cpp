@@ -82,7 +82,7 @@ void Watches::unsubscribe(std::string const& path, std::shared_ptr<Subscriber> c
     std::erase_if(found->second.subscribers, [&gone](auto const& subscriber) { return subscriber.lock() == gone; });
     if (found->second.subscribers.empty()) {
         watched_.erase(found);
-        // The server's watch would stay until something happens to the node: for a name that is used once, for ever.
+        // The server's watch would stay until the node changes: forever for a name that is used once.
         session_->unwatch(path);
     }
 }
@@ -116,8 +116,8 @@ void Watches::on_node_event(SessionEvent const& event)
         changed(event.path);
         return;
     }
-    // A waiter that gets the hint tries at once, mostly gets the key, and needs no further watch. What happens before
-    // the next watch is set shows in the response to that.
+    // A waiter that gets the hint claims at once, usually gets the key, and needs no further watch. Changes before the
+    // next watch show in the response to that.
     ensemble_->runtime().call_at(ensemble_->runtime().now() + moment, [weak = weak_from_this(), path = event.path] {
         if (auto const self = weak.lock(); self != nullptr && !self->closed_ && self->session_->connected())
             self->changed(path);
@@ -184,7 +184,7 @@ void Watches::armed(std::string const& path, Response const& response)
     }
     bool const is_parent = found->second.is_parent;
     if (response.code != ZOK && (response.code != ZNONODE || is_parent)) {
-        // without a connection it is set again as soon as there is one
+        // without a connection it is set again once there is one
         if (is_answered(response.code))
             notify(path, [](Subscriber& subscriber) { subscriber.handler(WatchEvent::unavailable); });
         return;
@@ -208,7 +208,7 @@ void Watches::notify(std::string const& path, Notify const& how) const
     auto const found = watched_.find(path);
     if (found == watched_.end())
         return;
-    // A copy, since handlers begin and end watches. A watch that has ended meanwhile is not called.
+    // A copy, because handlers begin and end watches. A watch that has ended meanwhile is not called.
     auto const subscribers = found->second.subscribers;
     for (auto const& weak : subscribers)
         if (auto const subscriber = weak.lock(); subscriber != nullptr && !closed_)

@@ -16,9 +16,9 @@ namespace tenure::zookeeper
 
 /** Watches of waiters, set by watches of the server.
  *
- *  Of a range with one key its node is watched: that it was deleted is passed on as a hint at once. Of other ranges the
- * parent's children are watched. Most changes are that a client took a key, so a change is a hint only for ranges that
- * have a free key by then. */
+ *  For a range with one key its node is watched, and its deletion is a hint at once. For other ranges the parent's
+ *  children are watched. Most changes are claims, so a change is a hint only for ranges that have a free key by then.
+ */
 class Watches : public std::enable_shared_from_this<Watches>
 {
 public:
@@ -38,15 +38,15 @@ private:
         bool in_force = false;
     };
     using Notify = std::function<void(Subscriber&)>;
-    /** A node that is watched: that of a key, or the parent of many. */
+    /** A watched node: of a key, or the parent of many. */
     struct Watched {
         bool is_parent = false;
-        /// each belongs to its subscription
+        /// each is owned by its subscription
         std::vector<std::weak_ptr<Subscriber>> subscribers;
         Session::Use use;
         /// the server's watch is being set
         bool arming = false;
-        /// something changed once more meanwhile
+        /// another change happened meanwhile
         bool again = false;
     };
 

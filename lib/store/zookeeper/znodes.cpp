@@ -16,10 +16,10 @@ constexpr std::string_view plain_child = "lock";
 
 constexpr std::string_view ttl_field = "ttl=";
 
-/// generations of a user; docs/integrators/zookeeper-protocol.md promises their number and the hash
+/// number of generations per user; docs/integrators/zookeeper-protocol.md guarantees it and the hash
 constexpr std::uint64_t generations = 4096;
 
-/** FNV-1a of 64 bits: other programs have to come to the same. */
+/** FNV-1a of 64 bits: other programs must compute the same. */
 [[nodiscard]] std::uint64_t hash(std::string_view text) noexcept
 {
     std::uint64_t value = 0xcbf29ce484222325U;
@@ -35,7 +35,7 @@ constexpr std::uint64_t generations = 4096;
     return {'%', digits[byte >> 4U], digits[byte & 15U]};
 }
 
-/** A part of a key as a name that ZooKeeper takes: all but printable ASCII without '/' and '%' stands as `%XX`. */
+/** Escapes a part of a key to a valid name: all but printable ASCII without '/' and '%' becomes `%XX`. */
 [[nodiscard]] std::string escaped(std::string_view text)
 {
     std::string name;
@@ -45,10 +45,10 @@ constexpr std::uint64_t generations = 4096;
             name.push_back(c);
         else
             name += percent(c);
-    // no key begins with a '%' that no digits follow
+    // no key begins with a '%' without digits after it
     if (name.empty())
         return "%";
-    // "." and ".." are no names, and "zookeeper" is the server's own
+    // "." and ".." are invalid names, and "zookeeper" is reserved by the server
     if (name == "." || name == ".." || name == "zookeeper")
         name = percent(name.front()) + name.substr(1);
     return name;

@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// How leases stand in ZooKeeper's tree, which other programs share: the names of nodes, and what a key's node holds.
+// Layout of leases in ZooKeeper's tree, which other programs share: the names of nodes, and the contents of a key's
+// node.
 #pragma once
 
 #include <tenure/key_range.hpp>
@@ -13,13 +14,14 @@
 namespace tenure::zookeeper
 {
 
-/** The generation of a key: one of a fixed number of nodes, each for the keys of one hash value, that every claim
- * writes to. Users have nodes of their own. No node of a key is called so. @param user  empty: without a login */
+/** The generation of a key: one of a fixed number of nodes, each for the keys of one hash value, to which every claim
+ *  writes. Users have separate generations. No node of a key has such a name.
+ *  @param user  empty: without a login */
 [[nodiscard]] std::string generation_path(std::string const& chroot, std::string_view user, std::string_view key);
 
-/** Where the keys of a range lie: `thread_id_lock:3` is the node `CHROOT/thread_id_lock:/3`, and `nightly` is
- * `CHROOT/nightly/lock`. A key is cut before the digits that it ends with, whatever range it was asked for by, so that
- * a key is one node; and all keys of a range have one parent. */
+/** Paths of the keys of a range: `thread_id_lock:3` is the node `CHROOT/thread_id_lock:/3`, and `nightly` is
+ *  `CHROOT/nightly/lock`. A key is always cut before its final digits, so that each key is one node in all ranges; and
+ *  all keys of a range have one parent. */
 class RangeNodes
 {
 public:
@@ -35,7 +37,7 @@ public:
         return generation_path(chroot_, user_, range_.key(index));
     }
 
-    /** The key that a child of the parent stands for; unset if the key is not in this range. */
+    /** The index of the key of this child; nullopt if the key is not in this range. */
     [[nodiscard]] std::optional<std::uint32_t> index_of(std::string_view name) const;
 
 private:
@@ -45,11 +47,11 @@ private:
     std::string user_;
     KeyRange range_;
     std::string parent_;
-    /// what the names of the children begin with: digits, or nothing
+    /// common begin of the names of the children: digits, or empty
     std::string digits_;
 };
 
-/** What a key's node holds: the owner, and on a second line the ttl for inspections (`ttl=10000`, milliseconds). */
+/** Contents of a key's node: the owner, and on a second line the ttl for inspections (`ttl=10000`, milliseconds). */
 struct NodeValue {
     std::string owner;
     /// unset in nodes of other software

@@ -97,7 +97,7 @@ TEST_CASE("a store that closes renews what is held until it has been released")
     CHECK(test.test.backend->shutdowns == 1);
 }
 
-TEST_CASE("leases that are held beyond the timeout lose their token, and their keys are left to lapse")
+TEST_CASE("the tokens of leases held beyond the timeout are cancelled, and their keys expire")
 {
     Closing test;
     test.hold();

@@ -99,7 +99,7 @@ TEST_CASE("the context of a handler's own executor is kept running until the han
     CHECK_FALSE(has_work(elsewhere));
 }
 
-TEST_CASE("a lease whose handler cannot be called any more is given back")
+TEST_CASE("a lease whose handler can no longer be called is given back")
 {
     asio::io_context context;
     auto elsewhere = std::make_unique<asio::io_context>();
@@ -138,7 +138,7 @@ TEST_CASE("an operation takes its memory for the handler from the handler's allo
     run_loop_until(context, [&] { return released; });
 }
 
-TEST_CASE("a cancellation that asks for nothing ends nothing")
+TEST_CASE("cancellation_type::none is ignored")
 {
     asio::io_context context;
     Lock lock(open_memory(context), {.key = "job"});

@@ -214,7 +214,7 @@ TEST_CASE("operations redirect their error where one is asked to")
     run(with_redirect_error, 1);
 }
 
-TEST_CASE("operations throw their error where nobody takes it")
+TEST_CASE("operations throw an error that their token does not take")
 {
     run(errors_are_thrown, 1);
 }

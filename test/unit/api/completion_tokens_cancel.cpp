@@ -40,7 +40,7 @@ struct Held {
     SlotPool pool{open_memory(threads.get_executor()), {.size = 1, .ttl = 5s}};
     Slot slot = pool.async_acquire(asio::use_future).get();
 
-    /** The slot is free for the next one, and for nobody else. */
+    /** The slot is free for exactly one further acquisition. */
     void check_unharmed()
     {
         CHECK(slot.valid());

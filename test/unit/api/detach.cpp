@@ -140,7 +140,7 @@ TEST_CASE("a detachment whose answers are lost comes through, and the key is not
     CHECK(window.store.statistics().detached == 1);
 }
 
-TEST_CASE("nobody evicts a key that was left to expire")
+TEST_CASE("a key that was left to expire cannot be evicted")
 {
     Window window;
     window.acquire();

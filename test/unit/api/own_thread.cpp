@@ -259,7 +259,7 @@ TEST_CASE("a store with a thread of its own is no work of its user's io_context,
     auto const lease = acquire(context, lock);
     context.run();
     CHECK(context.stopped());
-    // renewed without anybody's help
+    // renewed by the store's thread alone
     REQUIRE(eventually([&] { return store.statistics().renewals >= 3; }));
     CHECK(lease.valid());
 }

@@ -87,7 +87,7 @@ TEST_CASE("a store that is away for less than the lease allows costs a service n
     CHECK_FALSE(test.service.stopped_for);
 }
 
-TEST_CASE("a service stops when somebody takes its slot away, and leaves it to the new holder")
+TEST_CASE("a service stops when another client takes its slot, and leaves it to the new holder")
 {
     Test test;
     test.start();

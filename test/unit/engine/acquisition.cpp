@@ -552,7 +552,7 @@ TEST_CASE("a great many waits that are over at once end one after another, not o
     CHECK(test.store->statistics().waiting == 0);
 }
 
-TEST_CASE("a try asks the store past a closed gate, and completes without a slot or an error if nothing is free")
+TEST_CASE("a try claims past a closed wait queue, and completes without a slot or an error if nothing is free")
 {
     ScriptedStore test;
     SlotPool const pool(*test.store, {.size = 1, .ttl = 3s});

@@ -208,7 +208,7 @@ TEST_CASE("a detachment without an answer is reported as unconfirmed, and finish
     CHECK(test.store->statistics().detached == 1);
 }
 
-TEST_CASE("a detachment is given up, and says so in the log, when the key has lapsed by itself")
+TEST_CASE("a detachment is given up, and logged, when the key has expired")
 {
     Detaching test;
     test.acquire();

@@ -257,7 +257,7 @@ TEST_CASE("a holder that was stopped sees the truth before any timer has run")
     CHECK(test.store->statistics().lost_expired == 1);
 }
 
-TEST_CASE("nothing is renewed once the release has begun, and who waits for the token learns of it")
+TEST_CASE("a lease is not renewed once its release has begun, and waiters for the token are notified")
 {
     HeldLease test;
     std::optional<error_code> waited;
@@ -309,7 +309,7 @@ TEST_CASE("a release without an answer is repeated, reported as unconfirmed, and
     CHECK(test.store->statistics().released_not_owner == 0);
 }
 
-TEST_CASE("releasing a lease that somebody else has taken is an outcome, not an error")
+TEST_CASE("releasing a lease that another owner has taken is an outcome, not an error")
 {
     HeldLease test;
     std::optional<error_code> error;

@@ -57,7 +57,7 @@ struct LineTest : ScriptedStore {
         runtime->run_ready();
         CHECK(attempt.error == make_error_code(asio::error::operation_aborted));
     }
-    /** An acquisition that has got the key, whoever waits. */
+    /** An acquisition that holds the key while others may wait. */
     void hold(Attempt<Lease>& attempt)
     {
         attempt.start(lock);
@@ -194,7 +194,7 @@ TEST_CASE("the time for others grows with the time that claims take")
     CHECK(test.backend->claims.size() == 1);
 }
 
-TEST_CASE("without a line, or without notifications, nobody stands in it")
+TEST_CASE("without a line, or without notifications, no store joins it")
 {
     LineTest test;
     SECTION("the store keeps none")
@@ -271,7 +271,7 @@ TEST_CASE("a claim that stands in line and is answered after its acquisition gav
     CHECK(test.backend->lines_left == 2);
 }
 
-TEST_CASE("a turn that ends with the last waiter is nobody's: who comes later stands in line")
+TEST_CASE("a turn that ends with the last waiter is lost: later acquisitions join the line")
 {
     LineTest test;
     Attempt<Lease> first;
@@ -437,7 +437,7 @@ TEST_CASE("while others are known to wait, an acquisition lets a release of its 
     }
 }
 
-TEST_CASE("where nobody else was named lately, an acquisition does not wait for a release")
+TEST_CASE("if no other store was named recently, an acquisition does not wait for a release")
 {
     LineTest test;
     Attempt<Lease> holder;

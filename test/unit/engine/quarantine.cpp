@@ -85,7 +85,7 @@ TEST_CASE("a lock has no quarantine")
     CHECK(test.backend->releases.front().request.claim->reuse_after == 0s);
 }
 
-TEST_CASE("what nobody held is given back without a rest")
+TEST_CASE("a key without a holder is given back without quarantine")
 {
     RestingStore test;
     test.attempt.start(test.pool);
@@ -130,7 +130,7 @@ TEST_CASE("what nobody held is given back without a rest")
     }
 }
 
-TEST_CASE("a second key of an acquisition, which nobody held, is freed; the first one rests")
+TEST_CASE("a second key of an acquisition, without a holder, is freed; the first one stays in quarantine")
 {
     RestingStore test;
     auto late = test.acquire_at_the_second_try();

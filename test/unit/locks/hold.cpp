@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a Hold does beside being counted, and what it does when it is none.
+// Operations of a Hold beyond counting, and of an empty Hold.
 #include "unit/locks/reentrant_fixture.hpp"
 
 #include <tenure/holding.hpp>

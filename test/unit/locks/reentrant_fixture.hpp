@@ -33,7 +33,7 @@ struct Reentrant : ScriptedStore {
     Reentrant& operator=(Reentrant const&) = delete;
     ~Reentrant()
     {
-        // whatever still waits would be told where nobody is any more
+        // ends the operations that still wait, because their handlers refer to members of this
         for (auto& attempt : attempts)
             attempt.cancel.emit(asio::cancellation_type::terminal);
         for (auto& ending : endings)
@@ -82,7 +82,7 @@ struct Reentrant : ScriptedStore {
                 backend->answer(backend->renewals, Renewed{ttl, runtime->now()});
         }
     }
-    /** Somebody deletes the key, which the next renewal tells. */
+    /** Another client deletes the key, which the next renewal detects. */
     void lose()
     {
         REQUIRE(runtime->run_while_not([&] { return !backend->renewals.empty(); }, ttl));

@@ -161,7 +161,7 @@ TEST_CASE("cancelling one of two who share a claim ends the wait of that one onl
     CHECK_FALSE(cancelled.holding);
 }
 
-TEST_CASE("the claim is cancelled when the last who waits for it has gone, and a late grant is given back")
+TEST_CASE("the claim is cancelled when its last waiter has left, and a late grant is given back")
 {
     Reentrant test;
     auto& first = test.ask();
@@ -322,7 +322,7 @@ TEST_CASE("an acquisition while the last release is under way waits for its answ
     {
         bool const cancelled = GENERATE(false, true);
         if (cancelled) {
-            // nobody waits for the release any more, and it goes on
+            // the waiter has left, and the release continues
             ending.cancel.emit(asio::cancellation_type::terminal);
             test.runtime->run_ready();
             CHECK(ending.error == make_error_code(asio::error::operation_aborted));

@@ -50,7 +50,7 @@ TEST_CASE("log lines come in order, in a thread of the library")
     CHECK(heard->thread != std::this_thread::get_id());
 }
 
-TEST_CASE("a sink that blocks delays nobody, and is told how many messages it missed")
+TEST_CASE("a sink that blocks delays no store, and gets the number of missed messages")
 {
     std::promise<void> entered;
     std::promise<void> leave;

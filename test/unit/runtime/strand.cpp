@@ -134,7 +134,7 @@ TEST_CASE("a handler of its context enters the strand at once, unless it is take
     asio::post(loop.context, [&] {
         loop.strand.execute(loop.note(1));
         CHECK(loop.called == std::vector{1});
-        // to the caller, not to whoever runs the context
+        // to the caller, not to the thread that runs the context
         try {
             loop.strand.execute([] { throw std::runtime_error("at once"); });
         } catch (std::runtime_error const&) {

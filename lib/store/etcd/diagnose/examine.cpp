@@ -17,11 +17,11 @@ namespace
 {
 
 constexpr std::size_t round_trips = 5;
-/// no pool or lock uses it, so a denied read says nothing about theirs
+/// no pool or lock uses this key, so a denied read says nothing about their keys
 constexpr std::string_view probe_key = "tenure/doctor";
 constexpr std::string_view readiness_key = "tenure/ready";
 
-/// a grant whose failure is a finding
+/// a lease that was requested to test the cluster; its failure is a finding
 struct Probe {
     Leases::Taken taken;
 };
@@ -31,7 +31,7 @@ store::Coroutine<Findings> examine_in_steps(ClusterPtr cluster, std::chrono::mil
     Facts facts;
     facts.ttl = ttl;
     facts.username = cluster->client->config().username;
-    // One after the other, so that each is a round trip of its own. The first one opens the connection.
+    // Measures round trips one after the other. The first one opens the connection.
     while (facts.round_trips.size() < round_trips) {
         auto read = send(cluster->client, {"kv/range", range_body({std::string(probe_key), {}}, {1, true}), not_after});
         auto const outcome = co_await read;

@@ -61,7 +61,7 @@ Finding round_trip(Facts const& facts)
         "median " + milliseconds(times[times.size() / 2]) + ", worst of " + std::to_string(times.size()) + " " +
             milliseconds(worst) + ", ttl " + std::to_string(facts.ttl.count()) + " ms",
         ""};
-    // a renewal is two of them, and each write waits for the disks of a majority
+    // a renewal takes two round trips, and each write waits for the disks of a majority
     if (worst * 6 > facts.ttl) {
         finding.severity = Severity::error;
         finding.advice = "a lease is used up before it arrives: raise the ttl to twenty round trips or more";

@@ -13,16 +13,16 @@
 namespace tenure::etcd
 {
 
-/** What was learned about a cluster. */
+/** Facts about a cluster. */
 struct Facts {
     std::chrono::milliseconds ttl{};
-    /// why nothing could be learned; empty: something was
+    /// why no facts could be read; empty: they were read
     std::string unreachable;
-    /// empty: none is given
+    /// empty: no login
     std::string username;
     /// of reads that a majority confirmed
     std::vector<std::chrono::nanoseconds> round_trips;
-    /// as the reads were refused; empty: they were not
+    /// the error of refused reads; empty: they succeeded
     std::string refused;
     std::string version;
     /// 0: unknown
@@ -30,12 +30,12 @@ struct Facts {
     std::uint64_t raft_term = 0;
     std::optional<std::size_t> members;
     std::optional<std::vector<std::string>> alarms;
-    /// seconds, of a lease that was asked for with this ttl; 0: none was granted
+    /// seconds, of a lease requested with this ttl; 0: no lease was granted
     std::int64_t granted_ttl = 0;
     std::string grant_refused;
 };
 
-/** What the facts mean for leases, and what to do. */
+/** Judges the facts for leases, with advice. */
 [[nodiscard]] Findings judge(Facts const& facts);
 
 } // namespace tenure::etcd

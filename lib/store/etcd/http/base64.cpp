@@ -28,7 +28,7 @@ void add_base64(std::string& text, std::string_view bytes)
 {
     auto const begin = text.size();
     text.resize(begin + (bytes.size() + 2) / 3 * 4);
-    // it ends its text with a zero, as the string does
+    // OpenSSL writes a terminating zero, for which the string has room
     ::EVP_EncodeBlock(unsigned_data(text.data() + begin), unsigned_data(bytes), static_cast<int>(bytes.size()));
 }
 
@@ -46,7 +46,7 @@ std::optional<std::string> from_base64(std::string_view text)
     auto digits = text;
     while (digits.ends_with('=') && text.size() - digits.size() < 2)
         digits.remove_suffix(1);
-    // OpenSSL ignores spaces around the text, and takes a '=' anywhere
+    // OpenSSL ignores spaces around the text, and accepts '=' anywhere
     if (digits.find_first_not_of(alphabet) != std::string_view::npos)
         return std::nullopt;
     std::string bytes(text.size() / 4 * 3, '\0');

@@ -8,9 +8,9 @@
 namespace tenure::etcd
 {
 
-/** As the gateway writes bytes: the standard alphabet, with padding. */
+/** Encodes bytes for the gateway: the standard alphabet, with padding. */
 [[nodiscard]] std::string to_base64(std::string_view bytes);
-/** The same, behind the text. */
+/** As above, appended to the text. */
 void add_base64(std::string& text, std::string_view bytes);
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 

@@ -20,11 +20,11 @@ namespace
 
 using namespace std::chrono_literals;
 
-/// a reply that has not come by then does not come: the server itself gives up after seven
+/// no reply comes after this time: the server itself gives up after seven seconds
 constexpr auto longest_wait = 10s;
 constexpr auto longest_patience = 1s;
 constexpr auto shortest_patience = 100ms;
-/// when all endpoints have sent us away
+/// after all endpoints have redirected the client
 constexpr auto longest_pause = 1s;
 constexpr auto shortest_pause = 100ms;
 
@@ -36,7 +36,7 @@ Client::Client(std::shared_ptr<Runtime> runtime, EtcdConfig config, StreamFactor
     , streams_(std::move(streams))
     , name_(std::move(name))
     , backoff_(config_.reconnect_backoff, [runtime = runtime_] { return runtime->random(); })
-    // a fleet that starts together does not lean on the first one
+    // a random one, so that programs that start together do not all use the first endpoint
     , endpoint_(runtime_->random() % config_.endpoints.size())
     , timer_(*runtime_)
 {
@@ -165,7 +165,7 @@ Connection* Client::idle_connection() const noexcept
 
 void Client::open_more()
 {
-    // the first one shows whether the endpoint can be reached at all
+    // the first connection shows whether the endpoint is reachable
     bool const reached = has_connection();
     if (auto const now = runtime_->now(); now < open_after_ || (reached && now < more_after_))
         return;
@@ -201,7 +201,7 @@ void Client::open_one()
         if (!self)
             return;
         if (epoch != self->endpoint_epoch_) {
-            // what it was kept for has been answered
+            // the reply for which the old connection was kept has arrived
             if (auto const link = self->take_out(raw))
                 link->connection->close();
             return;
@@ -227,7 +227,7 @@ void Client::open_one()
 
 void Client::dispatch(Connection& connection, Pending pending)
 {
-    // what the handler holds is moved from before the other argument is read otherwise
+    // a separate statement, because the call below moves from the request
     auto request = connection.request_text(pending.request, token_);
     auto const reply_bytes = pending.request.reply_bytes;
     connection.start(
@@ -285,11 +285,11 @@ void Client::lost(Connection const* connection, net::StreamError const& error)
         return;
     bool const proven = link->connection->proven();
     if (link->epoch == endpoint_epoch_ && has_connection()) {
-        // those that work are enough for a while
+        // the working connections suffice for a while
         if (!proven)
             more_after_ = runtime_->now() + backoff_.after_short_life();
     } else if (link->epoch == endpoint_epoch_) {
-        // leases that are held are renewed as soon as it is back
+        // held leases must be renewed as soon as the endpoint is back
         wants_connection_ = wants_connection_ || shortest_ttl_ > 0ms;
         if (!proven) {
             connect_failed(link->endpoint, error);
@@ -315,7 +315,7 @@ void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
         open_after_ = runtime_->now() + backoff_.after_failure();
         refuse_questions();
     }
-    // with another endpoint left to try, a person has nothing to do yet
+    // while another endpoint is left to try, a person need not act
     trouble_.fatal = error.fatal && fatal_in_a_row_ >= config_.endpoints.size();
     if (trouble_.fatal)
         fail_queue();
@@ -326,8 +326,7 @@ void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
 
 void Client::sent_away(std::uint64_t epoch)
 {
-    // Without a leader every member answers so at once, and waiting requests are sent again as soon as there is another
-    // connection.
+    // Without a leader every member says so at once, and waiting requests would be sent again on each new connection.
     if (epoch == endpoint_epoch_ && ++sent_away_in_a_row_ % config_.endpoints.size() == 0) {
         auto const longest =
             shortest_ttl_ > 0ms ? std::max<Clock::duration>(shortest_pause, shortest_ttl_ / 12) : longest_pause;
@@ -357,7 +356,7 @@ void Client::switch_endpoint(std::uint64_t epoch)
 
 void Client::give_up_the_oldest()
 {
-    // One that is alone is only slow. Where two members have answered nothing a third one must find room.
+    // A single endpoint is only slow. If two members have not answered, a connection to a third must be possible.
     if (config_.endpoints.size() == 1 || links_.size() <= config_.connections)
         return;
     auto const surplus = static_cast<std::ptrdiff_t>(links_.size() - config_.connections);
@@ -376,7 +375,7 @@ void Client::look_for_silence()
     for (auto const& link : std::vector(links_)) {
         if (link.connection->state() == Connection::State::connecting && now >= link.connect_by) {
             auto why = link.connection->overdue();
-            // where TLS has worked, silence is an outage
+            // if TLS has worked before, silence is an outage
             if (has_worked_)
                 why.code = make_error_code(errc::store_unavailable);
             link.connection->give_up(why);
@@ -411,7 +410,7 @@ void Client::authenticate(Connection& connection)
             make_error_code(errc::authentication_failed),
             std::string("the credentials callback of the config failed: ") + thrown.what(), false};
         open_after_ = runtime_->now() + backoff_.after_failure();
-        // the caller walks through the connections, which this changes
+        // the caller iterates over the connections, which this changes
         runtime_->post([weak = weak_from_this(), epoch = endpoint_epoch_] {
             if (auto const self = weak.lock())
                 self->switch_endpoint(epoch);
@@ -451,7 +450,7 @@ void Client::authenticated(std::uint64_t epoch, Outcome outcome)
             why = {make_error_code(errc::protocol_error), "logging in: the reply makes no sense", false};
     }
     trouble_ = std::move(why);
-    // no request is tried without a token; the next login waits its time
+    // requests are not tried without a token; the next login waits for its pause
     open_after_ = runtime_->now() + backoff_.after_failure();
     if (trouble_.fatal)
         fail_queue();

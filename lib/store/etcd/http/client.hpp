@@ -23,12 +23,11 @@
 namespace tenure::etcd
 {
 
-/** Requests to a cluster: several connections to one of its endpoints, and the next endpoint where that fails, falls
- * silent or knows no leader. Everything on the strand.
+/** Client of a cluster: several connections to one of its endpoints, and the next endpoint if that fails, falls silent
+ *  or knows no leader. Everything runs on the strand.
  *
- *  A request waits for a connection until its `not_after`. What was written is never taken back: its reply is awaited,
- * for ten seconds at most, also after a switch to another endpoint.
- */
+ *  A request waits for a connection until its `not_after`. A written request is not cancelled: the client waits for its
+ *  reply for at most ten seconds, also after a switch to another endpoint. */
 class Client : public std::enable_shared_from_this<Client>
 {
 public:
@@ -41,10 +40,10 @@ public:
     [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return runtime_; }
     [[nodiscard]] EtcdConfig const& config() const noexcept { return config_; }
 
-    /** The handler is never called inside this call. */
+    /** Sends a request. The handler is never called inside this call. */
     void send(HttpRequest request, OutcomeHandler handler);
 
-    /** For errors: the store, and which of its endpoints is in use where there are several. */
+    /** For errors: the store, and the current endpoint if it has several. */
     [[nodiscard]] std::string where() const;
 
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
@@ -53,15 +52,15 @@ public:
         shortest_ttl_ = ttl;
         backoff_.protect(ttl);
     }
-    /** Owners of requests have given up (see Deadline). */
+    /** Drops unwritten requests whose owners have given up (see Deadline). */
     void drop_abandoned() { pump(); }
 
-    // -- for streams, which have connections of their own --
+    // -- for streams, which have separate connections --
 
-    /** An unconnected one to the endpoint in use. */
+    /** Makes an unconnected connection to the current endpoint. */
     [[nodiscard]] std::shared_ptr<Connection> make_connection();
     [[nodiscard]] Instant connect_deadline() const;
-    /** Requests carry it; empty before the login. */
+    /** The token for requests; empty before the login. */
     [[nodiscard]] std::string const& token() const noexcept { return token_; }
     [[nodiscard]] bool logs_in() const noexcept { return config_.credentials || !config_.username.empty(); }
     [[nodiscard]] bool needs_token() const noexcept { return logs_in() && token_.empty(); }
@@ -74,18 +73,18 @@ private:
     struct Pending {
         HttpRequest request;
         OutcomeHandler handler;
-        /// sent before with a token that was refused
+        /// was sent before with a token that was refused
         bool again = false;
     };
     struct Link {
         std::shared_ptr<Connection> connection;
         std::size_t endpoint = 0;
-        /// of the endpoint when it was made: connections of earlier epochs get no more requests
+        /// epoch of its creation: connections of earlier epochs get no more requests
         std::uint64_t epoch = 0;
         Instant connect_by{};
     };
 
-    /** A connection to the endpoint in use, in this state. */
+    /** True if the connection is to the current endpoint and in this state. */
     [[nodiscard]] bool is(Link const& link, Connection::State state) const noexcept
     {
         return link.epoch == endpoint_epoch_ && link.connection->state() == state;
@@ -99,20 +98,20 @@ private:
     void open_one();
     void dispatch(Connection& connection, Pending pending);
     void lost(Connection const* connection, net::StreamError const& error);
-    /** Unset: it is gone already. */
+    /** Nullopt: the connection is already gone. */
     [[nodiscard]] std::optional<Link> take_out(Connection const* connection);
     void connect_failed(std::size_t endpoint, net::StreamError const& error);
-    /** To the next endpoint. What is under way at this one may be answered yet. */
+    /** Switches to the next endpoint. Pending requests at the old one may still be answered. */
     void switch_endpoint(std::uint64_t epoch);
-    /** So that no more connections are left behind than there may be. */
+    /** Limits the number of old connections that wait for replies. */
     void give_up_the_oldest();
-    /** By an answer, of a connection that works. */
+    /** Handles an answer of a working connection that asks for another endpoint. */
     void sent_away(std::uint64_t epoch);
     void look_for_silence();
     void authenticate(Connection& connection);
     void authenticated(std::uint64_t epoch, Outcome outcome);
     void fail_queue();
-    /** No endpoint could be reached: questions that wait for no second attempt learn why. */
+    /** No endpoint was reachable: requests that allow one attempt only fail with the cause. */
     void refuse_questions();
     void answer_later(OutcomeHandler handler, Outcome outcome);
     [[nodiscard]] Outcome not_sent() const;
@@ -126,32 +125,32 @@ private:
     /// without secrets
     std::string name_;
     net::Backoff backoff_;
-    /// index of the endpoint in use
+    /// index of the current endpoint
     std::size_t endpoint_;
     std::uint64_t endpoint_epoch_ = 0;
     std::vector<Link> links_;
     std::deque<Pending> queue_;
-    /// none is opened before this, after failures
+    /// earliest time for a connection after failures
     Instant open_after_{};
-    /// nor beside one that works, after another one that could not be made
+    /// earliest time for an additional connection after one failed
     Instant more_after_{};
-    /// endpoints in a row that could not be reached
+    /// consecutive endpoints that were unreachable
     std::size_t failed_in_a_row_ = 0;
-    /// answers that sent us to another endpoint since a good one
+    /// consecutive answers that asked for another endpoint
     std::size_t sent_away_in_a_row_ = 0;
     std::size_t fatal_in_a_row_ = 0;
-    /// why no connection could be made, or logging in failed; clear once one works
+    /// why no connection could be made, or the login failed; clear while a connection works
     net::StreamError trouble_;
     std::string token_;
-    /// in which the login was begun that is under way; one at a member that says nothing must not hold up the next
+    /// epoch of the pending login; a login at a silent member must not delay the next one
     std::optional<std::uint64_t> login_epoch_;
     std::chrono::milliseconds shortest_ttl_{0};
     std::function<void()> reachable_;
     std::function<void()> endpoint_switched_;
     bool reached_ = false;
-    /// an endpoint has been reached before
+    /// an endpoint was reached before
     bool has_worked_ = false;
-    /// a renewal could not be sent, or leases are held: one is opened although no request waits
+    /// opens a connection without waiting requests, because a renewal was not sent, or leases are held
     bool wants_connection_ = false;
     OncePerTurn pump_;
     Timer timer_;
@@ -160,7 +159,7 @@ private:
 };
 using ClientPtr = std::shared_ptr<Client>;
 
-/** Sends a request, as a step. The outcome is given as it is. */
+/** Sends a request as a step. The step returns the outcome unchanged. */
 [[nodiscard]] store::Step<Outcome> send(ClientPtr client, HttpRequest request);
 
 } // namespace tenure::etcd

@@ -15,7 +15,7 @@ namespace tenure::etcd
 namespace
 {
 
-/// a line of a stream, and a reply
+/// limit of a line in a stream, and of a reply
 constexpr std::size_t longest_line = std::size_t{1024} * 1024;
 
 } // namespace
@@ -25,7 +25,7 @@ std::string Connection::request_text(HttpRequest const& request, std::string_vie
     std::string text;
     text.reserve(160 + host_.size() + token.size() + request.body.size());
     text.append("POST /v3/").append(request.path).append(" HTTP/1.1\r\nHost: ").append(host_);
-    // no Content-Type: the gateway takes JSON for granted, and would hand it on to etcd as a header of the request
+    // no Content-Type: the gateway assumes JSON, and would pass the field to etcd as a header of the request
     text.append("\r\nGrpc-Metadata-hasleader: true\r\nContent-Length: ");
     text.append(std::to_string(request.body.size()));
     if (!token.empty())
@@ -235,7 +235,7 @@ net::StreamError Connection::in_words(net::StreamError error) const
     if (proven_ || error.code != asio::error::eof)
         return error;
     error.detail = error.text() + " before it answered anything";
-    // a server that speaks TLS there closes such a connection without a word
+    // a TLS server closes an unencrypted connection without an error
     if (!encrypted_)
         error.detail += "; if it speaks TLS, use etcds://";
     return error;
@@ -243,8 +243,8 @@ net::StreamError Connection::in_words(net::StreamError error) const
 
 Outcome Connection::unanswered(net::StreamError const& why) const
 {
-    // A request whose end never left is not executed, for its length was announced; but how much has left is not known
-    // while a write is under way.
+    // The server does not execute a request without its end, because the length was announced. While a write is
+    // pending, the sent part is unknown.
     bool const not_sent = unwritten_ > 0 && !writing_;
     bool const is_public = why.code == errc::protocol_error || why.code == errc::closed || why.fatal;
     return {

@@ -21,20 +21,20 @@ namespace tenure::etcd
 using StreamFactory =
     std::function<std::shared_ptr<net::Stream>(std::shared_ptr<Runtime> const&, EtcdConfig const&, Endpoint const&)>;
 
-/** Streams over real sockets, with TLS where the config enables it. */
+/** Makes streams over real sockets, with TLS if the config enables it. */
 [[nodiscard]] StreamFactory socket_streams();
 
-/** One HTTP/1.1 connection, which carries one exchange at a time, or one stream. Used once; everything on the strand.
- */
+/** One HTTP/1.1 connection, which carries one exchange at a time, or one stream. Used once; everything runs on the
+ *  strand. */
 class Connection final : public net::StreamEvents, public std::enable_shared_from_this<Connection>
 {
 public:
     enum class State { connecting, idle, busy, closed };
 
-    /** What becomes of it; called after its state has changed. None is called once `close` was. */
+    /** Handlers of state changes, called after the change. No handler is called after `close`. */
     struct Events {
         std::function<void()> ready;
-        /// the exchange, if there was one, has been answered
+        /// the exchange, if there was one, was already answered
         std::function<void(net::StreamError const&)> lost;
     };
 
@@ -46,27 +46,27 @@ public:
     /** The request as HTTP. */
     [[nodiscard]] std::string request_text(HttpRequest const& request, std::string_view token) const;
 
-    /** Writes a request; only while idle. Its handler is called once, and the connection is idle again or closed by
-     * then.
-     * @param reply_bytes  a longer body is no reply */
+    /** Writes a request; only while idle. Its handler is called once, when the connection is idle again or closed.
+     *  @param reply_bytes  a longer body is an error */
     void start(std::string request, std::size_t reply_bytes, OutcomeHandler handler);
 
-    /** Writes a request whose reply is a stream of lines; only while idle. `line` gets each, and the connection is lost
-     * when the stream ends. */
+    /** Writes a request whose reply is a stream of lines; only while idle. `line` gets each line, and the connection
+     *  is lost when the stream ends. */
     void start_stream(HttpRequest const& request, std::string_view token, std::function<void(std::string_view)> line);
 
-    /** Why it is not connected yet. */
+    /** Why the connection is not established yet. */
     [[nodiscard]] net::StreamError overdue() const;
 
     [[nodiscard]] State state() const noexcept { return state_; }
-    /** When the request under way was written. */
+    /** When the pending request was written. */
     [[nodiscard]] Instant busy_since() const noexcept { return since_; }
-    /** It has answered something. */
+    /** True after a reply. */
     [[nodiscard]] bool proven() const noexcept { return proven_; }
 
-    /** Ends it without telling; a request under way ends as unknown, or as not sent where it has not left. */
+    /** Closes without calling handlers of events; a pending request ends as unknown, or as not sent if it has not
+     *  left. */
     void close() noexcept;
-    /** Ends it as lost, for a reason that the outcome of the request under way names. */
+    /** Closes as if lost, with a reason for the outcome of the pending request. */
     void give_up(net::StreamError const& why);
 
 private:
@@ -84,7 +84,7 @@ private:
     [[nodiscard]] Outcome unanswered(net::StreamError const& why) const;
 
     std::shared_ptr<Runtime> runtime_;
-    /// null once dropped
+    /// null after the end
     std::shared_ptr<net::Stream> stream_;
     /// for the Host header: host:port
     std::string host_;
@@ -92,17 +92,17 @@ private:
     Events events_;
     State state_ = State::connecting;
     bool proven_ = false;
-    /// of the exchange under way
+    /// of the pending exchange
     std::optional<ReplyReader> reader_;
     OutcomeHandler handler_;
     std::function<void(std::string_view)> line_;
-    /// the end of the stream that makes no line yet
+    /// an incomplete line at the end of the stream
     std::string partial_;
     Instant since_{};
-    /// bytes of the request that have not left
+    /// unsent bytes of the request
     std::size_t unwritten_ = 0;
     bool writing_ = false;
-    /// the reply is there as a whole, and the write is not over
+    /// the reply is complete before the write of the request
     bool reply_waits_ = false;
 };
 

@@ -21,12 +21,12 @@ constexpr std::string_view grant_advice =
     "let the user's role read and write the keys: etcdctl role grant-permission ROLE readwrite --prefix=true PREFIX";
 
 struct Rule {
-    /// of the server's words
+    /// of the server's error text
     std::string_view part;
     GatewayVerdict verdict;
 };
 
-// The first that fits counts.
+// The first match counts.
 constexpr std::array rules{
     Rule{"invalid auth token", {.error = errc::authentication_failed, .wants_token = true}},
     Rule{"auth revision", {.error = errc::authentication_failed, .wants_token = true}},
@@ -44,8 +44,8 @@ constexpr std::array rules{
         {.error = errc::authentication_failed, .fatal = true, .advice = "give user and password"}},
     Rule{"user name not found", {.error = errc::authentication_failed, .fatal = true, .advice = "check the user"}},
     Rule{"permission denied", {.error = errc::permission_denied, .fatal = true, .advice = grant_advice}},
-    // Before it proposes a write a member refuses it with these words; and after it has carried one out, if only that
-    // was one too many.
+    // A member refuses a write with this error before it proposes it. Only if one write was too many, the error follows
+    // an executed write.
     Rule{
         "database space exceeded",
         {.error = errc::store_refused,
@@ -61,7 +61,7 @@ constexpr std::array rules{
     Rule{
         "corrupt",
         {.error = errc::store_refused, .another_member = true, .advice = "a member has lost its data: replace it"}},
-    // the member looked for a leader before it did anything
+    // the member looked for a leader before it executed anything
     Rule{"etcdserver: no leader", {.error = errc::store_unavailable, .another_member = true}},
     Rule{"HTTP request to an HTTPS server", {.error = errc::tls_failed, .fatal = true, .advice = "use etcds://"}},
     Rule{"lease not found", {.error = errc::store_refused, .lease_not_found = true}},
@@ -77,7 +77,7 @@ GatewayVerdict verdict_on(std::string_view words, unsigned status)
             .error = errc::wrong_server,
             .fatal = true,
             .advice = "leases need the JSON gateway of etcd 3.4 or newer, below /v3/"};
-    // request timed out, leader changed, server stopped ...: the proposal may be on its way
+    // request timed out, leader changed, server stopped ...: the proposal may be pending
     if (status >= 500)
         return {.error = errc::store_unavailable, .executed = Executed::maybe, .another_member = true};
     return {.error = errc::store_refused};
@@ -98,7 +98,7 @@ std::string words_of(std::string_view body)
     return std::string(body);
 }
 
-/** Shown on terminals and in logs, where it must not steer anything or look like another line. */
+/** Makes the text safe for terminals and logs: control characters and line breaks must not pass. */
 void tidy(std::string& words)
 {
     words.resize(std::min<std::size_t>(words.size(), 300));

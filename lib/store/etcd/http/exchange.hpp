@@ -18,26 +18,26 @@ namespace tenure::etcd
 {
 
 enum class Delivery {
-    /// there is a reply, good or bad
+    /// a reply arrived, good or bad
     answered,
-    /// the request did not leave as a whole, so it was not executed
+    /// the request was not sent completely, so it was not executed
     not_sent,
-    /// it left, and no reply can come
+    /// the request was sent, and no reply can arrive
     unknown
 };
 
 /** How a request ended. */
 struct Outcome {
     Delivery delivery = Delivery::not_sent;
-    /// of an answer: the HTTP status and the body
+    /// of a reply: the HTTP status and the body
     unsigned status = 0;
     std::string body = {};
     /// before the request was written
     Instant since{};
-    /// where there is no answer: why; clear if only `not_after` came before the request's turn
+    /// the cause if there is no reply; clear if only `not_after` passed before the request was sent
     error_code error = {};
     std::string detail = {};
-    /// asking again cannot help until a person acts
+    /// retries cannot succeed until a person acts
     bool fatal = false;
 
     [[nodiscard]] bool good() const noexcept { return delivery == Delivery::answered && status == 200; }
@@ -49,35 +49,35 @@ struct HttpRequest {
     /// below /v3/: "kv/txn"
     std::string_view path;
     std::string body;
-    /// dropped, and answered as not sent, if it is still unwritten then
+    /// dropped and answered as not sent, if still unwritten then
     Deadline not_after;
-    /// goes ahead of others
+    /// sent before others
     bool urgent = false;
-    /// answered as not sent at once while there is no connection
+    /// answered as not sent at once without a connection
     bool only_if_connected = false;
-    /// dropped, if it is still unwritten, once this claim has ended
+    /// dropped if still unwritten when this claim has ended
     ClaimPtr unless_ended = nullptr;
-    /// the longest body of a good reply
+    /// limit of the body of a good reply
     std::size_t reply_bytes = std::size_t{64} * 1024;
 };
 
-/** What an error reply of the gateway means for leases. */
+/** Meaning of an error reply of the gateway for leases. */
 struct GatewayVerdict {
     errc error;
-    /// asking again cannot help until a person acts
+    /// retries cannot succeed until a person acts
     bool fatal = false;
     enum class Executed {
-        /// surely not
+        /// certainly not
         no,
-        /// the member gave up on it, and the cluster may still do it
+        /// the member gave up, and the cluster may still execute it
         maybe
     } executed = Executed::no;
-    /// another member may do better
+    /// another member may succeed
     bool another_member = false;
-    /// the token is not valid or has expired; nothing was executed
+    /// the token is invalid or has expired; nothing was executed
     bool wants_token = false;
     bool lease_not_found = false;
-    /// what to do about it; empty where waiting is all there is
+    /// what to do about it; empty if only waiting helps
     std::string_view advice = {};
 };
 
@@ -89,16 +89,16 @@ struct GatewayError : GatewayVerdict {
     [[nodiscard]] std::string text() const;
 };
 
-/** Reads a reply whose status is not 200, or the error in a stream. */
+/** Parses a reply whose status is not 200, or the error in a stream. */
 [[nodiscard]] GatewayError classify(unsigned status, std::string_view body);
 
-/** What a request ended as that brought no good reply. `where` names the server, `what` the key. */
+/** Makes the failure of a request without a good reply. `where` names the server, `what` the key. */
 [[nodiscard]] Failure failure(Outcome outcome, std::string const& where, std::string const& what);
 
-/** The failure of a malformed reply, which may hide any effect. */
+/** Makes the failure of a malformed reply: the request may have taken effect. */
 [[nodiscard]] Failure malformed_reply(std::string const& where, std::string const& what);
 
-/** The reply as `parse` reads it, or the failure. */
+/** The reply as parsed by `parse`, or the failure. */
 template <class Reply>
 [[nodiscard]] std::variant<Reply, Failure> read_reply(
     Outcome outcome, std::string const& where, std::string const& what, std::optional<Reply> (*parse)(std::string_view))

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What messages are written and read with: Boost.JSON in a namespace of tenure's own, boost::tenure_json. Its sources
-// are compiled into the library (json_source.cpp). As boost::json they would collide with those of a program that
-// compiles them as well: the linker would refuse both, or would mix two versions or configurations without a word.
+// JSON library of the messages: Boost.JSON in a separate namespace, boost::tenure_json. Its sources are compiled into
+// the library (json_source.cpp). As boost::json they would collide with those of a program that also compiles them: the
+// linker would refuse both, or silently mix two versions or configurations.
 #pragma once
 
 #ifdef BOOST_JSON_DETAIL_CONFIG_HPP

@@ -55,8 +55,7 @@ std::string range_body(Keys const& keys, RangeOptions options)
     return text + '}';
 }
 
-// The gateway reads JSON slowly, so what a comparison has by default stays away from it: "target":"VERSION",
-// "result":"EQUAL" and "version":"0".
+// The gateway parses JSON slowly, so comparisons omit defaults: "target":"VERSION", "result":"EQUAL" and "version":"0".
 
 Transaction& Transaction::if_absent(std::string_view key)
 {
@@ -144,7 +143,7 @@ std::string lease_body(LeaseId id)
 
 std::string authenticate_body(std::string const& user, std::string const& password)
 {
-    // the only texts of others that are not base64
+    // user and password are the only foreign texts that are not base64
     return "{\"name\":" + json::serialize(json::string(user)) +
            ",\"password\":" + json::serialize(json::string(password)) + '}';
 }
@@ -165,7 +164,7 @@ namespace
 
 constexpr std::size_t deepest = 16;
 
-/** A reply as a tree, whose nodes lie in one block as far as it goes. */
+/** A reply as a tree, whose nodes lie in one block of memory if it is large enough. */
 class Tree
 {
 public:
@@ -182,12 +181,12 @@ public:
     Tree& operator=(Tree const&) = delete;
     ~Tree() = default;
 
-    /** Unset: it is no object. */
+    /** False if the reply is not an object. */
     [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
     [[nodiscard]] json::object const& operator*() const noexcept { return *object_; }
     [[nodiscard]] json::object const* operator->() const noexcept { return object_; }
 
-    /** What a streaming method answers lies in "result". */
+    /** Enters "result", which contains the replies of a streaming method. */
     void enter_result() noexcept
     {
         if (object_ == nullptr)
@@ -203,7 +202,7 @@ private:
     json::object const* object_ = nullptr;
 };
 
-/// 0 where it is left out, as protocol buffers have it
+/// 0 if it is omitted, as in protocol buffers
 template <class Number>
 bool number(json::object const& object, char const* name, Number& result)
 {
@@ -221,7 +220,7 @@ bool number(json::object const& object, char const* name, Number& result)
     return !error;
 }
 
-/// false where it is left out
+/// false if it is omitted
 bool flag(json::object const& object, char const* name)
 {
     auto const* const value = object.if_contains(name);
@@ -251,7 +250,7 @@ bool header(json::object const& object, Header& result)
     return number(fields, "revision", result.revision) && number(fields, "raft_term", result.raft_term);
 }
 
-/// null: left out
+/// null: omitted
 json::array const* list(json::object const& object, char const* name)
 {
     auto const* const value = object.if_contains(name);

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The messages of the gateway that leases need, as text. 64-bit numbers are strings in it, keys and values base64, and
-// fields that are zero or empty are left out.
+// Messages of the gateway that leases need, as text. 64-bit numbers are strings, keys and values are base64, and zero
+// or empty fields are omitted.
 #pragma once
 
 #include <compare>
@@ -19,7 +19,7 @@ using LeaseId = std::int64_t;
 
 // -- requests --
 
-/** The keys [key, end), or the one key where `end` is empty. */
+/** The keys [key, end), or one key if `end` is empty. */
 struct Keys {
     std::string key;
     std::string end = {};
@@ -28,26 +28,26 @@ struct Keys {
 };
 
 struct RangeOptions {
-    /// of several keys; 0: no limit
+    /// limit for several keys; 0: no limit
     std::size_t limit = 0;
     bool keys_only = false;
 };
 
-/** A read that a majority confirms. */
+/** Makes a read that a majority confirms. */
 [[nodiscard]] std::string range_body(Keys const& keys, RangeOptions options);
 
-/** One transaction: all comparisons hold, or the other branch runs. */
+/** One transaction: the first branch runs if all comparisons hold, otherwise the second. */
 class Transaction
 {
 public:
     Transaction& if_created_at(std::string_view key, std::uint64_t revision);
-    /** Compares the revision of its last change: any later put, even of the same value, fails the comparison. */
+    /** Compares the revision of the last change: any later put, even of the same value, fails the comparison. */
     Transaction& if_modified_at(std::string_view key, std::uint64_t revision);
     Transaction& if_absent(std::string_view key);
     Transaction& if_value(std::string_view key, std::string_view value);
 
     Transaction& then_put(std::string_view key, std::string_view value, LeaseId lease);
-    /** The lease that the key is bound to stays. */
+    /** Puts a value and keeps the lease of the key. */
     Transaction& then_put_in_its_lease(std::string_view key, std::string_view value);
     Transaction& then_delete(std::string_view key);
     Transaction& then_read(Keys const& keys, RangeOptions options);
@@ -62,13 +62,13 @@ private:
 };
 
 [[nodiscard]] std::string grant_body(LeaseId id, std::int64_t seconds);
-/** Also for renewing, revoking and looking at one. */
+/** Body for renewing, revoking and reading a lease. */
 [[nodiscard]] std::string lease_body(LeaseId id);
 [[nodiscard]] std::string authenticate_body(std::string const& user, std::string const& password);
-/** Watches deletions from a revision on. */
+/** Watches for deletions from a revision on. */
 [[nodiscard]] std::string watch_body(std::int64_t watch_id, Keys const& keys, std::uint64_t from_revision);
 
-// -- replies; unset: malformed --
+// -- replies; nullopt: malformed --
 
 struct Header {
     std::uint64_t revision = 0;
@@ -81,14 +81,14 @@ struct KeyValue {
     std::string value;
     std::uint64_t create_revision = 0;
     std::uint64_t mod_revision = 0;
-    /// 0: bound to none
+    /// 0: no lease
     LeaseId lease = 0;
 };
 
 struct RangeReply {
     Header header;
     std::vector<KeyValue> found;
-    /// there are keys behind the limit
+    /// further keys follow after the limit
     bool more = false;
 };
 [[nodiscard]] std::optional<RangeReply> parse_range(std::string_view body);
@@ -96,17 +96,17 @@ struct RangeReply {
 struct TransactionReply {
     Header header;
     bool succeeded = false;
-    /// of the reads of the branch that ran
+    /// of the reads in the branch that ran
     std::vector<RangeReply> reads;
 };
 [[nodiscard]] std::optional<TransactionReply> parse_transaction(std::string_view body);
 
-/** Of grant, renewal and look. */
+/** Reply to the grant, renewal or read of a lease. */
 struct LeaseReply {
     Header header;
-    /// seconds; 0 or less: there is no such lease
+    /// seconds; 0 or less: the lease does not exist
     std::int64_t ttl = 0;
-    /// of a look: what it begins with, and after each renewal
+    /// of a read: the ttl at the grant and after each renewal
     std::int64_t granted_ttl = 0;
 };
 [[nodiscard]] std::optional<LeaseReply> parse_lease(std::string_view body);
@@ -119,7 +119,7 @@ struct WatchReply {
     bool created = false;
     bool cancelled = false;
     std::string cancel_reason;
-    /// what lies before it is forgotten; 0: the revision asked for is not among it
+    /// earlier revisions were compacted; 0: the requested revision was not
     std::uint64_t compacted_before = 0;
     bool has_events = false;
     /// an error instead; of the whole stream
@@ -134,10 +134,10 @@ struct StatusReply {
 };
 [[nodiscard]] std::optional<StatusReply> parse_status(std::string_view body);
 
-/** How many members the cluster has. */
+/** The number of members of the cluster. */
 [[nodiscard]] std::optional<std::size_t> parse_members(std::string_view body);
 
-/** Names of the alarms that are raised: NOSPACE, CORRUPT. */
+/** Names of the active alarms: NOSPACE, CORRUPT. */
 [[nodiscard]] std::optional<std::vector<std::string>> parse_alarms(std::string_view body);
 
 } // namespace tenure::etcd

@@ -27,8 +27,8 @@ constexpr std::uint64_t usual_length = 4096;
 
 } // namespace
 
-/** Keeps status and body. What the header says of length and connection the parser itself looks at; Beast's own would
- * store each field of it. */
+/** Keeps status and body. The base parser interprets length and connection fields; Beast's own parser would store each
+ *  field. */
 class ReplyReader::Parser final : public http::basic_parser<false>
 {
 public:

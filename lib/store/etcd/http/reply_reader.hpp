@@ -9,13 +9,13 @@
 namespace tenure::etcd
 {
 
-/** Reads one HTTP/1.1 reply from bytes as they come; no I/O. */
+/** Parses one HTTP/1.1 reply from bytes in any pieces; no I/O. */
 class ReplyReader
 {
 public:
     enum class State { more, complete, broken };
 
-    /** @param body_limit  a reply with a longer body is broken; of a stream: what may wait to be taken */
+    /** @param body_limit  a reply with a longer body is malformed; of a stream: limit of bytes not taken yet */
     explicit ReplyReader(std::size_t body_limit, bool stream = false);
     ReplyReader(ReplyReader const&) = delete;
     ReplyReader& operator=(ReplyReader const&) = delete;
@@ -24,16 +24,16 @@ public:
     /** Trailing bytes after the reply are a protocol error. */
     [[nodiscard]] State feed(std::string_view bytes);
 
-    /** The server closed the connection. Complete where that is how the reply ends. */
+    /** The server closed the connection. The reply is complete if its body ends with the connection. */
     [[nodiscard]] State end();
 
-    /** Why it is broken. */
+    /** The error of a malformed reply. */
     [[nodiscard]] std::string const& trouble() const noexcept { return trouble_; }
 
-    /** Once the header is there; 0 before. */
+    /** The status, or 0 before the header is complete. */
     [[nodiscard]] unsigned status() const;
     [[nodiscard]] bool keeps_alive() const;
-    /** What has come of the body and was not taken yet. */
+    /** The part of the body that has arrived and was not taken yet. */
     [[nodiscard]] std::string take_body();
 
 private:
@@ -42,7 +42,7 @@ private:
     [[nodiscard]] State fail(std::string why);
 
     std::unique_ptr<Parser> parser_;
-    /// what the parser could not use without more
+    /// unparsed bytes of an incomplete element
     std::string rest_;
     std::size_t limit_;
     std::string trouble_;

@@ -16,9 +16,9 @@ namespace
 
 using namespace std::chrono_literals;
 
-/// of the claim's ttl: so old a spare lease may be for another claim, which has that much less of it
+/// fraction of the claim's ttl: a spare lease up to this age serves another claim, which loses that much
 constexpr std::int64_t youth = 20;
-/// of its ttl: so old a spare lease may become before it is given up
+/// fraction of its ttl: a spare lease is given up at this age
 constexpr std::int64_t patience = 2;
 constexpr auto revoke_limit = 5s;
 
@@ -95,7 +95,7 @@ store::Coroutine<Leases::Taken> Leases::take(
             break;
         if (client.runtime().now() - lease->since < Clock::duration(ttl) / youth)
             co_return lease;
-        // much cheaper than a new one: no server writes anything down
+        // much cheaper than a new lease, because servers write nothing
         auto keep_alive = send(self->client_, {"lease/keepalive", lease_body(lease->id), not_after});
         auto outcome = co_await keep_alive;
         auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
@@ -118,7 +118,7 @@ Leases::grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, 
 {
     auto& client = *self->client_;
     auto const lease = std::make_shared<Lease>();
-    // chosen here, so that one whose grant is not answered can be revoked
+    // chosen by the client, so that a lease with an unanswered grant can be revoked
     lease->id = static_cast<LeaseId>(client.runtime().random() >> 1U) | 1;
     lease->seconds = whole_seconds(lifetime);
     auto const term_before = self->raft_term_;
@@ -134,7 +134,7 @@ Leases::grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, 
 
     lease->granted = reply->ttl;
     lease->since = outcome.since;
-    // The answer's term may be one that began between the grant and the answer.
+    // The answer's term may have begun between the grant and the answer.
     self->note(reply->header);
     lease->raft_term = term_before == 0 ? reply->header.raft_term : std::min(term_before, self->raft_term_);
     if (self->known_.size() >= self->prune_at_) {

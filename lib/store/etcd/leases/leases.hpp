@@ -25,16 +25,16 @@ namespace tenure::etcd
 /** A lease of the server. */
 struct Lease {
     LeaseId id = 0;
-    /// asked for, and what the server granted; seconds
+    /// requested, and granted by the server; seconds
     std::int64_t seconds = 0;
     std::int64_t granted = 0;
-    /// of the cluster, when the grant was asked for: leaders of earlier terms may not know the lease; 0: not known
+    /// term of the cluster when the grant was requested: leaders of earlier terms may not know the lease; 0: unknown
     std::uint64_t raft_term = 0;
-    /// from when the ttl counts: before its grant, or its last proven renewal, was written
+    /// begin of the ttl: before its grant, or its last proven renewal, was written
     Instant since{};
-    /// it was asked to be revoked, so what bears it is not to be relied on
+    /// a revocation was requested, so keys of this lease are unreliable
     bool revoked = false;
-    /// Of a keep-alive that a member answered as leader: when it was written, and the member's term. It counts once a
+    /// A keep-alive that a member answered as leader: when it was written, and the member's term. It counts once a
     /// majority is known to have followed that leader afterwards.
     struct Unproven {
         Instant since{};
@@ -44,9 +44,9 @@ struct Lease {
 };
 using LeasePtr = std::shared_ptr<Lease>;
 
-/** What a held claim is, for this store: `Claim::handle`. */
+/** State of a held claim in this store: `Claim::handle`. */
 struct HeldKey {
-    /** A lease that the key was to be bound to instead, while it is not known whether it was. */
+    /** A lease to which the key was possibly moved, while the outcome is unknown. */
     struct Successor {
         LeasePtr lease;
         /// the key moves only if this is its last change
@@ -58,9 +58,9 @@ struct HeldKey {
     /// of the key: the revision that created it, and that of its last change
     std::uint64_t created = 0;
     std::uint64_t modified = 0;
-    /// up to when the holder may count on the key, by all replies so far
+    /// until when the holder may rely on the key, according to all replies so far
     Instant promised{};
-    /// no optional move begins before
+    /// earliest begin of an optional move
     Instant next_move{};
 };
 
@@ -69,17 +69,16 @@ struct HeldKey {
     return *static_cast<HeldKey*>(claim.handle.get());
 }
 
-/** Whole seconds: a server's lease is never shorter than requested. */
+/** Whole seconds, rounded up: a server's lease is never shorter than requested. */
 [[nodiscard]] std::int64_t whole_seconds(std::chrono::milliseconds ttl) noexcept;
 
-/** What the holder may count: what it asked for where the server granted just that, rounded up; else the server's.
- *  @param reuse_after  the part of the server's lease that is the key's quarantine, and not the holder's */
+/** The ttl that the holder may use: the requested one if the server granted that, rounded up; else the server's.
+ *  @param reuse_after  the part of the server's lease that is the key's quarantine */
 [[nodiscard]] std::chrono::milliseconds usable_ttl(
     std::chrono::milliseconds asked, std::chrono::milliseconds reuse_after, std::int64_t granted_seconds) noexcept;
 
-/** Makes leases, one for each claim. One whose claim was released serves the next claim: as it is while it is young,
- * and after a keep-alive up to half its ttl. Then, or if another leader has been elected since its grant, it is
- * revoked.
+/** Makes leases, one per claim. The lease of a released claim serves the next claim: unchanged while it is young, and
+ *  after a keep-alive up to half its ttl. After that, or if another leader was elected since its grant, it is revoked.
  */
 class Leases : public std::enable_shared_from_this<Leases>
 {
@@ -91,47 +90,47 @@ public:
     Leases(Leases const&) = delete;
     Leases& operator=(Leases const&) = delete;
 
-    /** A lease that no key bears, and no request under way can bind a key to it. The caller proves it with the answer
-     * to its put. May complete at once.
+    /** Takes a lease without keys, to which no pending request can bind a key. The caller proves it with the answer to
+     *  its put. May complete at once.
      *  @param ttl  the holder's part of the lifetime, of which a twentieth may have passed */
     [[nodiscard]] static store::Coroutine<Taken> take(
         std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl,
         Deadline not_after);
 
-    /** A new one in any case. */
+    /** Takes a new lease in any case. */
     [[nodiscard]] static store::Coroutine<Taken>
     grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, Deadline not_after);
 
-    /** What an answer to a read or write says that a majority took part in. One that is late sets the term back for a
-     * moment: a lease may be taken for older than it is then, and moved for nothing. */
+    /** Records the term in an answer that a majority took part in. A late answer sets the term back briefly: then a
+     *  lease may count as older than it is, and be moved unnecessarily. */
     void note(Header const& answer) noexcept { raft_term_ = answer.raft_term; }
 
-    /** The same; and what an earlier keep-alive of this lease was worth. */
+    /** As above; also proves an earlier keep-alive of this lease. */
     void prove(Lease& lease, Header const& later) noexcept;
 
-    /** It is surely as `take` promises again. */
+    /** Returns a lease that certainly again is as `take` promises. */
     void give_back(LeasePtr lease);
 
-    /** Ends it and deletes the keys that bear it, without waiting: if that fails it lapses. */
+    /** Ends a lease and deletes its keys without waiting: if that fails, it expires. */
     void discard(LeasePtr const& lease);
 
-    /** The same, with a reply. A lease that the server does not know counts as ended. */
+    /** As above, with a reply. A lease that the server does not know counts as ended. */
     void revoke(LeasePtr const& lease, Deadline not_after, ReplyHandler<WithdrawReply> handler);
 
-    /** A lease that was made here and is still in use; null if there is none. */
+    /** The lease of this store with this id that is still in use; null: unknown. */
     [[nodiscard]] LeasePtr known(LeaseId id) const;
 
     void close() noexcept;
 
 private:
-    /** A claim may take it, perhaps after a keep-alive. */
+    /** True if a claim may take it, perhaps after a keep-alive. */
     [[nodiscard]] bool is_spare(Lease const& lease) const;
-    /** Null: none is left. */
+    /** Null: no spare lease is left. */
     [[nodiscard]] LeasePtr take_spare(std::int64_t seconds);
     void sweep();
 
     ClientPtr client_;
-    /// of the leader that a majority last followed, as far as is known here; 0: unknown
+    /// term of the leader that a majority last followed, as far as known; 0: unknown
     std::uint64_t raft_term_ = 0;
     /// by whole seconds; the youngest are used first
     std::map<std::int64_t, std::vector<LeasePtr>> spares_;

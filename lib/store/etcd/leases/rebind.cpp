@@ -18,12 +18,12 @@ namespace
 
 using namespace std::chrono_literals;
 
-/// how long a move that no holder awaits may wait to be sent
+/// deadline for sending a move for which no holder waits
 constexpr auto move_limit = 5s;
-/// of the ttl: after this part of it without an answer to a move, another move may begin
+/// fraction of the ttl: after this time without an answer to a move, another move may begin
 constexpr std::int64_t move_patience = 4;
 
-/** The key bears this lease since then. What was to move it before comes too late, whenever it comes. */
+/** The key has this lease now. Earlier moves can no longer take effect. */
 void adopt(ClusterContext& cluster, HeldKey& held, LeasePtr lease, std::uint64_t modified)
 {
     std::swap(held.lease, lease);
@@ -39,8 +39,7 @@ void adopt(ClusterContext& cluster, HeldKey& held, LeasePtr lease, std::uint64_t
     });
 }
 
-/** A holder whose key bears this lease may count on the key until then: the rest of the lease is the key's
- * quarantine. */
+/** Until when a holder may rely on a key with this lease: the rest of the lease is the key's quarantine. */
 Instant good_until(Lease const& lease, Claim const& claim)
 {
     return lease.since + Clock::duration(std::chrono::seconds(lease.granted)) - Clock::duration(claim.reuse_after);
@@ -88,7 +87,7 @@ Failure doubt(ClusterContext const& cluster, std::string const& key, char const*
     return Failure::unknown(errc::store_unavailable, cluster.where() + ": " + key + ": " + why);
 }
 
-// A transaction binds the key to the lease if the key has not changed since; otherwise it reads the key.
+// Moves the key in a transaction that binds it to the lease if it has not changed since; otherwise it reads the key.
 store::Coroutine<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest request, bool awaited)
 {
     auto const& claim = *request.claim;
@@ -100,15 +99,15 @@ store::Coroutine<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest 
     auto const forget_successor = [&] {
         std::erase_if(held.successors, [&](auto const& successor) { return successor.lease == lease; });
     };
-    // no key bears it
+    // no key has the lease
     auto const give_up_lease = [&] {
         forget_successor();
         if (!lease->revoked)
             cluster->leases->discard(lease);
     };
     for (;;) {
-        // Another move has made this one void; or the earlier lease was renewed after this one was granted, its holder
-        // counts on that, and where grants are so slow the next one need not be tried at once.
+        // Another move has superseded this one. Or the earlier lease was renewed after the grant of this one, and the
+        // holder relies on that; with such slow grants the next move can wait.
         bool const too_short = good_until(*lease, claim) < held.promised;
         if (too_short)
             held.next_move = cluster->runtime().now() + request.ttl;
@@ -132,7 +131,7 @@ store::Coroutine<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest 
         cluster->leases->note(moved->header);
         auto const revision = moved->header.revision;
         if (moved->succeeded && revision < held.modified) {
-            // the key has moved on since, and that was answered earlier
+            // a later move of the key was answered earlier
             give_up_lease();
             co_return doubt(*cluster, key, "another renewal has overtaken this one");
         }
@@ -144,7 +143,7 @@ store::Coroutine<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest 
                 held.promised = std::max(held.promised, renewed.since + renewed.ttl);
             co_return renewed;
         }
-        // The key may have been moved by an earlier request whose answer was lost.
+        // An earlier request whose answer was lost may have moved the key.
         forget_successor();
         auto const& seen = moved->reads.front().found;
         if (!seen.empty() && seen.front().mod_revision < held.modified) {

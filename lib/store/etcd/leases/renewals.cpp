@@ -16,10 +16,10 @@ namespace tenure::etcd
 namespace
 {
 
-/// by default the server takes 128 operations in a transaction (--max-txn-ops)
+/// by default the server accepts 128 operations in a transaction (--max-txn-ops)
 constexpr std::size_t keys_per_read = 100;
 
-/** Whether a read of the key proves that this lease was kept alive for it; `good_until` may limit what it is worth.
+/** Decides whether a read of the key proves the keep-alive of its lease; `good_until` may limit the result.
  *  @param since  before the keep-alive was written */
 RenewReply judge(
     ClusterContext& cluster, RenewRequest const& request, LeasePtr const& lease, Instant since, LeaseReply const& kept,
@@ -36,7 +36,7 @@ RenewReply judge(
     if (!recognize(cluster, held, entry))
         return NotOwner{};
     if (lease != held.lease) {
-        // what was kept alive is an earlier lease of the key; what it bears now is known to be good for this
+        // the keep-alive was for an earlier lease of the key; its current lease is known to last this long
         Renewed const renewed{usable_ttl(request.ttl, claim.reuse_after, held.lease->granted), held.lease->since};
         if (renewed.since + renewed.ttl < held.promised)
             return doubt(cluster, key, "the renewal was for an earlier lease of the key");
@@ -50,7 +50,7 @@ RenewReply judge(
     return Renewed{usable_ttl(request.ttl, claim.reuse_after, kept.ttl), since};
 }
 
-/** Why a renewal that was written is not proven: it may have taken effect. */
+/** Makes the failure of a written renewal that is not proven: it may have taken effect. */
 Failure unproven(Failure failed, std::string const& where)
 {
     if (failed.was_dropped())
@@ -76,7 +76,7 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
         renew(shared_from_this(), std::move(request)).start(std::move(handler));
         return;
     }
-    // A server's lease keeps its ttl for good. A holder that asks for less has less from now on.
+    // A server's lease has a fixed ttl. A holder that requests less gets less from now on.
     held.promised = std::min(held.promised, cluster_->runtime().now() + request.ttl);
     move_to_new_lease(cluster_, std::move(request), true).start(std::move(handler));
 }
@@ -96,7 +96,7 @@ store::Coroutine<RenewReply> Renewals::renew(std::shared_ptr<Renewals> self, Ren
         co_return failure(std::move(outcome), cluster->where(), key);
     auto const kept = parse_lease(outcome.body);
     if (!kept) {
-        // a stream that failed has the error in its body
+        // a failed stream has the error in its body
         auto const error = classify(500, outcome.body);
         co_return Failure::unknown(error.error, cluster->where() + ": " + key + ": " + error.text());
     }
@@ -113,7 +113,7 @@ store::Coroutine<RenewReply> Renewals::renew(std::shared_ptr<Renewals> self, Ren
         leave_lease_of_earlier_term(cluster, request, read.header.raft_term);
         co_return reply;
     }
-    // The renewal counts for less than it should, since an earlier move is open. Another move makes that one void.
+    // An earlier move with unknown outcome limits the renewal. Another move supersedes it.
     if (until > promised)
         reply = Renewed{renewed->ttl, until - renewed->ttl};
     else
@@ -180,7 +180,7 @@ void Renewals::verified(Batch batch, Outcome outcome)
 {
     if (batch.size() > 1 && outcome.delivery == Delivery::answered && !outcome.good() &&
         classify(outcome.status, outcome.body).error == errc::permission_denied) {
-        // one key that may not be read is enough for that, and the others are to be proven all the same
+        // a single unreadable key fails the whole read, so the others are read separately
         auto const middle = batch.size() / 2;
         verify(take(batch, 0, middle));
         verify(take(batch, middle, batch.size()));

@@ -18,11 +18,11 @@
 namespace tenure::etcd
 {
 
-/** Renewals: the lease is kept alive, and what that is worth is then proven. A member may answer a renewal although
- * another leader has been elected, which lets the lease lapse earlier; and the answer says nothing about the key. So a
- * read that a majority confirms must show the key unchanged, and the term of the leader too.
+/** Renewals: keep-alives of leases, and reads that prove them. A member may answer a keep-alive although another
+ *  leader was elected, which lets the lease expire earlier; and the answer says nothing about the key. So a read that
+ *  a majority confirms must show the key unchanged, and the term of the leader.
  *
- * The reads of renewals that are answered together are one request. */
+ *  The reads of renewals that are answered together are one request. */
 class Renewals : public std::enable_shared_from_this<Renewals>
 {
 public:
@@ -34,7 +34,7 @@ public:
     void add(RenewRequest request, ReplyHandler<RenewReply> handler);
 
 private:
-    /** A read that is to prove a renewal. */
+    /** A read that shall prove a renewal. */
     struct Question {
         ClaimPtr claim;
         Instant not_after{};
@@ -43,7 +43,7 @@ private:
     using Batch = std::vector<Question>;
 
     static store::Coroutine<RenewReply> renew(std::shared_ptr<Renewals> self, RenewRequest request);
-    /** Reads the claim's key from a majority, with those of other renewals. */
+    /** Reads the claim's key from a majority, together with the keys of other renewals. */
     [[nodiscard]] store::Step<std::variant<RangeReply, Failure>> read_key(RenewRequest const& request);
     void verify_soon(Question question);
     [[nodiscard]] static Batch take(Batch& batch, std::size_t begin, std::size_t end);
@@ -51,33 +51,33 @@ private:
     void verified(Batch batch, Outcome outcome);
 
     ClusterPtr cluster_;
-    /// asked in this turn, to be sent at its end; owned by the task that does it
+    /// reads of this turn, sent at its end; owned by the task that sends them
     std::weak_ptr<Batch> to_verify_;
 };
 
 // -- keys that move to another lease (rebind.cpp) --
 
-/** Takes note of the lease that the key was seen to bear, which is its own or a successor. False if it is neither, or
- * another program wrote the key: then the holder has lost it. */
+/** Records the lease of the key in a read: its known lease or a successor. False for any other lease, or if another
+ *  program wrote the key: then the holder has lost it. */
 [[nodiscard]] bool recognize(ClusterContext& cluster, HeldKey& held, KeyValue const& seen);
 
-/** Up to when a renewal that was written at that instant is good: while the key may yet move to another lease, not for
- * longer than that one lasts, less the key's quarantine. */
+/** Until when a renewal written at that instant is valid. While the key may still move to another lease, limited by
+ *  that lease, minus the key's quarantine. */
 [[nodiscard]] Instant good_until(Claim const& claim, Instant renewed, std::chrono::milliseconds ttl);
 
 /** Renews a claim by moving its key to a new lease.
- *  @param awaited  a holder waits for it, and counts on the new lease */
+ *  @param awaited  a holder waits for it, and relies on the new lease */
 [[nodiscard]] store::Coroutine<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest request, bool awaited);
 
-/** True once per quarter of the ttl: a move that did not succeed is not repeated sooner. */
+/** True once per quarter of the ttl, so that failed moves are not repeated sooner. */
 [[nodiscard]] bool may_move(ClusterContext const& cluster, RenewRequest const& request);
 
-/** Whether the renewal has taken effect is not known, and why. */
+/** Makes the failure of a renewal with unknown effect, with the cause. */
 [[nodiscard]] Failure doubt(ClusterContext const& cluster, std::string const& key, char const* why);
 
-/** Moves the key to a new lease if its own was granted before the leader of this term was elected. Old servers end
- * leases for a leader that stood still, goes on, and does not know of the renewals at its successor; of a lease that
- * the successor granted it cannot know (docs/integrators/etcd-protocol.md). Nobody waits for it: if it fails, a later
+/** Moves the key to a new lease if its own was granted before the leader of this term was elected. An old leader that
+ *  was paused and resumes may end leases, because it does not know the renewals at its successor; it cannot know a
+ *  lease that the successor granted (docs/integrators/etcd-protocol.md). Nothing waits for this: if it fails, a later
  * renewal tries again. */
 void leave_lease_of_earlier_term(ClusterPtr const& cluster, RenewRequest const& renewed, std::uint64_t raft_term);
 

@@ -28,12 +28,12 @@ namespace tenure::redis
 namespace
 {
 
-/** Renewals of one slot leave together. */
+/** Sends the renewals of one hash slot together. */
 void renew_by_slot(SlotNodes& nodes, std::vector<RenewRequest> requests, RenewHandler handler)
 {
     struct Part {
         std::vector<RenewRequest> requests;
-        /// the place of each among the requests of the call
+        /// positions among the requests of the call
         std::vector<std::size_t> numbers;
     };
     std::map<HashSlot, Part> parts;
@@ -52,8 +52,8 @@ void renew_by_slot(SlotNodes& nodes, std::vector<RenewRequest> requests, RenewHa
             });
 }
 
-/** Hands each request to the hash slot of its keys, or to the parts that work on many slots. Requests under way hold
- * the parts, never this object, so that dropping it closes the connections. */
+/** Backend of a cluster: hands each request to the hash slot of its keys, or to the operations on many slots. Pending
+ *  requests own those parts, never this object, so dropping it closes the connections. */
 class ClusterBackend final : public Backend
 {
 public:
@@ -167,10 +167,10 @@ public:
         auto const node = nodes_->at(hash_slot(line_of(*range))).follows;
         redis::leave_line(node, std::move(range));
     }
-    /// by programs that delete keys and publish nothing
+    /// other programs may delete keys without publishing
     [[nodiscard]] bool frees_silently() const noexcept override { return true; }
 
-    /** The map, and the node that serves the first hash slot. */
+    /** Checks the map, and the node that serves the first hash slot. */
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
         redis::ready(nodes_->at(0).follows, not_after, std::move(handler));
@@ -214,7 +214,7 @@ public:
     }
 
 private:
-    /// one key goes along with its slot while that is being moved; several may be at two nodes
+    /// a single key follows its migrating slot; several keys may be at two nodes
     [[nodiscard]] ServerPtr of_range(KeyRange const& range, HashSlot slot)
     {
         auto const& node = nodes_->at(slot);

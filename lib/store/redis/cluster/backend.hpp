@@ -14,12 +14,12 @@
 namespace tenure::redis
 {
 
-/** Leases in a Redis Cluster. Nothing is connected before the first request.
+/** Makes a backend for a Redis Cluster. It connects at the first request.
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] std::shared_ptr<Backend>
 make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const& config, StreamFactory streams);
 
-/** The same over given connections. */
+/** Makes a backend over given connections. */
 [[nodiscard]] std::shared_ptr<Backend> make_cluster_backend(std::shared_ptr<Runtime> runtime, ClusterAccess access);
 
 } // namespace tenure::redis

@@ -16,7 +16,7 @@ namespace
 
 using namespace std::chrono_literals;
 
-// How long a node is kept that serves no slot: an answer that is on its way arrives, one that hangs ends as lost.
+// How long a node without slots is kept: pending replies arrive meanwhile, and a hanging request ends as lost.
 constexpr auto unneeded_grace = 1000ms;
 
 } // namespace
@@ -114,7 +114,7 @@ void Cluster::map_changed()
         return;
     tend();
     run_waiting([](Waiting const& waiting) { return waiting.on_change; });
-    // copies: a handler may close this
+    // copies, because a handler may close this object
     if (auto const handler = changed_)
         handler();
     if (auto const handler = reachable_)
@@ -160,7 +160,7 @@ void Cluster::tick()
 
 void Cluster::close() noexcept
 {
-    // the destructor, on whichever thread it runs, must find nothing left to do, and write nothing
+    // the destructor runs on any thread, and must have nothing left to do or write
     if (closed_)
         return;
     closed_ = true;

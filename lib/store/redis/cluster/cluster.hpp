@@ -19,20 +19,20 @@
 namespace tenure::redis
 {
 
-/** How a cluster is reached. */
+/** Access to a cluster: connections, seeds and settings. */
 struct ClusterAccess {
     ConnectTo connect;
     std::vector<ServerAddress> seeds;
-    /// the nodes' TLS ports are the ones to use
+    /// use the TLS ports of the nodes
     bool tls = false;
-    /// of the cluster, without secrets
+    /// name of the cluster for logs and errors, without secrets
     std::string name;
     /// see RedisClusterConfig
     bool delay_after_failover = false;
 };
 
-/** What the parts of a cluster store share: the nodes, the map of slots, and the requests that wait for one of them.
- * Everything belongs to the strand. */
+/** State that the parts of a cluster store share: the nodes, the map of hash slots, and the requests that wait for
+ *  either. Everything runs on the strand. */
 class Cluster : public std::enable_shared_from_this<Cluster>
 {
     struct Private {
@@ -50,25 +50,25 @@ public:
     [[nodiscard]] ClusterNodes& members() noexcept { return *members_; }
     [[nodiscard]] Topology& topology() noexcept { return *topology_; }
     [[nodiscard]] std::string const& name() const noexcept { return name_; }
-    /** Names this store in lines of waiters. */
+    /** The name of this store in lines of waiters. */
     [[nodiscard]] std::string const& waiter() const noexcept { return waiter_; }
     [[nodiscard]] bool closed() const noexcept { return closed_; }
 
-    /** The member that serves the slot; null where none is known, and then the map is asked for. */
+    /** The node that serves the slot; null if it is unknown, which starts a refresh of the map. */
     [[nodiscard]] Member* serving(HashSlot slot);
 
-    /** Runs the task when `until` is over, and earlier if `on_change` is set and the map may have changed; at `close`
-     * at the latest. */
+    /** Runs the task at `until`, or earlier if `on_change` is set and the map may have changed; at the latest in
+     *  `close`. */
     void wait(Deadline const& until, bool on_change, std::function<void()> task);
 
-    /** Owners of requests have given up (see Deadline). */
+    /** Drops unwritten requests whose owners have given up (see Deadline). */
     void drop_abandoned();
 
-    /** Called after the map may have changed. */
+    /** Sets the handler that is called after the map may have changed. */
     void on_change(std::function<void()> handler) { changed_ = std::move(handler); }
-    /** Called when a node that serves slots becomes reachable (again), or another one serves them. */
+    /** Sets the handler that is called when a node with slots becomes reachable, or other nodes serve them. */
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
-    /** Called with a node that was asked for a channel which is at another one. */
+    /** Sets the handler for a channel that the asked node does not serve. */
     void on_channel_moved(std::function<void(ServerAddress const& asked, std::string const& channel)> handler)
     {
         channel_moved_ = std::move(handler);
@@ -84,7 +84,7 @@ private:
     };
 
     void map_changed();
-    /** Takes out those that are chosen, and runs them. */
+    /** Removes the chosen tasks and runs them. */
     void run_waiting(std::function<bool(Waiting const&)> const& chosen);
     void tend();
     void arm();
@@ -94,13 +94,13 @@ private:
     std::string waiter_;
     std::shared_ptr<ClusterNodes> members_;
     std::shared_ptr<Topology> topology_;
-    /// without secrets
+    /// for logs and errors, without secrets
     std::string name_;
     std::multimap<Instant, Waiting> waiting_;
     std::function<void()> changed_;
     std::function<void()> reachable_;
     std::function<void(ServerAddress const&, std::string const&)> channel_moved_;
-    /// when members that serve no slot may be closed
+    /// when nodes without slots may be closed
     Instant tend_at_ = Instant::max();
     Timer timer_;
     Instant timer_at_{};

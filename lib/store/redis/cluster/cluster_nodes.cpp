@@ -68,7 +68,7 @@ ClusterNodes::keep_needed(std::function<bool(ServerAddress const&)> const& neede
             again = std::min(again, member.used + grace);
             ++entry;
         } else {
-            // requests under way may hold the route: their outcomes come as posted handlers
+            // pending requests may own the link: their outcomes come as posted handlers
             member.channel->give_up();
             member.hints->close();
             entry = members_.erase(entry);

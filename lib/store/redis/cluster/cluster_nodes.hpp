@@ -18,18 +18,18 @@
 namespace tenure::redis
 {
 
-/** One node of the cluster that is talked to. */
+/** One node of the cluster with its connections. */
 struct Member {
     ServerAddress address;
-    /// no two members of a store have the same, not even one after the other at one address
+    /// unique in a store, even among successive nodes at one address
     std::uint64_t serial = 0;
     std::shared_ptr<HedgedLink> channel;
     std::shared_ptr<Subscriber> hints;
-    /// when it was needed last
+    /// time of the last use
     Instant used{};
 };
 
-/** The nodes that are talked to, each over connections of its own; made when they are needed. */
+/** The nodes in use, each with its own connections. Nodes are created on demand. */
 class ClusterNodes
 {
 public:
@@ -38,13 +38,13 @@ public:
     ClusterNodes& operator=(ClusterNodes const&) = delete;
     ~ClusterNodes() = default;
 
-    /** The member at this address, made if there is none yet. Valid until `keep_needed` or `close`. */
+    /** The node at this address, created if needed. Valid until `keep_needed` or `close`. */
     [[nodiscard]] Member& at(ServerAddress const& address);
-    /** Null: none has been made. */
+    /** The node at this address; null if it was not created. */
     [[nodiscard]] Member* find(ServerAddress const& address);
 
-    /** Called when one of them becomes reachable (again), and when a channel turns out to be at another node: with what
-     * that node said. */
+    /** Set the handlers that are called when a node becomes reachable, and when a channel is at another node (with the
+     *  reply of the asked node). */
     void on_reachable(std::function<void(ServerAddress const&)> handler) { reachable_ = std::move(handler); }
     void on_moved(std::function<void(ServerAddress const&, std::string const& channel, resp::Value const&)> handler)
     {
@@ -54,8 +54,8 @@ public:
     void shortest_ttl(std::chrono::milliseconds ttl);
     void drop_abandoned();
 
-    /** Closes the members that are not `needed` and that have had no request for `grace`. Requests without a reply end
-     * as lost. Returns when to call this again; Instant::max(): no need. */
+    /** Closes nodes that are not `needed` and were unused for `grace`. Unanswered requests end as lost. Returns when
+     *  to call this again; Instant::max(): not needed. */
     [[nodiscard]] Instant
     keep_needed(std::function<bool(ServerAddress const&)> const& needed, std::chrono::milliseconds grace);
 
@@ -64,7 +64,7 @@ public:
 private:
     std::shared_ptr<Runtime> runtime_;
     ConnectTo connect_;
-    /// names the store in lines of waiters
+    /// name of the store in lines of waiters
     std::string waiter_;
     std::map<ServerAddress, Member> members_;
     std::uint64_t made_ = 0;

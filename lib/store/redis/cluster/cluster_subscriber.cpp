@@ -12,7 +12,7 @@ namespace tenure::redis
 namespace
 {
 
-// Nodes that do not agree yet may send a channel back and forth.
+// Limits moves of a channel while nodes send it back and forth until they agree.
 constexpr std::chrono::milliseconds between_moves{100};
 
 } // namespace
@@ -21,13 +21,13 @@ struct ClusterSubscriber::Subscription {
     std::string channel;
     HashSlot slot = 0;
     Handler handler;
-    /// where it is subscribed; an empty host: nowhere
+    /// address of the subscription; an empty host: not subscribed
     ServerAddress home;
     std::unique_ptr<Watch> watch;
     bool in_force = false;
-    /// when it was subscribed last
+    /// time of the last subscription
     Instant settled = Instant::min();
-    /// it waits for its time to be moved again
+    /// waits until it may move again
     bool waits = false;
 };
 
@@ -65,7 +65,7 @@ std::unique_ptr<Watch> ClusterSubscriber::watch(std::string channel, Handler han
 void ClusterSubscriber::settle(std::shared_ptr<Subscription> const& subscription)
 {
     auto* const member = cluster_->serving(subscription->slot);
-    // without a map: as soon as there is one, see `follow_map`
+    // without a map: moves once there is one, see `follow_map`
     if (member == nullptr || member->address == subscription->home)
         return;
     auto const now = cluster_->runtime()->now();
@@ -95,7 +95,7 @@ void ClusterSubscriber::settle(std::shared_ptr<Subscription> const& subscription
                 std::exchange(alive->in_force, event == WatchEvent::in_force || (is_news && alive->in_force));
             if (event == WatchEvent::interrupted) {
                 subscriber->cluster_->topology().refresh();
-                // the handler was called when the subscription was taken away from its node
+                // the handler was already notified when the subscription left its node
                 if (!was_in_force)
                     return;
             }
@@ -105,7 +105,7 @@ void ClusterSubscriber::settle(std::shared_ptr<Subscription> const& subscription
 
 void ClusterSubscriber::follow_map()
 {
-    // a copy: handlers may begin and end watches
+    // a copy, because handlers may begin and end watches
     auto const all = subscriptions_;
     for (auto const& weak : all) {
         auto const subscription = weak.lock();
@@ -127,7 +127,7 @@ void ClusterSubscriber::channel_moved(ServerAddress const& node, std::string con
         if (auto const subscription = weak.lock();
             subscription && subscription->channel == channel && subscription->home == node)
             subscription->home = {};
-    // the map may be right already; otherwise a refresh follows
+    // the map may already be right; otherwise a refresh follows
     follow_map();
 }
 

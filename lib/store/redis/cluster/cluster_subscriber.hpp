@@ -14,8 +14,8 @@
 namespace tenure::redis
 {
 
-/** Subscriptions in a cluster: each channel at the node that serves its hash slot, and taken along when the slot goes
- * to another one. */
+/** Subscriptions in a cluster: each channel is subscribed at the node that serves its hash slot, and follows the slot
+ *  to another node. */
 class ClusterSubscriber : public std::enable_shared_from_this<ClusterSubscriber>
 {
 public:
@@ -29,10 +29,10 @@ public:
     /** Subscribes. Destroying the watch ends the subscription. */
     [[nodiscard]] std::unique_ptr<Watch> watch(std::string channel, Handler handler);
 
-    /** Moves the subscriptions whose slot is at another node by the present map. */
+    /** Moves the subscriptions whose slot is at another node according to the map. */
     void follow_map();
 
-    /** The channel is not at this node any longer. */
+    /** Handles the reply that this node no longer serves the channel. */
     void channel_moved(ServerAddress const& node, std::string const& channel);
 
 private:

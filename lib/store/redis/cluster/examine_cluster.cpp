@@ -24,7 +24,7 @@ struct ClusterExamination {
     Deadline not_after;
     ReplyHandler<Findings> handler;
     Findings findings = {};
-    /// masters whose findings are missing
+    /// number of masters without findings yet
     std::size_t missing = 0;
 };
 using ExaminationPtr = std::shared_ptr<ClusterExamination>;
@@ -37,7 +37,7 @@ void finish_later(ExaminationPtr const& all)
 void add(ClusterExamination& all, ServerAddress const& master, Findings findings)
 {
     for (auto& finding : findings) {
-        // that it is a node of a cluster is what was asked for
+        // a node of a cluster is expected here
         if (finding.subject == "role" && finding.observed == "a node of a cluster")
             continue;
         finding.observed = to_string(master) + ": " + finding.observed;
@@ -74,7 +74,7 @@ void examine_masters(ExaminationPtr const& all)
         finish_later(all);
 }
 
-/** @param asked  the map of slots was asked for */
+/** @param asked  a refresh of the map was requested */
 void examine_when_mapped(ExaminationPtr const& all, bool asked)
 {
     auto& topology = all->cluster->topology();

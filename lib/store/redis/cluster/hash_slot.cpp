@@ -16,7 +16,7 @@ namespace tenure::redis
 namespace
 {
 
-/// for each slot the lowest number in it; a few milliseconds, once
+/// finds the lowest number in each slot; takes a few milliseconds, once
 std::vector<std::uint32_t> find_slot_numbers()
 {
     constexpr auto none = std::numeric_limits<std::uint32_t>::max();
@@ -54,7 +54,7 @@ std::string slot_number(HashSlot slot)
 
 std::optional<HashSlot> shared_slot(KeyRange const& range)
 {
-    // a number behind the prefix can neither open nor close a tag
+    // a number after the prefix can neither open nor close a hash tag
     if (range.count == 1 || has_hash_tag(range.prefix))
         return hash_slot(range.key(0));
     return std::nullopt;

@@ -23,12 +23,13 @@ namespace
 
 using namespace std::chrono_literals;
 
-// Keys of the first look. Further looks are larger: the usual pool has a free key early.
+// Keys of the first probe. Further probes are larger: a usual pool has a free key early.
 constexpr std::uint32_t first_look = 128;
-// How long a node may take to answer a look. An own claim is worth waiting for, a free key is to be had elsewhere.
+// How long a node may take to answer a probe. A claim of the same owner is worth waiting for; a free key can be found
+// elsewhere.
 constexpr auto look_within = 500ms;
 constexpr auto search_within = 2000ms;
-// So long other keys are preferred to those of a slot that refused.
+// How long keys of other slots are preferred to keys of a slot that refused a claim.
 constexpr auto avoided_for = 250ms;
 
 class MultiSlotClaim : public std::enable_shared_from_this<MultiSlotClaim>
@@ -69,7 +70,7 @@ private:
         }
         bool const searching = request_.earliest_attempt.has_value();
         if (searching && unreadable_)
-            // it may be there that the owner holds a key already
+            // the owner may already hold the unreadable key
             finish(std::move(*unreadable_));
         else if (searching && next_ < request_.range->count)
             look();
@@ -92,7 +93,7 @@ private:
         }
     }
 
-    /// After a failover all keys of some nodes may be closed: a slot that is known to be closed is skipped.
+    /// After a failover all keys of some nodes may be closed: skips slots that are known to be closed.
     void skip_closed()
     {
         auto const now = nodes_->runtime().now();
@@ -100,7 +101,7 @@ private:
             ++tried_;
     }
 
-    /// false: the key's slot is open, as far as is known
+    /// @returns false if the key's slot is open, as far as this store knows
     bool note_closed(std::uint32_t index, Instant now)
     {
         auto const until = nodes_->of(*request_.range, index).is_told->closed_until();
@@ -110,7 +111,7 @@ private:
         return true;
     }
 
-    /// Brings the first key forward whose slot refused nothing lately, if there is one.
+    /// Moves the first key whose slot has not refused recently to the front.
     void prefer_others()
     {
         auto const now = nodes_->runtime().now();
@@ -131,11 +132,11 @@ private:
         auto const& node = nodes_->of(*request_.range, index);
         auto then = [self = shared_from_this(), index](ClaimReply reply) { self->claimed(index, std::move(reply)); };
         if (own) {
-            // it is extended wherever it is, and goes along with its slot
+            // the claim is extended at its node, and follows a migrating slot
             claim(node.follows, std::move(request), std::move(then));
             return;
         }
-        // it is not there, or else it was found
+        // a new claim: the search has not found the owner
         request.earliest_attempt = std::nullopt;
         node.multi_slot_claims->add(std::move(request), std::move(then));
     }
@@ -162,7 +163,7 @@ private:
         auto& ranges = nodes_->multi_slot_ranges();
         auto const now = nodes_->runtime().now();
         if (opens_ != Instant::max()) {
-            // a survey would take the free keys of closed slots for ones that free at once
+            // a survey would count free keys of closed slots as free at once
             auto const opens_in = std::chrono::ceil<std::chrono::milliseconds>(opens_ - now);
             finish(Busy{std::max(opens_in, std::chrono::milliseconds(1)), false});
             return;
@@ -185,14 +186,14 @@ private:
     std::shared_ptr<SlotNodes> nodes_;
     ClaimRequest request_;
     ReplyHandler<ClaimReply> handler_;
-    /// the first key that was not looked at yet
+    /// the first key that was not probed yet
     std::uint32_t next_ = 0;
-    /// those that looked free, in the order in which they are tried
+    /// keys that were free in a probe, in the order of the attempts
     std::vector<std::uint32_t> free_;
     std::size_t tried_ = 0;
-    /// when the first of the slots opens that are closed after a failover; max: none is
+    /// when the first closed slot opens after a failover; max: none is closed
     Instant opens_ = Instant::max();
-    /// why one of them could not be read
+    /// why a key could not be read
     std::optional<Failure> unreadable_;
 };
 

@@ -48,7 +48,7 @@ Failure reason(ServerContext& node, Outcome const& outcome, std::string const& k
 {
     if (outcome.delivery == Delivery::answered) {
         auto failure = outcome.reply.is_error() ? node.refuse(outcome.reply, key) : nonsense(node, key);
-        // the claim itself has not left
+        // the claim itself was not sent
         failure.effect = Failure::Effect::not_sent;
         return failure;
     }

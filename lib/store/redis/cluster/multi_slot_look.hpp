@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What the operations on a range that spreads over the nodes are made of.
+// Probes and surveys of keys in many hash slots, and the collection of their replies.
 #pragma once
 
 #include "slot_nodes.hpp"
@@ -22,11 +22,12 @@
 namespace tenure::redis
 {
 
-/** Awaits the replies to requests that leave together, to many nodes, and come in any order, some of them never. */
+/** Waits for the replies to requests that are sent together to many nodes. Replies come in any order, and some may not
+ *  come. */
 class Gathering : public std::enable_shared_from_this<Gathering>
 {
 public:
-    /** @param done  called once, later than `wait` */
+    /** @param done  called once, after `wait` has returned */
     Gathering(std::shared_ptr<SlotNodes> nodes, std::function<void()> done)
         : nodes_(std::move(nodes))
         , done_(std::move(done))
@@ -34,7 +35,7 @@ public:
     {
     }
 
-    /** The handler of one more request. `take` gets the reply, unless it comes after the deadline. */
+    /** Makes the handler of one more request. `take` gets the reply, unless it comes after the deadline. */
     template <class Take>
     [[nodiscard]] auto handler(Take take)
     {
@@ -48,7 +49,7 @@ public:
         };
     }
 
-    /** All requests have left: their replies are awaited until the deadline. */
+    /** Call it when all requests are sent: waits for their replies until the deadline. */
     void wait(Instant deadline = Instant::max())
     {
         if (open_ == 0)
@@ -66,31 +67,31 @@ private:
     }
 
     std::shared_ptr<SlotNodes> nodes_;
-    /// null: all is over
+    /// null: finished
     std::function<void()> done_;
     std::size_t open_ = 0;
     Timer limit_;
 };
 
-/** What a look saw of one key. */
+/** State of one key in a probe. */
 enum class KeyLook {
     free,
-    /// a value is there: another owner's, or another type
+    /// has another owner, or another type
     held,
-    /// the value is the owner searched for
+    /// has the owner that is searched for
     own,
-    /// its node did not answer, or refused
+    /// the node did not answer, or refused
     unreadable
 };
 
 struct Looks {
-    /// for each key asked for, in order
+    /// one per requested key, in order
     std::vector<KeyLook> keys;
-    /// why one was unreadable: of the first of them
+    /// why the first unreadable key could not be read
     std::optional<Failure> why;
 };
 
-/** Some keys of a range that spreads over the nodes. */
+/** Some keys of a spread range. */
 struct MultiSlotPart {
     KeyRangePtr range;
     std::uint32_t first = 0;
@@ -99,31 +100,30 @@ struct MultiSlotPart {
     [[nodiscard]] std::uint32_t end() const noexcept { return first + count; }
 };
 
-/** So many keys of the range from `first` on, or the rest. The largest pool must not fill one turn of the loop with its
- * keys. */
+/** Makes the part of the range with at most `count` keys from `first` on. The largest pool must not fill one turn of
+ *  the loop. */
 [[nodiscard]] inline MultiSlotPart part_of(KeyRangePtr const& range, std::uint32_t first, std::uint32_t most)
 {
     return {range, first, std::min(most, range->count - first)};
 }
 
-// As many keys as are looked at in one turn of the loop.
+// The most keys that are probed in one turn of the loop.
 inline constexpr std::uint32_t largest_look = 4096;
 
-/** Looks at keys that are at many nodes, all at once: one EXISTS for each, or where the owner is searched for a script.
- * No value is read: a value of another program may exceed the limit of a reply, which ends the connection.
+/** Probes keys on many nodes at once: one EXISTS per key, or a script if an owner is searched for. It reads no values,
+ *  because a foreign value may exceed the limit of a reply, which ends the connection.
  *
- *  @param deadline  keys without an answer then are unreadable
- *  @param searching  for the owner: nodes that are known to be out of reach are waited for. false: no key is `own` */
+ *  | @param deadline  keys without an answer then are unreadable
+ *  @param searching  for the owner: also waits for nodes that are known to be unreachable. false: no key is `own` */
 void look_at(
     std::shared_ptr<SlotNodes> const& nodes, MultiSlotPart const& part, std::string const& owner, Deadline deadline,
     bool searching, std::function<void(Looks)> handler);
 
-/** When the first of the keys expires, and how many never do: of those that could be looked at
- * before the deadline. */
+/** When the first key expires, and how many keys never expire, among the keys that were read before the deadline. */
 struct MultiSlotSurvey {
     std::optional<std::chrono::milliseconds> earliest_expiry;
     std::uint32_t foreign = 0;
-    /// how many those are
+    /// number of keys that were read
     std::uint32_t seen = 0;
 };
 void survey(

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What concerns all keys of a range that spreads over the nodes: inspection and withdrawal, a part of it at a time.
+// Inspection and withdrawal for all keys of a spread range, part by part.
 #include "operations.hpp"
 
 #include "multi_slot_look.hpp"
@@ -32,7 +32,7 @@ struct MultiSlotInspection {
     Deadline not_after;
     ReplyHandler<InspectReply> handler;
     std::vector<KeyState> keys = std::vector<KeyState>(range->count);
-    /// the first thing that went wrong
+    /// the first failure
     std::optional<InspectReply> failure = std::nullopt;
 };
 
@@ -66,7 +66,7 @@ struct MultiSlotWithdrawal {
     WithdrawRequest request;
     CountedWithdrawal handler;
     std::uint32_t freed = 0;
-    /// the first thing that went wrong: what could be withdrawn is, even if the whole has to be asked for again
+    /// the first failure; reachable claims are withdrawn even if the whole request must be repeated
     std::optional<WithdrawReply> failure = std::nullopt;
 
     void note_failure(WithdrawReply reply)

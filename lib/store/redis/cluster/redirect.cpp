@@ -15,7 +15,7 @@ namespace
 
 using namespace std::chrono_literals;
 
-// A slot with a few keys moves within milliseconds, a failover takes seconds.
+// A slot with a few keys migrates within milliseconds, a failover takes seconds.
 constexpr std::chrono::nanoseconds first_pause = 10ms;
 constexpr std::chrono::nanoseconds longest_pause = 250ms;
 
@@ -57,7 +57,7 @@ std::optional<Redirect> read_redirect(resp::Value const& reply, ServerAddress co
         return with_address(Redirect::Kind::moved, rest, asked);
     if (word == "ASK" && !rest.empty())
         return with_address(Redirect::Kind::ask, rest, asked);
-    // a script came to a key that has been moved away: the counter of tokens goes by itself
+    // the script runs on a node whose key has migrated: the counter of tokens migrates separately
     if (word == "TRYAGAIN" || mentions_text(text, "attempted to access a non local key"))
         return Redirect{Redirect::Kind::try_again, 0, {}};
     if (word == "CLUSTERDOWN" || mentions_text(text, "command while the cluster is down"))
@@ -79,7 +79,7 @@ RedirectRules::Decision RedirectRules::redirected(Redirect const& redirect, Inst
     case Redirect::Kind::moved:
         if (++redirects_ > budget)
             return GiveUp{};
-        // the first one is news; nodes that send it back and forth have yet to agree
+        // the first redirect is news; nodes that redirect back and forth do not agree yet
         if (redirects_ == 1 && !redirect.address.host.empty())
             return Send{};
         return pause(now);

@@ -18,57 +18,57 @@
 namespace tenure::redis
 {
 
-/** What a node said instead of executing a command. Nothing has been written then. */
+/** A node's error reply for a command that another node must execute. The command has written nothing. */
 struct Redirect {
     enum class Kind {
-        /// the slot is at another node from now on
+        /// another node serves the slot from now on
         moved,
-        /// the slot is being moved, and the keys are at the other node already, or nowhere
+        /// the slot is migrating, and the keys are at the other node already or do not exist
         ask,
-        /// the slot is being moved, and some of the keys have gone
+        /// the slot is migrating, and some of the keys have gone
         try_again,
-        /// no node serves the slot for now
+        /// no node serves the slot currently
         down
     };
     Kind kind = Kind::down;
-    /// moved, ask: which slot, and where; an empty host: the node does not know it
+    /// moved, ask: the slot and the node's address; an empty host: unknown to the sender
     HashSlot slot = 0;
     ServerAddress address;
 };
 
-/** Reads an error reply; unset if it is no redirect.
- *  @param asked  who sent it: a redirect without a host means another port of the same host */
+/** Parses an error reply; nullopt if it is not a redirect.
+ *  @param asked  address of the sender: a redirect without a host means another port of the same host */
 [[nodiscard]] std::optional<Redirect> read_redirect(resp::Value const& reply, ServerAddress const& asked);
 
-/** What a command does while its slot is being moved. */
+/** Policy of a command while its slot migrates. */
 enum class Migration {
-    /// follows its key: for what creates no keys (renewals, releases)
+    /// follows its key: for commands that create no keys (renewals, releases)
     follow,
-    /// waits until that is over: a claim at the other node would create the slot's counter of fencing tokens there, and
-    /// the counter's own move would fail
+    /// waits for the end: a claim at the other node would create the slot's counter of fencing tokens there, and the
+    /// counter's own migration would fail
     wait,
     /// fails at once
     report
 };
 
-/** Decides what becomes of one request that is redirected. Pure: replies and the time in, decisions out. */
+/** Decides the next step of a redirected request. Pure: takes replies and the time, returns decisions. */
 class RedirectRules
 {
 public:
     /// redirects that one request follows
     static constexpr int budget = 5;
 
-    /** @param random  for the jitter of pauses */
+    /** @param random  source of jitter for pauses */
     RedirectRules(Migration migration, Instant not_after, std::function<std::uint64_t()> random);
 
-    /** The redirect is the answer: nothing more is tried. */
+    /** The redirect is the answer: no further attempts. */
     struct GiveUp {
     };
-    /** To the owner of the slot by the map, or to this node right behind an ASKING. */
+    /** Send to the owner of the slot in the map, or to this node after ASKING. */
     struct Send {
         std::optional<ServerAddress> asking;
     };
-    /** Until then, and then to the owner of the slot. */
+    /** Wait until then, and send to the owner of the slot. */
     struct Wait {
         Instant until;
     };
@@ -76,7 +76,7 @@ public:
 
     [[nodiscard]] Decision redirected(Redirect const& redirect, Instant now);
 
-    /** It could not be written, which says nothing about the slot: tried again soon. */
+    /** The request was not written, which says nothing about the slot: retries soon. */
     [[nodiscard]] Decision not_sent(Instant now);
 
 private:
@@ -89,7 +89,7 @@ private:
     int pauses_ = 0;
 };
 
-/** The reply of a request that was given up, so that it reads as trouble that passes. */
+/** The reply of an abandoned request, in the form of a temporary error. */
 [[nodiscard]] resp::Value given_up_reply(Redirect const& redirect, resp::Value&& reply);
 
 } // namespace tenure::redis

@@ -27,21 +27,21 @@ namespace
 
 using namespace std::chrono_literals;
 
-// A node that hangs costs the range its order, and must not cost it the claim.
+// A hanging node may cost the range its order, but not the claim.
 constexpr auto line_up_within = 500ms;
-// A waiter finds the key by its own timer soon, and a release is not delayed for longer.
+// A waiter soon finds the key by its own timer, so a release is not delayed longer.
 constexpr auto worth_telling = 1s;
 
-/** Runs a script on the line. For what must not wait for a node that hangs: without an answer `within` this time the
- * handler is called with an unknown outcome, and what comes later is dropped. */
+/** Runs a script on the line for a caller that must not wait for a hanging node. Without an answer within `within` the
+ *  handler gets an unknown outcome, and a later answer is dropped. */
 void run_on_line(
     ServerPtr const& node, Script const& script, std::string const& line, resp::EncodedArguments values,
     Clock::duration within, Deadline const& not_after, OutcomeHandler handler)
 {
     struct Awaited {
-        /// keeps the runtime
+        /// owns the runtime
         ServerPtr node;
-        /// empty: called
+        /// empty: already called
         OutcomeHandler handler;
         Timer limit{node->runtime()};
     };
@@ -71,7 +71,7 @@ ServerPtr const& node_of_line(SlotNodes& nodes, KeyRange const& range)
     return nodes.at(hash_slot(line_of(range))).follows;
 }
 
-/** An attempt whose grant leaves the line. */
+/** Claims once; a grant leaves the line. */
 void claim_once(
     std::shared_ptr<SlotNodes> const& nodes, ClaimAttempt const& attempt, ClaimRequest request,
     ReplyHandler<ClaimReply> handler)
@@ -85,8 +85,8 @@ void claim_once(
     attempt(std::move(request), std::move(then));
 }
 
-/** Joins the line. The handler is called with false also where this store stood in it already: no release since this
- * claim began has missed it. */
+/** Joins the line. The handler gets false if this store was already in it: then no release since this claim began has
+ *  missed it. */
 void line_up(ServerPtr const& node, ClaimRequest const& request, OneShot<void(bool joined)> handler)
 {
     resp::EncodedArguments values;
@@ -168,14 +168,14 @@ void Announcer::tell(std::string const& stem, Freed freed)
         hand_over(std::move(freed.handlers), false);
         return;
     }
-    // of a node that is not connected yet nothing is known
+    // facts about a node are unknown before its connection
     bool const in_shard = node->channel()->generation() != 0 ? node->announces_in_shard() : freed.in_shard;
     resp::EncodedArguments values;
     values.add(node->name_in_line()).add(stem).add(freed.keys);
     run_on_line(
         node, in_shard ? scripts::tell_freed_in_shard() : scripts::tell_freed(), line, std::move(values), worth_telling,
         Instant::max(), [node, freed = std::move(freed)](Outcome&& outcome) mutable {
-            // an error reply has no flags: a slot without its node, a server that is loading
+            // an error reply has no flags, such as a slot without a node or a loading server
             auto const flags =
                 outcome.delivery == Delivery::answered ? read_release_flags(outcome.reply, 1) : std::nullopt;
             if (flags)

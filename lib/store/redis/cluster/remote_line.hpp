@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The line of waiters of a range where it lies in another hash slot than the keys: the scripts that claim and free the
-// keys cannot reach it.
+// The line of waiters of a range whose line is in another hash slot than its keys, out of reach of the scripts that
+// claim and free the keys.
 #pragma once
 
 #include "slot_nodes.hpp"
@@ -20,24 +20,24 @@
 namespace tenure::redis
 {
 
-/** One claim that leaves the line alone. */
+/** One claim that does not touch the line. */
 using ClaimAttempt = std::function<void(ClaimRequest, ReplyHandler<ClaimReply>)>;
 
-/** Claims a key of a range whose line is in another hash slot than its keys, for a request that waits.
+/** Claims a key for a waiter of a range whose line is in another hash slot than its keys.
  *
- *  Where the attempt finds all keys held, the store joins the line, and once that is answered it tries again: a release
- * between the attempt and the line did not name this store, but its key is free by now. A later release finds the name
- * in the line. A grant leaves the line. */
+ *  If the attempt finds all keys held, the store joins the line, and tries again after the answer: a release between
+ *  the attempt and the line did not name this store, but its key is free by now. A later release finds the name in the
+ *  line. A grant leaves the line. */
 void claim_in_line(
     std::shared_ptr<SlotNodes> const& nodes, ClaimAttempt attempt, ClaimRequest request,
     ReplyHandler<ClaimReply> handler);
 
 /** Notifies the waiters of ranges whose line is in another hash slot than the freed keys. Best effort. Keys of one
- * range that were freed in one turn of the loop share a call.
+ *  range that were freed in one turn of the loop share a call.
  *
- *  A name leaves the line, and is published, only after the deletion of its key was answered: the named store asks at
- * once, and must find the key free. If the deletion was not answered, no name leaves the line: the waiters' timers and
- * polls find the key. */
+ *  A name leaves the line and is published only after the deletion of its key was answered: the named store claims at
+ *  once, and must find the key free. If the deletion was not answered, no name leaves the line: the waiters' timers and
+ *  polls find the key. */
 class Announcer : public std::enable_shared_from_this<Announcer>
 {
 public:
@@ -49,10 +49,10 @@ public:
     {
     }
 
-    /** True if a release of this key has to be announced here. */
+    /** True if a release of this key must be announced by this class. */
     [[nodiscard]] static bool is_needed(KeyRange const& range, std::uint32_t index);
 
-    /** Announces that `freed` keys of the range were freed. The handler is called within about a second in any case.
+    /** Announces that `freed` keys of the range were freed. The handler is called within about a second.
      *  @param index  of one of these keys */
     void announce(KeyRangePtr range, std::uint32_t index, std::uint32_t freed, Handler handler);
 
@@ -60,7 +60,7 @@ private:
     struct Freed {
         KeyRangePtr range;
         std::uint32_t keys = 0;
-        /// the node of a freed key announces through shards; used while the channel's node is not connected
+        /// the node of a freed key publishes within shards; used while the channel's node is not connected
         bool in_shard = false;
         std::vector<Handler> handlers;
     };

@@ -17,12 +17,12 @@ namespace
 
 using namespace std::chrono_literals;
 
-// So long a command may wait in the queue of one node before it is looked up again who serves its slot.
+// How long a command may wait in the queue of one node before the owner of the slot is looked up again.
 constexpr auto longest_queueing = 100ms;
 
 } // namespace
 
-/** One command on its way. */
+/** A pending command. */
 class SlotChannel::Request : public std::enable_shared_from_this<SlotChannel::Request>
 {
 public:
@@ -77,7 +77,7 @@ private:
     void send(Member& member, bool asking)
     {
         auto const address = member.address;
-        // another node may serve the slot by now, so that one node that is lost does not end a question
+        // another node may serve the slot by then, so one lost node does not end the request
         auto const until = not_after_.no_later_than(now() + longest_queueing).with_many_attempts();
         asking_refused_ = {};
         if (asking) {
@@ -118,7 +118,7 @@ private:
             return;
         }
         if (redirect->kind == Redirect::Kind::moved && !asking_refused_.is_null()) {
-            // without ASKING it is sent back for ever
+            // without ASKING the command would be redirected forever
             outcome.reply = std::move(asking_refused_);
             end(std::move(outcome));
             return;
@@ -133,7 +133,7 @@ private:
         }
     }
 
-    /// false: nothing more is tried
+    /// @returns false if there are no further attempts
     bool decide(RedirectRules::Decision const& decision)
     {
         if (std::holds_alternative<RedirectRules::GiveUp>(decision))
@@ -171,7 +171,7 @@ private:
     Deadline not_after_;
     OutcomeHandler handler_;
     RedirectRules rules_;
-    /// what the node said to the ASKING in front of the command; null: nothing bad
+    /// the node's error for the ASKING before the command; null: no error
     resp::Value asking_refused_;
     bool waited_for_map_ = false;
 };
@@ -201,7 +201,7 @@ bool SlotChannel::ready()
         return false;
     if (member->channel->ready())
         return true;
-    // one that is being connected for the first time is no reason to doubt the map
+    // a first connection is no reason to doubt the map
     if (member->channel->generation() != 0)
         cluster_->topology().refresh();
     return false;

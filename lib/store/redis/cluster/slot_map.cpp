@@ -12,7 +12,7 @@ std::uint16_t SlotMap::place_of(ServerAddress const& master)
     auto const found = std::ranges::find(masters_, master);
     if (found != masters_.end())
         return static_cast<std::uint16_t>(found - masters_.begin());
-    // more addresses than slots: no cluster has them
+    // more addresses than slots, which no cluster has
     if (masters_.size() >= nobody)
         return nobody;
     masters_.push_back(master);
@@ -79,7 +79,7 @@ std::optional<SlotRange> read_range(resp::Value const& first, resp::Value const&
     return SlotRange{static_cast<HashSlot>(begin), static_cast<HashSlot>(end)};
 }
 
-/// The value behind a name: maps of RESP3, flat arrays of RESP2.
+/// The value of a field: maps in RESP3, flat arrays in RESP2.
 resp::Value const* field(resp::Value const& map, std::string_view name)
 {
     auto const parts = map.elements();
@@ -89,7 +89,7 @@ resp::Value const* field(resp::Value const& map, std::string_view name)
     return nullptr;
 }
 
-/// Null and empty: the host that was asked.
+/// Null and empty mean the asked host.
 std::optional<std::string> host_from(resp::Value const& endpoint, AskedNode const& asked)
 {
     if (endpoint.is_null() || (endpoint.is_string() && endpoint.as_string().empty()))
@@ -106,7 +106,7 @@ std::optional<std::uint16_t> port_from(resp::Value const* port)
     return static_cast<std::uint16_t>(port->as_integer());
 }
 
-/// Of the nodes of one shard. After a failover two may call themselves master: the one that is well counts.
+/// The master among the nodes of one shard. After a failover two may report that role; the healthy one counts.
 std::optional<ServerAddress> master_from(resp::Value const& nodes, AskedNode const& asked)
 {
     std::optional<ServerAddress> master;

@@ -11,7 +11,7 @@ namespace tenure::redis
 namespace
 {
 
-// About a megabyte; beyond that, slots without requests for a while are forgotten.
+// About a megabyte; above it, slots without recent requests are removed.
 constexpr std::size_t many_slots = 1024;
 constexpr std::chrono::minutes kept_unused{1};
 
@@ -53,7 +53,7 @@ SlotNode& SlotNodes::at(HashSlot slot)
 
 void SlotNodes::forget_unused()
 {
-    // requests that are still under way hold what they need: those that follow only share nothing with them
+    // pending requests own the parts they need; a new node for the slot only shares nothing with them
     std::erase_if(slots_, [now = cluster_->runtime()->now()](auto const& entry) {
         return now >= entry.second.used + kept_unused;
     });

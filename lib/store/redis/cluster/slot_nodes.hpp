@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The hash slots of a cluster, as the operations on their keys see them: each like one server.
+// The hash slots of a cluster as seen by the operations on their keys: each slot like one server.
 #pragma once
 
 #include "cluster.hpp"
@@ -24,9 +24,9 @@
 namespace tenure::redis
 {
 
-/** Carries commands to the node that serves one hash slot. Redirects are followed here, and the operations do not see
- *  them. A command whose node is unreachable is held back, not written, until `not_after` or until another node serves
- *  the slot. All keys of a command must be of this slot. */
+/** Carries commands to the node that serves one hash slot. It follows redirects, which the operations do not see. If
+ *  the node is unreachable, it holds commands back unwritten until `not_after` or until another node serves the slot.
+ *  All keys of a command must be in this slot. */
 class SlotChannel final : public CommandChannel, public std::enable_shared_from_this<SlotChannel>
 {
 public:
@@ -42,7 +42,7 @@ public:
     void distrust(std::string_view what) override;
     [[nodiscard]] std::string place() const override;
 
-    /** The node that serves the slot has lost its connection. Calling this starts the search for it. */
+    /** True if the node of the slot has lost its connection. Calling this starts the search for another. */
     [[nodiscard]] bool is_lost();
 
 private:
@@ -53,33 +53,33 @@ private:
     std::shared_ptr<Cluster> cluster_;
     HashSlot slot_;
     Migration migration_;
-    /// who answered last
+    /// the node that answered last
     ServerAddress answered_by_;
-    /// the longest ttl noted, for nodes that serve the slot later
+    /// the longest recorded ttl, for later nodes of the slot
     std::chrono::milliseconds longest_ttl_{};
 };
 
-/** What the operations on the keys of one hash slot need: as for one server, whichever node it is. */
+/** Parts for operations on the keys of one hash slot, independent of the node that serves it. */
 struct SlotNode {
     std::shared_ptr<SlotChannel> channel;
-    /// for what creates no keys: goes along while the slot is being moved
+    /// for commands that create no keys: follows a migrating slot
     ServerPtr follows;
-    /// for what creates keys or concerns several: waits for the end of the move
+    /// for commands that create keys or use several: waits for the end of a migration
     ServerPtr waits;
-    /// likewise, but fails at once
+    /// as `waits`, but fails at once during a migration
     ServerPtr is_told;
-    /// of locks, and of pools whose keys are all in the slot: by `waits`
+    /// for locks, and pools with all keys in the slot: by `waits`
     std::shared_ptr<Claims> claims;
-    /// of single keys of spread ranges: by `is_told`
+    /// for single keys of spread ranges: by `is_told`
     std::shared_ptr<Claims> multi_slot_claims;
     std::shared_ptr<Renewals> renewals;
     std::shared_ptr<Releases> releases;
-    /// a claim in a spread range was refused here: others are tried first until then
+    /// a claim in a spread range was refused here: other slots are preferred until then
     Instant avoid_until = Instant::min();
     Instant used{};
 };
 
-/** The slots in use. Shared by the operations under way. */
+/** The hash slots in use. Shared by the pending operations. */
 class SlotNodes
 {
 public:
@@ -96,7 +96,7 @@ public:
     [[nodiscard]] SlotNode& at(HashSlot slot);
     [[nodiscard]] SlotNode& of(KeyRange const& range, std::uint32_t index) { return at(hash_slot(range.key(index))); }
 
-    /** What is kept about ranges that spread over the nodes. */
+    /** Cached state of spread ranges. */
     [[nodiscard]] RangeCache& multi_slot_ranges() noexcept { return multi_slot_ranges_; }
 
 private:
@@ -108,7 +108,7 @@ private:
     RangeCache multi_slot_ranges_;
 };
 
-/** One key of a range as a range of its own: with the same channel and prefix. */
+/** Makes a range of one key of a range, with the same channel and prefix. */
 [[nodiscard]] KeyRangePtr single_key(KeyRange const& range, std::uint32_t index);
 
 } // namespace tenure::redis

@@ -18,13 +18,13 @@ namespace
 
 using namespace std::chrono_literals;
 
-// Between two refreshes; the longer one where the last brought nothing new.
+// Pause between two refreshes; the longer one after a refresh without news.
 constexpr auto shortest_refresh_pause = 250ms;
 constexpr auto longest_refresh_pause = 1000ms;
-// How long a node may think before another one is asked beside it, and before it is left out.
+// How long a node may take before a second one is asked in parallel, and before it is given up.
 constexpr auto hedge_after = 300ms;
 constexpr auto answer_within = 2000ms;
-// A thousand nodes, or every slot with a range of its own.
+// The size of the reply of a thousand nodes, or with a separate range for each slot.
 constexpr std::size_t map_reply_bytes = std::size_t{4} * 1024 * 1024;
 
 } // namespace
@@ -114,7 +114,7 @@ void Topology::ask(ServerAddress const& address, std::size_t refresh, bool by_sl
     member.used = runtime_->now();
     resp::Command question("CLUSTER", by_slots ? "SLOTS" : "SHARDS");
     question.expect_reply_bytes(map_reply_bytes);
-    // another node may know as well: none is waited for beyond an attempt to connect
+    // another node may have the map too, so each gets only one attempt to connect
     member.channel->execute(
         std::move(question), Deadline(runtime_->now() + answer_within).with_one_attempt(),
         [weak = weak_from_this(), address, refresh, by_slots, refused = std::move(refused)](Outcome outcome) {
@@ -144,7 +144,7 @@ void Topology::answered(
             auto const error = classify(refused);
             failed(address, {error.error, redis::refused(error, "CLUSTER SHARDS", "").detail, error.fatal});
         } else {
-            // before Redis 7, or a permission for the other one only
+            // before Redis 7, or permission only for the other command
             ask(address, refresh, true, text);
         }
         return;

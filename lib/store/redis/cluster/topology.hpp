@@ -21,36 +21,36 @@
 namespace tenure::redis
 {
 
-/** Knows which master serves which slot, and asks the nodes again when something does not fit.
+/** Keeps the map of hash slots up to date by asking the nodes.
  *
- *  One refresh runs at a time, and a few in a second at most, however many requests are redirected: they go on by what
- *  the redirects say. A refresh asks one node, and a second one in parallel if the first is slow. */
+ *  One refresh runs at a time, and at most a few per second, for any number of redirected requests: these continue with
+ *  the addresses in the redirects. A refresh asks one node, and a second one in parallel if the first is slow. */
 class Topology : public std::enable_shared_from_this<Topology>
 {
 public:
-    /** @param seeds  asked where no other node answers
+    /** @param seeds  asked if no other node answers
      *  @param name  of the cluster, for log and errors */
     Topology(
         std::shared_ptr<Runtime> runtime, std::shared_ptr<ClusterNodes> members, std::vector<ServerAddress> seeds,
         bool tls, std::string name);
 
     [[nodiscard]] SlotMap const& map() const noexcept { return map_; }
-    /** False until a node has described the map. */
+    /** True after a node has described the map. */
     [[nodiscard]] bool known() const noexcept { return known_; }
 
-    /** A redirect said so; the rest of the map may have changed as well. */
+    /** Updates one slot after a redirect, and refreshes the map, because other slots may have changed as well. */
     void learn(HashSlot slot, ServerAddress const& master);
 
-    /** A new map is wanted, soon. */
+    /** Requests a new map soon. */
     void refresh();
 
-    /** Called when a refresh has ended, and when a redirect has changed the map. */
+    /** Sets the handler that is called when a refresh has ended, or a redirect has changed the map. */
     void on_change(std::function<void()> handler) { changed_ = std::move(handler); }
 
-    /** Why the last refresh brought no map; its detail is empty where it did. */
+    /** Why the last refresh brought no map; its detail is empty after a success. */
     [[nodiscard]] Refusal const& failure() const noexcept { return failure_; }
 
-    /** How many refreshes have begun. */
+    /** The number of refreshes so far. */
     [[nodiscard]] std::size_t refreshes() const noexcept { return refreshes_; }
 
     void close() noexcept;
@@ -63,7 +63,7 @@ private:
         ServerAddress const& address, std::size_t refresh, bool by_slots, std::string const& refused, Outcome outcome);
     void failed(ServerAddress const& address, Refusal const& why);
     void finish();
-    /// replaces what the timer was set to
+    /// replaces the earlier time of the timer
     void arm(Instant when) { timer_.at(when, weak_from_this(), &Topology::timer_reached); }
     void timer_reached();
 
@@ -77,24 +77,24 @@ private:
     std::function<void()> changed_;
     Refusal failure_;
 
-    /// a refresh is under way
+    /// a refresh is pending
     bool running_ = false;
-    /// one was asked for since the last one began
+    /// a refresh was requested since the last one began
     bool wanted_ = false;
     std::size_t refreshes_ = 0;
-    /// when the present refresh is given up
+    /// when the current refresh is given up
     Instant until_{};
-    /// no refresh begins before
+    /// earliest begin of the next refresh
     Instant not_before_{};
-    /// grows while refreshes bring nothing new
+    /// grows with each refresh without news
     std::chrono::milliseconds pause_;
-    /// of this refresh: whom to ask next, from the back
+    /// of this refresh: nodes to ask next, from the back
     std::vector<ServerAddress> candidates_;
-    /// of this refresh: asked and not answered yet
+    /// of this refresh: unanswered requests
     std::size_t open_questions_ = 0;
     /// of this refresh: all failures so far were fatal
     bool all_fatal_ = true;
-    /// for the next question of this refresh, or for the next refresh
+    /// for the next request of this refresh, or for the next refresh
     Timer timer_;
     bool closed_ = false;
 };

@@ -23,7 +23,7 @@ constexpr char const* instead_of_replicas = "a majority of the servers stands in
 constexpr char const* instead_of_delay =
     "redlock does not offer it; a server that lost its data stays stopped for the longest ttl in use instead";
 
-/** The database that the path of a URL names; 0 if there is none. */
+/** The database in the path of a URL; 0 if the path is empty. */
 std::uint32_t database_from(std::string const& path)
 {
     return path.size() < 2 ? 0 : number_in_url("path", path.substr(1), database_rule);
@@ -71,7 +71,7 @@ void check_replicas(std::string const& prefix, ReplicaAcknowledgement const& rep
     check_duration(prefix + "replicas.acknowledged_within", replicas.acknowledged_within, 1ms, 10s);
 }
 
-/** Login to the servers, limits of time and precautions, of any config that has these fields. */
+/** Login, timeouts and failover safety of any config that has these fields. */
 template <class Config>
 RedisConfig in_common(Config const& config)
 {
@@ -124,7 +124,7 @@ RedlockConfig redlock_config_from(Url const& url)
 {
     RedisConfig server;
     server.database = database_from(url.path);
-    // one that is back has to be used again within a fraction of a ttl, before the next one goes
+    // a returning server must be used again within a fraction of a ttl, before the next one fails
     server.reconnect_backoff = 300ms;
     auto options = read_connection(server, url, schemes::redlock);
     for (auto const* const name : {"replicas", "replicas_within"})
@@ -161,7 +161,7 @@ RedisSentinelConfig sentinel_config_from(Url const& url)
     read_failover(config, options, url);
     options.read("sentinel_user", config.sentinel_username);
     options.read("sentinel_password", config.sentinel_password);
-    // where the URL says nothing else, TLS is that of the servers
+    // default: the TLS settings of the servers
     auto& tls = config.sentinel_tls;
     tls.enabled = config.tls.enabled;
     options.read("sentinel_tls", tls.enabled);
@@ -178,7 +178,7 @@ void check_config(RedisConfig const& config)
     if (config.socket_path.empty()) {
         check_address(prefix, config.host, config.port);
     } else {
-        // sockaddr_un holds 108 bytes with the closing NUL
+        // sockaddr_un holds 108 bytes including the closing NUL
         if (config.socket_path.size() > 107 || config.socket_path.find('\0') != std::string::npos)
             refuse_config(prefix + "socket_path", config.socket_path, "must be at most 107 bytes, none of them NUL");
         if (config.tls.enabled)
@@ -232,7 +232,7 @@ void check_config(RedlockConfig const& config)
         if (server.delay_after_failover)
             refuse_config(
                 servers + ": delay_after_failover", "true", std::string("must be false: ") + instead_of_delay);
-        // by address: two databases of one server fail together
+        // by address, because two databases of one server fail together
         auto const where =
             server.socket_path.empty() ? to_string(Endpoint{server.host, server.port}) : server.socket_path;
         if (!seen.insert(where).second)

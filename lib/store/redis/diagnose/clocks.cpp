@@ -21,7 +21,7 @@ using Severity = Finding::Severity;
 
 constexpr auto subject = "clock of a replica";
 
-/// what a holder's validity is less than the ttl: so much may clocks differ without harm
+/// the margin between ttl and validity, by which clocks may differ safely
 std::chrono::nanoseconds margin_of(std::chrono::milliseconds ttl)
 {
     return std::chrono::nanoseconds(ttl) / 100 + std::chrono::milliseconds(10);
@@ -143,7 +143,7 @@ Finding judge(ReplicaClock const& clock, std::optional<ClockReading> const& mast
             Severity::unverified, subject,
             where + ": " + (clock.reading ? "the master's clock could not be read" : clock.why_not),
             "after a failover to it leases end by its clock: make sure that it shows the same time as the master's"};
-    // from here the two were asked one after the other: what is unknown of each adds up
+    // from here the two clocks were read one after the other, so the uncertainties add up
     auto const ahead = clock.reading->offset - master->offset;
     auto const unknown = clock.reading->uncertainty + master->uncertainty;
     auto const margin = margin_of(ttl);

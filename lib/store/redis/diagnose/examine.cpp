@@ -20,10 +20,10 @@ namespace
 
 constexpr std::size_t round_trips = 5;
 constexpr std::chrono::seconds longest_for_a_replica{3};
-// INFO of a server with many databases, clients and modules
+// size of INFO on a server with many databases, clients and modules
 constexpr std::size_t info_reply_bytes = std::size_t{256} * 1024;
 
-// One setting at a time: Redis 6 takes no more.
+// One setting per request: Redis 6 accepts no more.
 constexpr std::array<std::string_view, 6> settings_asked{"appendonly", "appendfsync",      "save",
                                                          "maxmemory",  "maxmemory-policy", "min-replicas-to-write"};
 
@@ -43,7 +43,7 @@ public:
         facts_.delay_after_failover = settings.delay_after_failover;
     }
 
-    // One after the other, so that each is a round trip of its own. TIME is among what leases need anyway.
+    // Measures round trips one after the other by TIME, which leases need anyway.
     void measure()
     {
         server_->channel()->execute(resp::Command("TIME"), not_after_, [self = shared_from_this()](Outcome outcome) {
@@ -92,20 +92,20 @@ private:
             if (reply.is_error())
                 facts_.refused_commands.emplace_back("eval");
         });
-        // the config may not know the user: a callback has given the name, or the server takes a password alone
+        // the config may not know the user: a callback has supplied the name, or the server needs only a password
         ask_one(resp::Command("ACL", "WHOAMI"), [this](resp::Value const& reply) {
             if (reply.is_string())
                 ask_permissions(reply.as_string());
         });
         if (facts_.acknowledged_by > 0)
-            // for no replica: answered at once
+            // WAIT for zero replicas is answered at once
             ask_one(resp::Command("WAIT", 0, 1), [this](resp::Value const& reply) {
                 if (reply.is_error())
                     facts_.refused_commands.emplace_back("wait");
             });
     }
 
-    /// Whichever of them takes over counts the leases by its own clock.
+    /// After a failover the new master times the leases by its own clock.
     void ask_replicas()
     {
         auto const until = not_after_.no_later_than(server_->runtime().now() + longest_for_a_replica);
@@ -138,7 +138,7 @@ private:
             if (reply.is_error())
                 return; // may not ask, or no such question before Redis 7
             facts_.permissions_known = true;
-            // "... no permissions to run the 'del' command"; what it says about the keys of the example does not matter
+            // "... no permissions to run the 'del' command"; errors about the example's keys do not matter
             if (reply.as_string().find("run the '") != std::string_view::npos)
                 facts_.missing_permissions.push_back(&command);
         });

@@ -14,16 +14,16 @@ namespace tenure::redis
 {
 
 struct ExamineSettings {
-    /// what leases will ask of the server's replicas
+    /// the replica acknowledgements that leases will request
     ReplicaAcknowledgement replicas = {};
     bool delay_after_failover = false;
-    /// to the server's replicas, whose clocks are looked at; empty: they are not
+    /// connects to the server's replicas to read their clocks; empty: clocks are not read
     ConnectTo connect_to = {};
 };
 
-/** Asks the server about itself, as far as the user may, and judges the answers for leases of this ttl. Nothing is
- * written. What the user may not ask lands in the server's ACL LOG and becomes an unverified finding: this is for a
- * person at a terminal. */
+/** Reads facts from the server, as far as the user is permitted, and judges them for leases of this ttl. It writes
+ *  nothing. Each refused command appears in the server's ACL LOG and becomes an unverified finding, so run it only for
+ *  a person at a terminal. */
 void examine(
     ServerPtr const& server, ExamineSettings settings, std::chrono::milliseconds ttl, Deadline not_after,
     ReplyHandler<Findings> handler);

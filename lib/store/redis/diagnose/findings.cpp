@@ -65,7 +65,7 @@ std::optional<std::string> lookup(std::map<std::string, std::string, std::less<>
     return found == map.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// The setting, or else the line of INFO that tells the same.
+/// The value of a setting, or else of the corresponding line of INFO.
 std::optional<std::string> learned(Facts const& facts, std::string_view setting, std::string_view info)
 {
     auto value = lookup(facts.settings, setting);
@@ -169,7 +169,7 @@ Finding eviction(Facts const& facts)
         "use a server of its own"};
 }
 
-/// Replicas that are connected but cannot acknowledge soon: "127.0.0.1:6380 (wait_bgsave)", "... (12 s behind)".
+/// Connected replicas that cannot acknowledge soon: "127.0.0.1:6380 (wait_bgsave)", "... (12 s behind)".
 std::string replicas_behind(Facts const& facts)
 {
     constexpr std::int64_t most_seconds = 2;
@@ -185,7 +185,7 @@ std::string replicas_behind(Facts const& facts)
     return behind;
 }
 
-/// Where leases wait for replicas.
+/// Finding on the replicas, if leases wait for their acknowledgement.
 Finding acknowledging_replicas(Facts const& facts)
 {
     auto const wanted = facts.acknowledged_by;

@@ -19,44 +19,44 @@
 namespace tenure::redis
 {
 
-/** A command that leases use, with arguments that make it a well-formed example. */
+/** A command that leases use, with arguments that make a well-formed example. */
 struct CommandToCheck {
-    /// unused places are empty
+    /// unused elements are empty
     std::array<std::string_view, 5> words;
-    /// what goes on without it
+    /// the function that is lost without the command
     enum class Without { nothing, waking_later, waiting_in_line, losing_moved_slots } without = Without::nothing;
-    /// servers that are asked about it
+    /// servers on which it is checked
     enum class Asked { all, unsharded, cluster, sharded_cluster } asked = Asked::all;
 
     [[nodiscard]] bool concerns(ServerInfo const& server) const noexcept;
 };
 [[nodiscard]] std::span<CommandToCheck const> commands_to_check() noexcept;
 
-/** What was learned about a server. */
+/** Facts about a server. */
 struct Facts {
     std::chrono::milliseconds ttl{};
-    /// how many replicas leases wait for; 0: none
+    /// number of replicas that must acknowledge; 0: none
     std::uint32_t acknowledged_by = 0;
     bool delay_after_failover = false;
-    /// why nothing could be learned; empty: something was
+    /// why no facts could be read; empty: they were read
     std::string unreachable;
     ServerInfo server;
     std::vector<std::chrono::nanoseconds> round_trips;
-    /// the reply to TIME, null if there was none
+    /// the reply to TIME; null: none
     resp::Value server_time;
     std::optional<ClockReading> clock;
     std::vector<ReplicaClock> replica_clocks;
-    /// lines of INFO; empty: not allowed
+    /// lines of INFO; empty: not permitted
     std::map<std::string, std::string, std::less<>> info;
-    /// by CONFIG GET; empty: not allowed
+    /// from CONFIG GET; empty: not permitted
     std::map<std::string, std::string, std::less<>> settings;
-    /// commands that were tried and refused
+    /// commands that the server refused
     std::vector<std::string> refused_commands;
     bool permissions_known = false;
     std::vector<CommandToCheck const*> missing_permissions;
 };
 
-/** What the facts mean for leases, and what to do. */
+/** Judges the facts for leases, with advice. */
 [[nodiscard]] Findings judge(Facts const& facts);
 
 } // namespace tenure::redis

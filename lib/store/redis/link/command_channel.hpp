@@ -13,8 +13,8 @@
 namespace tenure::redis
 {
 
-/** What carries commands to the server that executes them: one server (HedgedLink), or whichever node of a cluster
- * serves a hash slot (SlotChannel). */
+/** Carries commands to the server that executes them: one server (HedgedLink), or the node of a cluster that serves a
+ *  hash slot (SlotChannel). */
 class CommandChannel
 {
 public:
@@ -26,29 +26,29 @@ public:
     /** Sends a command. The handler is called on the strand, once, never inside this call. */
     virtual void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) = 0;
 
-    /** True if a command given now would be written at once. */
+    /** True if a command would be written at once. */
     [[nodiscard]] virtual bool ready() = 0;
 
-    /** Why not, for a person. */
+    /** Why the channel is not ready, as text for people. */
     [[nodiscard]] virtual std::string last_error() const = 0;
 
-    /** What the last handshake returned; all empty before the first. */
+    /** The server's answer to the last handshake; all fields are empty before the first. */
     [[nodiscard]] virtual ServerInfo const& server() const noexcept = 0;
 
-    /** Another number for each handshake: what was learned about one connection need not hold for the next. */
+    /** Changes with each handshake, because facts about one connection may not hold for the next. */
     [[nodiscard]] virtual std::uint64_t generation() const noexcept = 0;
 
-    /** Notes a ttl in use: for the longest of them a silent connection is still read. */
+    /** Records a ttl in use. A silent connection is read for the longest of them. */
     virtual void note_ttl(std::chrono::milliseconds ttl) noexcept = 0;
 
-    /** The server said that it is the wrong one for now (a replica, still loading): looks for the right one anew. */
+    /** Reconnects, because the server said that it is currently the wrong one (a replica, or loading). */
     virtual void reconnect() = 0;
 
-    /** Drops what is connected and connects anew: a reply made no sense, so replies and requests may have come apart.
-     */
+    /** Drops the connection and opens another after a malformed reply, because later replies may not match their
+     *  requests. */
     virtual void distrust(std::string_view what) = 0;
 
-    /** Which of several servers answered last; empty where the store's name tells. */
+    /** The server that answered last, if there are several; empty if the store's name identifies it. */
     [[nodiscard]] virtual std::string place() const { return {}; }
 };
 

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Moves bytes, time and handlers between a stream, the runtime and the state machine of a connection.
+// Drives the state machine of a connection: moves bytes, time and handlers between it, a stream and the runtime.
 #include "connection.hpp"
 
 #include "connection_machine.hpp"
@@ -45,7 +45,7 @@ public:
             machine_.open(runtime_->now());
         bool const more_follows = command.leaves_with_next();
         machine_.execute(std::move(command), std::move(not_after), std::move(handler));
-        // the server may begin while the rest is prepared; the run that follows answers what is dropped here
+        // the server can begin while the rest is prepared; the posted `run` answers requests that are dropped here
         bool const is_idle = machine_.oldest_unanswered() == Instant::max();
         if (ready() && !running_ && !more_follows && (is_idle || machine_.waiting() >= worth_a_write)) {
             write();
@@ -108,9 +108,8 @@ private:
     void arm_timer();
     void rang();
 
-    /// this many requests leave without waiting for what else this turn of the loop brings: a write costs little for
-    /// each of them, and the server works while the next ones are prepared (64 in flight on two cores: 1.07 times a raw
-    /// client, else 0.82)
+    /// this many queued requests are written before the turn of the loop ends: a write costs little for each, and the
+    /// server works while the next ones are prepared (64 in flight on two cores: 1.07 times a raw client, else 0.82)
     static constexpr std::size_t worth_a_write = 32;
 
     std::shared_ptr<Runtime> const runtime_;
@@ -119,21 +118,22 @@ private:
     ConnectionMachine machine_;
     std::function<void(ConnectionState)> state_handler_;
     std::function<void(resp::Value const&)> push_handler_;
-    /// null while there is no attempt and no connection
+    /// null without an attempt or a connection
     std::shared_ptr<Stream> stream_;
     bool connected_ = false;
     bool reading_ = false;
     bool writing_ = false;
-    /// of the batch whose rest is being written: how many bytes had left before
+    /// bytes of the batch that were sent before the write of its rest began
     std::size_t sent_before_ = 0;
-    /// a `run` is on its way
+    /// a `run` was posted
     bool run_posted_ = false;
-    /// within `run`, which looks at all that its handlers ask for before it returns
+    /// inside `run`, which handles all requests of its handlers before it returns
     bool running_ = false;
-    /// of the last write, so that a steady load allocates none; with the stream while that writes the rest
+    /// buffer of the last write, reused so that a steady load does not allocate; the stream owns it while it writes the
+    /// rest
     std::string output_;
     Timer timer_;
-    /// while it is set
+    /// valid while the timer is set
     Instant timer_at_{};
 };
 
@@ -150,7 +150,7 @@ StreamConnection::~StreamConnection()
                 runtime_->post([handler = std::move(done->handler), outcome = std::move(done->outcome)]() mutable {
                     std::move(handler)(std::move(outcome));
                 });
-    } catch (...) { // out of memory: their owners get no answer
+    } catch (...) { // out of memory: the owners of the requests get no answer
     }
 }
 
@@ -168,13 +168,13 @@ void StreamConnection::give_up() noexcept
     close();
 }
 
-// -- what the stream tells --
+// -- events of the stream --
 
 void StreamConnection::on_connected(StreamError const& error)
 {
     auto const self = shared_from_this();
     connected_ = !error;
-    // the text of a failed attempt names the server by itself
+    // the text of a failed attempt already names the server
     if (connected_)
         machine_.turned_to(stream_->peer());
     machine_.connected(error, runtime_->now());
@@ -189,7 +189,7 @@ void StreamConnection::on_read(StreamError const& error, std::string_view bytes)
         machine_.lost(error, runtime_->now());
     else
         machine_.received(bytes);
-    // what the answered ones ask for next leaves before the next read is tried: the server works meanwhile
+    // handlers' next requests are sent before the next read, so that the server works meanwhile
     run();
 }
 
@@ -199,12 +199,12 @@ void StreamConnection::on_written(StreamError const& error, std::size_t written,
     writing_ = false;
     output_ = std::move(buffer);
     machine_.written(error, sent_before_ + written, runtime_->now());
-    // what waited for this write goes with whatever else comes in this turn
+    // requests that waited for this write are sent together with others of this turn
     if (!run_posted_)
         run();
 }
 
-// -- what the machine wants --
+// -- actions of the machine --
 
 void StreamConnection::run_soon()
 {
@@ -224,12 +224,12 @@ void StreamConnection::run()
         do {
             take_actions();
             write();
-            // handlers of what was dropped instead of written may have asked for more
+            // handlers of dropped requests may have sent more
         } while (machine_.has_actions());
         read();
         arm_timer();
     } catch (...) {
-        // a handler's exception is its caller's; the other requests go on
+        // an exception belongs to the handler's caller; the other requests continue
         running_ = false;
         run_soon();
         throw;
@@ -268,7 +268,7 @@ void StreamConnection::tell_state(ConnectionState state)
 {
     auto const handler = state_handler_;
     if (state == ConnectionState::closed) {
-        // they may own this connection's owner
+        // the handlers may own this connection's owner
         state_handler_ = nullptr;
         push_handler_ = nullptr;
     }
@@ -320,7 +320,7 @@ void StreamConnection::arm_timer()
 {
     auto const when = machine_.wake_at();
     if (when == Instant::max()) {
-        // an early call of a timer does no harm, and the armed read keeps the loop alive anyway
+        // an early call of the timer is harmless, and the pending read keeps the loop alive
         if (machine_.state() != ConnectionState::ready)
             timer_.cancel();
         return;
@@ -380,7 +380,7 @@ connect_like(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory
 
 ConnectTo connect_to_replicas(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams)
 {
-    // its user may lack SELECT and INFO, and what is asked needs neither
+    // the user may lack SELECT and INFO, and neither command is needed here
     config.database = 0;
     config.delay_after_failover = false;
     config.socket_path.clear();

@@ -20,7 +20,7 @@ bool contains(std::string_view text, std::string_view part) noexcept
     return text.find(part) != std::string_view::npos;
 }
 
-/// HELLO is unknown (before Redis 6, some proxies), RESP3 is not spoken, or HELLO alone may not be used
+/// HELLO is unknown (before Redis 6, some proxies), RESP3 is not supported, or HELLO alone is not permitted
 bool wants_older_login(std::string_view error) noexcept
 {
     return error.starts_with("NOPROTO") || error.starts_with("NOPERM") || contains(error, "unknown command") ||
@@ -258,10 +258,10 @@ Handshake::Progress Handshake::refuse(resp::Value const& value)
 std::string Handshake::harmless(std::string_view text, std::size_t most) const
 {
     constexpr std::string_view mask = "***";
-    // an unknown command is reported with its arguments, which for a login are the password
+    // the error for an unknown command repeats its arguments, which include the password at login
     constexpr std::string_view arguments = ", with args";
     std::string result;
-    // a password that goes across the end is seen here, and no part of it is left
+    // a password that crosses the end of the limit is still found and hidden completely
     while (!text.empty() && result.size() < most) {
         if (!password_.empty() && text.starts_with(password_)) {
             result += mask;

@@ -17,18 +17,17 @@ namespace tenure::redis
 /** Why a server cannot be used. */
 struct Refusal {
     error_code error;
-    /// the server's words without secrets, and what to do
+    /// the server's error text without secrets, and advice
     std::string detail;
-    /// a person has to act first
+    /// permanent until a person acts
     bool fatal = false;
 };
 
-/** The dialogue that makes a fresh connection usable: HELLO or AUTH, ROLE where only a master will do and HELLO did not
- *  tell, then SELECT, and INFO where the run id is wanted. Pure: replies in, bytes out.
+/** The dialogue that makes a fresh connection usable. It sends HELLO or AUTH, then ROLE if only a master will do and
+ *  HELLO did not report the role, then SELECT, and INFO if the run id is needed. Pure: replies in, bytes out.
  *
- *  Each step waits for a good reply to the one before. Whoever runs it lets nothing else out until it is done: commands
- *  behind a refused AUTH would run as the default user, and those behind a refused SELECT in database 0.
- */
+ *  Each step waits for a good reply to the previous step. The caller must send nothing else meanwhile: commands after a
+ *  refused AUTH would run as the default user, and commands after a refused SELECT in database 0. */
 class Handshake
 {
 public:
@@ -36,22 +35,22 @@ public:
 
     explicit Handshake(RedisConfig const& config, bool master_only = false, bool learns_run_id = false);
 
-    /** Starts over, for a new connection; `bytes` then holds the first request. Throws what the config's credentials
-     * callback throws.
-     *  @param address  of the server, where the config does not tell */
+    /** Restarts for a new connection; `bytes` then holds the first request. Rethrows exceptions of the config's
+     *  credentials callback.
+     *  @param address  of the server, if it is not the one in the config */
     void start(std::string address = {});
 
-    /** Takes the answer to the last bytes. */
+    /** Processes the reply to the last request. */
     [[nodiscard]] Progress reply(resp::Value const& value);
 
-    /** What has to be written next; empty unless `start` or a reply asked for more. */
+    /** The next bytes to write; empty unless `start` or `reply` produced some. */
     [[nodiscard]] std::string take_bytes();
     [[nodiscard]] bool has_bytes() const noexcept { return !bytes_.empty(); }
 
     [[nodiscard]] Refusal const& refusal() const noexcept { return refusal_; }
     [[nodiscard]] ServerInfo const& server() const noexcept { return server_; }
 
-    /** The text in printable form, without the password and of bounded length: of `most` bytes at most. */
+    /** The text in printable form without the password, cut to `most` bytes. */
     [[nodiscard]] std::string harmless(std::string_view text, std::size_t most = 256) const;
 
 private:
@@ -68,10 +67,10 @@ private:
     Progress refuse(errc error, bool fatal, std::string detail);
     bool read_server(resp::Value const& value);
 
-    /// of the present login
+    /// of the current login
     std::string username_;
     std::string password_;
-    /// null: the login never changes
+    /// null: fixed credentials
     CredentialsSource credentials_;
     std::uint32_t database_;
     bool master_only_;

@@ -16,11 +16,11 @@ namespace tenure::redis
 namespace
 {
 
-/// a connection that was lost sooner than this is not taken up again at once
+/// after a shorter connection, the machine pauses before it reconnects
 constexpr std::chrono::seconds proven{1};
-/// why a stream could not be connected may name several servers
+/// the reason why a stream could not connect may name several servers
 constexpr std::size_t longest_reason = 1024;
-/// what leaves in one write at most; the rest follows, and is younger when it is stamped
+/// limit of one write; the rest follows with a later timestamp
 constexpr std::size_t largest_write = std::size_t{256} * 1024;
 
 std::string whole_milliseconds(Instant::duration duration)
@@ -28,14 +28,14 @@ std::string whole_milliseconds(Instant::duration duration)
     return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count()) + " ms";
 }
 
-/// of all connections of the process: no two streams share a number
+/// unique among all connections of the process
 std::uint64_t next_login() noexcept
 {
     static std::atomic<std::uint64_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// users see this library's errors; the system's words go into the detail
+/// users see this library's errors; the system's message goes into the detail
 error_code public_code(error_code error)
 {
     return error.category() == tenure_category() ? error : make_error_code(errc::store_unavailable);
@@ -118,7 +118,7 @@ void ConnectionMachine::lost(StreamError const& error, Instant now)
     std::string detail = handshake_.harmless(error.text());
     if (phase_ == Phase::login && !error.fatal)
         detail += " before the login was answered";
-    // a connection that has worked is retried, whatever broke it: the next attempt shows whether a person must act
+    // a connection that has worked is retried after any error; the next attempt shows whether a person must act
     fail({public_code(error.code), std::move(detail), error.fatal && phase_ != Phase::ready}, now);
 }
 
@@ -126,7 +126,7 @@ void ConnectionMachine::written(StreamError const& error, std::size_t bytes, Ins
 {
     if (!error || !has_stream())
         return;
-    // what surely did not leave goes on waiting for the next connection
+    // requests that certainly were not sent wait for the next connection
     while (queue_.written() > 0 && queue_[queue_.written() - 1].first_byte >= write_begin_ + bytes) {
         queue_.unmark_written();
         earliest_not_after_ = std::min(earliest_not_after_, queue_[queue_.written()].not_after.at());
@@ -242,8 +242,8 @@ void ConnectionMachine::take_output(std::string& out, Instant now)
     while (queue_.waiting() > 0 && out.size() < largest_write) {
         auto& request = queue_[queue_.written()];
         auto const before = out.size();
-        // Only here is it known which process reads it. A connection is to one process from its beginning to its end,
-        // so what the login returned holds for as long as anything can be written on it.
+        // Only here is the receiving server process known. A connection stays with one process, so the run id from the
+        // login is valid for everything written on it.
         if (request.command.wants_run_id())
             request.command.set_run_id(server().run_id);
         request.command.append_to(out);
@@ -371,7 +371,7 @@ void ConnectionMachine::retry(bool was_ready, std::size_t unanswered, Instant no
     log(!was_ready && logged_failure_ == failure_.detail ? LogLevel::debug : LogLevel::warning, std::move(line));
     logged_failure_ = failure_.detail;
     if (!was_ready)
-        // questions that wait for no second attempt learn why this one failed
+        // requests that wait for only one attempt fail with its error
         refuse_waiting([](Request const& request) { return request.not_after.one_attempt(); }, failure_);
     enter(Phase::backing_off);
 }

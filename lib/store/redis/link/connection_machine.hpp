@@ -112,7 +112,7 @@ private:
     std::size_t written_ = 0;
 };
 
-/** What the machine wants done. */
+/** Actions that the machine requests from its driver. */
 struct ConnectStream {
     Instant deadline;
 };
@@ -134,12 +134,11 @@ struct WriteLog {
 };
 using Action = std::variant<std::monostate, ConnectStream, DropStream, Complete, DeliverPush, TellState, WriteLog>;
 
-/** A connection as a state machine: events and the time in; bytes, actions and the time of the next wake-up out. It
- *  does no I/O, has no clock, and calls nothing but the source of randomness.
+/** A connection as a state machine: takes events and the time, returns bytes, actions and the next wake-up. It does no
+ *  I/O, has no clock, and calls only the source of randomness.
  *
- *  After each event the driver takes actions by `next` until that returns false; what it calls for an action may give
- * the machine further events. Then it writes what `take_output` gives, unless a write is under way.
- */
+ *  After each event the driver calls `next` until it returns false; handlers may give the machine further events. Then
+ *  the driver writes the bytes of `take_output`, unless a write is pending. */
 class ConnectionMachine
 {
 public:
@@ -147,47 +146,50 @@ public:
 
     // -- events --
     void open(Instant now);
-    /** `open` comes first where the machine is not open: it needs the time, this does not. */
+    /** Queues a request. Call `open` first if the machine is not open: it needs the time, and this function does not.
+     */
     void execute(resp::Command&& command, Deadline&& not_after, OutcomeHandler&& handler);
-    /** Owners of requests have given up: those that wait to be written leave the queue. */
+    /** Removes unwritten requests whose owners have given up. */
     void drop_abandoned();
     void connected(StreamError const& error, Instant now);
-    /** Where the stream has turned to: "host:port" for the texts; empty: the config tells. */
+    /** The address of the stream as "host:port" for messages; empty: the config has it. */
     void turned_to(std::string address) { address_ = std::move(address); }
-    /** `bytes` must stay valid until `next` has answered false. */
+    /** Feeds received bytes. They must stay valid until `next` returns false. */
     void received(std::string_view bytes) { parser_.feed(bytes); }
     /** The stream ended or failed. */
     void lost(StreamError const& error, Instant now);
-    /** A write ended; after an error the bytes from `bytes` on surely did not leave. */
+    /** A write ended. After an error the bytes from `bytes` on certainly were not sent. */
     void written(StreamError const& error, std::size_t bytes, Instant now);
-    /** The shortest ttl of the leases that are held; zero: none. */
+    /** The shortest ttl of the held leases; zero: no leases. */
     void shortest_ttl(std::chrono::milliseconds ttl) noexcept { backoff_.protect(ttl); }
-    /** There is news of the server: a pause between two attempts is over. */
+    /** Ends a pause between two attempts, because there is news about the server. */
     void hurry(Instant now);
-    /** To be called at `wake_at` or later. @param overdue  why the stream is not connected yet, where it can tell */
+    /** Call it at `wake_at` or later.
+     *  @param overdue  why the stream is not connected yet, if it knows */
     void timeout(Instant now, StreamError const& overdue = {});
-    /** The caller found `what` the server sent to be no answer to its request. */
+    /** Drops the connection after a malformed reply.
+     *  @param what  the malformed reply */
     void distrust(std::string_view what, Instant now);
     void close();
-    /** As `close`, for a connection that did not answer and was replaced. */
+    /** As `close`, for a silent connection that was replaced. */
     void give_up();
 
     // -- results --
-    /** Takes the next action; false: none. */
+    /** Takes the next action; false: no action. */
     [[nodiscard]] bool next(Action& action, Instant now);
-    /** True if there are actions without further bytes having arrived. */
+    /** True if there are actions even without further received bytes. */
     [[nodiscard]] bool has_actions() const noexcept { return !actions_.empty(); }
     [[nodiscard]] bool has_output() const noexcept;
-    /** How many requests are ready to be written. */
+    /** The number of requests that can be written now. */
     [[nodiscard]] std::size_t waiting() const noexcept { return phase_ == Phase::ready ? queue_.waiting() : 0; }
-    /** Appends what may be written now, which counts as written from then on: `now` must have been read just before.
-     * Requests whose time is over are dropped: take actions afterwards. */
+    /** Appends the bytes to write, whose requests count as written from now on: read `now` just before. Drops expired
+     *  requests, so take actions afterwards. */
     void take_output(std::string& out, Instant now);
-    /** When `timeout` has to be called; Instant::max(): never. */
+    /** When to call `timeout`; Instant::max(): never. */
     [[nodiscard]] Instant wake_at() const noexcept;
 
     [[nodiscard]] ConnectionState state() const noexcept;
-    /** False where only `open` gets it going. */
+    /** False if the machine needs `open` to connect. */
     [[nodiscard]] bool is_open() const noexcept { return phase_ != Phase::idle && phase_ != Phase::failed; }
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
     [[nodiscard]] ServerInfo const& server() const noexcept { return handshake_.server(); }
@@ -199,17 +201,17 @@ private:
     void enter(Phase phase);
     void begin_connect(Instant now);
     void become_ready(Instant now);
-    /// the attempt to connect or the connection is over
+    /// ends the attempt to connect or the connection
     void fail(Refusal why, Instant now);
     void fail_for_good();
     void end(Refusal why);
     void retry(bool was_ready, std::size_t unanswered, Instant now);
-    /// `can_write`: they come too late although the connection works
+    /// @param can_write  the connection works, so the requests are just too late
     void expire_waiting(Instant now, bool can_write);
-    /// those of the waiting requests that are over
+    /// refuses the waiting requests for which the predicate is true
     template <class Predicate>
     void refuse_waiting(Predicate is_over, Refusal const& why);
-    /// nothing was written, or all of that was answered
+    /// refuses all requests; requires that no written request is unanswered
     void refuse_all();
     void answer_written();
     void not_sent(Request& request, Refusal const& why);
@@ -217,7 +219,7 @@ private:
     void log(LogLevel level, std::string line);
     [[nodiscard]] bool has_stream() const noexcept;
 
-    // what arrives on the connection
+    // processes a received value
     bool take_value(Action& action, resp::Value&& value, Instant now);
     void take_login_reply(resp::Value const& value, Instant now);
     bool take_reply(Action& action, resp::Value&& value, Instant now);
@@ -232,26 +234,26 @@ private:
     net::Backoff backoff_;
     resp::Parser parser_;
     RequestQueue queue_;
-    /// to the first request of the queue, while that is a transaction
+    /// of the first request in the queue, while that is a transaction
     TransactionReplies transaction_;
     std::deque<Action> actions_;
     Phase phase_ = Phase::idle;
     /// why there is no connection; its detail is empty while there is one
     Refusal failure_;
-    /// of the server that the present or last stream turned to; empty: the config tells
+    /// address of the current or last stream; empty: the config has it
     std::string address_;
     /// the failure that was logged last, so that an outage is not logged at every attempt
     std::string logged_failure_;
-    /// connecting, login: when the attempt is over. backing_off, failed: when the next may begin
+    /// connecting, login: end of the attempt. backing_off, failed: earliest begin of the next
     Instant deadline_{};
     Instant ready_since_{};
-    /// a login has worked before: a server that does not answer now is unavailable, not misconfigured
+    /// an earlier login has worked, so a silent server is unavailable, not misconfigured
     bool has_worked_ = false;
     /// see Outcome::login
     std::uint64_t login_ = 0;
-    /// no waiting request has an earlier not_after
+    /// lower bound of `not_after` of the waiting requests
     Instant earliest_not_after_ = Instant::max();
-    /// bytes of requests handed out since the connection was made, and where the write under way begins
+    /// bytes of requests written on this connection, and the position where the current write begins
     std::uint64_t handed_out_ = 0;
     std::uint64_t write_begin_ = 0;
     /// RESP2: a subscription was confirmed, so message arrays are pushes

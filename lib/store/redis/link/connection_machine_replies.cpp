@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What arrives on a connection, and whose it is.
+// Assigns received values to requests, subscriptions and the handshake.
 #include "connection_machine.hpp"
 
 #include <tenure/errc.hpp>
@@ -70,7 +70,7 @@ bool ConnectionMachine::take_value(Action& action, resp::Value&& value, Instant 
         return false;
     }
     if (server().protocol == 2 && value.type() == resp::Type::array) {
-        // without the push type, only what was asked before tells a message from a reply
+        // RESP2 has no push type, so only earlier requests distinguish a message from a reply
         bool const awaits_confirmation = queue_.written() > 0 && is_confirmed(queue_.front().command);
         if (subscribed_ && is_message(value)) {
             action = DeliverPush{std::move(value)};
@@ -165,7 +165,7 @@ bool ConnectionMachine::take_confirmation(Action& action, resp::Value&& value, I
             protocol_failure("a confirmation of a subscription that nobody asked for", now);
             return false;
         }
-        // a server may end a subscription by itself
+        // a server may end a subscription without a request
         action = DeliverPush{std::move(value)};
         return true;
     }

@@ -14,7 +14,7 @@ namespace
 
 using namespace std::chrono_literals;
 
-// How often a server that calls itself the wrong one is looked up anew, or two silent connections become another pair.
+// Minimum time between reconnects to a server that says it is the wrong one, and between two hedges.
 constexpr auto reconnect_pause = 1s;
 
 } // namespace
@@ -64,7 +64,8 @@ bool HedgedLink::ready()
     use_other_if_it_works();
     if (current_->ready())
         return true;
-    // Whoever only renews sends nothing before this is true: one that was refused must get its next attempt from here.
+    // A store that only renews sends nothing before this returns true, so a refused connection must start its next
+    // attempt here.
     current_->open();
     return false;
 }
@@ -83,7 +84,7 @@ void HedgedLink::shortest_ttl(std::chrono::milliseconds ttl)
     for (auto const& connection : {current_, other_})
         if (connection != nullptr)
             connection->shortest_ttl(ttl);
-    // A shorter ttl makes what is under way now too old sooner.
+    // A shorter ttl also shortens the patience with pending requests.
     if (timer_.pending() && timer_at_ > runtime_->now() + patience())
         arm(runtime_->now() + patience());
 }
@@ -113,7 +114,7 @@ void HedgedLink::reconnect()
 
 void HedgedLink::distrust(std::string_view what)
 {
-    // it may have come on either of the two
+    // the reply may have come from either of the two
     retire_other();
     if (current_ != nullptr)
         current_->distrust(what);
@@ -121,7 +122,7 @@ void HedgedLink::distrust(std::string_view what)
 
 void HedgedLink::close() noexcept
 {
-    // the destructor, on whichever thread it runs, must find nothing left to do, and write nothing
+    // the destructor runs on any thread, and must have nothing left to do or write
     if (closed_)
         return;
     closed_ = true;
@@ -176,7 +177,7 @@ void HedgedLink::state_changed(Connection const* connection, ConnectionState sta
     ++generation_;
     if (!timer_.pending())
         arm(runtime_->now() + patience());
-    // a copy: the handler may close this
+    // a copy, because the handler may close this link
     if (auto const handler = on_reachable_)
         handler();
 }
@@ -204,7 +205,7 @@ void HedgedLink::watch_silence()
     if (silent_since == Instant::max() || now < silent_since + patience())
         return;
     if (other_ != nullptr) {
-        // At most two at once: change sides if the other one answers, and let it go if it is silent too.
+        // At most two connections: switch if the other one answers, and drop it if it is silent too.
         auto const other_since = other_->oldest_unanswered();
         if (other_usable_ && other_->ready() && other_since == Instant::max())
             std::swap(current_, other_);
@@ -234,7 +235,7 @@ void HedgedLink::tick()
     if (closed_ || current_ == nullptr)
         return;
     auto const now = runtime_->now();
-    // Where this thread was kept from running, replies may wait to be read: that is no silence of the server.
+    // If this thread was delayed, replies may be waiting to be read, so the server may not be silent.
     if (now > timer_at_ + patience() / 2 && !std::exchange(postponed_, true)) {
         arm(now + patience() / 4);
         return;
@@ -242,7 +243,7 @@ void HedgedLink::tick()
     postponed_ = false;
     use_other_if_it_works();
     watch_silence();
-    // One that is not ready may still hold requests, which reach the server once it connects.
+    // A connection that is not ready may still hold requests, which reach the server once it connects.
     if (other_ != nullptr && (now >= other_until_ ||
                               (current_->ready() && other_->ready() && other_->oldest_unanswered() == Instant::max())))
         retire_other();

@@ -17,13 +17,12 @@
 namespace tenure::redis
 {
 
-/** The way to one server: a connection, and beside it a second one while the first is silent.
+/** The link to one server: a connection, and a second one while the first is silent.
  *
- *  A silent connection must not cost leases while the server can be reached. When the oldest unanswered request is
- * older than min(1 s, shortest held ttl / 6), new requests go to a second connection; the first is still read, because
- * it may bring grants that must be given back, and closed once all its requests are answered, or a ttl later. Requests
- * go to whichever of the two works.
- */
+ *  A silent connection must not cost leases while the server is reachable. When the oldest unanswered request is older
+ *  than min(1 s, shortest held ttl / 6), new requests go to a second connection. The first is still read, because it
+ *  may bring grants that must be given back. It is closed once all its requests are answered, or after one ttl. If the
+ *  first answers again, requests can return to it. */
 class HedgedLink final : public CommandChannel, public std::enable_shared_from_this<HedgedLink>
 {
     struct Private {
@@ -37,7 +36,7 @@ public:
     HedgedLink& operator=(HedgedLink const&) = delete;
     ~HedgedLink() override;
 
-    /** Sends a command over the connection that works. */
+    /** Sends a command over the working connection. */
     void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) override;
 
     [[nodiscard]] bool ready() override;
@@ -47,33 +46,33 @@ public:
     [[nodiscard]] std::uint64_t generation() const noexcept override { return generation_; }
     [[nodiscard]] std::string place() const override { return server_.address; }
 
-    /** Called whenever the server becomes reachable (again). */
+    /** Sets the handler that is called each time the server becomes reachable. */
     void on_reachable(std::function<void()> handler) { on_reachable_ = std::move(handler); }
 
-    /** The shortest ttl held; zero: none. */
+    /** The shortest held ttl; zero: no leases. */
     void shortest_ttl(std::chrono::milliseconds ttl);
 
     void note_ttl(std::chrono::milliseconds ttl) noexcept override;
 
     void drop_abandoned();
 
-    /** Silence of the server may last so much longer: what it is asked here takes time. */
+    /** Extends the tolerated silence of the server, because its commands take this long. */
     void expect_delay(std::chrono::milliseconds delay) noexcept { delay_ = delay; }
 
-    /** Which connection got the last command; only to be compared. */
+    /** The connection that got the last command, for comparisons only. */
     [[nodiscard]] void const* target() const noexcept { return current_.get(); }
 
-    /** Connects anew, resolving the name again. Does nothing if that was done a moment ago. */
+    /** Reconnects and resolves the name again. No effect shortly after the last reconnect. */
     void reconnect() override;
     void distrust(std::string_view what) override;
 
-    /** When the oldest unanswered request was written; Instant::max() if there is none. */
+    /** When the oldest unanswered request was written; Instant::max(): all are answered. */
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
 
-    /** Ends both connections; from now on everything is answered `not_sent`. */
+    /** Closes both connections; later requests end as `not_sent`. */
     void close() noexcept;
 
-    /** The same while the store stays open: requests under way end as those of a lost connection. */
+    /** As `close` while the store stays open: pending requests end as after a lost connection. */
     void give_up() noexcept;
 
 private:
@@ -89,13 +88,13 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     ConnectionFactory connect_;
-    /// where new requests go; null before the first request and after `close`
+    /// connection for new requests; null before the first request and after `close`
     std::shared_ptr<Connection> current_;
-    /// the silent or replaced one, still read; usually null
+    /// the silent or replaced connection, still read; usually null
     std::shared_ptr<Connection> other_;
-    /// false: `other_` reached a server that is the wrong one for now
+    /// false: `other_` reached a server that is currently the wrong one
     bool other_usable_ = false;
-    /// when `other_` is closed at the latest
+    /// latest time to close `other_`
     Instant other_until_{};
     ServerInfo server_;
     std::uint64_t generation_ = 0;
@@ -104,13 +103,13 @@ private:
     std::chrono::milliseconds delay_{};
     std::chrono::milliseconds longest_ttl_{std::chrono::seconds{1}};
     Instant last_reconnect_ = Instant::min();
-    /// when a connection was last opened because of silence
+    /// when silence last caused a new connection
     Instant last_silence_{};
     Timer timer_;
     Instant timer_at_{};
-    /// the timer came late and gave the loop time to read first; not twice in a row
+    /// the timer was late and gave the loop time to read first; not twice in a row
     bool postponed_ = false;
-    /// something was sent since the timer last looked
+    /// a command was sent since the last check of the timer
     bool sent_ = false;
     bool closed_ = false;
 };

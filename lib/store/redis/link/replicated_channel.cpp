@@ -16,7 +16,7 @@ ReplicatedChannel::ReplicatedChannel(
     , channel_(std::move(channel))
     , wanted_(wanted)
 {
-    // a server that waits for replicas is not silent
+    // waiting for replicas does not count as silence of the server
     channel_->expect_delay(wanted.acknowledged_within);
 }
 
@@ -32,7 +32,7 @@ void ReplicatedChannel::execute(resp::Command&& command, Deadline not_after, Out
     channel_->execute(std::move(command), not_after, [self = shared_from_this(), group, index](Outcome outcome) {
         self->answered(*group, index, std::move(outcome));
     });
-    // one that is stuck on a silent connection must not keep what another connection could do
+    // a WAIT on a silent connection must not delay writes on the other one
     if (awaited_ == nullptr || awaited_on_ != channel_->target())
         wait_soon_.post(*runtime_, weak_from_this(), &ReplicatedChannel::wait);
 }
@@ -79,14 +79,14 @@ void ReplicatedChannel::hand_on(Group& group, std::size_t index)
     --group.open;
     if (outcome.delivery == Delivery::answered && !outcome.reply.is_error())
         outcome.shortfall = shortfall_of(outcome, *group.wait);
-    // it may send more, which this group may still take
+    // the handler may send more commands, which may join this group
     std::move(handler)(std::move(outcome));
 }
 
 std::shared_ptr<Shortfall const> ReplicatedChannel::shortfall_of(Outcome const& outcome, Outcome const& wait)
 {
     auto const make = [](Shortfall shortfall) { return std::make_shared<Shortfall const>(std::move(shortfall)); };
-    // WAIT speaks for what was written before it on its own connection, and for nothing else.
+    // WAIT covers only writes before it on the same connection.
     if (wait.delivery != Delivery::answered || wait.login != outcome.login)
         return make(
             {wait.error ? wait.error : make_error_code(errc::store_unavailable),

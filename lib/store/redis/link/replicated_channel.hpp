@@ -19,17 +19,17 @@
 namespace tenure::redis
 {
 
-/** The way to one server for writes that replicas shall have: each reply is kept until a `WAIT` behind the command, on
- * the same connection, has returned how many replicas have it. A reply with too few comes with a `Shortfall`.
+/** The channel to one server for writes that replicas shall acknowledge. It keeps each reply until a `WAIT` after the
+ *  command, on the same connection, has returned the number of replicas that have the write. If they are too few, the
+ *  outcome gets a `Shortfall`.
  *
- *  What is sent in one turn shares one WAIT, and what is sent while one is awaited shares the next: a server whose
- * replicas are unavailable delays a request by at most twice the limit, however many there are. Error replies wrote
- * nothing and are handed on at once.
- */
+ *  Commands of one turn share one WAIT, and commands that are sent during a WAIT share the next. So unavailable
+ *  replicas delay a request by at most twice the limit, for any number of requests. Error replies wrote nothing and are
+ *  passed on at once. */
 class ReplicatedChannel final : public CommandChannel, public std::enable_shared_from_this<ReplicatedChannel>
 {
 public:
-    /** @param link  carries nothing else */
+    /** @param link  used by this channel only */
     ReplicatedChannel(
         std::shared_ptr<Runtime> runtime, std::shared_ptr<HedgedLink> channel, ReplicaAcknowledgement const& wanted);
 
@@ -47,15 +47,15 @@ public:
 private:
     struct Sent {
         OutcomeHandler handler;
-        /// there, and kept until the WAIT behind it is answered
+        /// the reply, kept until its WAIT is answered
         std::optional<Outcome> outcome;
     };
-    /** What one WAIT speaks for. */
+    /** Commands that one WAIT covers. */
     struct Group {
         std::vector<Sent> sent;
-        /// not handed on yet
+        /// number of outcomes that were not passed on yet
         std::size_t open = 0;
-        /// none of them is written later
+        /// the latest `not_after` of the group
         Instant not_after = Instant::min();
         std::optional<Outcome> wait;
     };
@@ -70,9 +70,9 @@ private:
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<HedgedLink> channel_;
     ReplicaAcknowledgement wanted_;
-    /// has no WAIT behind it yet; null: nothing was sent since the last one
+    /// group without a WAIT; null: nothing was sent since the last one
     GroupPtr gathering_;
-    /// whose WAIT is awaited, and where that was sent; null: no WAIT is
+    /// group whose WAIT is pending, and the connection that carries it; null: no WAIT is pending
     GroupPtr awaited_;
     void const* awaited_on_ = nullptr;
     OncePerTurn wait_soon_;

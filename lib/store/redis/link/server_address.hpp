@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The address of a Redis server as sentinels and clusters announce it.
+// The address of a Redis server as announced by sentinels and clusters.
 #pragma once
 
 #include <net/endpoint.hpp>
@@ -12,8 +12,8 @@ namespace tenure::redis
 
 using ServerAddress = Endpoint;
 
-/** What another server calls a host is resolved, and shown to people: it has to look like a name or an address.
- * Clusters write "?" where they know none. */
+/** True if the text looks like a host name or an address. Announced hosts are resolved and shown to people, so they
+ *  are checked. Clusters write "?" for an unknown host. */
 [[nodiscard]] inline bool may_be_host(std::string_view host) noexcept
 {
     return !host.empty() && host != "?" && host.size() <= 253 &&

@@ -18,13 +18,13 @@ using net::Stream;
 using net::StreamError;
 using net::StreamEvents;
 
-/** Makes an unconnected stream to the server of the config. */
+/** Makes an unconnected stream to the configured server. */
 using StreamFactory = std::function<std::shared_ptr<Stream>(std::shared_ptr<Runtime> const&, RedisConfig const&)>;
 
-/** Streams over real sockets: a Unix socket where the config has a path, TLS where it is enabled, else TCP. */
+/** Makes streams over real sockets: a Unix socket if the config has a path, TLS if enabled, else TCP. */
 [[nodiscard]] StreamFactory socket_streams();
 
-/** Streams to where the map says that a server can be reached; without a map, `streams` itself. */
+/** Makes streams to mapped addresses; without a map it returns `streams`. */
 [[nodiscard]] StreamFactory with_address_map(StreamFactory streams, AddressMap map);
 
 } // namespace tenure::redis

@@ -19,7 +19,7 @@ namespace
 
 using namespace std::chrono_literals;
 
-// How often the connection is looked after: idle channels go, and a question shows whether it lives.
+// Interval of the checks that drop idle channels and probe the connection.
 constexpr auto period = 10s;
 
 constexpr std::size_t name_size = 32;
@@ -94,7 +94,7 @@ std::unique_ptr<Watch> Subscriber::watch(std::string channel, Handler handler)
     if (connection_ == nullptr)
         open();
     else if (!connection_->ready())
-        connection_->open(); // one that was refused tries again only if it is asked to
+        connection_->open(); // a refused connection tries again only on `open`
     else if (state == State::wanted || state == State::moved)
         subscribe(channel);
     return watch;
@@ -102,7 +102,7 @@ std::unique_ptr<Watch> Subscriber::watch(std::string channel, Handler handler)
 
 void Subscriber::close() noexcept
 {
-    // the destructor, on whichever thread it runs, must find nothing left to do, and write nothing
+    // the destructor runs on any thread, and must have nothing left to do or write
     if (closed_)
         return;
     closed_ = true;
@@ -131,7 +131,7 @@ void Subscriber::open()
 void Subscriber::subscribe(std::string const& name)
 {
     channels_.entries()[name].state = State::asked;
-    // The connection is ready: the command is written now or never.
+    // The connection is ready, so a command that is not written now is not needed.
     connection_->execute(
         resp::Command(in_shards() ? "SSUBSCRIBE" : "SUBSCRIBE", name), runtime_->now() + period,
         [weak = weak_from_this(), name, number = connection_number_](Outcome outcome) {
@@ -161,7 +161,7 @@ void Subscriber::subscribed(std::string const& name, std::uint64_t connection, O
     if (closed_ || connection != connection_number_ || channel == nullptr || *channel != State::asked)
         return;
     if (outcome.delivery != Delivery::answered) {
-        // The change of state that comes with it asks again.
+        // The next change of state subscribes again.
         *channel = State::wanted;
         return;
     }
@@ -176,7 +176,7 @@ void Subscriber::subscribed(std::string const& name, std::uint64_t connection, O
     }
     auto const error = classify(outcome.reply.as_string());
     if (!error.fatal) {
-        // The server is in trouble for now: asked again at the next look.
+        // A temporary error: the next check subscribes again.
         *channel = State::wanted;
         return;
     }
@@ -201,7 +201,7 @@ void Subscriber::state_changed(std::uint64_t connection, ConnectionState state)
     std::erase_if(channels_.entries(), [](auto const& entry) {
         return entry.second.state == State::moved && !entry.second.watched();
     });
-    // Permissions may have changed with the server: what was refused is asked once on each connection.
+    // A new server may have other permissions, so refused channels are tried once on each connection.
     for (auto& [name, channel] : channels_.entries())
         channel.state = State::wanted;
     subscribe_wanted();
@@ -216,7 +216,7 @@ void Subscriber::pushed(resp::Value const& push)
     if (kind == "message" || kind == "smessage")
         channels_.notify(std::string(parts[1].as_string()), whose_turn(parts[2].as_string(), waiter_));
     else if (kind == "sunsubscribe" && moved_)
-        // sent also without a request: the slot has gone to another node
+        // also sent without a request, when the hash slot has moved to another node
         moved_away(std::string(parts[1].as_string()), push);
 }
 
@@ -232,7 +232,7 @@ void Subscriber::moved_away(std::string const& name, resp::Value const& said)
         return;
     if (std::exchange(*channel, State::moved) == State::in_force)
         channels_.notify(name, WatchEvent::interrupted);
-    // a copy: the handler may end this
+    // a copy, because the handler may end this object
     if (auto const handler = moved_)
         handler(name, said);
 }
@@ -264,13 +264,13 @@ void Subscriber::tick()
         return;
     }
     if (probing_ && connection_->ready()) {
-        // It was asked a period ago and said nothing: it hangs.
+        // The last probe got no reply for a whole period: the connection hangs.
         interrupted();
         drop_connection();
         open();
     } else if (connection_->ready()) {
         subscribe_wanted();
-        // Subscribing once more changes nothing and needs no other permission than the one there is.
+        // Subscribing again has no effect, and needs no permission beyond the existing one.
         auto const in_force =
             std::ranges::find_if(channels, [](auto const& entry) { return entry.second.state == State::in_force; });
         if (in_force != channels.end()) {

@@ -19,19 +19,18 @@
 namespace tenure::redis
 {
 
-/** A name under which a store stands in lines of waiters: 32 hex digits that no other store has. */
+/** Makes the name of a store in lines of waiters: 32 random hex digits. */
 [[nodiscard]] std::string make_waiter_name(Runtime& runtime);
 
-/** What a message on the channel of a range says to the store of that name: `our_turn`, `others_turn` or `hint`. What
- * is no list of names, from an observer's "1" to another program's text, is a hint. */
+/** Meaning of a message on the channel of a range for the named store: `our_turn`, `others_turn` or `hint`. Anything
+ *  but a list of names is a hint, such as an observer's "1" or a text of another program. */
 [[nodiscard]] WatchEvent whose_turn(std::string_view message, std::string_view waiter) noexcept;
 
-/** Subscriptions to news of freed keys, over a connection of their own, which is opened for the first watcher and
- * carries nothing else.
+/** Subscriptions to notifications of freed keys. They use a separate connection, which is opened for the first
+ *  watcher.
  *
- *  A channel stays subscribed for a while after its last watcher, and the connection after its last channel: a
- * store that waits once often waits again.
- */
+ *  A channel stays subscribed for a while after its last watcher, and the connection stays open after its last channel,
+ *  because a store that has waited will often wait again. */
 class Subscriber : public std::enable_shared_from_this<Subscriber>
 {
     struct Private {
@@ -50,28 +49,28 @@ public:
     Subscriber& operator=(Subscriber const&) = delete;
     ~Subscriber();
 
-    /** From now on channels belong to hash slots of a cluster, and are subscribed with SSUBSCRIBE where the server has
-     * it (Redis 7). `moved` is told of a channel that is at another node, and what this one said; it is not asked for
-     * here again before another watcher comes. */
+    /** Switches to channels of hash slots, which are subscribed with SSUBSCRIBE if the server has it (Redis 7).
+     *  `moved` gets the channel that another node serves, and the reply. This node is not asked for it again before
+     *  the next watcher. */
     void use_shards(std::function<void(std::string const& channel, resp::Value const& said)> moved)
     {
         moved_ = std::move(moved);
     }
 
-    /** Subscribes; destroying what is returned ends it. */
+    /** Subscribes. Destroying the returned watch ends the subscription. */
     [[nodiscard]] std::unique_ptr<Watch> watch(std::string channel, Handler handler);
 
-    /** Ends everything: the handlers of watches that still exist are not called again. */
+    /** Ends all watches: their handlers are not called again. */
     void close() noexcept;
 
 private:
-    /** Of one channel. */
+    /** State of one channel. */
     enum class State {
         wanted,
         asked,
         in_force,
         refused,
-        /// at another node of the cluster
+        /// served by another node of the cluster
         moved
     };
     using Channels = store::HintRegistry<std::string, State>;
@@ -91,21 +90,21 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     ConnectionFactory connect_;
-    /// unset: one server
+    /// unset: a single server
     std::function<void(std::string const&, resp::Value const&)> moved_;
     /// for the log
     std::string server_name_;
-    /// by which messages name this store
+    /// name of this store in messages
     std::string waiter_;
     /// null without watchers
     std::shared_ptr<Connection> connection_;
-    /// counts connections: what an earlier one says late is ignored
+    /// counts connections, so that late events of earlier ones are ignored
     std::uint64_t connection_number_ = 0;
     Channels channels_;
     Timer timer_;
-    /// a question asked to see whether the connection lives, and not answered yet
+    /// a probe of the connection is unanswered
     bool probing_ = false;
-    /// that subscribing is refused was logged
+    /// the refusal of subscriptions was logged
     bool refusal_logged_ = false;
     bool closed_ = false;
 };

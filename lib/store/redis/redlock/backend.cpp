@@ -55,7 +55,7 @@ public:
         return redlock::watch(quorum_, range, std::move(handler));
     }
 
-    /// by programs that delete keys and publish nothing
+    /// other programs may delete keys without publishing
     [[nodiscard]] bool frees_silently() const noexcept override { return true; }
 
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
@@ -100,7 +100,7 @@ public:
 
     [[nodiscard]] std::string describe() const override
     {
-        // host and port of each: what follows is the same for all of them
+        // only host and port of each node, because the rest is equal for all
         auto name = schemes::redlock.prefix();
         for (auto const& node : quorum_->nodes()) {
             auto where = node->describe();

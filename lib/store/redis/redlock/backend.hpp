@@ -14,16 +14,16 @@
 namespace tenure::redlock
 {
 
-/** Leases that a majority of independent servers grants.
+/** Makes a backend over a majority of independent servers.
  *
- *  The servers know nothing of each other: a claim is made on all of them at a time, and holds if a majority grants it
- *  while enough of the ttl remains. See "Distributed locks with Redis" (the Redlock algorithm) for the idea; fencing
- *  tokens are agreed on by a majority, which the original lacks.
+ *  The servers do not know each other: a claim is sent to all of them at once, and holds if a majority grants it while
+ *  enough of the ttl remains. The idea is from "Distributed locks with Redis" (the Redlock algorithm); a majority also
+ *  agrees on fencing tokens, which the original lacks.
  *
- *  @param nodes  an odd number, 3 or more; all on `runtime` */
+ *  | @param nodes  an odd number, 3 or more; all on `runtime` */
 [[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, std::vector<Quorum::Voter> nodes);
 
-/** The same on the servers of a config.
+/** Makes a backend for the servers of a config.
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] std::shared_ptr<Backend>
 make_backend(std::shared_ptr<Runtime> runtime, RedlockConfig const& config, redis::StreamFactory const& streams);

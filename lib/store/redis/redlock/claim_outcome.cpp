@@ -13,10 +13,10 @@ namespace
 
 using std::chrono::milliseconds;
 
-/** How one key looks to all nodes. */
+/** State of one key on all nodes. */
 struct KeyView {
     std::size_t free = 0;
-    /// nodes where it never expires
+    /// number of nodes on which it never expires
     std::size_t endless = 0;
     std::size_t own = 0;
     std::vector<std::optional<milliseconds>> remaining;
@@ -90,7 +90,7 @@ Granted granted_by_majority(Votes<ClaimReply> const& votes, std::uint32_t index,
 
 Busy held_by_others(Quorum const& quorum, Votes<ClaimReply> const& votes, bool alone)
 {
-    // with split votes no claim holds the lock, and its expiry is unknown
+    // after a split vote no claim holds the lock, and its expiry is unknown
     if (votes.count<Granted>() > 0)
         return {};
     Busy busy;

@@ -17,7 +17,7 @@ Claims::Claims(QuorumPtr quorum)
 void Claims::claim(ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
     if (auto const found = under_way_.find(request.owner); found != under_way_.end()) {
-        // it may remove itself
+        // the claim may remove itself
         auto const earlier = found->second;
         if (earlier->join(handler))
             return;
@@ -32,7 +32,7 @@ void Claims::claim(ClaimRequest request, ReplyHandler<ClaimReply> handler)
 void Claims::stop(std::string_view owner)
 {
     if (auto const found = under_way_.find(owner); found != under_way_.end()) {
-        // it may remove itself
+        // the claim may remove itself
         auto const candidacy = found->second;
         candidacy->stop();
     }

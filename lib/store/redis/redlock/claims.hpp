@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The claims of this process.
+// Majority claims of this process.
 #pragma once
 
 #include "quorum.hpp"
@@ -21,17 +21,17 @@ namespace tenure::redlock
 
 class MajorityClaim;
 
-/** What the claims of this process know of each other's keys. Belongs to the strand. */
+/** Keys for which claims of this process contend. On the strand. */
 class ContendedKeys
 {
 public:
-    /** A claim of this process is voting on the key: another claim skips it. */
+    /** True if a claim of this process is voting on the key: another claim skips it. */
     [[nodiscard]] bool contains(std::string_view key) const { return voted_on_.contains(key); }
     void add(std::string key) { voted_on_.insert(std::move(key)); }
     void remove(std::string const& key) { voted_on_.erase(key); }
 
-    /** Others held the key lately. A claim without a look takes such a key on a minority for a moment, and may keep its
-     * holder from getting that back. */
+    /** True if others held the key recently. A claim without a preceding read takes such a key briefly on a minority,
+     *  and may keep its holder from regaining that. */
     [[nodiscard]] bool contended(std::string_view key, Instant now) const
     {
         auto const found = contended_until_.find(key);
@@ -51,26 +51,26 @@ private:
     std::map<std::string, Instant, std::less<>> contended_until_;
 };
 
-/** The claims of this process that are under way. Belongs to the strand. */
+/** The pending claims of this process. On the strand. */
 class Claims : public std::enable_shared_from_this<Claims>
 {
 public:
     explicit Claims(QuorumPtr quorum);
 
-    /** Takes the first key of the range that is free on a majority, on a majority: answers once, by `not_after` or its
-     * own patience, whichever is sooner. What it took without success it gives back, as soon as it knows of it; an
-     * answer of unknown effect says that some of it may be left. Its owner must not be used again, because that may
-     * still be under way. The same owner that asks again while its claim is under way gets the same answer. */
+    /** Claims the first key of the range that is free on a majority. It answers once, by `not_after` or its own limit.
+     *  Keys of a failed claim are given back; an answer with unknown effect says that some may be left. Do not reuse
+     *  its owner, because that may still be pending. A second request of an owner during its claim gets the same
+     *  answer. */
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler);
 
-    /** What was granted to the owner is being given back: nothing more is taken for it. */
+    /** Stops the claim of an owner whose grant is being given back: it takes nothing more. */
     void stop(std::string_view owner);
 
-    /** To be called when the nodes are closed: drops all claims, and none of them waits for a timer. Requests under way
-     * end as their node answers them. */
+    /** Call it when the nodes are closed: drops all claims, which then wait for no timer. Pending requests end with
+     *  the answer of their node. */
     void close();
 
-    /** For claims: that one is over, and there is nothing left of it to stop. */
+    /** Deregisters a finished claim that has nothing left to stop. */
     void remove(MajorityClaim const& candidacy);
 
 private:
@@ -80,7 +80,7 @@ private:
     std::map<std::string, std::shared_ptr<MajorityClaim>, std::less<>> under_way_;
 };
 
-/** Frees what a node has granted to the owner beyond what is wanted. */
+/** Frees unwanted grants of the owner on a node. */
 void give_back(
     redis::VoterBackend& node, KeyRangePtr key, std::string owner, Instant not_after,
     ReplyHandler<ReleaseReply> handler);

@@ -23,23 +23,23 @@ namespace
 
 using std::chrono::milliseconds;
 
-/** What the nodes say of one key. */
+/** State of one key on the nodes. */
 struct KeyAccount {
-    /// by what they say and of which owner: held by it, or resting or kept since its lease ended
+    /// reports by kind and owner: held, or resting or kept after its lease
     std::map<std::pair<KeyState::Kind, std::string>, std::vector<KeyState const*>> taken;
-    /// the remaining times of other programs' values; unset: such a value never expires
+    /// remaining times of foreign values; unset: no ttl
     std::vector<std::optional<milliseconds>> foreign;
 };
 
-/** A key is held if a majority says that one owner holds it. A leftover on a minority counts as free, because it blocks
- * no claim. */
+/** A key is held if a majority reports the same owner. A leftover on a minority counts as free, because it blocks no
+ *  claim. */
 KeyState agree(Quorum const& quorum, KeyAccount account, std::uint32_t index)
 {
     KeyState state;
     state.index = index;
     if (account.foreign.size() >= quorum.veto()) {
         state.kind = KeyState::Kind::foreign;
-        // the key can be claimed once too few nodes for a veto are left
+        // the key can be claimed once the blocking nodes are too few for a veto
         auto const last = account.foreign.begin() + static_cast<std::ptrdiff_t>(account.foreign.size() - quorum.veto());
         std::ranges::nth_element(
             account.foreign, last, {}, [](auto left) { return left.value_or(milliseconds::max()); });
@@ -58,7 +58,7 @@ KeyState agree(Quorum const& quorum, KeyAccount account, std::uint32_t index)
             if (one->held_for)
                 state.held_for = std::max(state.held_for.value_or(*one->held_for), *one->held_for);
         }
-        // a majority holds it until the first of its last members lets go, and has agreed on what it has at least
+        // the majority with the longest times holds the key until its first member frees it; likewise for the tokens
         auto const last = static_cast<std::ptrdiff_t>(quorum.majority() - 1);
         std::ranges::nth_element(tokens, tokens.begin() + last, std::greater{});
         state.fencing_token = tokens[quorum.majority() - 1];

@@ -16,11 +16,11 @@ namespace
 using namespace std::chrono_literals;
 using redis::TokenReply;
 
-/// how long a lock that others held is looked at before it is claimed
+/// how long after contention a lock is read before it is claimed
 constexpr auto contention_memory = 10s;
-/// how often a pool is looked through again because others were faster
+/// how often a pool is searched again because other claims were faster
 constexpr unsigned most_tries = 4;
-/// how long a grant waits at most for the nodes that losers give back
+/// longest wait of a grant for nodes that losers give back
 constexpr auto longest_completion = 50ms;
 
 } // namespace
@@ -49,7 +49,7 @@ void MajorityClaim::start()
     auto const patience = std::clamp<std::chrono::milliseconds>(request_.ttl / 4, 100ms, 1000ms);
     until_ = request_.not_after.no_later_than(now + patience);
     arm(until_.at());
-    // a new owner cannot have a lock already: no need to look, unless others contend for it
+    // a new owner cannot hold the lock, so no read is needed unless others contend for it
     if (request_.range->count == 1 && !request_.earliest_attempt &&
         !candidates_->contended(request_.range->key(0), now))
         vote(0);
@@ -124,7 +124,8 @@ void MajorityClaim::choose()
 
 void MajorityClaim::choose_among(std::vector<std::uint32_t> const& free)
 {
-    // the first one; where others were faster before, one of the first few, or all go on to race for the same
+    // the first free key; after losing to others, a random one of the first few, so that losers do not race for the
+    // same key again
     auto left = runtime().random() % (std::uint64_t{1} << tries_);
     std::optional<std::uint32_t> chosen;
     for (auto const index : free) {
@@ -190,7 +191,7 @@ void MajorityClaim::voted(std::size_t node, std::uint64_t round, ClaimReply repl
             give_back(node, false);
         return;
     }
-    // a grant that comes after the others sufficed belongs to the lease
+    // a grant beyond the majority also belongs to the lease
     if (granted && agreement_)
         quorum_->nodes()[node]->accept_token(
             {key_, 0, request_.owner, agreement_->token(), until_.at()}, [](TokenReply const&) {});
@@ -288,7 +289,7 @@ void MajorityClaim::given_back()
         finish(not_granted(*quorum_, *key_, votes_, agreement_, in_doubt));
         return;
     }
-    // with a try of this owner still under way somewhere, another one would meet it
+    // an earlier attempt of this owner may still be pending, and would collide with another one
     bool const alone = request_.range->count == 1;
     if (!in_doubt && !alone && ++tries_ < most_tries && !until_.over(runtime().now())) {
         pause();
@@ -355,7 +356,7 @@ void MajorityClaim::rang()
     case Phase::voting:
     case Phase::agreeing:
         disagreed_ = phase_ == Phase::agreeing;
-        // the nodes have this long to confirm what is given back
+        // time for the nodes to confirm what is given back
         arm(runtime().now() + 100ms);
         fail();
         break;

@@ -22,12 +22,11 @@
 namespace tenure::redlock
 {
 
-/** One claim under way on all nodes: chooses a key, claims it on all nodes, and gives a minority of grants back. See
+/** One pending claim on all nodes: chooses a key, claims it on all nodes, and gives back a minority of grants. See
  *  `Claims::claim`.
  *
- *  Held by `Claims` until it has answered, all nodes have that it was granted without, and nothing more is tried for
- *  what the lease lacks; and by the questions that nodes have not answered. Timers do not hold it, for a runtime that
- *  is gone never rings them. */
+ *  `Claims` owns it until it has answered, all nodes have replied and retries for missing nodes have ended; so do
+ *  unanswered requests. Timers do not own it, because a destroyed runtime never fires them. */
 class MajorityClaim : public std::enable_shared_from_this<MajorityClaim>
 {
 public:
@@ -37,13 +36,13 @@ public:
 
     void start();
 
-    /** The same owner asks again: it gets the same answer. False if it has been given. */
+    /** Adds a request of the same owner, which gets the same answer. False if the answer was already given. */
     [[nodiscard]] bool join(ReplyHandler<ClaimReply>& handler);
 
-    /** What may be granted is being given back: it waits for nothing that others decide. */
+    /** The grant is being given back: ends all waits for other claims. */
     void stop();
 
-    /** The nodes are closed: they answer the requests under way, and this claim waits for no timer. */
+    /** The nodes are closed: they answer the pending requests, and this claim waits for no timer. */
     void close();
 
     [[nodiscard]] std::string const& owner() const noexcept { return request_.owner; }
@@ -51,82 +50,82 @@ public:
 private:
     enum class Phase { looking, voting, agreeing, completing, giving_back, pausing, over };
 
-    /// how much longer than those that have answered the other nodes may take where their answers decide nothing
+    /// extra time for the remaining nodes, if their answers decide nothing
     static constexpr std::chrono::milliseconds grace{5};
 
     [[nodiscard]] Runtime& runtime() const noexcept { return quorum_->runtime(); }
 
-    // which key
+    // chooses a key
     void look();
     void looked(std::size_t node, InspectReply reply, Instant began);
     void choose();
     void choose_among(std::vector<std::uint32_t> const& free);
-    /** Other claims are voting on the free keys: some of the keys may be left. */
+    /** Pauses while other claims vote on the free keys, because some keys may be left. */
     void pause();
     void give_up_pause();
 
-    // a majority of claims
+    // requests the grants of a majority
     void vote(std::uint32_t index);
     void voted(std::size_t node, std::uint64_t round, ClaimReply reply);
     void judge();
 
-    // a token that a majority has not seen yet
+    // proposes a token that is new to a majority
     void propose(std::uint64_t token);
     void agreed(std::size_t node, std::uint64_t round, redis::TokenReply reply);
 
-    // no majority
+    // ends without a majority
     void fail();
     void give_back(std::size_t node, bool counts);
-    /** All that was taken is given back, or the time for it is over. */
+    /** All taken keys were given back, or the time for it is over. */
     void given_back();
 
-    // time, and the end
-    /// replaces what the timer was set to
+    // timer and end
+    /// replaces the earlier time of the timer
     void arm(Instant when) { timer_.at(when, weak_from_this(), &MajorityClaim::rang); }
     void rang();
     void succeed(std::uint64_t token);
-    /** A majority is had; what losers give back is asked for, and waited for a moment. */
+    /** A majority has granted: requests the nodes that losers give back, and waits briefly for them. */
     void take_the_rest();
-    /** Asks these nodes again, whatever becomes of the grant meanwhile. */
+    /** Claims these nodes again, independently of the grant's progress. */
     void take(std::vector<std::size_t> const& missing);
     void hand_out();
     void finish(ClaimReply const& reply);
-    /** Once it has answered, and of a lease that it has granted all is known that is missing and can be had. */
+    /** Deregisters once the claim is answered and the state of every node is known, or cannot improve. */
     void leave_if_over();
 
     QuorumPtr quorum_;
     std::shared_ptr<ContendedKeys> candidates_;
-    /// where it is registered
+    /// the registry of this claim
     std::weak_ptr<Claims> claims_;
     ClaimRequest request_;
-    /// of the engine, which may ask twice; empty: answered
+    /// handlers of the engine, which may ask twice; empty: answered
     std::vector<ReplyHandler<ClaimReply>> handlers_;
     Phase phase_ = Phase::looking;
-    /// of looking and voting: what belongs to an earlier one does not count
+    /// counts rounds of reading and voting, so that late replies are ignored
     std::uint64_t round_ = 0;
-    /// when the nodes that have not answered are no longer waited for
+    /// the end of the wait for missing replies
     Deadline until_;
-    /// when the votes were asked for
+    /// when the votes were requested
     Instant asked_at_{};
     Timer timer_;
     unsigned tries_ = 0;
-    /// the key that is voted on
+    /// the key of the vote
     std::uint32_t index_ = 0;
     KeyRangePtr key_;
-    /// its name among the candidates; empty: none yet
+    /// its name in `ContendedKeys`; empty: no vote yet
     std::string candidate_;
-    /// of no nodes until they are asked
+    /// empty until the nodes are asked
     Votes<ClaimReply> votes_;
     Votes<InspectReply> looks_;
-    /// with fencing, once a majority has granted
+    /// with fencing, after a majority has granted
     std::optional<TokenAgreement> agreement_;
-    /// releases under way, and whether all that ended were answered
+    /// pending releases, and whether all finished ones were answered
     std::size_t giving_back_ = 0;
     bool confirmed_ = true;
     /// a majority has granted
     bool succeeded_ = false;
     Granted granted_{};
-    /// what the granted lease lacks; null: nothing, as far as is known
+    /// retries for nodes that the granted lease lacks; null: none known
     std::shared_ptr<MinorityRetry> rest_;
     /// the lease is being released, or the store is closed
     bool stopped_ = false;

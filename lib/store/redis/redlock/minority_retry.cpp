@@ -15,7 +15,7 @@ namespace
 
 using namespace std::chrono_literals;
 
-/// when and how often those nodes are asked again that a loser held: for half a second
+/// pauses and limit of retries on nodes that a loser held: half a second in all
 constexpr auto first_time = 2ms;
 constexpr unsigned most_times = 8;
 

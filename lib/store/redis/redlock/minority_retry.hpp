@@ -16,27 +16,27 @@
 namespace tenure::redlock
 {
 
-/** What a granted lease lacks on the nodes that others held for a moment.
+/** Retries a granted lease on the nodes that other claims held briefly.
  *
- *  A lease on a bare majority is lost with one server more. Those whose votes were split give back at once what they
- *  took, and then the rest can be had: the grant waits for that, but not for long. What is still missing later a
- * renewal brings. Held by its claim and by the questions that nodes have not answered, never by its timer. */
+ *  A lease on a bare majority does not survive the loss of one more server. After a split vote the losers give back
+ *  their grants at once, so the rest can be claimed; the grant waits briefly for that. Later renewals bring what is
+ *  still missing. Owned by its claim and by unanswered requests, never by its timer. */
 class MinorityRetry : public std::enable_shared_from_this<MinorityRetry>
 {
 public:
-    /** @param claim  of the one key that was granted, until the store lets go of it unless it is renewed
-     *  @param token  0: fencing was not asked for
-     *  @param done   called on the strand, never inside another call, when no node is missing, and when nothing more is
-     * tried; not after `stop` */
+    /** @param claim  of the one granted key, until the store frees it unless it is renewed
+     *  @param token  0: without fencing
+     *  @param done   called on the strand, never inside another call, when no node is missing or the retries have
+     *  ended; not after `stop` */
     MinorityRetry(QuorumPtr quorum, ClaimRequest claim, std::uint64_t token, std::function<void()> done);
 
-    /** Nodes on which others hold it: they are asked again in a moment. */
+    /** Adds nodes on which other claims hold the key; they are retried soon. */
     void add(std::vector<std::size_t> const& nodes);
 
-    /** The lease is being released, or the store is closed: takes nothing more, and waits for nothing. */
+    /** The lease is being released, or the store is closed: ends all retries and waits. */
     void stop() noexcept;
 
-    /** Nothing more is tried, or all is being stopped. */
+    /** True if no retry is left, or `stop` was called. */
     [[nodiscard]] bool over() const noexcept { return stopped_ || (!again_.pending() && unanswered_ == 0); }
 
 private:
@@ -50,11 +50,11 @@ private:
     std::uint64_t token_;
     std::function<void()> done_;
     std::vector<std::size_t> missing_;
-    /// how often they were asked again
+    /// number of retries so far
     unsigned times_ = 0;
-    /// until the next time
+    /// until the next retry
     Timer again_;
-    /// what was asked and not answered yet
+    /// unanswered requests
     std::size_t unanswered_ = 0;
     bool stopped_ = false;
 };

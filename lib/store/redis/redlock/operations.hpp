@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The operations of a quorum but claims.
+// Operations on a quorum except claims.
 #pragma once
 
 #include "quorum.hpp"
@@ -14,32 +14,32 @@
 namespace tenure::redlock
 {
 
-/** Extends the claims on all nodes. Of each claim a majority decides, and its time counts from the earliest of its
- * requests. A node that lost a claim (a restart without its data) gets it back once a majority has proven it. */
+/** Extends the claims on all nodes. A majority decides each claim, and its time counts from the earliest request of
+ *  that majority. A node that lost a claim (a restart without its data) gets it back once a majority has proven it. */
 void renew(QuorumPtr const& quorum, std::vector<RenewRequest> const& requests, RenewHandler handler);
 
-/** Frees the key on all nodes, and answers as soon as a majority has answered. */
+/** Frees the key on all nodes, and answers once a majority has answered. */
 void release(QuorumPtr const& quorum, ReleaseRequest request, ReplyHandler<ReleaseReply> handler);
 
-/** Frees what bears the owner on all nodes, and answers as soon as a majority has. */
+/** Frees all keys of the owner on all nodes, and answers once a majority has answered. */
 void withdraw(QuorumPtr const& quorum, WithdrawRequest request, ReplyHandler<WithdrawReply> handler);
 
-/** Replaces the owner on all nodes that bear it. */
+/** Replaces the owner on all nodes that have it. */
 void evict(QuorumPtr const& quorum, EvictRequest request, ReplyHandler<EvictReply> handler);
 
-/** Describes each key as a majority of the nodes does. */
+/** Describes each key by the reports of a majority. */
 void inspect(QuorumPtr const& quorum, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
 
-/** Ready as soon as a majority of the nodes is; refused as soon as so many nodes need a person to act that no majority
- * is left. */
+/** Ready once a majority of the nodes is ready. Fails once no majority is left without the
+ *  nodes that need a person to act. */
 void ready(QuorumPtr const& quorum, Deadline not_after, ReplyHandler<ReadyReply> handler);
 
-/** The findings about each node under its name, and those about all of them together. */
+/** Collects the findings about each node under its name, and the findings about all of them together. */
 void examine(
     QuorumPtr const& quorum, std::chrono::milliseconds ttl, Deadline not_after, ReplyHandler<Findings> handler);
 
-/** Watches the range on all nodes. Each node announces a release, one after the other: one hint is passed on, when a
- * majority has announced it or a moment after the first. */
+/** Watches the range on all nodes. Each node announces a release separately; one hint is passed on, when a majority
+ *  has announced it or shortly after the first. */
 [[nodiscard]] std::unique_ptr<Watch>
 watch(QuorumPtr const& quorum, KeyRangePtr const& range, std::function<void(WatchEvent)> handler);
 

@@ -51,14 +51,14 @@ Failure no_majority(
         else if (!words.empty())
             detail.append("; ").append(name).append(": ").append(words);
         auto const* const failure = accounts[node].failure;
-        // silence may mean that the node has done what was asked, or will
+        // a silent node may have executed the request, or may do so later
         auto const its_effect = !accounts[node].replied ? unknown : failure == nullptr ? refused : failure->effect;
         if (its_effect == unknown || seen == not_sent)
             seen = its_effect;
         if (failure == nullptr)
             continue;
         fatal += failure->fatal ? 1U : 0U;
-        // what a person can act upon says more than that something did not answer
+        // an error that a person can act on is more useful than a missing answer
         if (failure->error && (!error || error == errc::store_unavailable))
             error = failure->error;
     }

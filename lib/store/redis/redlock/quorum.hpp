@@ -20,8 +20,8 @@
 namespace tenure::redlock
 {
 
-/** The servers that hold claims together: what a majority of them grants is granted. Shared by the operations under
- * way; belongs to the strand. */
+/** The servers that decide together: a grant of a majority is a grant. Shared by the pending operations, on the
+ *  strand. */
 class Quorum
 {
 public:
@@ -36,7 +36,7 @@ public:
     [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
     [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
     [[nodiscard]] std::size_t majority() const noexcept { return nodes_.size() / 2 + 1; }
-    /** So many nodes can keep all others from being a majority. */
+    /** The number of nodes that can prevent a majority. */
     [[nodiscard]] std::size_t veto() const noexcept { return nodes_.size() - majority() + 1; }
     [[nodiscard]] std::vector<Voter> const& nodes() const noexcept { return nodes_; }
 
@@ -46,10 +46,10 @@ private:
 };
 using QuorumPtr = std::shared_ptr<Quorum const>;
 
-/** The one key of the range at `index` as a range of its own; it has the channel of the whole range. */
+/** Makes a range of the one key at `index`, with the channel of the whole range. */
 [[nodiscard]] KeyRangePtr single_key(KeyRangePtr const& range, std::uint32_t index);
 
-/** What the nodes of a quorum have answered to one and the same question. */
+/** The answers of the nodes to one request. */
 template <class Reply>
 class Votes
 {
@@ -65,7 +65,7 @@ public:
     [[nodiscard]] bool is_cast(std::size_t node) const noexcept { return replies_[node].has_value(); }
     [[nodiscard]] Reply const& of(std::size_t node) const { return *replies_[node]; }
 
-    /** How many of the replies fit. */
+    /** The number of replies for which the predicate is true. */
     template <class Predicate>
     [[nodiscard]] std::size_t count_if(Predicate predicate) const
     {
@@ -73,26 +73,26 @@ public:
             std::ranges::count_if(replies_, [&](auto const& reply) { return reply && predicate(*reply); }));
     }
 
-    /** How many answered at all. */
+    /** The number of nodes that have answered. */
     [[nodiscard]] std::size_t cast() const
     {
         return count_if([](Reply const&) { return true; });
     }
 
-    /** How many answered so. */
+    /** The number of answers of this type. */
     template <class Answer>
     [[nodiscard]] std::size_t count() const
     {
         return count_if([](Reply const& reply) { return std::holds_alternative<Answer>(reply); });
     }
 
-    /** How many may have done what was asked, or may still do it. */
+    /** The number of nodes that may have executed the request, or may do so later. */
     [[nodiscard]] std::size_t count_unknown() const
     {
         return count_if([](Reply const& reply) { return failed_as(reply, Failure::Effect::unknown); });
     }
 
-    /** The node's answer, if it is such a one. */
+    /** The node's answer, if it has this type. */
     template <class Answer>
     [[nodiscard]] Answer const* get(std::size_t node) const noexcept
     {
@@ -105,25 +105,25 @@ private:
     std::vector<std::optional<Reply>> replies_;
 };
 
-/** What became of one node's part in a request, for a person. */
+/** Result of one node, as text for people. */
 struct NodeAccount {
     bool replied = false;
-    /// null: the reply is no failure
+    /// null: the reply is not a failure
     Failure const* failure = nullptr;
-    /// of a reply that is no failure; empty: the node is not mentioned
+    /// for a reply that is not a failure; empty: the node is not mentioned
     std::string_view words = {};
 };
 
-/** Why a majority was not reached, with the error that says most and the words of every node. Fatal if as many nodes as
- * can veto will refuse until a person acts.
- *  @param what      was asked
+/** Makes the failure of a request without a majority, with the most useful error and the text of every node. Fatal if
+ *  enough nodes for a veto will refuse until a person acts.
+ *  @param what      the request
  *  @param accounts  of all nodes, in their order
- *  @param effect    of the request; unset: as the replies say */
+ *  @param effect    of the request; unset: derived from the replies */
 [[nodiscard]] Failure no_majority(
     Quorum const& quorum, std::string what, std::vector<NodeAccount> const& accounts,
     std::optional<Failure::Effect> effect);
 
-/** The same of votes. `words(node)` are those of a reply that is no failure. */
+/** As above for votes. `words(node)` is the text for a reply that is not a failure. */
 template <class Reply, class Words>
 [[nodiscard]] Failure no_majority(
     Quorum const& quorum, std::string what, Votes<Reply> const& votes, Words words,

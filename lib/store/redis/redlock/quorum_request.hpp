@@ -18,10 +18,10 @@
 namespace tenure::redlock
 {
 
-/** One request to all nodes of a quorum, answered once: by what `decide` makes of the replies so far or, when all nodes
- * have replied or the time is over, by what `conclude` makes of them.
+/** One request to all nodes of a quorum with one answer. `decide` may answer after each reply; `conclude` answers when
+ *  all nodes have replied or the time is over.
  *
- *  Held by the nodes that have not replied, never by its timer: a runtime that is gone never rings. */
+ *  Unanswered requests own it, never its timer: a destroyed runtime never fires timers. */
 template <class Request, class Reply>
 class Poll : public std::enable_shared_from_this<Poll<Request, Reply>>
 {
@@ -38,8 +38,8 @@ public:
     Poll& operator=(Poll const&) = delete;
     virtual ~Poll() = default;
 
-    /** Calls `ask(node, request, handler)` for each node, also where that is a member function of the node.
-     *  @param limit  when the nodes that have not replied are no longer waited for */
+    /** Calls `ask(node, request, handler)` for each node; `ask` may be a member function of the node.
+     *  @param limit  end of the wait for missing replies */
     template <class Ask>
     void start(Ask ask, Instant limit = Instant::max())
     {
@@ -64,17 +64,17 @@ public:
     }
 
 protected:
-    /** What was asked, for errors. */
+    /** The request, for errors. */
     [[nodiscard]] virtual std::string what() const = 0;
-    /** What a reply says that is no failure, for errors. */
+    /** Text for a reply that is not a failure, for errors. */
     [[nodiscard]] virtual std::string_view words(Reply const& reply) const = 0;
-    /** Unset: more replies can decide it. */
+    /** Nullopt: further replies are needed. */
     [[nodiscard]] virtual std::optional<Reply> decide() const { return std::nullopt; }
     [[nodiscard]] virtual Reply conclude() const { return failure(std::nullopt); }
-    /** After each reply: one that comes when all is decided may still ask for something to be done. */
+    /** Called after each reply; a late reply may still need an action. */
     virtual void afterwards() {}
 
-    /** @param effect  as of `no_majority` */
+    /** @param effect  as for `no_majority` */
     [[nodiscard]] Failure failure(std::optional<Failure::Effect> effect) const
     {
         return no_majority(

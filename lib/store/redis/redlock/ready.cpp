@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Whether the servers of a quorum can be used.
+// Readiness of the servers of a quorum.
 #include "operations.hpp"
 
 #include "quorum_request.hpp"

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What becomes of a key that is held: renewal, release, withdrawal, eviction.
+// Operations on a held key: renewal, release, withdrawal, eviction.
 #include "operations.hpp"
 
 #include "quorum_request.hpp"
@@ -65,7 +65,7 @@ private:
             }
     }
 
-    /** A node that lost its data has lost the last token too. */
+    /** Restores the last token on a node that lost its data. */
     static void restore_token(redis::VoterBackend& node, ClaimPtr const& claim, Instant not_after)
     {
         if (claim->fencing_token == 0)
@@ -74,7 +74,7 @@ private:
         node.accept_token(std::move(token), [](redis::TokenReply const&) {});
     }
 
-    /** Only a free key is taken. Whoever holds it there is in a minority, and lapses. */
+    /** Claims the key only if it is free. Another holder there is in a minority, and will expire. */
     void heal(Quorum::Voter const& node) const
     {
         if (request_.claim->ended.load(std::memory_order_acquire))
@@ -94,7 +94,7 @@ private:
                 restore_token(*node, claim, granted->since + ttl);
                 return;
             }
-            // released meanwhile, and the release may have come to this node first
+            // the lease was released meanwhile, and the release may have reached this node first
             ReleaseRequest back;
             back.claim = claim;
             back.not_after = granted->since + ttl;
@@ -102,7 +102,7 @@ private:
         });
     }
 
-    /// nodes that were asked to take the claim back
+    /// nodes on which the claim was repeated
     std::vector<bool> healed_;
 };
 
@@ -162,7 +162,7 @@ private:
 
     [[nodiscard]] std::optional<EvictReply> decide() const override
     {
-        // as many as can veto keep the holder from renewing; its own majority is gone with them
+        // enough evictions for a veto keep the holder from renewing, and its majority is gone
         if (votes_.count<Evicted>() >= quorum_->veto()) {
             Evicted all;
             for (std::size_t node = 0; node < votes_.size(); ++node)
@@ -180,7 +180,7 @@ private:
 
 void renew(QuorumPtr const& quorum, std::vector<RenewRequest> const& requests, RenewHandler handler)
 {
-    // each claim is decided by itself, whatever nodes are asked in one call
+    // each claim is decided separately, even if its nodes are asked in a common call
     auto const renewals = std::make_shared<std::vector<std::shared_ptr<Renewal>>>();
     renew_each(requests, std::move(handler), [&](RenewRequest request, ReplyHandler<RenewReply> reply_to) {
         renewals->push_back(std::make_shared<Renewal>(quorum, std::move(request), std::move(reply_to)));

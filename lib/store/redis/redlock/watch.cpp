@@ -20,7 +20,7 @@ namespace
 
 using namespace std::chrono_literals;
 
-/// how long after the first hint the others are awaited
+/// how long hints of other nodes are awaited after the first
 constexpr auto hint_grace = 5ms;
 
 class QuorumWatch final : public Watch
@@ -57,7 +57,7 @@ private:
 
         void heard(std::size_t node, WatchEvent event)
         {
-            // the servers keep no line for the quorum: a key may be free for any of its waiters
+            // the servers keep no line for the quorum, so a key may be free for any of its waiters
             if (event == WatchEvent::hint || event == WatchEvent::our_turn || event == WatchEvent::others_turn) {
                 hint(node);
                 return;
@@ -80,7 +80,7 @@ private:
         void tell(WatchEvent event)
         {
             told = event;
-            // a copy: it may end this watch
+            // a copy, because the handler may end this watch
             if (auto const call = handler)
                 call(event);
         }
@@ -103,14 +103,14 @@ private:
         }
 
         QuorumPtr quorum;
-        /// empty once the watch was destroyed
+        /// empty after the watch was destroyed
         std::function<void(WatchEvent)> handler;
-        /// what each node said last of its subscription
+        /// the last event of each node
         std::vector<std::optional<WatchEvent>> last;
         std::optional<WatchEvent> told;
         /// nodes that hinted since the last hint was passed on
         std::vector<bool> hinted;
-        /// until what was hinted is passed on
+        /// timer until hints are passed on
         Timer grace;
     };
 

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The scripts that free keys and tell the waiters.
+// Scripts that free keys and notify waiters.
 #include "scripts.hpp"
 
 #include "script_parts.hpp"
@@ -15,15 +15,15 @@ namespace tenure::redis::scripts
 namespace
 {
 
-// A name leaves the line, and is published, only after its key was deleted: the named store asks at once, and must
-// find the key free. Nothing here may fail a release, so each command is called by pcall.
+// A name leaves the line and is published only after its key was deleted: the named store claims at once, and must find
+// the key free. No error here may fail a release, so each command is called by pcall.
 //
-// A release whose reply is lost did all of this or nothing. Repeated, it finds another owner and names no store again.
-// A message that is lost, with the subscription or with the server, is lost for a moment only: the named store asks
-// again when its subscription is in force again, and every waiter has its timer and polls.
+// A release whose reply is lost has done all of this or nothing. Its retry finds another owner and names no store
+// again. A lost message costs only a delay: the named store claims when its subscription is in force again, and every
+// waiter also polls.
 //
-// A command of the line that fails leaves the waiters to a message for all. So it is in a cluster while the slot moves:
-// a name beside the key may be at the other node already, and asking for it is an error there.
+// If a command of the line fails, the message goes to all waiters. This happens in a cluster while a slot migrates: the
+// line may already be at the other node, and accessing it is an error.
 constexpr std::string_view wake_text = R"(
 local publish_note, line_note = '', ''
 local function note_line(reply)
@@ -60,11 +60,11 @@ local function names_another(names, name)
 end
 )";
 
-// One key alone, the usual case, takes the short way: less than half the time of the general one. GET by pcall: a key
-// of another type belongs to another program: MGET answers nil for it, GET an error.
+// One key is the usual case and has a short script, at less than half the time of the general one. GET by pcall,
+// because GET of another type is an error, while MGET answers nil.
 //
-// A key that is to rest comes alone. Names leave the line for it all the same: the named store asks, and learns when
-// the key frees.
+// A key for quarantine comes alone. A name leaves the line for it as well: the named store claims, and learns when the
+// key becomes free.
 constexpr std::string_view release_one_text = R"(
 local there
 if #KEYS == 1 then
@@ -94,10 +94,9 @@ if #KEYS == 1 then
 end
 )";
 
-// A stem and two names made of it cost the server less than three names that travel (1.32 instead of 1.37 us of a pair
-// in a batch of 64; 3.05 instead of 3.17 alone). Keys of one range come one after the other more often than not, and a
-// line that is asked for twice is the same line. A key that comes twice, because two claims of one owner were granted
-// it and both are given back, is freed once.
+// A stem and two names made from it cost the server less than three transferred names (1.32 instead of 1.37 us of a
+// pair in a batch of 64; 3.05 instead of 3.17 alone). Keys of one range usually follow each other, so the script keeps
+// the names of the last line. A key that comes twice, because two claims of one owner were granted it, is freed once.
 constexpr std::string_view release_many_text = R"(
 if #KEYS == 1 then
   note_line(there)
@@ -199,7 +198,7 @@ end
 return names_another(names, name) .. publish_note .. line_note
 )";
 
-// A line that did not grow holds the name already, or is full.
+// A line that did not grow already has the name, or is full.
 constexpr std::string_view line_up_text = R"(
 local before = redis.pcall('LLEN', KEYS[1])
 local refusal = join_line(KEYS[1], ARGV[1], ARGV[2])
@@ -209,7 +208,7 @@ end
 return redis.pcall('LLEN', KEYS[1]) == before and 'there' or 'joined'
 )";
 
-// Through the channel's own shard: nodes that serve other slots have nothing to do with it.
+// Publishes within the shard of the channel, which does not involve nodes of other slots.
 std::string with_spublish(std::string text)
 {
     constexpr std::string_view plain = "'PUBLISH'";

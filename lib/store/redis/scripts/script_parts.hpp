@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Parts of which scripts.cpp and release_scripts.cpp make whole scripts: the counter of fencing tokens, the line of
-// waiters, and the marker of `delay_after_failover`.
+// Parts of the scripts in scripts.cpp and release_scripts.cpp: the counter of fencing tokens, the line of waiters, and
+// the marker of `delay_after_failover`.
 #pragma once
 
 #include <initializer_list>
@@ -18,9 +18,9 @@ namespace tenure::redis::scripts
     return text;
 }
 
-// The next token: greater than each one before, and at least the server's time in microseconds, so that tokens go on to
-// rise where the counter was lost. INCR comes first because it can fail, and must do so before a lock's key is written.
-// Numbers of Lua are doubles: exact up to 2^53, and `tostring` would round them, hence '%.0f' and GET.
+// Draws the next token: greater than each earlier one, and at least the server's time in microseconds, so that tokens
+// keep rising after a loss of the counter. INCR can fail, so it must come before the write to a lock's key. Lua numbers
+// are doubles: exact up to 2^53, but `tostring` would round them, hence '%.0f' and GET.
 inline constexpr std::string_view draw_text = R"(
 local function draw(fence)
   local token = redis.call('INCR', fence)
@@ -35,10 +35,10 @@ local function draw(fence)
 end
 )";
 
-// The line of a lock or pool is a list of names, one for each store that waits. It is a hint about the order and
-// nothing else, so no error of these commands may fail a claim: each is called by pcall. LPOS needs Redis 6.0.6.
+// The line of a range is a list with the names of the waiting stores. It only hints at the order, so its errors must
+// not fail a claim: each command is called by pcall. LPOS needs Redis 6.0.6.
 //
-// `join_line` answers '' or the error of the server. `in_front` is '1' for a waiter that a release had named before.
+// `join_line` answers '' or the error of the server. `in_front` is '1' for a waiter that an earlier release had named.
 inline constexpr std::string_view join_line_text = R"(
 local function join_line(line, name, in_front)
   local place = redis.pcall('LPOS', line, name)
@@ -71,21 +71,20 @@ local function join_line(line, name, in_front)
 end
 )";
 
-// A claim that was granted although its store stands in line: the place goes with it.
+// Removes a store from the line with its grant.
 inline constexpr std::string_view leave_line_text = R"(
 local function leave_line(line, name)
   redis.pcall('LREM', line, 0, name)
 end
 )";
 
-// Closes claims for a while after a failover, on request. The marker holds the run id of the server process that
-// granted last, the longest ttl in use, and until when claims are closed: ms of this server's clock. A process that
-// finds another's run id there, or no marker, may not know of leases that are still valid: none lasts longer than the
-// longest ttl, counted from now. Where the marker was lost too, the ttls that are asked for are all that is known of
-// it, so that each longer one that is asked for meanwhile prolongs the closure. A ttl is noted before the first lease
-// that has it.
+// Closes claims for a while after a failover, if configured. The marker holds the run id of the server process that
+// granted last, the longest ttl in use, and until when claims are closed (ms of this server's clock). A process that
+// finds another run id, or no marker, may not know all valid leases; each of them ends within the longest ttl from now.
+// If the marker was lost too, only the requested ttls are known, so each longer request prolongs the closure. A ttl is
+// written before the first lease that uses it.
 //
-// The last two arguments are the marker's name and the run id, which each connection fills in for itself.
+// The last two arguments are the marker's name and the run id, which each connection fills in.
 inline constexpr std::string_view marker_text = R"(
 local function read_marker(marker)
   local noted = redis.call('GET', marker)
@@ -137,7 +136,7 @@ if closed then
 end
 )";
 
-// A renewal closes nothing: its key is there, so this server knows of the lease. The next one to take over may not.
+// A renewal closes nothing: its key exists, so this server knows the lease. The server of the next failover may not.
 inline constexpr std::string_view note_ttl_text = R"(
 local marker = table.remove(ARGV)
 local process, longest, opens = read_marker(marker)

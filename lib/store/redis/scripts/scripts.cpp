@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The scripts that claim, renew, look and hand over.
+// Scripts that claim, renew, inspect, evict and detach.
 #include "scripts.hpp"
 
 #include "script_parts.hpp"
@@ -15,11 +15,11 @@ namespace tenure::redis::scripts
 namespace
 {
 
-// In claiming scripts the counter is not declared in KEYS, nor is the line: the keys of a range are encoded once for
-// all, and servers check the access of a script to a key when it happens, permissions too.
+// Claiming scripts declare neither the counter nor the line in KEYS, because the keys of a range are encoded once for
+// all calls. Servers check access and permissions when a script uses a key.
 
-// Transactions call it by its name and with the counter alone. Where the server has forgotten it they send it once
-// more, by its text, for the keys that they have taken: one script for both, so that the server knows it from then on.
+// Transactions call it by hash with the counter alone. If the server does not know the hash, a second call sends the
+// text for the keys that were taken. One script serves both, so the server knows it from then on.
 constexpr std::string_view draw_for_owned_text = R"(
 if #ARGV > 0 then
   local held = redis.call('MGET', unpack(KEYS, 2))
@@ -32,8 +32,8 @@ end
 return draw(KEYS[1])
 )";
 
-// An own claim gets a new token: any one that is drawn while the key is held is between those of the holders before and
-// after.
+// A claim of the same owner gets a new token: a token drawn while the key is held lies between those of the previous
+// and the next holder.
 constexpr std::string_view find_own_text = R"(
 for first = 1, #KEYS, 64 do
   local held = redis.call('MGET', unpack(KEYS, first, math.min(first + 63, #KEYS)))
@@ -50,7 +50,7 @@ for first = 1, #KEYS, 64 do
 end
 )";
 
-// EXISTS counts without copying values; chunks of 64 measured best. The chunk with a gap is halved until the gap is
+// EXISTS counts without copying values; chunks of 64 were the fastest. The chunk with a gap is halved until the gap is
 // found.
 constexpr std::string_view first_free_text = R"(
 for first = 1, #KEYS, 64 do
@@ -75,8 +75,8 @@ end
 local result = {}
 )";
 
-// The same for several owners: that of ARGV[1] and those behind ARGV[7]. Each chunk is halved until its parts are held
-// or free as a whole; the second half needs no EXISTS.
+// For several owners: ARGV[1] and the values after ARGV[7]. Each chunk is halved until its parts are completely held or
+// free; the second half needs no EXISTS.
 constexpr std::string_view first_free_each_text = R"(
 local wanted = #ARGV - 6
 local free = {}
@@ -118,8 +118,8 @@ if #free == wanted then
 end
 )";
 
-// Asked for only now and then in large pools, because it asks for the ttl of each key. The type of a value does not
-// matter: Redisson's locks are hashes, whose ttl ends as that of a string does.
+// Large pools run it rarely, because it reads the ttl of each key. The type of a value is irrelevant: Redisson's locks
+// are hashes, and their ttl works alike.
 constexpr std::string_view survey_text = R"(
 local earliest, foreign = -1, 0
 for i = 1, #KEYS do
@@ -135,7 +135,7 @@ for i = 1, #KEYS do
 end
 )";
 
-// All keys are held: what the caller gets, and what becomes of its place in the line.
+// All keys are held: builds the answer and updates the place in the line.
 constexpr std::string_view begin_held_text = R"(
 result[#result + 1] = -1
 if ARGV[3] ~= '' then
@@ -204,8 +204,8 @@ end
 return left
 )";
 
-// A repeated call finds what an earlier one has done, and does not begin the time anew. GET by pcall: a key of another
-// type belongs to another program.
+// A repeated call finds the result of an earlier one and does not restart the time. GET by pcall, because a key of
+// another type belongs to another program.
 constexpr std::string_view detach_text = R"(
 local held = redis.pcall('GET', KEYS[1])
 if held == ARGV[2] then
@@ -225,8 +225,8 @@ end
 return 'kept'
 )";
 
-// Whoever holds the key here proposes a token that several servers shall agree on. GET and the comparison come before
-// the write; a fence key that holds something else fails the comparison, as INCR would.
+// The holder of the key proposes a token that a majority shall agree on. GET and the comparison come before the write;
+// the comparison fails if the fence key has a foreign value, as INCR would.
 constexpr std::string_view accept_token_text = R"(
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 'not owner'
@@ -245,7 +245,7 @@ redis.call('SET', fence, ARGV[2], 'PX', string.format('%.0f', ahead_ms + 8640000
 return 'accepted'
 )";
 
-// What claiming scripts call, and what they end with.
+// The functions that claiming scripts call, and their common end.
 std::string_view claim_parts()
 {
     static Immortal<std::string> const text(join({draw_text, leave_line_text}));

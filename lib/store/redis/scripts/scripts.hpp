@@ -57,116 +57,115 @@ void run_script(std::shared_ptr<CommandChannel> const& channel, ScriptCall call,
 
 } // namespace tenure::redis
 
-// The scripts, whose meaning docs/integrators/redis-protocol.md pins. All names of lock keys come through KEYS, all
-// values through ARGV. The names of other keys (the counter of fencing tokens, the line of waiters, the marker) come
-// through ARGV, because the keys of a range are encoded once for all. In each script whatever can fail comes before the
+// The scripts, documented in docs/integrators/redis-protocol.md. Names of lock keys are passed in KEYS, and values in
+// ARGV. Names of other keys (the counter of fencing tokens, the line of waiters, the marker) are passed in ARGV,
+// because the keys of a range are encoded once for all calls. In each script, commands that can fail come before the
 // first write to a lock key.
 namespace tenure::redis::scripts
 {
 
-/** Draws the next fencing token from the counter KEYS[1], if each of the other KEYS bears its owner. ARGV: the owners.
- * Answers the token as text, or "" if one does not: a later holder of that key may have a lower token by then. */
+/** Draws the next fencing token from the counter KEYS[1], if each of the other KEYS has its owner. ARGV: the owners.
+ *  Answers the token as text, or "" if a key has another owner, because a later holder may already have a lower token.
+ */
 [[nodiscard]] Script const& draw();
 
 /** Takes the first free key of KEYS.
  *
- *  ARGV, in each claiming script:
- *  1 owner, 2 ttl in ms, 3 survey ("1" or ""), 4 the counter of fencing tokens or "": no token is asked for,
- *  5 the line of waiters or "", 6 the name under which this store stands there, 7 "1": to its front.
+ *  ARGV, in each claiming script: 1 owner, 2 ttl in ms, 3 survey ("1" or ""), 4 the counter of fencing tokens or "": no
+ *  token is requested, 5 the line of waiters or "", 6 the name of this store in the line, 7 "1": to its front.
  *
- *  Answers {index from 0, token or ""}, and leaves the line; or {-1} where all are held; with a survey {-1, earliest
- * expiry in ms or -1, number of foreign keys}: keys without ttl. Then it joins the line; if that fails, the server's
- * words are the last element. */
+ *  Answers {index from 0, token or ""}, and leaves the line; or {-1} if all are held; with a survey {-1, earliest
+ *  expiry in ms or -1, number of foreign keys}: keys without ttl. Then it joins the line; if that fails, the server's
+ *  error is the last element. */
 [[nodiscard]] Script const& first_free();
 
-/** The same for several owners, which get the first free keys in their order: the second owner is ARGV[8], and so on.
- *  Answers {token or "", an index for each that got a key}, and where not all did, behind it what `first_free` answers
- * where all are held. */
+/** As `first_free` for several owners, which get the first free keys in their order: the second owner is ARGV[8], and
+ *  so on. Answers {token or "", an index for each granted key}. If there were too few keys, the answer of `first_free`
+ *  for held keys follows. */
 [[nodiscard]] Script const& first_free_each();
 
-/** The claiming scripts where claims are closed for a while after a failover. ARGV as there, and then the marker's name
- * and the server's run id. Answers {-2, ms until claims open} while they are closed; own claims are found all the same.
- */
+/** The claiming scripts for `delay_after_failover`. ARGV as above, then the marker's name and the server's run id.
+ *  Answers {-2, ms until claims open} while claims are closed; claims of the same owner are found nevertheless. */
 [[nodiscard]] Script const& first_free_after_failover();
 [[nodiscard]] Script const& first_free_each_after_failover();
 [[nodiscard]] Script const& own_or_first_free_after_failover();
 
-/** Looks for the owner among KEYS, extends its claim and draws a new token; takes nothing. Answers as `first_free`
- * does, or {-1}. */
+/** Searches KEYS for the owner, extends its claim and draws a new token; takes no free key. Answers as `first_free`,
+ *  or {-1}. */
 [[nodiscard]] Script const& find_own();
 
-/** `find_own`, and where it finds nothing `first_free`, in one step. */
+/** Runs `find_own`, then `first_free` if it found nothing, in one step. */
 [[nodiscard]] Script const& own_or_first_free();
 
-/** The survey alone: {-1, earliest expiry in ms or -1, number of foreign keys}. A key that has freed meanwhile expires
- * in 0 ms. */
+/** Runs only the survey: {-1, earliest expiry in ms or -1, number of foreign keys}. A key that became free meanwhile
+ *  expires in 0 ms. */
 [[nodiscard]] Script const& survey();
 
-/** Tells of KEYS[1] what EXISTS does, or 2 if it bears the owner ARGV[1]. */
+/** Answers for KEYS[1] the result of EXISTS, or 2 if it has the owner ARGV[1]. */
 [[nodiscard]] Script const& look();
 
-/** Extends each of KEYS that bears its owner. ARGV: ttl in ms, then an owner for each key. Answers a string with '1'
- * for extended and '0' for not the owner's, a character for each key. */
+/** Extends each of KEYS that has its owner. ARGV: ttl in ms, then an owner for each key. Answers a string with one
+ *  character per key: '1' for extended, '0' for another owner or none. */
 [[nodiscard]] Script const& renew();
 
-/** The same, noting the ttl in the marker, whose name is the last of ARGV, before it extends anything. */
+/** As `renew`, but first records the ttl in the marker, whose name is the last of ARGV. */
 [[nodiscard]] Script const& renew_noting_ttl();
 
-/** Describes those of KEYS that exist. ARGV: nothing, or where each key has a fence key, what surrounds the key in its
- * name. Answers server time in microseconds, then for each: index from 0, value (its first 1024 bytes; false for
- * another type), remaining ms or -1, token or false. */
+/** Describes the existing keys of KEYS. ARGV: empty, or if each key has a fence key, the text before and after the key
+ *  in its name. Answers server time in microseconds, then for each: index from 0, value (its first 1024 bytes; false
+ *  for another type), remaining ms or -1, token or false. */
 [[nodiscard]] Script const& inspect();
 
-/** Replaces the value of KEYS[1] if it is ARGV[1] by ARGV[2] and keeps the ttl. Answers the remaining ms, -2 if the
- * value is another, -1 without doing anything if the key has no ttl. */
+/** Replaces the value ARGV[1] of KEYS[1] by ARGV[2] and keeps the ttl. Answers the remaining ms, -2 if the value is
+ *  another, or -1 if the key has no ttl and was left alone. */
 [[nodiscard]] Script const& evict();
 
-/** Replaces the value of KEYS[1] if it is ARGV[1] by ARGV[2], which then expires after ARGV[3] ms, or, without that,
- * after what is left of its ttl. Answers "kept", also if the value is ARGV[2] already, or "not owner". */
+/** Replaces the value ARGV[1] of KEYS[1] by ARGV[2], which then expires after ARGV[3] ms, or without ARGV[3] after the
+ *  rest of its ttl. Answers "kept", also if the value is ARGV[2] already, or "not owner". */
 [[nodiscard]] Script const& detach();
 
-/** Makes the token ARGV[2] the last one of KEYS[1], if the key bears the owner ARGV[1] and the last one is less.
- * ARGV[3], ARGV[4]: what surrounds a key in its fence key's name. Answers "accepted", "not owner" or the last token. */
+/** Makes ARGV[2] the last token of KEYS[1], if the key has the owner ARGV[1] and the last token is less. ARGV[3],
+ *  ARGV[4]: the text before and after a key in its fence key's name. Answers "accepted", "not owner" or the last
+ *  token. */
 [[nodiscard]] Script const& accept_token();
 
-// The scripts from here on free keys and tell the waiters. The names beside a range come as a stem (`stem_of`):
-// `<stem>:waiting` is the line of waiters, `<stem>:watched` says that observers watch, and `<stem>:free` is the
+// The scripts below free keys and notify the waiters. The names of a range are passed as a stem (`stem_of`):
+// `<stem>:waiting` is the line of waiters, `<stem>:watched` exists while observers watch, and `<stem>:free` is the
 // channel.
 //
-// For each freed key of a range the first name leaves the line. The names go out in one message, separated by a blank.
-// Where no name is there and observers watch, the message is "1"; without observers there is no message. Where
-// this store's name is given as "" the line is not asked, and "1" is published each time.
+// For each freed key of a range the first name leaves the line. One message publishes these names, separated by a
+// blank. If the line is empty and observers watch, the message is "1"; without observers there is no message. If this
+// store's name is "", the line is not used, and "1" is always published.
 //
-// "Notes" at the end of a reply: "!" if publishing was refused, then "?" and the server's words if the line was.
+// "Notes" at the end of a reply: "!" if publishing was refused, then "?" and the server's error if the line was.
 
-/** Deletes each of KEYS that bears its owner, and then tells the waiters.
+/** Deletes each of KEYS that has its owner, then notifies the waiters.
  *
- *  ARGV: an owner for each key; then either nothing (no waiter is notified) or this store's name and a stem for each
- * key, "" for none. Where one key is to rest, ARGV: owner, this store's name, stem or "", resting value, ms. Answers a
- * character for each key, then notes: '0' the key does not bear the owner, '1' released, '2' released, and the name of
- * another store left the line for it. */
+ *  ARGV: an owner for each key; then either nothing (no notification) or this store's name and a stem for each key, ""
+ *  for no notification. For a quarantine, ARGV: owner, this store's name, stem or "", resting value, ms. Answers a
+ *  character for each key, then notes: '0' another owner or none, '1' released, '2' released, and the name of another
+ *  store left the line for it. */
 [[nodiscard]] Script const& release();
 
-/** The same with SPUBLISH: the channels must be in the hash slot of the keys. */
+/** As `release` with SPUBLISH: the channels must be in the hash slot of the keys. */
 [[nodiscard]] Script const& release_in_shard();
 
-/** Deletes whichever of KEYS, all of one range, bear the owner, and then tells the waiters. ARGV: owner, this store's
- * name, stem or "", and where they are to rest, the resting value and ms. Answers the number deleted as text, then
- * notes. */
+/** Deletes all KEYS of one range that have the owner, then notifies the waiters. ARGV: owner, this store's name, stem
+ *  or "", and for a quarantine the resting value and ms. Answers the number deleted as text, then notes. */
 [[nodiscard]] Script const& withdraw();
 
-/** The same with SPUBLISH. */
+/** As `withdraw` with SPUBLISH. */
 [[nodiscard]] Script const& withdraw_in_shard();
 
-/** Tells the waiters of a range whose keys were freed in other hash slots. KEYS: the line. ARGV: this store's name,
- * stem, number of freed keys. Answers '2' if the name of another store left the line, else '1', then notes. */
+/** Notifies the waiters of a range whose keys were freed in other hash slots. KEYS: the line. ARGV: this store's name,
+ *  stem, number of freed keys. Answers '2' if the name of another store left the line, else '1', then notes. */
 [[nodiscard]] Script const& tell_freed();
 
-/** The same with SPUBLISH. */
+/** As `tell_freed` with SPUBLISH. */
 [[nodiscard]] Script const& tell_freed_in_shard();
 
-/** Appends a name to a line whose keys are in other hash slots. KEYS: the line. ARGV: the name, '1' if a release had
- * named it before. Answers "joined", "there" if the line did not grow by it, or '?' and the server's words. */
+/** Appends a name to a line whose keys are in other hash slots. KEYS: the line. ARGV: the name, '1' if an earlier
+ *  release had named it. Answers "joined", "there" if the line did not grow, or '?' and the server's error. */
 [[nodiscard]] Script const& line_up();
 
 } // namespace tenure::redis::scripts

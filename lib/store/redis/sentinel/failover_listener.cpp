@@ -55,13 +55,13 @@ void FailoverListener::listen(
     if (does_well || answered.empty())
         return;
     drop();
-    // not the first for all: a fleet should not listen to the same one
+    // a random one, so that not all programs listen to the same sentinel
     open(answered[runtime_->random() % answered.size()]);
 }
 
 void FailoverListener::close() noexcept
 {
-    // the destructor, on whichever thread it runs, must find nothing left to do
+    // the destructor runs on any thread, and must have nothing left to do
     if (closed_)
         return;
     closed_ = true;

@@ -15,15 +15,15 @@
 namespace tenure::redis
 {
 
-/** Listens to one sentinel's `+switch-master`, and to another one's when that falls silent. News is a hint: the owner
- *  then asks all sentinels. Everything belongs to the strand. */
+/** Subscribes to `+switch-master` at one sentinel, and at another if the first falls silent. A message is a hint: the
+ *  owner then asks all sentinels. Everything runs on the strand. */
 class FailoverListener : public std::enable_shared_from_this<FailoverListener>
 {
 public:
     struct Handlers {
-        /// the master is said to be there now
+        /// a message has named this address as the master
         std::function<void(ServerAddress)> switched;
-        /// from now on nothing is missed; something may have been before
+        /// messages arrive from now on; earlier ones may have been missed
         std::function<void()> in_force;
         /// the subscription is lost, until `listen` finds another sentinel
         std::function<void()> lost;
@@ -36,9 +36,8 @@ public:
     FailoverListener& operator=(FailoverListener const&) = delete;
     ~FailoverListener();
 
-    /** Listens to one of those that answered just now, unless the one it listens to does well: its connection stands,
-     * it is not among the `silent`, and not on the master's own host (they would go down together) if it can be
-     * helped. */
+    /** Listens to one of the sentinels that have just answered. It keeps the current one if that is connected, not
+     *  among the `silent`, and preferably not on the master's host, because they would fail together. */
     void listen(
         std::vector<ServerAddress> answered, std::vector<ServerAddress> const& silent,
         std::optional<ServerAddress> const& master);
@@ -64,9 +63,9 @@ private:
     /// null without a subscription
     std::shared_ptr<Connection> connection_;
     ServerAddress sentinel_;
-    /// counts connections: what an earlier one says late is ignored
+    /// counts connections, so that late events of earlier ones are ignored
     std::uint64_t connection_number_ = 0;
-    /// those that refuse subscriptions: not asked again
+    /// sentinels that refuse subscriptions, and are not asked again
     std::vector<ServerAddress> refused_by_;
     bool refusal_logged_ = false;
     bool in_force_ = false;

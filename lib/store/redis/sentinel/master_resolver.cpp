@@ -15,14 +15,15 @@ namespace
 
 using namespace std::chrono_literals;
 
-// How long other sentinels are waited for after the first answer, unless connections have little time.
+// Wait for other sentinels after the first answer, unless connections have little time.
 constexpr auto grace = 500ms;
-// After a hint most sentinels may not know yet: how soon they are asked again, doubling, and how often at most.
+// Most sentinels may not know of a failover yet when a hint arrives: first pause between queries, which doubles, and
+// the limit of queries.
 constexpr auto first_hint_pause = 50ms;
 constexpr int hint_rounds = 6;
-// How often the sentinels are asked while no subscription is in force.
+// Interval of queries while no subscription is in force.
 constexpr auto unwatched_period = 10s;
-// How soon another one is looked for when it stops.
+// Delay of the search for another sentinel when a subscription ends.
 constexpr auto unwatched_pause = 1s;
 
 } // namespace
@@ -61,7 +62,7 @@ void MasterResolver::follow(std::weak_ptr<void> owner, std::function<void(Server
 
 void MasterResolver::close() noexcept
 {
-    // the destructor, on whichever thread it runs, must find nothing left to do
+    // the destructor runs on any thread, and must have nothing left to do
     if (closed_)
         return;
     closed_ = true;
@@ -141,7 +142,7 @@ void MasterResolver::listen(SentinelQuery::Result&& result)
             self->inquire();
         };
         handlers.lost = [weak = weak_from_this()] {
-            // soon, so that another one is listened to
+            // soon, to listen to another sentinel
             if (auto const self = weak.lock(); self && self->inquiry_ == nullptr)
                 self->inquire_later(unwatched_pause);
         };
@@ -163,7 +164,7 @@ void MasterResolver::found(MasterVote::Found const& found)
         settings_.name + ": the master is " + (is_first ? "" : "now ") + to_string(found.address) + " (config epoch " +
             std::to_string(found.config_epoch) + ", " + std::to_string(found.answered) + " of " +
             std::to_string(found.sentinels) + " sentinels asked)");
-    // a copy: handlers may begin and end connections
+    // a copy, because handlers may begin and end connections
     auto const followers = followers_;
     for (auto const& follower : std::views::reverse(followers))
         if (auto const alive = follower.owner.lock())
@@ -181,7 +182,7 @@ void MasterResolver::hinted(ServerAddress address)
 
 void MasterResolver::answer_questions(Answer const& answer)
 {
-    // one that is asked meanwhile, or forgotten, is not answered by this
+    // requests added or forgotten meanwhile do not get this answer
     auto const last = last_question_;
     while (!questions_.empty() && questions_.begin()->first <= last) {
         auto const question = questions_.extract(questions_.begin());

@@ -21,19 +21,18 @@
 namespace tenure::redis
 {
 
-/** Where the master is: asks the sentinels whenever a connection needs to know, and listens to one of them meanwhile.
+/** Finds the master: asks the sentinels when a connection needs the address, and listens to one of them meanwhile.
  *
- *  One for all connections of a store. Everything belongs to the strand.
- */
+ *  One for all connections of a store. Everything runs on the strand. */
 class MasterResolver : public std::enable_shared_from_this<MasterResolver>
 {
 public:
     struct Settings {
-        /// of the store, for the log
+        /// name of the store, for the log
         std::string name;
         std::string master_name;
         std::vector<ServerAddress> sentinels;
-        /// within which connections are made; a part of it is left for the connection to the master
+        /// time limit of a connection; a part of it is reserved for connecting to the master
         std::chrono::milliseconds connect_timeout;
     };
     using Answer = std::variant<ServerAddress, StreamError>;
@@ -49,8 +48,8 @@ public:
     std::uint64_t find(Handler handler);
     void forget(std::uint64_t question) noexcept { questions_.erase(question); }
 
-    /** Calls the handler whenever the sentinels name another master than before, while `owner` lives. The handler of
-     * the newest owner comes first: a stream ends before the connection that made it is to try again. */
+    /** Calls the handler each time the sentinels name another master, while `owner` lives. The handler of the newest
+     *  owner comes first: a stream must end before the connection that made it tries again. */
     void follow(std::weak_ptr<void> owner, std::function<void(ServerAddress const&)> handler);
 
     void close() noexcept;
@@ -76,22 +75,22 @@ private:
     Settings settings_;
     SentinelConnect connect_;
     std::shared_ptr<FailoverListener> watch_;
-    /// null while no round is under way
+    /// null without a pending query
     std::shared_ptr<SentinelQuery> inquiry_;
     std::map<std::uint64_t, Handler> questions_;
     std::uint64_t last_question_ = 0;
-    /// sentinels that others named
+    /// sentinels that other sentinels have named
     std::vector<SentinelEntry> learned_;
     std::optional<ServerAddress> master_;
-    /// the config epoch in which it was named
+    /// config epoch of the last result
     std::uint64_t epoch_ = 0;
-    /// what the last hint named, until the sentinels agree or have been asked often enough
+    /// address in the last hint, until the sentinels agree or the limit of queries is reached
     std::optional<ServerAddress> hint_;
     int hint_rounds_ = 0;
-    /// changes may have been missed until now, and the round under way began before: another one is due
+    /// changes may have been missed after the pending query began: another one is due
     bool again_ = false;
     std::vector<Follower> followers_;
-    /// asks anew: soon after a hint, now and then where there are none
+    /// for the next query: soon after a hint, periodically without a subscription
     Timer timer_;
     bool closed_ = false;
 };

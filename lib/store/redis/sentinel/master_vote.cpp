@@ -13,7 +13,7 @@ namespace tenure::redis
 namespace
 {
 
-/// limit of sentinels that a text names
+/// limit of sentinels named in a text
 constexpr std::size_t named_at_most = 3;
 
 } // namespace
@@ -116,7 +116,7 @@ bool MasterVote::has_most() const noexcept
 
 std::size_t MasterVote::sentinels() const noexcept
 {
-    // One that has forgotten the others (SENTINEL RESET, a restart) must not count as all that there are.
+    // A sentinel that has forgotten the others (SENTINEL RESET, a restart) must not count as the only one.
     std::size_t most = rules_.configured;
     for (auto const& asked : asked_)
         if (asked.state == State::reported)
@@ -140,7 +140,7 @@ MasterVote::Votes MasterVote::votes_for(MasterReport const& candidate) const noe
 
 MasterVote::Verdict MasterVote::judge() const
 {
-    // the newest, and among reports of one epoch the address that most of them name
+    // the newest epoch, and within it the address with the most votes
     MasterReport const* best = nullptr;
     Votes votes;
     for (auto const& asked : asked_) {
@@ -191,7 +191,7 @@ StreamError MasterVote::nobody_reported() const
 
 StreamError MasterVote::nobody_answered() const
 {
-    // a refusal that a person must mend says more than a sentinel that is away
+    // a refusal that a person must fix is more useful than an unavailable sentinel
     std::vector<Asked const*> in_order;
     in_order.reserve(asked_.size());
     for (auto const& asked : asked_)
@@ -200,7 +200,7 @@ StreamError MasterVote::nobody_answered() const
         in_order, [](Asked const* asked) { return asked->state == State::failed && asked->error.fatal; });
 
     StreamError error{make_error_code(errc::store_unavailable), "no sentinel tells where the master is", false};
-    // one that is away may be back in a moment, and it alone is enough
+    // an unavailable sentinel may return soon, and it alone suffices
     if (others.empty() && !in_order.empty()) {
         error.code = in_order.front()->error.code;
         error.fatal = true;

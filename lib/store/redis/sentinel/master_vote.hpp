@@ -18,12 +18,12 @@
 namespace tenure::redis
 {
 
-/** Decides who the master is from the reports of several sentinels. Pure: answers and the time in, a verdict out.
+/** Decides which server is the master from the reports of several sentinels. Pure: takes answers and the time, returns
+ *  a verdict.
  *
- *  A sentinel that was cut off together with the old master still names it, so the first answer is not taken: of all
- * that came the one with the greatest config epoch counts, once more than half of the sentinels have answered, or no
- * further answer can come, or a grace after the first is over. An epoch that is older than what was known before needs
- * more than half of them in any case.
+ *  A sentinel that was cut off together with the old master still names it, so the first answer does not decide. The
+ *  report with the greatest config epoch counts, once more than half of the sentinels have answered, no further answer
+ *  can come, or a grace after the first answer is over. An epoch older than the known one always needs more than half.
  */
 class MasterVote
 {
@@ -31,7 +31,7 @@ public:
     struct Found {
         ServerAddress address;
         std::uint64_t config_epoch = 0;
-        /// how many sentinels answered, of how many that there are
+        /// number of sentinels that answered, and the known total
         std::size_t answered = 0;
         std::size_t sentinels = 0;
     };
@@ -40,42 +40,43 @@ public:
 
     struct Rules {
         std::string master_name;
-        /// how many sentinels the user named
+        /// number of sentinels in the config
         std::size_t configured = 0;
-        /// the greatest epoch that was heard of before
+        /// the greatest known epoch
         std::uint64_t known_epoch = 0;
-        /// when the search ends in any case
+        /// when the vote ends in any case
         Instant limit;
         Instant::duration grace{};
     };
     explicit MasterVote(Rules rules);
 
-    /** One more sentinel is asked; the number stands for it from now on. */
+    /** Adds a sentinel to the vote.
+     *  @returns its number */
     std::size_t ask(ServerAddress sentinel);
 
-    // -- what becomes of it; the first thing counts --
+    // -- outcome of a sentinel; the first one counts --
     void reported(std::size_t sentinel, MasterReport report, Instant now);
     void knows_no_such(std::size_t sentinel, Instant now);
     void failed(std::size_t sentinel, StreamError error);
 
     [[nodiscard]] Verdict verdict(Instant now) const;
 
-    /** When there is a verdict even if nothing more comes. */
+    /** When there is a verdict without further answers. */
     [[nodiscard]] Instant decides_at() const noexcept;
 
-    /** True if the sentinels that were asked can no longer be a majority: others have to be asked. */
+    /** True if the asked sentinels can no longer form a majority, so that others must be asked. */
     [[nodiscard]] bool needs_more() const noexcept;
 
-    /** True if this sentinel is among the first `count` that were asked, under this address or another one. */
+    /** True if this sentinel is among the first `count`, at this or another address. */
     [[nodiscard]] bool
     knows(SentinelEntry const& sentinel, std::size_t count = std::numeric_limits<std::size_t>::max()) const noexcept;
 
     [[nodiscard]] std::vector<ServerAddress> answered() const;
-    /** Those that failed, or did not answer although they were given time to. */
+    /** Sentinels that failed, or did not answer in time. */
     [[nodiscard]] std::vector<ServerAddress> silent(Instant now) const;
 
 private:
-    /// twice: another address of one that reported before
+    /// twice: another address of a sentinel that has reported
     enum class State { asked, reported, unknown_name, twice, failed };
     struct Asked {
         ServerAddress address;
@@ -84,7 +85,7 @@ private:
         StreamError error;
     };
 
-    /** What is said of one address in one epoch. */
+    /** Votes for one address in one epoch. */
     struct Votes {
         std::size_t all = 0;
         std::size_t down = 0;
@@ -94,7 +95,7 @@ private:
     [[nodiscard]] std::size_t count(State state) const noexcept;
     /// more than half of them have answered
     [[nodiscard]] bool has_most() const noexcept;
-    /// how many sentinels there are, as far as is known
+    /// the number of sentinels, as far as known
     [[nodiscard]] std::size_t sentinels() const noexcept;
     [[nodiscard]] Votes votes_for(MasterReport const& candidate) const noexcept;
     [[nodiscard]] Verdict judge() const;

@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Leases on the master that sentinels name: the backend of one server, whose connections find it by a MasterResolver.
+// Backend for the master that sentinels name: the backend of one server, whose connections get the address from a
+// MasterResolver.
 #include "store/redis/backend.hpp"
 
 #include "master_resolver.hpp"
@@ -24,9 +25,8 @@ namespace tenure::redis
 namespace
 {
 
-/** A stream to the master, wherever it is: first asks the directory for the address, and ends when the sentinels name
- * another master. Once the address is known the owner talks to the inner stream itself, and this one passes its calls
- * on. */
+/** A stream to the current master: asks the resolver for the address, and ends when the sentinels name another master.
+ *  Once the address is known, the owner calls the inner stream directly, and this one passes its calls on. */
 class MasterStream final : public Stream, public std::enable_shared_from_this<MasterStream>
 {
 public:
@@ -85,7 +85,7 @@ private:
         }
     }
 
-    /** As if the server had closed the connection: what was asked of it ends as of a connection that was lost. */
+    /** Ends as if the server had closed the connection, so pending requests end as after a lost connection. */
     void end_if_elsewhere(ServerAddress const& master)
     {
         if (events_ == nullptr || master_ == master)
@@ -98,16 +98,16 @@ private:
     std::shared_ptr<MasterResolver> directory_;
     StreamFactory streams_;
     RedisConfig config_;
-    /// null before `connect` and once closed
+    /// null before `connect` and after `close`
     StreamEvents* events_ = nullptr;
-    /// what the directory was asked and has not answered; 0: nothing
+    /// id of the unanswered request to the resolver; 0: none
     std::uint64_t question_ = 0;
     std::optional<ServerAddress> master_;
     /// null until the address is known
     std::shared_ptr<Stream> inner_;
 };
 
-/** Streams of `streams` to the master. */
+/** Makes streams to the master out of `streams`. */
 StreamFactory master_streams(std::shared_ptr<MasterResolver> directory, StreamFactory streams)
 {
     return [directory = std::move(directory),

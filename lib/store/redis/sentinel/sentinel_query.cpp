@@ -55,7 +55,7 @@ void SentinelQuery::ask(SentinelEntry const& sentinel)
             self->state_changed(number, now);
     });
     send(number, id, resp::Command("SENTINEL", "MYID"));
-    // in one write, so that a sentinel answers these two of one moment
+    // in one write, so that both answers are of the same moment
     send(number, address, resp::Command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", question_.rules.master_name));
     send(number, state, resp::Command("SENTINEL", "MASTER", question_.rules.master_name));
     send(number, others, resp::Command("SENTINEL", "SENTINELS", question_.rules.master_name));
@@ -63,7 +63,7 @@ void SentinelQuery::ask(SentinelEntry const& sentinel)
 
 void SentinelQuery::send(std::size_t sentinel, Part part, resp::Command command)
 {
-    // the round itself has an end, and drops the connection then
+    // the round has a time limit, and drops the connection then
     asked_[sentinel].connection->execute(
         std::move(command), Instant::max(), [weak = weak_from_this(), sentinel, part](Outcome outcome) {
             if (auto const self = weak.lock())
@@ -76,7 +76,7 @@ void SentinelQuery::state_changed(std::size_t sentinel, ConnectionState now)
     // a connection that failed for good reports the reason through its replies
     if (handler_ == nullptr || now != ConnectionState::backing_off)
         return;
-    // one attempt is all there is time for: others may have answered by now
+    // there is time for one attempt only: others may have answered by now
     search_.failed(
         sentinel, {make_error_code(errc::store_unavailable), asked_[sentinel].connection->last_error(), false});
     asked_[sentinel].connection->close();
@@ -159,7 +159,7 @@ void SentinelQuery::ask_learned_if_needed()
 {
     if (!search_.needs_more())
         return;
-    // asking makes `learned_` no longer
+    // asking does not extend `learned_`
     for (auto const& entry : learned_)
         if (!search_.knows(entry))
             ask(entry);

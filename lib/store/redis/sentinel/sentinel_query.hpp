@@ -22,26 +22,26 @@ namespace tenure::redis
 /** Makes an unopened connection to a sentinel. */
 using SentinelConnect = std::function<std::shared_ptr<Connection>(ServerAddress const&)>;
 
-/** One round of asking sentinels who the master is, all at once, each on a connection of its own that ends with the
- *  round: an answer is as fresh as can be, and a sentinel that fell silent is noticed. Used once, on the strand. */
+/** One query of all sentinels in parallel for the master. Each sentinel gets a new connection that ends with the
+ *  query, so answers are fresh and silent sentinels are noticed. Use it once, on the strand. */
 class SentinelQuery : public std::enable_shared_from_this<SentinelQuery>
 {
 public:
     struct Question {
         MasterVote::Rules rules;
-        /// the first `rules.configured` were named by the user, the rest by other sentinels
+        /// the first `rules.configured` are from the config, the rest were named by other sentinels
         std::vector<SentinelEntry> sentinels;
     };
     struct Result {
         MasterVote::Verdict verdict;
         std::vector<ServerAddress> answered;
         std::vector<ServerAddress> silent;
-        /// what they named beyond those that the user named
+        /// further sentinels, named by the asked ones
         std::vector<SentinelEntry> learned;
     };
     using Handler = std::function<void(Result)>;
 
-    /// limit of sentinels that are asked beyond those that the user named
+    /// limit of asked sentinels beyond those of the config
     static constexpr std::size_t learned_at_most = 16;
 
     SentinelQuery(std::shared_ptr<Runtime> runtime, SentinelConnect connect, Question question, Handler handler);
@@ -49,12 +49,12 @@ public:
     SentinelQuery& operator=(SentinelQuery const&) = delete;
     ~SentinelQuery();
 
-    /** The handler is called once, never inside this call, unless `cancel` comes first. */
+    /** Begins. The handler is called once, never inside this call, unless `cancel` comes first. */
     void start();
     void cancel() noexcept;
 
 private:
-    /// what each sentinel is asked, in this order
+    /// the requests to each sentinel, in this order
     enum Part : std::size_t { id, address, state, others, parts };
     struct Asked {
         std::shared_ptr<Connection> connection;
@@ -70,17 +70,17 @@ private:
     [[nodiscard]] static StreamError refusal(resp::Value const& error);
     void learn(resp::Value const& others);
     void ask_learned_if_needed();
-    /// ends the round if there is a verdict
+    /// ends the query if there is a verdict
     void look();
     void finish();
 
     std::shared_ptr<Runtime> runtime_;
     SentinelConnect connect_;
     Question question_;
-    /// null once it was called or cancelled
+    /// null after its call or after `cancel`
     Handler handler_;
     MasterVote search_;
-    /// as numbered by `search_`
+    /// indexed by the numbers of `search_`
     std::vector<Asked> asked_;
     std::vector<SentinelEntry> learned_;
     Timer timer_;

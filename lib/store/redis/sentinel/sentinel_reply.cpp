@@ -21,7 +21,7 @@ std::optional<ServerAddress> address_from(std::string_view host, std::string_vie
     return ServerAddress{std::string(host), *number};
 }
 
-/** The text of a field in a map, or in the array that RESP2 makes of one; empty if it is not there. */
+/** The text of a field in a map, or in the array that RESP2 sends instead; empty if missing. */
 std::string_view field(resp::Value const& map, std::string_view name)
 {
     auto const elements = map.elements();
@@ -62,7 +62,7 @@ std::optional<MasterReport> read_master(resp::Value const& state, resp::Value co
     report.address = named.value_or(*shown);
     report.config_epoch = *epoch;
     report.sentinels = std::size_t{1} + *others;
-    // the flags are those of the address that is shown with them
+    // the flags belong to the address that is shown with them
     if (report.address == *shown) {
         auto const flags = field(state, "flags");
         report.subjectively_down = has_flag(flags, "s_down");

@@ -15,22 +15,22 @@
 namespace tenure::redis
 {
 
-/** What one sentinel says about a master. */
+/** One sentinel's report about a master. */
 struct MasterReport {
     ServerAddress address;
-    /// grows with each failover: of two addresses the one with the greater epoch is the newer
+    /// grows with each failover: the address with the greater epoch is newer
     std::uint64_t config_epoch = 0;
     /// this sentinel cannot reach the master
     bool subjectively_down = false;
-    /// enough sentinels agree on that
+    /// enough sentinels agree that it is down
     bool objectively_down = false;
-    /// how many sentinels it knows, itself included
+    /// number of sentinels that it knows, including itself
     std::size_t sentinels = 1;
-    /// of the sentinel that reports; empty: it does not tell (before Redis 6.2)
+    /// of the reporting sentinel; empty: unknown (before Redis 6.2)
     std::string id;
 };
 
-/** Another sentinel, as one of them names it. */
+/** Another sentinel, as named by one of them. */
 struct SentinelEntry {
     ServerAddress address;
     std::string id;
@@ -38,17 +38,17 @@ struct SentinelEntry {
     friend bool operator==(SentinelEntry const&, SentinelEntry const&) = default;
 };
 
-/** The answer to SENTINEL GET-MASTER-ADDR-BY-NAME. */
+/** Parses the reply to SENTINEL GET-MASTER-ADDR-BY-NAME. */
 [[nodiscard]] std::optional<ServerAddress> read_master_address(resp::Value const& reply);
 
-/** The answers to SENTINEL MASTER and, of the same moment, to GET-MASTER-ADDR-BY-NAME. While a failover is being
- *  completed the first still shows the old master, and the second the replica that was promoted already. */
+/** Parses the replies to SENTINEL MASTER and, from the same moment, to GET-MASTER-ADDR-BY-NAME. While a failover
+ *  completes, the first still shows the old master, and the second already the promoted replica. */
 [[nodiscard]] std::optional<MasterReport> read_master(resp::Value const& state, resp::Value const& address);
 
-/** The answer to SENTINEL SENTINELS: the others, those that make sense, `most` at most. */
+/** Parses the reply to SENTINEL SENTINELS: the well-formed entries, at most `most`. */
 [[nodiscard]] std::vector<SentinelEntry> read_sentinels(resp::Value const& reply, std::size_t most);
 
-/** A message on the channel `+switch-master`. */
+/** Parses a message on the channel `+switch-master`. */
 struct SwitchedMaster {
     std::string_view name;
     ServerAddress to;

@@ -26,7 +26,7 @@ bool same_word(std::string_view word, std::string_view upper) noexcept
 
 Command::Answer Command::answer_to(std::string_view name) noexcept
 {
-    // all words of the family are this long; almost every command is shorter
+    // all subscribe commands have at least this length; almost every other command is shorter
     if (name.size() < std::string_view("SUBSCRIBE").size())
         return Answer::reply;
     constexpr std::pair<std::string_view, Answer> family[] = {
@@ -53,7 +53,7 @@ void Command::widen_head()
 
 bool Command::names(std::string_view argument) const noexcept
 {
-    // our own encoding is walked, so it needs no checks beyond its end
+    // walks bytes that this class has encoded, so only the end is checked
     auto rest = std::string_view(arguments_.bytes_).substr(head_size_);
     for (bool first = true; !rest.empty(); first = false) {
         std::size_t length = 0;

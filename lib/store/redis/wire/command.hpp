@@ -18,14 +18,14 @@ namespace tenure::redis::resp
 template <class T>
 concept IntegerArgument = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>;
 
-/** The key of a range at an index, as an argument: it needs no string of its own. */
+/** The key of a range at an index, as an argument without a separate string. */
 struct KeyOf {
     KeyRange const& range;
     std::uint32_t index;
 };
 
-/** Arguments in their wire form. Encode once what many commands share (the keys of a pool), then `Command::add` copies
- *  bytes. */
+/** Arguments in wire form. Encode arguments that many commands share (the keys of a pool) once; `Command::add` then
+ *  copies bytes. */
 class EncodedArguments
 {
 public:
@@ -37,7 +37,8 @@ public:
         return add_all(number);
     }
 
-    /** Several in one go, which costs one growth: an append for each costs more than the bytes of short arguments. */
+    /** Appends several arguments with one growth of the buffer: separate appends cost more than the bytes of short
+     *  arguments. */
     template <class... Arguments>
     EncodedArguments& add_all(Arguments const&... arguments)
     {
@@ -79,7 +80,7 @@ private:
     static constexpr std::size_t most_digits = 20;
     static constexpr std::size_t most_on_stack = 512;
 
-    /** An argument is `$<length>\r\n<bytes>\r\n`. */
+    /** Size of an argument: `$<length>\r\n<bytes>\r\n`. */
     static constexpr std::size_t most_bytes(std::string_view argument) noexcept
     {
         return argument.size() + most_digits + 5;
@@ -97,7 +98,7 @@ private:
         return (most_bytes(arguments) + ... + std::size_t{0});
     }
 
-    /** @returns how many bytes it wrote */
+    /** @returns the number of bytes written */
     template <class... Arguments>
     static std::size_t put_all(char* const begin, Arguments const&... arguments) noexcept
     {
@@ -106,7 +107,7 @@ private:
         return static_cast<std::size_t>(end - begin);
     }
 
-    /** @returns the end of what it wrote. Inlined, where a word that is known becomes a constant of a few bytes */
+    /** @returns the end of the written bytes. Inlined, because constant arguments then become a copy of a few bytes */
     [[gnu::always_inline]] static char* put(char* to, std::string_view argument) noexcept
     {
         to = put_size('$', to, argument.size());
@@ -156,16 +157,15 @@ private:
     std::size_t count_ = 0;
 };
 
-/** One command, encoded as it is built: an array of bulk strings. Or a whole transaction (see transaction.hpp), which
- * is written, expires and is redirected as one command.
+/** One command as an array of bulk strings, encoded while it is built. Or a whole transaction (see transaction.hpp),
+ *  which is written, expires and is redirected as one command.
  *
- *  It has no printing and no way back to its arguments, because they may be secrets.
- */
+ *  It gives no access to its arguments and cannot be printed, because they may be secrets. */
 class Command
 {
 public:
-    /** What answers the command: one reply, or (for the subscribe family) one confirmation for each channel, or the
-     * replies to a transaction. */
+    /** The expected answer: one reply, or (for the subscribe family) one confirmation per channel, or the replies to a
+     *  transaction. */
     enum class Answer : std::uint8_t {
         reply,
         transaction,
@@ -177,7 +177,7 @@ public:
         sunsubscribe
     };
 
-    /** `Command("SET", key, owner, "PX", 5000)`. UNSUBSCRIBE and its kin must name their channels. */
+    /** `Command("SET", key, owner, "PX", 5000)`. Commands of the UNSUBSCRIBE family must name their channels. */
     template <class... Arguments>
     explicit Command(std::string_view name, Arguments const&... arguments)
         : answer_(answer_to(name))
@@ -187,7 +187,7 @@ public:
         write_head();
     }
 
-    /** One whose first arguments, the name among them, were encoded before; none of the subscribe family. */
+    /** Makes a command whose first arguments, including the name, are already encoded; not for the subscribe family. */
     template <class... Arguments>
     explicit Command(EncodedArguments const& first, Arguments const&... arguments)
         : answer_(Answer::reply)
@@ -214,8 +214,8 @@ public:
 
     Command& add(EncodedArguments const& more) { return add_any(more); }
 
-    /** Adds an argument that is not known before the command is written: the run id of the server process at the other
-     * end of the connection (`set_run_id`). Until then it is all zeros. */
+    /** Adds the run id of the server process, which is known only when the command is written (`set_run_id`). Until
+     *  then it is all zeros. */
     Command& add_run_id()
     {
         add(std::string_view("0000000000000000000000000000000000000000"));
@@ -227,13 +227,13 @@ public:
     void set_run_id(std::string_view run_id) { arguments_.bytes_.replace(run_id_at_, run_id_size, run_id); }
     static constexpr std::size_t run_id_size = 40;
 
-    /** The same command once more, for a server that it may have to be sent to as well. */
+    /** A copy, for a server that the command may also have to be sent to. */
     [[nodiscard]] Command copy() const { return *this; }
 
-    /** Makes room for what will be added. */
+    /** Reserves space for further arguments. */
     void reserve(std::size_t bytes) { arguments_.reserve(bytes); }
 
-    /** The largest reply that is expected, in bytes on the wire, where that is more than the connection's limit. */
+    /** Sets the largest expected reply in bytes on the wire, if it is more than the connection's limit. */
     Command& expect_reply_bytes(std::size_t bytes) noexcept
     {
         reply_bytes_ = bytes;
@@ -241,7 +241,7 @@ public:
     }
     [[nodiscard]] std::size_t expected_reply_bytes() const noexcept { return reply_bytes_; }
 
-    /** The next command for the same connection comes in the same call, and the two leave in one write. */
+    /** Promises that the next command follows in the same call; both leave in one write. */
     Command& leave_with_next() noexcept
     {
         leaves_with_next_ = true;
@@ -251,10 +251,10 @@ public:
 
     [[nodiscard]] Answer answer() const noexcept { return answer_; }
 
-    /** How many commands are between MULTI and EXEC; 0: this is no transaction. */
+    /** The number of commands between MULTI and EXEC; 0: not a transaction. */
     [[nodiscard]] std::size_t transaction_size() const noexcept { return transaction_size_; }
 
-    /** How many replies or confirmations end the command. */
+    /** The number of replies or confirmations that complete the command. */
     [[nodiscard]] std::size_t expected_answers() const noexcept
     {
         if (answer_ == Answer::transaction)
@@ -262,7 +262,7 @@ public:
         return answer_ == Answer::reply || arguments_.count() < 2 ? 1 : arguments_.count() - 1;
     }
 
-    /** The number of arguments, the name included. */
+    /** The number of arguments, including the name. */
     [[nodiscard]] std::size_t size() const noexcept { return arguments_.count(); }
 
     /** The size of the encoded command. */
@@ -274,7 +274,7 @@ public:
     /** The encoded command, for tests and simulated servers. */
     [[nodiscard]] std::string encoded() const { return std::string(arguments_.bytes()); }
 
-    /** True if `argument` is one of the arguments after the name: which channel a confirmation belongs to. */
+    /** True if `argument` is one of the arguments after the name, such as the channel of a confirmation. */
     [[nodiscard]] bool names(std::string_view argument) const noexcept;
 
 private:
@@ -298,7 +298,7 @@ private:
         return *this;
     }
 
-    /** Makes the head say how many arguments there are: `*<count>\r\n`. */
+    /** Writes the number of arguments into the head: `*<count>\r\n`. */
     void write_head()
     {
         auto const count = arguments_.count();
@@ -313,14 +313,14 @@ private:
 
     static constexpr std::string_view empty_head = "*0\r\n";
 
-    /// with the head of the command in front
+    /// including the head of the command
     EncodedArguments arguments_;
     std::size_t head_size_ = empty_head.size();
-    /// 0: no more than the connection's limit
+    /// 0: the connection's limit
     std::size_t reply_bytes_ = 0;
-    /// where the run id is in the bytes; 0: the command has no run id
+    /// position of the run id in the bytes; 0: no run id
     std::size_t run_id_at_ = 0;
-    /// 0: no transaction
+    /// 0: not a transaction
     std::uint32_t transaction_size_ = 0;
     Answer answer_;
     bool leaves_with_next_ = false;

@@ -15,7 +15,7 @@ namespace
 
 /// the shortest element on the wire is a null: `_\r\n`
 constexpr std::size_t shortest_element = 3;
-/// longest line that is only a number: a sign, 20 digits, or a double in full precision with an exponent
+/// longest number: a sign and 20 digits, or a double in full precision with an exponent
 constexpr std::size_t longest_number = 64;
 
 bool is_digits(std::string_view text) noexcept
@@ -37,7 +37,7 @@ void Parser::feed(std::string_view bytes)
         position_ = 0;
     }
     kept_.append(bytes);
-    // all kept bytes may have been used up: input() must not fall back to an old piece
+    // if all kept bytes were used, input() must not return to an old piece
     fed_ = {};
 }
 
@@ -86,7 +86,7 @@ Parser::Status Parser::next(Value& value, std::size_t limit)
     if (error_ != nullptr)
         return Status::malformed;
     if (position_ == fed_.size() && kept_.empty()) {
-        // the usual end: one reply for each read
+        // the usual case: one reply per read
         fed_ = {};
         position_ = 0;
         return Status::incomplete;
@@ -102,7 +102,7 @@ Parser::Status Parser::next(Value& value, std::size_t limit)
         case Step::pushed:
             break;
         case Step::value:
-            // most replies are no lists: they have been read into their place
+            // most replies are not lists, and were read into their place
             if (is_whole || add_element(std::move(value), value)) {
                 used_ = 0;
                 return Status::complete;
@@ -114,7 +114,7 @@ Parser::Status Parser::next(Value& value, std::size_t limit)
 
 bool Parser::add_element(Value element, Value& value)
 {
-    // it may complete the list it is in, which may complete the one around that
+    // the element may complete its list, and that list the enclosing one
     while (depth_ > 0) {
         auto& frame = frames_[depth_ - 1];
         if (!frame.dropped)
@@ -283,7 +283,7 @@ bool Parser::read_count(std::string_view digits, std::size_t& count)
 {
     auto const* const end = digits.data() + digits.size();
     std::uint64_t number = 0;
-    // 64 bits are enough to compare with any limit, and more digits than that are an error here
+    // 64 bits suffice to compare with any limit, and more digits are an error here
     if (!is_digits(digits) || std::from_chars(digits.data(), end, number).ec != std::errc{})
         return false;
     count = number;
@@ -312,7 +312,7 @@ Parser::read_bulk(char kind, std::string_view header, std::size_t header_size, V
         return fail("a string that is longer than its length");
     auto content = rest.substr(0, length);
     if (kind == '=') {
-        // three letters of format and a colon stand before a verbatim string
+        // a verbatim string begins with three letters of format and a colon
         if (content.size() < 4 || content[3] != ':')
             return fail("a verbatim string without its format");
         content.remove_prefix(4);

@@ -14,8 +14,8 @@ namespace tenure::redis
 namespace
 {
 
-// Redis 6 wraps what fails in a script: "ERR Error running script (call to f_1a2b): @user_script:3: WRONGTYPE ...";
-// errors of its own carry the position twice and a leading '-', or only once where the script hands them on. Redis 7
+// Redis 6 wraps errors in a script: "ERR Error running script (call to f_1a2b): @user_script:3: WRONGTYPE ...". Errors
+// of the script engine have the position twice and a leading '-', or only once if the script returned them. Redis 7
 // appends " script: 1a2b, on @user_script:3."
 std::string_view unwrap(std::string_view text)
 {
@@ -29,7 +29,7 @@ std::string_view unwrap(std::string_view text)
         }
     }
     text = text.substr(0, text.find(" script: "));
-    // an unknown command is reported with its arguments, and an owner is one of them
+    // the error for an unknown command repeats its arguments, which include an owner
     text = text.substr(0, text.find(", with args"));
     while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0)
         text.remove_suffix(1);
@@ -48,7 +48,7 @@ std::string permission_advice(std::string_view words)
     if (auto const at = words.find(mark); at != std::string_view::npos) {
         auto const rest = words.substr(at + mark.size());
         std::string command(rest.substr(0, rest.find('\'')));
-        // one needs the other
+        // each of the two commands needs the other
         if (command == "multi" || command == "exec")
             command = "multi +exec";
         return "grant +" + command + " to the user (docs/integrators/redis-protocol.md lists what leases need)";
@@ -64,7 +64,7 @@ std::string permission_advice(std::string_view words)
            "+time +multi +exec";
 }
 
-/** Hides the secret part of owners: a server may repeat what it was sent. */
+/** Hides the secret part of owners, because a server may repeat its input. */
 void hide_owners(std::string& text)
 {
     constexpr std::size_t digits = 32;
@@ -106,7 +106,7 @@ ServerError with(std::string_view words, errc error, bool fatal, bool reconnect,
     hide_owners(result.words);
     result.words.resize(std::min<std::size_t>(result.words.size(), 300));
     result.advice = std::move(advice);
-    // both are shown on terminals and in logs, where they must not steer anything or look like another line
+    // both are shown on terminals and in logs: control characters and line breaks must not pass
     for (auto* const text : {&result.words, &result.advice})
         std::ranges::replace_if(*text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
     return result;
@@ -118,20 +118,20 @@ ServerError classify(std::string_view reply)
 {
     auto const words = unwrap(reply);
     auto const word = words.substr(0, words.find(' '));
-    // Redis 6 and 7.0 say this one, about commands and keys inside of scripts, without NOPERM.
+    // Redis 6 and 7.0 report commands and keys inside scripts this way, without NOPERM.
     if (word == "NOPERM" || mentions(words, "The user executing the script can't"))
         return with(words, errc::permission_denied, true, false, permission_advice(words));
     for (auto const& rule : rules)
         if (word == rule.word)
             return with(words, rule.error, rule.fatal, rule.reconnect, std::string(rule.advice));
-    // INCR on a counter of fencing tokens that holds something else
+    // INCR on a counter of fencing tokens with a foreign value
     if (mentions(words, "value is not an integer") || mentions(words, "increment or decrement would overflow"))
         return with(
             words, errc::key_conflict, true, false,
             "another program wrote the key that counts fencing tokens: delete that key");
     if (mentions(words, "unknown command"))
         return with(words, errc::wrong_server, true, false, "leases need Redis 6 or newer, or Valkey, with scripts");
-    // BUSY, MISCONF, OOM, NOREPLICAS, TRYAGAIN, CLUSTERDOWN, too many clients, and what later versions may say
+    // BUSY, MISCONF, OOM, NOREPLICAS, TRYAGAIN, CLUSTERDOWN, too many clients, and errors of later versions
     return with(words, errc::store_refused, false, false, "");
 }
 

@@ -12,7 +12,7 @@ namespace tenure::redis
 namespace
 {
 
-/** Takes the next line off the text. Empty names: a heading, or nothing that can be read. */
+/** Takes the next line off the text. The name is empty for a heading or an unreadable line. */
 std::pair<std::string_view, std::string_view> take_line(std::string_view& text)
 {
     auto const end = std::min(text.find('\n'), text.size());

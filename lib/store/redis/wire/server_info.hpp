@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What a server tells about itself: by HELLO, and by INFO.
+// Facts about a server, reported by HELLO and INFO.
 #pragma once
 
 #include <concepts>
@@ -11,7 +11,7 @@
 namespace tenure::redis
 {
 
-/** What a server says its version is, "7.0.15"; empty where it says nothing. */
+/** The version that a server reports, "7.0.15"; empty if it reports none. */
 class ServerVersion
 {
 public:
@@ -26,13 +26,13 @@ public:
     [[nodiscard]] std::string const& text() const noexcept { return text_; }
     [[nodiscard]] bool empty() const noexcept { return text_.empty(); }
 
-    /** True if the server tells its version, and it is this one or newer. */
+    /** True if the server reports a version, and it is this one or newer. */
     [[nodiscard]] bool at_least(int major, int minor) const noexcept
     {
         return major_ > major || (major_ == major && minor_ >= minor);
     }
 
-    /** SSUBSCRIBE and SPUBLISH: Redis 7, every Valkey. */
+    /** True if the server has SSUBSCRIBE and SPUBLISH: Redis 7, every Valkey. */
     [[nodiscard]] bool has_sharded_channels() const noexcept { return at_least(7, 0); }
 
 private:
@@ -43,7 +43,7 @@ private:
     int minor_ = 0;
 };
 
-/** Told by the handshake: what kind of server this is. */
+/** Facts about the server from the handshake. */
 struct ServerInfo {
     /// "redis", "valkey" ...
     std::string server;
@@ -54,16 +54,16 @@ struct ServerInfo {
     std::string role;
     /// 2 or 3
     int protocol = 2;
-    /// "host:port" where the config does not say which server this is; else empty
+    /// "host:port" if the server is not the one in the config; else empty
     std::string address = {};
-    /// of the server process: another one after every start. Empty: it was not asked for
+    /// of the server process, changes with every start. Empty: not requested
     std::string run_id = {};
 };
 
-/** The `name:value` lines of INFO. */
+/** Parses the `name:value` lines of INFO. */
 [[nodiscard]] std::map<std::string, std::string, std::less<>> read_info(std::string_view text);
 
-/** The value of one of them, a part of `text`; empty: it is not there. */
+/** The value of one INFO line, a part of `text`; empty: the line is missing. */
 [[nodiscard]] std::string_view info_line(std::string_view text, std::string_view name);
 
 } // namespace tenure::redis

@@ -11,10 +11,10 @@ namespace tenure::redis
 namespace
 {
 
-// The answer of EXEC to what a server refuses only then, from Redis 7 on.
+// EXEC's error for commands that a server refuses only at EXEC, from Redis 7 on.
 constexpr std::string_view abort_reason = "EXECABORT Transaction discarded because of: ";
 
-// EXEC was refused because of the keys of the commands. The server has discarded the transaction with that.
+// True if EXEC was refused because of the hash slots of the keys. The server has then discarded the transaction.
 bool is_about_slots(std::string_view word)
 {
     return word == "MOVED" || word == "ASK" || word == "TRYAGAIN" || word == "CLUSTERDOWN" || word == "CROSSSLOT";
@@ -91,7 +91,7 @@ TransactionReplies::Progress TransactionReplies::take_last(resp::Value&& reply)
     }
     auto const word = reply.error_word();
     if (word == "EXECABORT") {
-        // the first refusal tells more than that there was one
+        // the first refusal says more than the generic abort
         if (result_.is_null() && reply.as_string().starts_with(abort_reason))
             result_ = resp::Value::error(std::string(reply.as_string().substr(abort_reason.size())));
         else if (result_.is_null())
@@ -100,7 +100,7 @@ TransactionReplies::Progress TransactionReplies::take_last(resp::Value&& reply)
     }
     bool const discarded = is_about_slots(word);
     result_ = std::move(reply);
-    // A server before 7 that refuses EXEC for want of a permission goes on to queue what comes.
+    // If a server before Redis 7 refuses EXEC because of a permission, it continues to queue commands.
     return discarded ? Progress::done : Progress::done_for_good;
 }
 

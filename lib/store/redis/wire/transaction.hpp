@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// A transaction on the wire: the request, and the replies that it brings.
+// A transaction on the wire: the request, and its replies.
 #pragma once
 
 #include "command.hpp"
@@ -14,13 +14,13 @@
 namespace tenure::redis::resp
 {
 
-/** Builds a command that is a whole transaction: `MULTI`, the commands that are added, and `EXEC`, in one buffer.
+/** Builds a command that is a whole transaction: `MULTI`, the added commands and `EXEC`, in one buffer.
  *
- *  A server answers each of them. The connection makes one outcome of these replies: see TransactionReplies. */
+ *  A server answers each of them. TransactionReplies makes one outcome of these replies. */
 class Transaction
 {
 public:
-    /** @param bytes  how many the added commands will take, about: room is made for them */
+    /** @param bytes  approximate size of the commands, which is reserved */
     explicit Transaction(std::size_t bytes)
     {
         bytes_.reserve(begin.size() + bytes + end_of_all.size());
@@ -38,7 +38,7 @@ public:
         ++commands_;
     }
 
-    /** Adds a command whose first arguments, the name among them, were encoded before. */
+    /** Adds a command whose first arguments, including the name, are already encoded. */
     template <class... Arguments>
     void add(EncodedArguments const& first, Arguments const&... arguments)
     {
@@ -71,20 +71,19 @@ private:
 namespace tenure::redis
 {
 
-/** Makes one answer of the replies to a transaction, in either version of the protocol: those to MULTI, to each
- * command, and to EXEC. */
+/** Combines the replies to MULTI, to each command and to EXEC into one answer, in either version of the protocol. */
 class TransactionReplies
 {
 public:
-    /** What the replies so far say. */
+    /** State after a reply. */
     enum class Progress {
-        /// further ones are to come
+        /// further replies follow
         more,
         /// `take_result` has the answer
         done,
-        /// likewise, and the server may still be queueing commands: the connection must not be used again
+        /// as `done`, but the server may still be queueing commands: the connection must not be used again
         done_for_good,
-        /// no server answers a transaction so
+        /// not the answer to a transaction
         malformed
     };
 
@@ -94,14 +93,14 @@ public:
     /** False before `begin`, and after the last reply. */
     [[nodiscard]] bool are_awaited() const noexcept { return missing_ > 0; }
 
-    /** The next reply. */
+    /** Processes the next reply. */
     [[nodiscard]] Progress take(resp::Value&& reply);
 
-    /** True: the server refused MULTI, so it ran each command by itself. */
+    /** True if the server refused MULTI, so that each command ran separately. */
     [[nodiscard]] bool ran_apart() const noexcept { return ran_apart_; }
 
     /** EXEC's array with a reply to each command; or an error: nothing ran. If the commands `ran_apart`, an array with
-     * the error that answered MULTI, and then a reply to each command. */
+     *  the error for MULTI and a reply to each command. */
     [[nodiscard]] resp::Value take_result();
 
 private:
@@ -110,12 +109,12 @@ private:
     [[nodiscard]] Progress take_last(resp::Value&& reply);
 
     std::size_t commands_ = 0;
-    /// replies still to come, that to EXEC among them
+    /// missing replies, including the reply to EXEC
     std::size_t missing_ = 0;
     bool ran_apart_ = false;
-    /// the first error in the place of QUEUED, then the answer
+    /// the first error instead of QUEUED, then the answer
     resp::Value result_;
-    /// if they ran apart: what was answered so far
+    /// if the commands ran separately: the replies so far
     std::vector<resp::Value> apart_;
 };
 

@@ -32,11 +32,10 @@ enum class Type : std::uint8_t {
     push
 };
 
-/** One reply of RESP2 or RESP3. Nothing is allocated for null, numbers and strings of up to 15 bytes. */
+/** One reply of RESP2 or RESP3. Null, numbers and strings of up to 15 bytes need no allocation. */
 class Value
 {
 public:
-    /** Null. */
     Value() noexcept = default;
 
     [[nodiscard]] static Value status(std::string text) { return {Type::status, std::move(text)}; }
@@ -103,8 +102,8 @@ public:
         return text.substr(0, text.find(' '));
     }
 
-    /** Moves another one into this, which is null: most are texts, and to move those as such costs half of what it
-     * takes to find out what a variant holds. */
+    /** Moves another value into this, which is null. Most values are texts, and moving a text directly costs half as
+     *  much as moving a variant. */
     void take(Value&& other) noexcept
     {
         type_ = other.type_;
@@ -126,7 +125,7 @@ private:
     {
     }
 
-    /** Made where it is: moving a variant costs more than a short string. */
+    /** Constructs the value in place: moving a variant costs more than a short string. */
     void assign(Type type, std::string_view text)
     {
         content_.emplace<std::string>(text);

@@ -51,7 +51,7 @@ void Client::drop_connection()
 
 void Client::set_servers(std::string const& servers)
 {
-    // the server that it is trying is an old one
+    // the client is connecting to a server that was removed
     handle_.drop_connection();
     handle_.set_servers(servers);
     pump_soon();
@@ -69,7 +69,7 @@ void Client::close(bool end_session) noexcept
     descriptor_.close(ignored);
     handle_.drop_connection();
     handle_.fail_pending();
-    // not kept here: the handlers may own this
+    // not kept in the object, because the handlers may own it
     std::vector<ClientHandle::Event> last;
     handle_.take(last);
     runtime_->post([events = std::move(last)]() mutable {
@@ -83,7 +83,7 @@ void Client::pump_soon()
 {
     if (std::exchange(pump_posted_, true))
         return;
-    // not to the strand: requests that a user's handler makes before it runs would have to wait for it
+    // outside the strand, because requests of a user's handler before it would have to wait for it
     asio::post(runtime_->io_executor(), [self = shared_from_this()] {
         self->runtime_->strand().execute([self] {
             self->pump_posted_ = false;
@@ -105,8 +105,8 @@ void Client::wait_for_news()
     check_silence(now);
     auto const interest = handle_.interest();
     if (!interest.over) {
-        // After one wait for writing Asio reports a descriptor with each wait from then on: it is nearly always
-        // writable, and each time costs a turn of the loop.
+        // After one wait for writing Asio reports a descriptor on each later wait: it is nearly always writable, and
+        // each report costs a turn of the loop.
         if (interest.identity != identity_ || (waited_for_writing_ && !interest.write))
             adopt(interest);
         wait_for(interest);
@@ -168,7 +168,7 @@ void Client::ready(std::uint64_t adoption, bool readable, error_code error)
     if (readable)
         last_received_ = runtime_->now();
     handle_.process(readable, !readable);
-    // waiting requests get their responses first, and what their handlers ask for leaves before the pump runs
+    // pending requests get their responses first, and new requests of their handlers leave before the pump runs
     deliver();
     pump_soon();
 }
@@ -190,7 +190,7 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
 {
     Clock::duration wait = interest.timeout;
     if (identity_ == 0) {
-        // the pause after all servers were tried in vain: not in step with all other clients
+        // jitter for the pause after all servers failed, so that clients do not retry in step
         auto const least = std::max<Clock::duration>(wait, 20ms);
         wait = least + least / 1024 * static_cast<Clock::rep>(runtime_->random() % 1024);
         report_no_server();
@@ -199,8 +199,8 @@ void Client::set_timer(Instant now, ClientHandle::Interest const& interest)
     } else if (handle_.oldest_unanswered() != Instant::max()) {
         wait = std::min<Clock::duration>(wait, std::max(handle_.oldest_unanswered(), last_received_) + patience_ - now);
     }
-    // A timer that fires earlier sets the next one, which is far rarer than calls of this function. But the pause
-    // between two rounds of the servers ends with the next call of the C client.
+    // A timer that fires early sets the next one, which is far rarer than calls of this function. But the pause between
+    // two rounds of the servers ends with the next call of the C client.
     auto const due = now + std::max<Clock::duration>(wait, 1ms);
     if (timer_.pending() && identity_ != 0 && timer_due_ <= due)
         return;

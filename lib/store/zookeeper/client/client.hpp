@@ -22,7 +22,7 @@ namespace tenure::zookeeper
 
 using boost::system::error_code;
 
-/** Hears of a client's session, on the strand, never inside a call to the client. */
+/** Handler of a client's session events, called on the strand, never inside a call to the client. */
 class ClientListener
 {
 public:
@@ -32,20 +32,19 @@ public:
     virtual ~ClientListener() = default;
 
     virtual void on_session_event(SessionEvent const& event) = 0;
-    /** All servers were tried in vain; after a pause they are tried again. */
+    /** All servers failed; they are tried again after a pause. */
     virtual void on_no_server() = 0;
 };
 
 /** Drives a handle of the C client on the runtime's strand: waits for its descriptor and its timer, and lets it work.
  *
- *  Its descriptor is watched through a duplicate, because the C client closes and opens its own as it likes. A server
- * that is silent, or slow to let in, is left for the next one long before the C client would do so, since a lease may
- * not last that long.
- */
+ *  The descriptor is watched through a duplicate, because the C client may close and open its own at any time. A server
+ *  that is silent, or slow to connect, is replaced by the next one long before the C client would do so, because a
+ *  lease may not last that long. */
 class Client final : public std::enable_shared_from_this<Client>
 {
 public:
-    /** @param connect_timeout  from the first try of a server to the session; a short session's is shorter */
+    /** @param connect_timeout  from the first attempt at a server to the session; shorter for a short session */
     Client(
         std::shared_ptr<Runtime> runtime, ClientHandle::Settings const& settings,
         std::chrono::milliseconds connect_timeout, ClientListener& listener);
@@ -54,11 +53,11 @@ public:
     ~Client() = default;
 
     void start();
-    /** Requires a connection. The handler is never called inside this call. */
+    /** Sends a request; requires a connection. The handler is never called inside this call. */
     void ask(Request request, ResponseHandler handler);
     void unwatch(std::string const& path);
-    /** Ends at once: open requests are answered ZCLOSING. @param end_session  also tell the server, which deletes all
-     * nodes of the session */
+    /** Closes at once: open requests are answered ZCLOSING.
+     *  @param end_session  also tell the server, which deletes all nodes of the session */
     void close(bool end_session) noexcept;
     void drop_connection();
     /** Only while not connected. */
@@ -68,13 +67,13 @@ public:
     [[nodiscard]] std::chrono::milliseconds timeout() const { return handle_.timeout(); }
     [[nodiscard]] std::int64_t session_id() const { return handle_.session_id(); }
     [[nodiscard]] std::string const& last_words() const noexcept { return handle_.last_words(); }
-    /** Just before the present connection was begun. */
+    /** Just before the current connection was begun. */
     [[nodiscard]] Instant connection_begun() const noexcept { return begun_; }
 
 private:
     void pump_soon();
     void pump();
-    /** From the descriptor or the timer, as the handle says. */
+    /** Waits for the descriptor or the timer, as the handle requires. */
     void wait_for_news();
     void adopt(ClientHandle::Interest const& interest);
     void wait_for(ClientHandle::Interest const& interest);
@@ -88,25 +87,25 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     ClientHandle handle_;
-    /// from the first try of a server to the session
+    /// from the first attempt at a server to the session
     Clock::duration connect_limit_;
-    /// without any response, while one is awaited
+    /// limit of silence while a response is pending
     Clock::duration silence_limit_;
-    /// how long silence is borne now: longer after each time that another connection was no better
+    /// current limit of silence: grows each time another connection did not help
     Clock::duration patience_;
-    /// null once closed
+    /// null after `close`
     ClientListener* listener_;
-    /// a duplicate of the handle's descriptor; closed while that has none
+    /// a duplicate of the handle's descriptor; closed while the handle has none
     asio::posix::stream_descriptor descriptor_;
     /// of the handle's connection, 0: none
     std::uint64_t identity_ = 0;
-    /// counts the duplicates, so that an old wait is not taken for one on the present duplicate
+    /// counts the duplicates, to distinguish waits on earlier ones
     std::uint64_t adoption_ = 0;
     bool reading_ = false;
     bool writing_ = false;
     /// the duplicate was waited for to become writable
     bool waited_for_writing_ = false;
-    /// events that are being delivered, and how many were delivered
+    /// events of the current delivery, and the number already delivered
     std::vector<ClientHandle::Event> events_;
     std::size_t delivered_ = 0;
     bool pump_posted_ = false;
@@ -114,7 +113,7 @@ private:
     /// of the connection that began then
     std::uint64_t begun_identity_ = 0;
     Instant begun_{};
-    /// when something last came from the server
+    /// time of the last data from the server
     Instant last_received_{};
     Timer timer_{*runtime_};
     /// when it fires

@@ -23,10 +23,10 @@ namespace tenure::zookeeper
 namespace
 {
 
-/// responses that one turn reads at most, before other sessions get their turn
+/// limit of responses that one turn reads, so that other sessions get their turn
 constexpr int answers_per_turn = 256;
 
-/// Requests of one turn that leave together: the servers work on them while the next ones are being made.
+/// Requests of one turn that leave together: the servers work on them while the next ones are prepared.
 constexpr int requests_per_flush = 8;
 
 std::mutex& library_mutex()
@@ -35,12 +35,12 @@ std::mutex& library_mutex()
     return mutex;
 }
 
-/// whose call into the C client this thread makes: its log lines do not say
+/// the handle whose call into the C client runs on this thread, because log lines do not name it
 thread_local ClientHandle* calling_handle = nullptr;
 
 } // namespace
 
-/** What the C client calls for the session, inside a call into it. */
+/** Callbacks of the C client for the session, inside a call into it. */
 struct ClientHandle::Callbacks {
     static void on_login(int, void const*) {}
     static void on_unwatched(int, void const*) {}
@@ -76,7 +76,7 @@ struct ClientHandle::Callbacks {
 namespace
 {
 
-/** Makes a call into the C client: one at a time, and with its log lines told apart. */
+/** A call into the C client: one at a time per process, with its log lines assigned to the handle. */
 class LibraryCall
 {
 public:
@@ -108,7 +108,7 @@ ClientHandle::ClientHandle(Runtime& runtime, Settings settings)
         ZOO_NO_LOG_CLIENTENV, &Callbacks::on_log);
     if (handle_ == nullptr)
         throw std::runtime_error("the ZooKeeper client refused its settings: " + last_words_);
-    // else it resolves its addresses anew whenever it is asked what it waits for
+    // otherwise it resolves its addresses again in each call of `zookeeper_interest`
     ::zoo_set_servers_resolution_delay(handle_, -1);
     if (!settings_.login.empty())
         ::zoo_add_auth(
@@ -119,13 +119,14 @@ ClientHandle::ClientHandle(Runtime& runtime, Settings settings)
 ClientHandle::~ClientHandle()
 {
     if (fork_generation_ != engine::fork_generation()) {
-        // The connection is the parent's, and a thread of it may have held the lock: only this copy goes.
+        // After fork the connection is the parent's, and a thread of the parent may have held the lock: only this copy
+        // is dropped.
         if (descriptor_ >= 0)
             ::close(descriptor_);
         return;
     }
     LibraryCall const call(this);
-    // While it believes to be connected its close waits for the server.
+    // While the C client assumes a connection, its close waits for the server.
     if (has_socket())
         cut();
     ::zookeeper_close(handle_);
@@ -141,7 +142,7 @@ void ClientHandle::log(std::string_view line)
         return;
     auto const text = kind.find(": ");
     auto const words = text == std::string_view::npos ? kind : kind.substr(text + 2);
-    // warnings say what it does about the error, not what the error is
+    // warnings describe the reaction to an error, not the error
     if (kind.starts_with("ERROR@"))
         last_words_ = std::string(words);
     if (runtime_.logs(LogLevel::debug))
@@ -173,8 +174,8 @@ void ClientHandle::unwatch(std::string const& path)
         return;
     LibraryCall const call(this);
     bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
-    // A server forgets its watches with the connection; the C client sends those that it has over the next one.
-    // The function itself is passed and called, although the parameter has the type of a pointer to it.
+    // A server forgets its watches with the connection; the C client sets its known watches again on the next one. The
+    // function itself is passed and called, although the parameter has the type of a pointer to it.
     auto* const called = reinterpret_cast<void_completion_t*>(&Callbacks::on_unwatched);
     ::zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, was_connected ? 0 : 1, called, nullptr);
     wrote(was_connected);
@@ -187,7 +188,7 @@ ClientHandle::Pending& ClientHandle::place(std::uint64_t id)
     spare_.key() = id;
     auto& used_again = *spare_.mapped();
     used_again.id = id;
-    // all else is written before it is read
+    // everything else is written before it is read
     used_again.results = {};
     return *pending_.insert(std::move(spare_)).position->second;
 }
@@ -206,7 +207,7 @@ void ClientHandle::finish(std::uint64_t id, Response response)
 ClientHandle::Interest ClientHandle::interest()
 {
     LibraryCall const call(this);
-    // a connection is made in the course of several calls: one that is there before a call and after it is the same
+    // connecting takes several calls: only a connection that exists before and after a call is the same
     bool const was_connected = identity_ != 0 && !sending_failed_ && ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
     Interest interest;
     int events = 0;
@@ -232,7 +233,7 @@ ClientHandle::Interest ClientHandle::interest()
     if (!same)
         if (auto const identity = identity_of_socket(); identity != std::exchange(identity_, identity))
             corked_ = false;
-    // pings, which it sends while no answer is awaited, are written by the call above
+    // the call above also writes pings, which are sent while no answer is pending
     if (unflushed_ > 0 || pending_.empty())
         flush();
     interest.descriptor = descriptor_;
@@ -248,8 +249,8 @@ void ClientHandle::process(bool readable, bool writable)
         unflushed_ = std::max(unflushed_, 1);
     int const events = (readable ? ZOOKEEPER_READ : 0) | (writable ? ZOOKEEPER_WRITE : 0);
     int code = ::zookeeper_process(handle_, events);
-    // It reads one answer at a time. When none is awaited any more there is hardly anything to come, and waiting for it
-    // costs no more than looking for it.
+    // It reads one answer at a time. Without pending requests hardly anything will come, and waiting for it costs no
+    // more than checking.
     for (int i = 1; readable && code == ZOK && i < answers_per_turn && !pending_.empty(); ++i)
         code = ::zookeeper_process(handle_, ZOOKEEPER_READ);
 }
@@ -268,8 +269,9 @@ bool ClientHandle::has_socket() const noexcept
 
 void ClientHandle::set_cork(bool wanted) noexcept
 {
-    // It writes each length and each request by itself, and each is a packet that wakes the server. That costs much
-    // where there are many. A lone request comes sooner so: the server wakes while the rest is being written.
+    // It writes each length and each request separately, and each is a packet that wakes the server, which is expensive
+    // for many requests. A lone request arrives sooner without the cork, because the server wakes while the rest is
+    // written.
     if (corked_ == wanted || !has_socket())
         return;
     int const on = wanted ? 1 : 0;
@@ -290,7 +292,7 @@ void ClientHandle::flush() noexcept
     unflushed_ = 0;
     if (!corked_)
         return;
-    // sends what is there, and leaves the cork where it is (see tcp(7))
+    // sends the buffered bytes, and keeps the cork in place (see tcp(7))
     int const on = 1;
     ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
@@ -325,9 +327,9 @@ void ClientHandle::end_session()
     LibraryCall const call(this);
     if (::zoo_state(handle_) != ZOO_CONNECTED_STATE || waits_for.descriptor < 0 || waits_for.write)
         return;
-    // length 8, a request number that is none of the C client's, operation -11
+    // length 8, a request number that the C client does not use, operation -11
     constexpr std::array<unsigned char, 12> frame{0, 0, 0, 8, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xf5};
-    // a session that does not hear of it ends by its timeout
+    // if the server misses it, the session ends by its timeout
     [[maybe_unused]] auto const sent =
         ::send(waits_for.descriptor, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -340,7 +342,7 @@ void ClientHandle::set_servers(std::string const& servers)
 
 void ClientHandle::fail_pending()
 {
-    // requests are kept for the C client, which answers them once more when the handle goes
+    // requests are kept for the C client, which answers them once more when the handle is destroyed
     for (auto& [id, pending] : pending_)
         if (pending->handler)
             events_.emplace_back(

@@ -26,43 +26,42 @@ struct SessionEvent {
         disconnected,
         expired,
         authentication_failed,
-        /// of a watch, which has fired and is gone: the node, or a child of it
+        /// of a watch, which has fired and ended: the node, or a child of it
         node_changed,
         node_deleted
     };
     Kind kind;
-    /// of the node, for the event of a watch
+    /// path of the node, for the event of a watch
     std::string path = {};
 };
 
-/** One handle of the C client in its single-threaded form, which does nothing by itself: `interest` says what it waits
- *  for, and `process` lets it work when that has come.
+/** One handle of the C client in its single-threaded form. It works only in `process`, when the condition that
+ *  `interest` reports has occurred.
  *
- *  Nothing is called back from inside the C client: events are collected, and `take` hands them out. The C client keeps
- * its counter of requests and the buffers of its log lines in statics, so all calls of a process into it are made one
- * after another; none of them blocks.
- */
+ *  Nothing is called back from inside the C client: events are collected, and `take` returns them. The C client keeps
+ *  its counter of requests and the buffers of its log lines in statics, so calls of a process into it are serialized;
+ *  no call blocks. */
 class ClientHandle
 {
 public:
     struct Settings {
-        /// of the store, for the log
+        /// name of the store, for the log
         std::string name;
-        /// numeric addresses: `127.0.0.1:2181,::1:2182`. The C client's resolver would block
+        /// numeric addresses, because the C client's resolver would block: `127.0.0.1:2181,::1:2182`
         std::string servers;
         std::chrono::milliseconds timeout{};
         /// `user:password` of the scheme digest; empty: none
         std::string login = {};
     };
-    /** What the C client waits for. */
+    /** Conditions that the C client waits for. */
     struct Interest {
-        /// -1: none for now. It belongs to the C client
+        /// -1: none currently. Owned by the C client
         int descriptor = -1;
-        /// distinguishes two connections that got the same descriptor one after another
+        /// distinguishes two successive connections with the same descriptor
         std::uint64_t identity = 0;
         bool write = false;
         std::chrono::microseconds timeout{};
-        /// no event will come: the session has expired, or its login was refused
+        /// final: the session has expired, or its login was refused
         bool over = false;
     };
     struct Finished {
@@ -75,42 +74,42 @@ public:
     ClientHandle(Runtime& runtime, Settings settings);
     ClientHandle(ClientHandle const&) = delete;
     ClientHandle& operator=(ClientHandle const&) = delete;
-    /** Drops the connection and forgets open requests. The session stays until its timeout. */
+    /** Drops the connection and open requests. The session stays until its timeout. */
     ~ClientHandle();
 
-    /** Requests leave with the next call of `interest`, all in one piece; but at once while no response is awaited.
-     */
+    /** Requests are sent together in the next call of `interest`, or at once while no response is pending. */
     void ask(Request request, ResponseHandler handler);
     /** Ends all watches of a node. An open request may still begin one. */
     void unwatch(std::string const& path);
     [[nodiscard]] Interest interest();
-    /** To be followed by `interest`, in the end. */
+    /** Lets the C client work. Call `interest` afterwards. */
     void process(bool readable, bool writable);
 
-    /** Ends the connection, as if the server had done so; another server is tried next. */
+    /** Ends the connection as if the server had done so; another server is tried next. */
     void drop_connection();
-    /** Asks the server to end the session now, in the socket's own buffer and without waiting: the C client's own way
-     * waits for the response. No request may follow. */
+    /** Asks the server to end the session, by a write into the socket's buffer without waiting, because the C client
+     *  would wait for the response. Send no request afterwards. */
     void end_session();
     void set_servers(std::string const& servers);
-    /** Answers all open requests with ZCLOSING. No request may follow. */
+    /** Answers all open requests with ZCLOSING. Send no request afterwards. */
     void fail_pending();
 
-    /** Hands out the events since the last call, in order. @param into  is overwritten */
+    /** Takes the events since the last call, in order.
+     *  @param into  is overwritten */
     void take(std::vector<Event>& into);
 
     [[nodiscard]] bool connected() const;
     /** The timeout that the server granted. */
     [[nodiscard]] std::chrono::milliseconds timeout() const;
     [[nodiscard]] std::int64_t session_id() const;
-    /** When the oldest open request was sent; the greatest instant without one. */
+    /** When the oldest open request was sent; the maximum without one. */
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
-    /** The C client's last complaint, in its own words. */
+    /** The C client's last error text. */
     [[nodiscard]] std::string const& last_words() const noexcept { return last_words_; }
 
 private:
-    /** An open request, as the C client takes it: the call that sends it, and the context of the callback. It does not
-     * move, because the C client writes into it. */
+    /** An open request in the form of the C client: the call that sends it, and the context of the callback. Its
+     *  address is stable, because the C client writes into it. */
     struct Pending {
         Pending(ClientHandle* of, std::uint64_t number)
             : owner(of)
@@ -118,7 +117,9 @@ private:
         {
         }
 
-        /** Hands it to the C client. @param acl  of what it creates  @returns ZOK, or why it will not be answered */
+        /** Submits it to the C client.
+         *  @param acl  of created nodes
+         *  @returns ZOK, or the error that prevents an answer */
         [[nodiscard]] int submit(zhandle_t* handle, ACL_vector const* acl);
 
         ClientHandle* owner;
@@ -126,11 +127,11 @@ private:
         Request request{};
         ResponseHandler handler;
         Instant sent{};
-        // of a transaction; its parts, in order
+        // parts of a transaction, in order
         std::array<zoo_op_t, 3> operations{};
         std::array<zoo_op_result_t, 3> results{};
         std::size_t parts = 0;
-        /// which of them concerns the generation
+        /// index of the part for the generation
         std::size_t generation_part = 0;
         // of a claim
         Stat node{};
@@ -142,35 +143,35 @@ private:
     struct Callbacks;
 
     [[nodiscard]] Pending& place(std::uint64_t id);
-    /** Replaces the C client's socket, if it has one, by one that leads nowhere. */
+    /** Replaces the C client's socket, if it has one, by an unconnected one. */
     void cut() noexcept;
     [[nodiscard]] bool has_socket() const noexcept;
     [[nodiscard]] std::uint64_t identity_of_socket() const noexcept;
-    /** Makes its socket keep what is written until it is flushed. */
+    /** Sets whether its socket buffers writes until a flush. */
     void set_cork(bool wanted) noexcept;
-    /** A request was given to the C client. */
+    /** Counts a request that was given to the C client. */
     void wrote(bool was_connected) noexcept;
     void flush() noexcept;
     void finish(std::uint64_t id, Response response);
-    /** The C client logs a line. */
+    /** Records a log line of the C client. */
     void log(std::string_view line);
 
     Runtime& runtime_;
     Settings settings_;
     zhandle_t* handle_ = nullptr;
-    /// the C client's socket, as it was named last
+    /// the C client's socket, as last reported
     int descriptor_ = -1;
-    /// of the connection that `descriptor_` belongs to, 0: none
+    /// of the connection of `descriptor_`, 0: none
     std::uint64_t identity_ = 0;
-    /// this connection's socket keeps what is written until it is flushed
+    /// the socket of this connection buffers writes until a flush
     bool corked_ = false;
-    /// and may keep so many requests now
+    /// unflushed requests
     int unflushed_ = 0;
-    /// the C client closed its socket while sending, and still keeps what was asked over it
+    /// the C client closed its socket while sending, and still keeps the requests
     bool sending_failed_ = false;
     /// by number, so the oldest is first
     std::map<std::uint64_t, std::unique_ptr<Pending>> pending_;
-    /// of the one that was answered last, for the next
+    /// node of the last answered request, reused for the next
     std::map<std::uint64_t, std::unique_ptr<Pending>>::node_type spare_;
     std::uint64_t last_id_ = 0;
     std::vector<Event> events_;

@@ -17,23 +17,25 @@
 namespace tenure::zookeeper
 {
 
-/** Finds the addresses of all servers at once: the C client would block for each of them. Ends with the object. */
+/** Resolves the addresses of all servers at once, because the C client would block for each of them. Ends with the
+ *  object. */
 class HostSearch
 {
 public:
-    /** `127.0.0.1:2181`, of each server. */
+    /** Addresses of each server, such as `127.0.0.1:2181`. */
     using Addresses = std::vector<std::vector<std::string>>;
     struct Result {
         Addresses addresses;
-        /// all of them as the C client takes them: `127.0.0.1:2181,::1:2181`; empty: nothing was found
+        /// all addresses in the form of the C client: `127.0.0.1:2181,::1:2181`; empty: none found
         std::string servers;
-        /// what was not found, and why
+        /// the servers that were not found, and why
         std::string trouble;
     };
     using Handler = std::function<void(Result const&)>;
 
-    /** Calls back once, on the strand, never inside this call; the handler may destroy the search.
-     *  @param known  what an earlier search found: it stands for servers that cannot be found now */
+    /** Starts the search. The handler is called once on the strand, never inside this call, and may destroy the
+     *  search.
+     *  @param known  earlier results, used for servers that cannot be found now */
     HostSearch(
         std::shared_ptr<Runtime> const& runtime, std::vector<Endpoint> const& servers, Addresses known, Handler handler)
         : handler_(std::move(handler))
@@ -61,7 +63,7 @@ private:
         std::vector<std::string> addresses;
         for (auto const& address : found)
             addresses.push_back(address.to_string() + ":" + std::to_string(port));
-        // a resolver rotates them, and the C client chooses an order itself
+        // a resolver rotates them, and the C client chooses its own order
         std::ranges::sort(addresses);
         if (!addresses.empty())
             result_.addresses[position] = std::move(addresses);
@@ -76,9 +78,9 @@ private:
 
     Handler handler_;
     Result result_;
-    /// of each server
+    /// one per server
     std::list<net::NameLookup> lookups_;
-    /// how many of them are under way
+    /// number of pending lookups
     std::size_t open_;
 };
 

@@ -19,7 +19,7 @@ constexpr std::int32_t any_version = -1;
 
 } // namespace
 
-/** What the C client calls with a response, inside a call into it. */
+/** Callbacks of the C client for a response, inside a call into it. */
 struct ClientHandle::Pending::Callbacks {
     static void finish(void const* data, Response response)
     {
@@ -53,10 +53,10 @@ struct ClientHandle::Pending::Callbacks {
             response.children.assign(names->data, names->data + names->count);
         finish(data, std::move(response));
     }
-    /** The index of the part that failed, or the number of parts where the server did not answer them. */
+    /** The index of the part that failed, or the number of parts if the server did not report one. */
     static std::size_t failed_part(Pending const& pending)
     {
-        // parts before the one that failed would have succeeded, and those behind it were not tried
+        // parts before the failed one would have succeeded, and later parts were not tried
         auto const& results = pending.results;
         std::size_t failed = 0;
         while (failed < pending.parts && results[failed].err == ZOK)

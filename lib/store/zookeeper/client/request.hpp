@@ -16,7 +16,7 @@
 namespace tenure::zookeeper
 {
 
-/// of a node that was claimed and not changed since: it was written to once, which a node that was only created is not
+/// version of a node that was claimed and not changed since: a claim writes to it once after the creation
 constexpr std::int32_t claimed_version = 1;
 
 /** A request to the server. */
@@ -36,7 +36,7 @@ struct Request {
         remove,
         /// a write that changes nothing: a transaction of one check
         check,
-        /// brings the server that the client talks to up to date with the leader
+        /// synchronizes the connected server with the leader
         sync
     };
     Kind kind;
@@ -45,18 +45,18 @@ struct Request {
     /// of `set` and `remove`; -1: any
     std::int32_t version = -1;
     bool watch = false;
-    /// of `claim`, where it must be given, and of `set` and `remove`: the generation of the node at `path`
+    /// of `claim` (required), and of `set` and `remove`: the generation of the node at `path`
     std::string generation = {};
-    /// of `set` and `remove`: they fail unless the generation still has this version. Unset: it is not looked at
+    /// of `set` and `remove`: they fail unless the generation still has this version. Unset: not checked
     std::optional<std::int32_t> generation_version = {};
 };
 
 /** The part of a node's stat that matters to leases. */
 struct NodeStat {
-    /// the transaction that created it: unique, and growing for ever
+    /// the transaction that created it: unique and increasing
     std::int64_t czxid = 0;
     std::int32_t version = 0;
-    /// the session that it belongs to; 0: none
+    /// the session that owns it; 0: none
     std::int64_t ephemeral_owner = 0;
 };
 
@@ -64,29 +64,31 @@ struct NodeStat {
 struct Response {
     /// ZOO_ERRORS
     int code = 0;
-    /// just before it was handed to the client, and when its response was there
+    /// just before the request was submitted, and when its response arrived
     Instant sent{};
     Instant answered{};
     NodeStat stat = {};
     std::string data = {};
     std::vector<std::string> children = {};
-    /// what failed was the part that concerns the generation, and nothing was done
+    /// the part for the generation failed, and nothing was executed
     bool of_generation = false;
-    /// of a claim that succeeded: the version of its generation, unless it is one that means any
+    /// of a successful claim: the version of its generation, unless that version means any
     std::optional<std::int32_t> generation_version = {};
 
-    /** Of a creation: the node is there, by this request or by an earlier one. */
+    /** Of a creation: the node exists, created by this request or by an earlier one. */
     [[nodiscard]] bool exists() const noexcept { return code == ZOK || code == ZNODEEXISTS; }
 };
 
 using ResponseHandler = OneShot<void(Response const&)>;
 
-/** What an error code means for leases, in words for a person.
- *  @param where  the store, without secrets  @param what  the key or range  @param login  its user, empty if none */
+/** Makes the failure for an error code, as text for people.
+ *  @param where  the store, without secrets
+ *  @param what  the key or range
+ *  @param login  its user, empty if none */
 [[nodiscard]] Failure
 failure_of(Response const& response, std::string const& where, std::string const& what, std::string const& login);
 
-/** The server has answered, with success or not: what was asked is decided. */
+/** True if the server has answered, with success or not: the request is decided. */
 [[nodiscard]] bool is_answered(int code) noexcept;
 
 } // namespace tenure::zookeeper

@@ -53,7 +53,7 @@ void Ensemble::on_event(Session const& session, SessionEvent::Kind kind)
 {
     if (kind == SessionEvent::Kind::expired)
         registry_->session_expired(session.id());
-    // after an expiry, too: the leases are lost, which their holders learn from the next request
+    // also after an expiry: the leases are lost, and their holders learn it from the next request
     if (kind != SessionEvent::Kind::disconnected && reachable_)
         reachable_();
 }
@@ -85,7 +85,7 @@ void Ensemble::close() noexcept
 namespace
 {
 
-/** Creates a node, and the nodes above it that are missing. */
+/** Creates a node, and missing nodes above it. */
 void create(SessionPtr const& session, Request const& node, ResponseHandler handler)
 {
     session->ask(node, [session, node, handler = std::move(handler)](Response const& response) mutable {

@@ -17,7 +17,7 @@
 namespace tenure::zookeeper
 {
 
-/** What all requests to one store share: its sessions and its registry. */
+/** State that all requests to one store share: its sessions and its registry of nodes. */
 class Ensemble : public std::enable_shared_from_this<Ensemble>
 {
 public:
@@ -32,11 +32,11 @@ public:
     [[nodiscard]] NodeRegistry& registry() const noexcept { return *registry_; }
     [[nodiscard]] RangeNodes nodes(KeyRange const& range) const { return {config_->chroot, config_->username, range}; }
 
-    /** The session that holds leases of this ttl. */
+    /** The session of leases with this ttl. */
     [[nodiscard]] SessionPtr lease_session(std::chrono::milliseconds ttl);
-    /** The session that reads, watches and evicts, and holds no leases. */
+    /** The session for reads, watches and evictions, without leases. */
     [[nodiscard]] SessionPtr query_session();
-    /** A new session that holds no leases and asks for this timeout. */
+    /** Makes a session without leases that requests this timeout. */
     [[nodiscard]] SessionPtr probe(std::chrono::milliseconds timeout);
 
     [[nodiscard]] Failure failure(Response const& response, std::string const& what) const
@@ -52,16 +52,17 @@ public:
             response, response.of_generation ? key + ": its generation, " + nodes(range).generation(index) : key);
     }
 
-    /** A session became connected, or was lost with all its leases: waiting acquisitions may try again. */
+    /** Sets the handler for a session that has connected, or was lost with all its leases: waiting acquisitions may
+     *  try again. */
     void on_reachable(std::function<void()> handler) { reachable_ = std::move(handler); }
 
-    /** Owners of requests have given up (see Deadline). */
+    /** Drops unsent requests whose owners have given up (see Deadline). */
     void drop_abandoned();
 
     void close() noexcept;
 
 private:
-    /** A copy: a request that is called back may begin or end sessions. */
+    /** A copy, because a handler may begin or end sessions. */
     [[nodiscard]] std::vector<SessionPtr> sessions() const;
     [[nodiscard]] SessionPtr make(Session::Settings settings);
     void on_event(Session const& session, SessionEvent::Kind kind);
@@ -72,7 +73,7 @@ private:
     std::shared_ptr<NodeRegistry> registry_;
     std::map<std::chrono::milliseconds, SessionPtr> lease_sessions_;
     SessionPtr query_session_;
-    /// all of them, and the probes
+    /// all of them, including the probes
     std::vector<std::weak_ptr<Session>> sessions_;
     std::function<void()> reachable_;
     bool closed_ = false;
@@ -82,7 +83,7 @@ using EnsemblePtr = std::shared_ptr<Ensemble>;
 
 /** Creates the parent of a range, and the chroot above it. The response is that of the last creation. */
 void create_parent(SessionPtr const& session, std::string const& path, ResponseHandler handler);
-/** The same for a generation. */
+/** As above for a generation. */
 void create_generation(SessionPtr const& session, std::string const& path, ResponseHandler handler);
 
 } // namespace tenure::zookeeper

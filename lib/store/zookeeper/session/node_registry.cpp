@@ -1,7 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "node_registry.hpp"
 
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -14,7 +13,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-/// between two attempts to remove a node that has lapsed
+/// pause between two attempts to remove an expired node
 constexpr auto retry = 250ms;
 
 } // namespace
@@ -36,7 +35,7 @@ Response const* NodeSnapshot::failure() const
         return &write;
     if (node.code != ZOK && node.code != ZNONODE)
         return &node;
-    // Where there is no node no generation is needed. Without a generation no tenure client has claimed the key.
+    // Without a node no generation is needed. Without a generation no tenure client has claimed the key.
     if (node.code == ZOK && generation.code != ZOK && generation.code != ZNONODE)
         return &generation;
     return nullptr;
@@ -44,7 +43,7 @@ Response const* NodeSnapshot::failure() const
 
 std::optional<std::int32_t> NodeSnapshot::generation_version() const
 {
-    // -1 would mean any; the next claim ends that
+    // -1 would mean any version; the next claim ends that
     return generation.code != ZOK || generation.stat.version == -1 ? std::nullopt
                                                                    : std::optional(generation.stat.version);
 }
@@ -219,7 +218,7 @@ void NodeRegistry::arm(Instant when)
 
 void NodeRegistry::remove_lapsed()
 {
-    // deadlines only move away, so a call that comes too early finds nothing to do
+    // deadlines only move later, so an early call finds nothing to do
     auto const now = runtime_->now();
     auto next = Instant::max();
     std::vector<OwnedNodePtr> due;
@@ -254,12 +253,12 @@ void NodeRegistry::remove_if_lapsed(OwnedNodePtr const& node)
         [self = shared_from_this(), node, extensions = node->extensions](NodeSnapshot const& snapshot) {
             if (node->state == OwnedNode::State::gone || snapshot.failure() != nullptr)
                 return;
-            // Claims and renewals that were requested before this read are answered by now. Later ones reach the
-            // server after the deletion.
+            // Claims and renewals that were requested before this read are answered by now. Later ones reach the server
+            // after the deletion.
             if (node->extensions != extensions || self->is_claimed(*node))
                 return;
             auto const& read = snapshot.node;
-            // a repeated claim may have left two entries for one node: the other one goes on
+            // a repeated claim may have left two entries for one node: the other one remains
             auto const other = read.code == ZOK ? self->holder_of(node->owner, node->path, read.stat.czxid) : nullptr;
             if (read.code == ZNONODE || !node->matches(read) || (other != nullptr && other != node)) {
                 self->remove(*node);

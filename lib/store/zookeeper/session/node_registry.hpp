@@ -19,71 +19,72 @@
 namespace tenure::zookeeper
 {
 
-/** A node that this process made, or may have made, for one of its owners. A claim's handle. */
+/** A node that this process created, or may have created, for one of its owners. A claim's handle. */
 struct OwnedNode {
     enum class State {
-        /// its creation is under way, or its outcome is unknown
+        /// its creation is pending, or its outcome is unknown
         asked,
         held,
-        /// it is gone, or never was
+        /// it was deleted or never created
         gone
     };
 
     SessionPtr session;
     Session::Use use;
-    /// the session that the node belongs to, by the number that the server gave it
+    /// the session that the node belongs to, by the server's number
     std::int64_t session_id = 0;
     KeyRangePtr range;
     std::uint32_t index = 0;
     std::string path;
-    /// text of its own: what it shares would be the claim that has this as its handle
+    /// a copy, because a shared text would keep the claim alive, which owns this handle
     std::string owner;
     State state = State::asked;
-    /// claims that are creating it just now, or reading whose it is
+    /// number of claims that are creating it or reading its owner
     int under_way = 0;
     /// its removal was requested, and the outcome is unknown
     bool removal_unknown = false;
-    /// of the node; 0 while unknown
+    /// of the node; 0: unknown
     std::int64_t czxid = 0;
     /// the node that every claim of the key writes to
     std::string generation;
-    /// of the generation, from the transaction that created the node: while it is this, no other client has claimed
-    /// the key. Unset: unknown
+    /// version of the generation from the transaction that created the node: while it is unchanged, no other client has
+    /// claimed the key. Unset: unknown
     std::optional<std::int32_t> generation_version;
-    /// when it lapses unless it is renewed, or when its removal is tried again
+    /// when it expires unless it is renewed, or when its removal is tried again
     Instant deadline{};
-    /// how often it was granted or renewed
+    /// number of grants and renewals
     std::uint64_t extensions = 0;
 
-    /** The node that was read is this one. Its contents count only while its czxid is unknown. */
+    /** True if the node that was read is this one. Its contents count only while its czxid is unknown. */
     [[nodiscard]] bool matches(Response const& read) const;
-    /** The node that was read is this one, and still bears the owner. */
+    /** True if the node that was read is this one, and still has the owner. */
     [[nodiscard]] bool still_owned(Response const& read) const;
 };
 using OwnedNodePtr = std::shared_ptr<OwnedNode>;
 
 /** A node, and its generation as it was before: while the generation is unchanged, no client has claimed the key
- * since. */
+ *  since. */
 struct NodeSnapshot {
-    /// of the write that it was read after, if one was asked for
+    /// of the write before the read, if one was requested
     Response write{};
     Response generation{};
     Response node{};
 
-    /** Why it says nothing about the node; null: it does. */
+    /** Why the snapshot says nothing about the node; null: it is valid. */
     [[nodiscard]] Response const* failure() const;
-    /** What a change is to be conditioned on; unset: there is no generation, or its version cannot be a condition. */
+    /** The version for a conditional change; nullopt: there is no generation, or its version cannot be a condition. */
     [[nodiscard]] std::optional<std::int32_t> generation_version() const;
 };
 using SnapshotHandler = OneShot<void(NodeSnapshot const&)>;
 
-/** Reads a node and its generation. @param after_write  behind a write on the connection of now */
+/** Reads a node and its generation.
+ *  @param after_write  after a write on the current connection */
 void read_node(
     SessionPtr const& session, std::string const& path, std::string const& generation, bool after_write,
     SnapshotHandler handler);
 
-/** All nodes of this process, by owner. Nodes live as long as their session, and that lives as long as the process
- *  talks to a server; so the registry removes a node that was not renewed for its ttl. */
+/** All nodes of this process, by owner. Nodes live as long as their session, which lives as long as the process is
+ *  connected; so the registry removes a node that was not renewed for its ttl. */
 class NodeRegistry : public std::enable_shared_from_this<NodeRegistry>
 {
 public:
@@ -98,39 +99,39 @@ public:
     [[nodiscard]] OwnedNodePtr
     add(SessionPtr session, KeyRangePtr range, std::uint32_t index, std::string path, std::string generation,
         std::string owner);
-    /** The node is gone, or belongs to another client. */
+    /** Removes the entry of a node that is gone, or belongs to another client. */
     void remove(OwnedNode& node);
-    /** What a node must be for its removal. */
+    /** Conditions of a removal. */
     struct Condition {
-        /// unset: whichever it is
+        /// unset: any
         std::optional<std::int32_t> generation_version;
         std::int32_t version = 0;
     };
-    /** Deletes its node, and notes that it is gone.
+    /** Deletes a node, and removes its entry.
      *
-     * The node of whoever takes the key next has the same version, and a condition without a generation cannot tell it
-     * from this one. So there is one such request for a node at a time: a removal that comes while one is under way
-     * rests on an old read, and is called back by `again` to begin anew. */
+     *  The node of the next owner of the key has the same version, and a condition without a generation cannot
+     *  distinguish it from this one. So only one deletion of a node is pending at a time: a later removal is based on
+     *  an old read, and is called back by `again` to start over. */
     void delete_node(
         OwnedNodePtr const& node, Condition const& condition, ResponseHandler handler, std::function<void()> again);
     /** Sets the new deadline after a grant or renewal. */
     void extend(OwnedNode& node, Instant deadline);
-    /** All nodes of the session are gone. */
+    /** Handles the end of a session: all its nodes are gone. */
     void session_expired(std::int64_t session_id);
 
-    /** The entry of this very node; null if this process does not have it. */
+    /** The entry of this node; null: unknown in this process. */
     [[nodiscard]] OwnedNodePtr holder_of(std::string const& owner, std::string const& path, std::int64_t czxid) const;
-    /** The node that a claim stands for. Null if this process has none, which proves that the claim is lost: the nodes
-     * of a session that is over are gone, and another session's node cannot be this one. */
+    /** The node of a claim. Null proves that the claim is lost: the nodes of an ended session are gone, and another
+     *  session's node cannot be this one. */
     [[nodiscard]] OwnedNodePtr find(Claim const& claim) const;
     /** All nodes of the owner in the range. */
     [[nodiscard]] std::vector<OwnedNodePtr> find_all(std::string const& owner, KeyRange const& range) const;
-    /** A claim of this process is creating the node right now, or reads whose it is. */
+    /** True if a claim of this process is creating the node, or reading its owner. */
     [[nodiscard]] bool creating(std::string const& path) const { return creating_.contains(path); }
-    /** A claim has begun to create it, and goes on until it knows whether it has it. */
+    /** Begins a claim's creation of the node, which ends when the claim knows whether it has the node. */
     void begin_creating(OwnedNode& node);
     void end_creating(OwnedNode& node);
-    /** Nodes that rest on the session. */
+    /** True if the session has nodes. */
     [[nodiscard]] bool holds_any(std::int64_t session_id) const noexcept;
 
     void close() noexcept;
@@ -138,7 +139,7 @@ public:
 private:
     void arm(Instant when);
     void remove_lapsed();
-    /** A claim that is under way may yet be granted its node. */
+    /** True if a pending claim may still get the node. */
     [[nodiscard]] bool is_claimed(OwnedNode const& node) const;
     void remove_if_lapsed(OwnedNodePtr const& node);
 

@@ -16,7 +16,7 @@ namespace
 
 /// the pause after no address was found
 constexpr auto search_pause = 200ms;
-/// without a connection the servers are looked up anew this often within a timeout
+/// lookups of the servers per timeout without a connection
 constexpr int searches = 3;
 
 } // namespace
@@ -170,7 +170,7 @@ void Session::resolved(HostSearch::Result const& found, bool beside_client)
     open_client(found.servers);
 }
 
-/** Names may stand for other addresses by now, and the C client would try those that it has for ever. */
+/** Names may have other addresses by now, and the C client would keep trying its old ones. */
 void Session::search_after(Clock::duration pause)
 {
     search_timer_.after(pause, weak_from_this(), [](Session& self) {
@@ -402,7 +402,7 @@ void Session::close(bool end_session) noexcept
         timer->cancel();
     search_ = nullptr;
     end_client(end_session);
-    // taken out of here: the handlers may own this
+    // moved out, because the handlers may own this session
     runtime_->post([waiting = std::exchange(waiting_, {}), readings = std::exchange(readings_, {}),
                     why = Failure::not_sent(errc::closed, settings_.name + ": the store was closed")]() mutable {
         for (auto& one : waiting)

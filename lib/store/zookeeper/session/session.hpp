@@ -20,27 +20,26 @@
 namespace tenure::zookeeper
 {
 
-/** One session with the ensemble, for the leases of one ttl or for everything else. It is opened when it is first
- *  needed, opened anew when it has expired, and closed when it was unused for a while.
+/** One session with the ensemble, for the leases of one ttl or for all other requests. It opens on first use, reopens
+ *  after an expiry, and closes after a while without use.
  *
- *  While it is open it writes something every twelfth of its timeout (a tick at most, see SessionLife): a transaction
- *  that changes nothing, for all of its leases together.
- */
+ *  While it is open it writes every twelfth of its timeout (at most a tick, see SessionLife): a transaction that
+ *  changes nothing, for all of its leases together. */
 class Session : public ClientListener, public std::enable_shared_from_this<Session>
 {
 public:
     struct Settings {
-        /// of the store, without secrets
+        /// name of the store, without secrets
         std::string name;
-        /// the timeout that is asked for
+        /// the requested timeout
         std::chrono::milliseconds timeout{};
-        /// no leases rest on it
+        /// not used by leases
         bool holds_no_leases = false;
     };
     using EventHandler = std::function<void(Session const&, SessionEvent const&)>;
     /** Null: connected. */
     using ConnectedHandler = OneShot<void(Failure const*)>;
-    /** A write, and what was read right after it. */
+    /** Responses to a write, and to the read right after it. */
     using ProofHandler = OneShot<void(Response const& write, Response const& read)>;
 
     Session(std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings);
@@ -48,10 +47,9 @@ public:
     Session& operator=(Session const&) = delete;
     ~Session() override { close(false); }
 
-    /** Calls back once, never inside this call: when it is connected, or `not_after` has come, or nothing will
-     * help. */
+    /** Calls the handler once, never inside this call: when connected, at `not_after`, or after a permanent failure. */
     void when_connected(Deadline not_after, ConnectedHandler handler);
-    /** Owners of requests have given up (see Deadline): requests that wait for a connection are dropped. */
+    /** Drops requests that wait for a connection and whose owners have given up (see Deadline). */
     void drop_abandoned();
     [[nodiscard]] bool connected() const noexcept { return client_ != nullptr && client_->connected(); }
 
@@ -59,28 +57,28 @@ public:
 
     /** Sends the request now. Without a connection the response is ZINVALIDSTATE. */
     void ask(Request request, ResponseHandler handler);
-    /** A write that changes nothing: a read behind it sees all writes that any client finished before now. */
+    /** Writes without a change: a later read sees all writes that any client finished before now. */
     void write(ResponseHandler handler);
-    /** Reads a node behind the next of the regular writes: now, unless the last one was too short a while ago. `wanted`
-     * is called right before it leaves; false: both responses are ZINVALIDSTATE. */
+    /** Reads a node after the next regular write: now, unless the last one was too recent. `wanted` is called right
+     *  before it is sent; false: both responses are ZINVALIDSTATE. */
     void read_with_next_write(std::string path, std::function<bool()> wanted, ProofHandler handler);
 
-    /** Keeps the session open: it closes some time after its last user. */
+    /** Keeps the session open: it closes some time after its last use. */
     using Use = std::shared_ptr<void>;
     [[nodiscard]] Use use();
 
-    /** The timeout that the server granted; what was asked for while there is no session. */
+    /** The granted timeout; the requested one without a session. */
     [[nodiscard]] std::chrono::milliseconds timeout() const;
-    /** Names the session; 0: none yet. */
+    /** The server's number of the session; 0: none yet. */
     [[nodiscard]] std::int64_t id() const { return id_; }
-    /** From when the timeout surely counts. */
+    /** Lower bound for the start of the timeout. */
     [[nodiscard]] Instant proven() const noexcept { return life_.proven(); }
     /** Ends the watches that `Request::watch` has begun for a node. */
     void unwatch(std::string const& path);
-    /** The handler gets what becomes of the session (a refused login is an expiry), and the events of watches. */
+    /** Sets the handler of session events (a refused login counts as an expiry) and of watches. */
     void on_event(EventHandler handler) { event_handler_ = std::move(handler); }
 
-    /** @param end_session  tell the server, so that all nodes of the session go */
+    /** @param end_session  tell the server, so that it deletes all nodes of the session */
     void close(bool end_session) noexcept;
 
 private:
@@ -101,14 +99,14 @@ private:
     /** @param beside_client  the search began while there was one */
     void resolved(HostSearch::Result const& found, bool beside_client);
     void open_client(std::string const& servers);
-    /** Looks the servers up anew after the pause, unless the client is connected by then. */
+    /** Resolves the servers again after the pause, unless the client is connected by then. */
     void search_after(Clock::duration pause);
     void report(SessionEvent const& event) const;
     void connected_now();
     void expired();
-    /** Ends the client, if there is one. */
+    /** Closes the client, if there is one. */
     void end_client(bool end_session) noexcept;
-    /** Fails those requests that wait for a connection and fit. */
+    /** Fails the waiting requests for which `fits` is true. */
     void fail_waiting(std::function<bool(Waiting const&)> const& fits, Failure const& why);
     void fail_all_waiting(Failure const& why);
     void fail_readings();
@@ -128,25 +126,25 @@ private:
     /// null: not open
     std::shared_ptr<Client> client_;
     std::unique_ptr<HostSearch> search_;
-    /// what was found of each server last
+    /// the last addresses of each server
     HostSearch::Addresses addresses_;
-    /// what the client was given last
+    /// the last list of servers for the client
     std::string servers_;
     std::string search_trouble_;
     Timer search_timer_{*runtime_};
-    /// in the present client
+    /// of the current client
     std::int64_t id_ = 0;
     bool online_ = false;
     bool closed_ = false;
     SessionLife life_;
     std::vector<Waiting> waiting_;
     Timer waiting_timer_{*runtime_};
-    /// of read_with_next_write
+    /// requests of read_with_next_write
     std::vector<Reading> readings_;
     Instant last_regular_write_ = Instant::min();
     bool writing_ = false;
     Timer write_timer_{*runtime_};
-    /// counts its users by its own use count
+    /// its use count counts the users
     std::shared_ptr<int> users_ = std::make_shared<int>(0);
     Instant last_used_{};
     Timer idle_timer_{*runtime_};

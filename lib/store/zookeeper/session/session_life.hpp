@@ -10,13 +10,12 @@
 namespace tenure::zookeeper
 {
 
-/** From when the timeout of a session surely counts at the leader, because only the leader expires sessions.
+/** Computes a safe start of a session's timeout at the leader, because only the leader expires sessions.
  *
- *  A server that the client talks to tells the leader only with its next answer to the leader's pings, half a tick
- * later, that the session was heard of; and a server that was cut off from the leader answers pings and reads for as
- * long as it has not noticed. A write that was answered went through the leader and a majority. So a write proves
- * what was written and answered a whole tick before it, and not itself. Pure: no I/O, no clock of its own.
- */
+ *  A server reports its sessions to the leader only in its next answer to the leader's pings, half a tick later; and a
+ *  server that was cut off from the leader answers pings and reads until it notices. An answered write went through the
+ *  leader and a majority. So a write proves the requests that were written and answered a whole tick before it, but not
+ *  itself. Pure: no I/O, no clock. */
 class SessionLife
 {
 public:
@@ -25,7 +24,8 @@ public:
     {
     }
 
-    /** A new session was granted, which takes a majority. @param asked  before the request was sent */
+    /** A new session was granted, which takes a majority.
+     *  @param asked  before the request was sent */
     void created(Instant asked)
     {
         disconnected();
@@ -33,18 +33,20 @@ public:
     }
 
     /** The session is connected again. The server asked the leader, which may not have been the leader by then: the
-     * first write that is answered on this connection proves it. @param asked  before the request was sent
-     */
+     *  first answered write on this connection proves it.
+     *  @param asked  before the request was sent */
     void reopened(Instant asked) noexcept { reopened_ = asked; }
 
-    /** The connection is lost: what its server had been sent may never have reached the leader. */
+    /** The connection is lost: requests to its server may never have reached the leader. */
     void disconnected() noexcept
     {
         recent_.clear();
         reopened_.reset();
     }
 
-    /** A write was answered, with success or not. @param sent  before it was sent  @param answered  afterwards */
+    /** A write was answered, with success or not.
+     *  @param sent  before it was sent
+     *  @param answered  afterwards */
     void wrote(Instant sent, Instant answered)
     {
         if (reopened_ && sent >= *reopened_) {
@@ -71,9 +73,9 @@ private:
 
     Clock::duration tick_;
     Instant proven_ = Instant::min();
-    /// the present connection, while no write of it was answered
+    /// time of the current connection, while no write on it was answered
     std::optional<Instant> reopened_;
-    /// answered, and not old enough to be proven yet
+    /// answered writes that are too recent to be proven
     std::deque<Write> recent_;
 };
 

@@ -340,7 +340,7 @@ TEST_CASE("an answer counts unless another ttl was asked for since")
     CHECK(machine.renewed(after.renew, 5s, granted_at + 1100ms, granted_at + 1200ms, 0).renewed);
 }
 
-TEST_CASE("a manual lease renews only when it is told to")
+TEST_CASE("a manual lease renews only on request")
 {
     LeaseOptions options;
     options.renewal = Renewal::manual;
@@ -367,7 +367,7 @@ TEST_CASE("the store may keep a claim for as long as the longest of the renewals
     auto const shorter = machine.renew_now(2s, granted_at + 20ms).renew;
     (void)machine.renewed(longer, 10s, granted_at + 10ms, granted_at + 30ms, 0);
     (void)machine.renewed(shorter, 2s, granted_at + 20ms, granted_at + 40ms, 0);
-    // which of them came last nobody knows
+    // their order at the store is unknown
     CHECK(machine.granted_ttl() == 2s);
     CHECK(machine.longest_ttl() == 10s);
     // one that is alone settles it

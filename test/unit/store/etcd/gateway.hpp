@@ -91,7 +91,7 @@ public:
             [&](auto handler) { renew_one(*backend, {claim, wanted, runtime->now() + 5s}, std::move(handler)); });
     }
 
-    /** Nobody waits for the answer. */
+    /** A reply without a waiting request. */
     void begin_renewal(ClaimPtr const& claim, std::chrono::milliseconds other_ttl)
     {
         renew_one(*backend, {claim, other_ttl, runtime->now() + 5s});
@@ -130,7 +130,7 @@ public:
             carry_out(*stream, request);
     }
 
-    /** Somebody else writes the key, and nothing changes but its revision. */
+    /** Another client writes the key, and only its revision changes. */
     void touch() { modified_ = ++revision_; }
 
     /** How many requests of this kind there were since the last time. */
@@ -149,7 +149,7 @@ public:
     int term_of_transactions = 2;
     /// a keep-alive finds no lease
     bool forgotten = false;
-    /// transactions that put the key are carried out, and nobody hears of it
+    /// transactions that put the key are executed, and their replies are lost
     bool mute = false;
     /// transactions that put the key are carried out, and refused all the same: there was no space left for them
     bool out_of_space = false;

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// What is asked of members that have no leader, of which all say so at once, and of members that say nothing. In
-// virtual time, with members that the test plays.
+// Requests to members without a leader, which say so at once, and to silent members. In virtual time, with members that
+// the test plays.
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_stream.hpp"
 
@@ -33,8 +33,8 @@ constexpr auto round_trip = 1ms;
 
 enum class Says { nothing, that_there_is_no_leader, yes };
 
-/** ClusterNodes, which begin without a leader, and somebody who asks again whenever the store can be reached, as
- * acquisitions do. */
+/** Members that begin without a leader, and a client that retries each time the store becomes reachable, as
+ *  acquisitions do. */
 class ClusterNodes
 {
 public:
@@ -133,7 +133,7 @@ TEST_CASE("members without a leader are asked in turn, and after all of them com
     CHECK(etcd.connections >= 20);
     CHECK(etcd.connections < 250);
     CHECK(etcd.granted == 0);
-    // who waits is served soon when there is one again
+    // waiting requests are served soon after a leader is elected
     etcd.says.assign(3, Says::yes);
     etcd.run_for(1500ms);
     CHECK(etcd.granted > 0);
@@ -154,7 +154,7 @@ TEST_CASE("a single member without a leader is not asked again and again", "[etc
     CHECK(etcd.connections < 100);
 }
 
-TEST_CASE("what members leave unanswered keeps nobody from the member that answers", "[etcd]")
+TEST_CASE("unanswered requests to other members do not block the member that answers", "[etcd]")
 {
     // which of them is asked first is up to the client
     for (std::size_t good = 0; good < 3; ++good) {
@@ -189,7 +189,7 @@ TEST_CASE("a login that a member leaves unanswered is tried at the next one", "[
     }
 }
 
-TEST_CASE("a member that lets nobody else in is not tried without a pause beside a connection that works", "[etcd]")
+TEST_CASE("a member that refuses further connections is tried only with pauses beside a working connection", "[etcd]")
 {
     EtcdConfig config;
     config.connections = 4;
@@ -208,7 +208,7 @@ TEST_CASE("a member that lets nobody else in is not tried without a pause beside
     CHECK(etcd.connections - before < 60);
 }
 
-TEST_CASE("a member that lets nobody else in, and then falls silent, keeps nobody from the next", "[etcd]")
+TEST_CASE("a member that refuses further connections, and then falls silent, does not block the next member", "[etcd]")
 {
     EtcdConfig config;
     config.connections = 16;

@@ -70,7 +70,7 @@ TEST_CASE("a lease whose grant was asked for before the election moves too", "[e
     EtcdGateway gateway;
     gateway.release(gateway.claim());
     gateway.run_for(11s); // the spare one is given up
-    // the grant may have been the earlier leader's, whoever answers
+    // any member may answer, but the grant may have been the earlier leader's
     elect(gateway, 3);
     auto const claim = gateway.held(gateway.claim());
     auto const earlier = gateway.lease_of_key;
@@ -107,7 +107,7 @@ TEST_CASE("a move whose answer is lost is found by a later renewal", "[etcd]")
     CHECK(std::holds_alternative<Released>(gateway.release(claim)));
 }
 
-TEST_CASE("nobody counts on more than what the key has left if it moves late", "[etcd]")
+TEST_CASE("a holder relies only on the remaining time of the key if it moves late", "[etcd]")
 {
     EtcdGateway gateway;
     auto const claim = gateway.held(gateway.claim());

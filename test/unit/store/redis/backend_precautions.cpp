@@ -1,6 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Delay after a failover: what is asked for besides where the config wants it, and that it is nothing
-// where it does not.
+// Delay after a failover: the additional commands if the config enables it, and none otherwise.
 #include "harness/renewals.hpp"
 #include "unit/fake_runtime.hpp"
 #include "unit/store/redis/link/fake_connection.hpp"

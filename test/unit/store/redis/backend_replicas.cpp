@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Claims and renewals that replicas must acknowledge: what is asked over which connection, and what counts.
+// Claims and renewals that replicas must acknowledge: their commands, their connections, and the acknowledgements that
+// count.
 #include "harness/expect_failure.hpp"
 #include "harness/renewals.hpp"
 #include "unit/fake_runtime.hpp"
@@ -209,7 +210,7 @@ TEST_CASE("renewals that leave together share one WAIT, and without replicas ext
     auto const replies = renew_together(*setting.backend, std::move(requests));
     setting.runtime->run_ready();
     REQUIRE(setting.commands() == Words{"EVALSHA", "EVALSHA", "WAIT"});
-    // the last one is somebody else's: that is a proof, whatever replicas have
+    // the last key has another owner, which is proven with any number of replicas
     setting.answer({Value::text(std::string(100, '1')), Value::text(std::string(49, '1') + "0")});
     auto const count = GENERATE(1, 2);
     setting.answer({Value::integer(count)});

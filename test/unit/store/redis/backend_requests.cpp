@@ -131,7 +131,7 @@ TEST_CASE("an answer that makes no sense is unknown, and never a grant, a renewa
     CHECK(expect_unknown(released->value()).error == errc::protocol_error);
     // a number alone is what a withdrawal answers, but not as an integer
     CHECK(expect_unknown(withdrawn->value()).error == errc::protocol_error);
-    // replies and requests may have come apart: what comes next on this connection is nobody's
+    // replies may no longer match requests: later replies on this connection are ignored
     CHECK(setting.connection().distrusted);
 }
 

@@ -167,7 +167,7 @@ TEST_CASE("replies are read as protocol buffers write them: what is zero is left
     CHECK_FALSE(compacted->has_events);
 }
 
-TEST_CASE("a reply that makes no sense is told from one that does", "[etcd]")
+TEST_CASE("malformed replies are distinguished from valid ones", "[etcd]")
 {
     auto const text = GENERATE(
         as<std::string>{}, "", "null", "[]", "{}", "{\"header\":1}", R"({"header":{"revision":"x"}})",
@@ -178,7 +178,7 @@ TEST_CASE("a reply that makes no sense is told from one that does", "[etcd]")
     CHECK_FALSE(parse_range(text));
 }
 
-TEST_CASE("errors of the gateway are told apart", "[etcd]")
+TEST_CASE("errors of the gateway are distinguished", "[etcd]")
 {
     using Executed = GatewayError::Executed;
     auto const of = [](unsigned status, std::string const& words) {
@@ -196,7 +196,7 @@ TEST_CASE("errors of the gateway are told apart", "[etcd]")
     CHECK(of(429, "etcdserver: mvcc: database space exceeded").executed == Executed::maybe);
     CHECK(of(503, "etcdserver: no leader").executed == Executed::no);
     CHECK(of(503, "etcdserver: no leader").another_member);
-    // whether these were carried out nobody knows
+    // the effect of these is unknown
     for (auto const* words :
          {"etcdserver: request timed out", "etcdserver: leader changed", "etcdserver: server stopped"})
         CHECK(of(503, words).executed == Executed::maybe);

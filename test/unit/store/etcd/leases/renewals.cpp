@@ -16,7 +16,7 @@
 using namespace tenure;
 using namespace tenure::test;
 
-TEST_CASE("a key that may not be read any more costs its own renewal, and no other that is proven with it", "[etcd]")
+TEST_CASE("a key that may no longer be read costs its own renewal, and no other that is proven with it", "[etcd]")
 {
     EtcdGateway gateway;
     auto const claim = gateway.held(gateway.claim());

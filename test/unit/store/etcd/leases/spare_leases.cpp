@@ -131,7 +131,7 @@ TEST_CASE("the lease of a key that a second attempt finds is not spare when the 
     CHECK(gateway.take("lease/keepalive") == 0);
 }
 
-TEST_CASE("a spare lease that the server does not know any more is replaced", "[etcd]")
+TEST_CASE("a spare lease that the server no longer knows is replaced", "[etcd]")
 {
     EtcdGateway gateway;
     gateway.release(gateway.claim());
@@ -144,7 +144,7 @@ TEST_CASE("a spare lease that the server does not know any more is replaced", "[
     CHECK(gateway.take("lease/grant") == 1);
 }
 
-TEST_CASE("a spare lease that nobody takes is revoked at half its ttl", "[etcd]")
+TEST_CASE("an unused spare lease is revoked at half its ttl", "[etcd]")
 {
     EtcdGateway gateway;
     gateway.release(gateway.claim());
@@ -182,7 +182,7 @@ TEST_CASE("a release compares the key's last change, unless it may have moved to
             gateway.last_transaction == R"({"compare":[{"key":"bG9jaw==","target":"CREATE","create_revision":"7"},)"
                                         R"({"key":"bG9jaw==","target":"VALUE","value":"bWUvMQ=="}],)"
                                         R"("success":[{"request_delete_range":{"key":"bG9jaw=="}}]})");
-        // whatever the key was bound to is of no use to anybody
+        // the lease of the key is unusable for later claims
         gateway.run_for(10ms);
         CHECK(gateway.take("lease/revoke") == 2);
     }

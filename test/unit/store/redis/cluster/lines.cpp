@@ -138,7 +138,7 @@ TEST_CASE("a release whose line is elsewhere asks it once the key is gone, and i
         CHECK_FALSE(*reply);
         pool.cluster.runtime->run_for(100ms);
         CHECK_FALSE(std::get<Released>(reply->value()).named_another);
-        // what comes later is nobody's
+        // later replies are ignored
         pool.answer(pool.home, Value::text("2"));
     }
     SECTION("a refused line is remembered, and releases are announced blindly")

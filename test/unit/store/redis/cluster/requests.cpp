@@ -246,7 +246,7 @@ TEST_CASE("a pool without hash tag is looked at on all nodes at once, and its fi
         }
     auto const first = FakeCluster::port_of("p:1");
     CHECK(cluster.waiting_at(first).at(2) == "p:1");
-    // somebody was faster
+    // another claim was faster
     cluster.node(first).answer(FakeCluster::held());
     cluster.node(first).answer(FakeCluster::surveyed());
     auto const second = FakeCluster::port_of("p:2");

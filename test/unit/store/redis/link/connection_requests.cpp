@@ -334,7 +334,7 @@ TEST_CASE("replies are bounded, except where the command expects more")
 
 TEST_CASE("closing ends everything exactly once and leaves nothing behind")
 {
-    // one that was replaced ends like one that was lost: nobody closed the store
+    // a replaced connection ends like a lost one, because the store is open
     bool const replaced = GENERATE(false, true);
     error_code const why = make_error_code(replaced ? errc::store_unavailable : errc::closed);
     ConnectionFixture test;

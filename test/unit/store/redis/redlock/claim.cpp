@@ -450,7 +450,7 @@ TEST_CASE("timers that never ring own no claim and no look", "[redlock]")
     }
     REQUIRE(quorum->runtime->timers() > 0);
     REQUIRE(owned.use_count() > 1);
-    // the context is destroyed: nothing is called any more
+    // the context is destroyed: no handler is called
     quorum->backend->shutdown();
     for (auto const& node : quorum->nodes)
         node->forget();

@@ -106,7 +106,7 @@ TEST_CASE("a lease is lost when no majority can have it any more, and not before
     {
         ScriptedNode::answer(quorum[1].renewals, NotOwner{});
         CHECK(renewing.is<NotOwner>());
-        // nobody has proven that it is ours: nothing is taken back
+        // the claim is not proven to be this owner's, so it is not restored
         ScriptedNode::answer(quorum[2].renewals, Renewed{2s, quorum.runtime->now()});
         CHECK(quorum[0].claims.empty());
     }
