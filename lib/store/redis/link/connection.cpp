@@ -97,7 +97,7 @@ private:
     void on_written(StreamError const& error, std::size_t written, std::string buffer) override;
 
     void run_soon();
-    void run();
+    void run(bool reads = true);
     void take_actions();
     void perform(Action& action);
     void tell_state(ConnectionState state);
@@ -185,12 +185,16 @@ void StreamConnection::on_read(StreamError const& error, std::string_view bytes)
 {
     auto const self = shared_from_this();
     reading_ = false;
-    if (error)
+    if (error) {
         machine_.lost(error, runtime_->now());
-    else
-        machine_.received(bytes);
-    // handlers' next requests are sent before the next read, so that the server works meanwhile
-    run();
+        run();
+        return;
+    }
+    machine_.received(bytes);
+    // The next read begins behind the handlers of these replies: their requests leave in one write, and a read that
+    // finds nothing delays none of them.
+    run(false);
+    run_soon();
 }
 
 void StreamConnection::on_written(StreamError const& error, std::size_t written, std::string buffer)
@@ -217,7 +221,7 @@ void StreamConnection::run_soon()
     });
 }
 
-void StreamConnection::run()
+void StreamConnection::run(bool reads)
 {
     running_ = true;
     try {
@@ -226,7 +230,8 @@ void StreamConnection::run()
             write();
             // handlers of dropped requests may have sent more
         } while (machine_.has_actions());
-        read();
+        if (reads)
+            read();
         arm_timer();
     } catch (...) {
         // an exception belongs to the handler's caller; the other requests continue
