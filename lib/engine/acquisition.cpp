@@ -472,6 +472,7 @@ void Acquisition::give_back(Claim const& claim, Granted const& grant)
 
 void Acquisition::abandon()
 {
+    timer_.cancel();
     if (machine_)
         machine_->end();
     queue_.reset();

@@ -13,11 +13,11 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
-#include <boost/asio/defer.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/system/error_code.hpp>
 
@@ -72,12 +72,12 @@ public:
         // a copy: it may be called before this function ends
         auto const executor = waiting.default_executor;
         auto call = [called = std::move(waiting_)] { called->call(); };
-        // Deferred, a function of the loop's own thread needs no lock; and asked by its type, the loop need not be
-        // wrapped anew for each handler.
+        // Posted, not deferred: the thread that calls this may wait for the result. A loop is asked by its type, so
+        // that its executor need not be wrapped anew for each handler.
         if (auto const* const loop = executor.template target<asio::io_context::executor_type>())
-            asio::defer(*loop, std::move(call));
+            asio::post(*loop, std::move(call));
         else
-            asio::defer(executor, std::move(call));
+            asio::post(executor, std::move(call));
     }
 
 private:

@@ -8,12 +8,16 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <future>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
 using namespace tenure;
@@ -162,4 +166,22 @@ TEST_CASE("cancellation_type::none is ignored")
     run_loop_until(context, [&] { return acquired && fired; });
     CHECK(acquired == asio::error::operation_aborted);
     CHECK(fired == asio::error::operation_aborted);
+}
+
+TEST_CASE("a result that is there at once reaches a thread of the loop that waits for it, if another thread is free")
+{
+    asio::io_context context;
+    auto const work = asio::make_work_guard(context);
+    std::jthread const first([&] { context.run(); });
+    std::jthread const second([&] { context.run(); });
+    Store const store = connect(context.get_executor(), "memory://");
+    SlotPool const pool(store, {.prefix = "slot:", .size = 1});
+    std::promise<std::future_status> waited;
+    asio::post(context, [&] {
+        // refused inside the initiating call
+        auto const refused = pool.async_acquire({.wait = -1ms}, asio::use_future);
+        waited.set_value(refused.wait_for(5s));
+    });
+    CHECK(waited.get_future().get() == std::future_status::ready);
+    context.stop();
 }

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <optional>
 #include <stdexcept>
 
 namespace tenure::test
@@ -141,6 +142,21 @@ TEST_CASE("a handler is never called within execute, and its follow-ups leave to
     CHECK(test.stream().writes == writes + 1);
     test.send(replies);
     CHECK(answered == 20);
+}
+
+TEST_CASE("the next read begins behind the functions that the handlers of a reply post")
+{
+    ConnectionFixture test;
+    test.open();
+    std::optional<bool> reads;
+    test.connection->execute(Command("GET", "a"), Instant::max(), [&](Outcome const&) {
+        test.runtime->post([&] { reads = test.stream().reading(); });
+    });
+    CHECK(test.stream().reading());
+    test.send("_\r\n");
+    REQUIRE(reads);
+    CHECK_FALSE(*reads);
+    CHECK(test.stream().reading());
 }
 
 TEST_CASE("`since` is the instant of the write, not of the request")
