@@ -40,7 +40,7 @@ public:
     /** Waits for more bytes. */
     void receive();
 
-    /** Takes the next complete reply; false if there is none. */
+    /** Takes the next complete reply. False: it has not arrived yet. */
     [[nodiscard]] bool take(Reply& reply);
 
     /** Waits for one reply. */

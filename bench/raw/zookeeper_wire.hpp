@@ -51,7 +51,7 @@ public:
     /** Waits for some bytes. */
     void receive();
 
-    /** Takes the next complete reply; false if there is none. */
+    /** Takes the next complete reply. False: it has not arrived yet. */
     [[nodiscard]] bool take(ZookeeperReply& reply);
 
     /** Waits for the next reply or event. */
@@ -61,7 +61,7 @@ public:
     std::int32_t ask(std::string_view request);
 
 private:
-    /** The body of the next complete frame; null if there is none. */
+    /** The body of the next complete frame; null until it has arrived. */
     [[nodiscard]] char const* take_frame();
 
     Socket socket_;

@@ -129,7 +129,7 @@ void FailoverListener::subscribed(Outcome const& outcome)
     refused_by_.push_back(sentinel_);
     if (!std::exchange(refusal_logged_, true))
         runtime_->log(
-            LogLevel::warning, store_name_ + ": sentinel " + to_string(sentinel_) + " lets nobody listen to " +
+            LogLevel::warning, store_name_ + ": sentinel " + to_string(sentinel_) + " refuses subscriptions to " +
                                    channel +
                                    ", so a new master is noticed later; grant the sentinels' user +subscribe and &" +
                                    channel + " (" + classify(outcome.reply.as_string()).words + ")");
