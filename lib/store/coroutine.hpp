@@ -4,6 +4,7 @@
 #include <tenure/backend/backend.hpp>
 
 #include <coroutine>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,11 +34,18 @@ public:
     };
     using Frame = std::unique_ptr<promise_type, Destroy>;
 
+    /** A run of the coroutine, up to its next step or its end. */
+    struct Run {
+        /// null once a step owns the coroutine
+        Frame frame;
+        /// thrown by the beginning of that step, which the coroutine itself cannot catch
+        std::exception_ptr exception = nullptr;
+    };
+
     struct promise_type {
         ReplyHandler<Reply> handler;
         std::optional<Reply> reply;
-        /// owner of the coroutine while it runs
-        Frame* owner = nullptr;
+        Run* run = nullptr;
 
         Coroutine get_return_object() noexcept { return Coroutine(Frame(this)); }
         std::suspend_always initial_suspend() noexcept { return {}; }
@@ -47,12 +55,15 @@ public:
 
         static void resume(Frame frame)
         {
-            frame->owner = &frame;
-            std::coroutine_handle<promise_type>::from_promise(*frame).resume();
-            if (frame == nullptr)
-                return; // a step owns it
-            auto reply = std::move(*frame->reply);
-            finish(std::move(frame), std::move(reply));
+            Run run{std::move(frame)};
+            run.frame->run = &run;
+            std::coroutine_handle<promise_type>::from_promise(*run.frame).resume();
+            if (run.exception)
+                std::rethrow_exception(run.exception);
+            if (run.frame == nullptr)
+                return;
+            auto reply = std::move(*run.frame->reply);
+            finish(std::move(run.frame), std::move(reply));
         }
 
         static void finish(Frame frame, Reply reply)
@@ -94,7 +105,8 @@ class Step
 public:
     using Handler = OneShot<void(Result&&)>;
 
-    /** @param start  begins the operation. It may call its handler inside */
+    /** @param start  begins the operation. It may call its handler inside. If it throws, the coroutine is destroyed and
+     *    its reply handler is not called; the exception reaches the caller of `start` or of the last step's handler */
     explicit Step(OneShot<void(Handler)> start)
         : start_(std::move(start))
     {
@@ -108,21 +120,26 @@ public:
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
 
-    // noexcept: if the operation cannot begin, the handler already owns the coroutine
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> waiting) noexcept
     {
+        auto& run = *waiting.promise().run;
         auto start = std::move(start_);
-        start([this, frame = std::move(*waiting.promise().owner)](Result&& result) mutable {
-            if constexpr (may_fail)
-                if (auto* const failure = std::get_if<Failure>(&result)) {
-                    Promise::finish(
-                        std::move(frame), translate_ ? translate_(std::move(*failure)) : std::move(*failure));
-                    return;
-                }
-            result_.emplace(std::move(result));
-            Promise::resume(std::move(frame));
-        });
+        try {
+            start([this, frame = std::move(run.frame)](Result&& result) mutable {
+                if constexpr (may_fail)
+                    if (auto* const failure = std::get_if<Failure>(&result)) {
+                        Promise::finish(
+                            std::move(frame), translate_ ? translate_(std::move(*failure)) : std::move(*failure));
+                        return;
+                    }
+                result_.emplace(std::move(result));
+                Promise::resume(std::move(frame));
+            });
+        } catch (...) {
+            // the handler owned the coroutine, so both may be gone: the exception belongs to whoever ran it
+            run.exception = std::current_exception();
+        }
     }
 
     auto await_resume()

@@ -114,7 +114,8 @@ store::Coroutine<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest req
     };
     for (;;) {
         auto read = ask(cluster, http_request("kv/range", range_body({key, {}}, {})), key, parse_range);
-        auto const seen = (co_await read).found;
+        auto const page = co_await read;
+        auto const& seen = page.found;
         if (seen.empty() || seen.front().value != request.owner)
             co_return NotOwner{};
         if (seen.front().lease == 0)

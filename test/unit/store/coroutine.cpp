@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
@@ -40,6 +41,20 @@ store::Step<Number> begin(Operations& operations)
 store::Step<Number> at_once(int number)
 {
     return store::Step<Number>([number](OneShot<void(Number&&)> handler) { handler(Number(number)); });
+}
+
+store::Step<Number> never_begins()
+{
+    return store::Step<Number>([](OneShot<void(Number&&)> const&) { throw std::runtime_error("no memory"); });
+}
+
+store::Coroutine<Text> begin_one_and_fail(Operations& operations, std::shared_ptr<int> owned)
+{
+    auto first = begin(operations);
+    *owned += co_await first;
+    auto second = never_begins();
+    *owned += co_await second;
+    co_return std::string("not reached");
 }
 
 store::Coroutine<Text> sum(Operations& operations, int steps, std::shared_ptr<int> owned)
@@ -111,4 +126,20 @@ TEST_CASE("a coroutine that is never started leaves nothing behind")
         CHECK(owned.use_count() == 2);
     }
     CHECK(owned.use_count() == 1);
+}
+
+TEST_CASE(
+    "the exception of a step that cannot begin reaches the caller that ran the coroutine, and destroys the coroutine")
+{
+    Operations operations;
+    auto owned = std::make_shared<int>(100);
+    auto handler_owns = std::make_shared<int>(0);
+    bool called = false;
+    begin_one_and_fail(operations, owned).start([&called, handler_owns](Text&&) { called = true; });
+    REQUIRE(operations.waiting.size() == 1);
+    CHECK_THROWS_AS(operations.complete(1), std::runtime_error);
+    CHECK(*owned == 101);
+    CHECK(owned.use_count() == 1);
+    CHECK(handler_owns.use_count() == 1);
+    CHECK_FALSE(called);
 }
