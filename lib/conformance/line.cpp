@@ -40,11 +40,11 @@ struct LineOfWaiters {
 /** A client, and its events of one range. */
 struct Waiter {
     explicit Waiter(LineOfWaiters const& there, WatchAs as = WatchAs::waiter)
-        : held(there)
+        : line(there)
         , client(there.test.client())
     {
         client->on_strand([&] {
-            watch = client->backend().watch(held.range, as, [&](WatchEvent event) { events.push_back(event); });
+            watch = client->backend().watch(line.range, as, [&](WatchEvent event) { events.push_back(event); });
         });
         client->run_until([&] { return count(WatchEvent::in_force) > 0; });
     }
@@ -58,14 +58,14 @@ struct Waiter {
     [[nodiscard]] std::ptrdiff_t count(WatchEvent event) const { return std::ranges::count(events, event); }
     [[nodiscard]] ClaimReply claim(unsigned number, Waits waits = Waits::in_line) const
     {
-        auto request = held.test.request(*client, held.range, owner(number), Conformance::long_ttl);
+        auto request = line.test.request(*client, line.range, owner(number), Conformance::long_ttl);
         request.waits = waits;
         return client->claim(request);
     }
     /** Is granted the key, and gives it back. True if that named another waiter. */
     [[nodiscard]] bool release_names_another(unsigned number) const
     {
-        auto const claim = claim_of(held.range, owner(number), expect<Granted>(this->claim(number)));
+        auto const claim = claim_of(line.range, owner(number), expect<Granted>(this->claim(number)));
         return expect<Released>(client->release(claim)).named_another;
     }
     /** Runs until the nth event of this kind. */
@@ -75,11 +75,11 @@ struct Waiter {
     }
     void leaves_line() const
     {
-        client->on_strand([&] { client->backend().leave_line(held.range); });
+        client->on_strand([&] { client->backend().leave_line(line.range); });
         client->run_for(50ms);
     }
 
-    LineOfWaiters const& held;
+    LineOfWaiters const& line;
     std::unique_ptr<Client> client;
     std::vector<WatchEvent> events;
     std::unique_ptr<Watch> watch;
@@ -89,17 +89,17 @@ struct Waiter {
 
 TEST_CASE("releases name waiters in the order in which they came", "[line]")
 {
-    LineOfWaiters const held;
-    auto const first = held.take(1);
-    Waiter two(held);
-    Waiter three(held);
-    Waiter observer(held, WatchAs::observer);
+    LineOfWaiters const line;
+    auto const first = line.take(1);
+    Waiter two(line);
+    Waiter three(line);
+    Waiter observer(line, WatchAs::observer);
     expect<Busy>(two.claim(2));
     expect<Busy>(three.claim(3));
     // asks once more, and keeps its place
     expect<Busy>(two.claim(2));
 
-    CHECK(held.release_names_another(first));
+    CHECK(line.release_names_another(first));
     two.hears(WatchEvent::our_turn);
     three.hears(WatchEvent::others_turn);
     observer.hears(WatchEvent::hint);
@@ -114,26 +114,26 @@ TEST_CASE("releases name waiters in the order in which they came", "[line]")
 
 TEST_CASE("a named waiter whose claim comes too late stands in front", "[line]")
 {
-    LineOfWaiters const held;
-    auto const first = held.take(1);
-    Waiter two(held);
-    Waiter three(held);
+    LineOfWaiters const line;
+    auto const first = line.take(1);
+    Waiter two(line);
+    Waiter three(line);
     expect<Busy>(two.claim(2));
     expect<Busy>(three.claim(3));
-    expect<Released>(held.holder->release(first));
+    expect<Released>(line.holder->release(first));
     two.hears(WatchEvent::our_turn);
-    auto const again = held.take(4);
+    auto const again = line.take(4);
     expect<Busy>(two.claim(2, Waits::in_front));
-    expect<Released>(held.holder->release(again));
+    expect<Released>(line.holder->release(again));
     two.hears(WatchEvent::our_turn, 2);
     CHECK(three.count(WatchEvent::our_turn) == 0);
 }
 
 TEST_CASE("one that leaves the line, or is granted a key, is not named", "[line]")
 {
-    LineOfWaiters const held;
-    auto const first = held.take(1);
-    Waiter two(held);
+    LineOfWaiters const line;
+    auto const first = line.take(1);
+    Waiter two(line);
     expect<Busy>(two.claim(2));
     SECTION("it leaves")
     {
@@ -144,23 +144,23 @@ TEST_CASE("one that leaves the line, or is granted a key, is not named", "[line]
         two.leaves_line();
         expect<Busy>(two.claim(2, Waits::no));
     }
-    CHECK_FALSE(held.release_names_another(first));
+    CHECK_FALSE(line.release_names_another(first));
     CHECK(two.count(WatchEvent::our_turn) == 0);
 
     // a key that is free all the same, and a place that goes with the grant
-    auto const second = held.take(5);
+    auto const second = line.take(5);
     expect<Busy>(two.claim(2));
-    held.test.subject->erase(held.test.key("lock"));
-    auto const taken = claim_of(held.range, owner(2), expect<Granted>(two.claim(2)));
-    expect<NotOwner>(held.holder->release(second));
+    line.test.subject->erase(line.test.key("lock"));
+    auto const taken = claim_of(line.range, owner(2), expect<Granted>(two.claim(2)));
+    expect<NotOwner>(line.holder->release(second));
     CHECK_FALSE(expect<Released>(two.client->release(taken)).named_another);
 }
 
 TEST_CASE("a store that waits for what it holds itself names no other", "[line]")
 {
-    LineOfWaiters const held;
-    Waiter one(held);
-    auto const first = claim_of(held.range, owner(1), expect<Granted>(one.claim(1, Waits::no)));
+    LineOfWaiters const line;
+    Waiter one(line);
+    auto const first = claim_of(line.range, owner(1), expect<Granted>(one.claim(1, Waits::no)));
     expect<Busy>(one.claim(2));
     CHECK_FALSE(expect<Released>(one.client->release(first)).named_another);
     one.hears(WatchEvent::our_turn);
@@ -168,18 +168,18 @@ TEST_CASE("a store that waits for what it holds itself names no other", "[line]"
 
 TEST_CASE("each key of a pool that is released names one waiter", "[line]")
 {
-    LineOfWaiters held;
-    held.range = held.test.pool("pool:", 2);
-    auto const first = held.take(1);
-    auto const second = held.take(2);
-    Waiter three(held);
-    Waiter four(held);
+    LineOfWaiters line;
+    line.range = line.test.pool("pool:", 2);
+    auto const first = line.take(1);
+    auto const second = line.take(2);
+    Waiter three(line);
+    Waiter four(line);
     expect<Busy>(three.claim(3));
     expect<Busy>(four.claim(4));
-    CHECK(held.release_names_another(second));
+    CHECK(line.release_names_another(second));
     three.hears(WatchEvent::our_turn);
     CHECK(four.count(WatchEvent::our_turn) == 0);
-    expect<Released>(held.holder->withdraw(held.range, owner(1)));
+    expect<Released>(line.holder->withdraw(line.range, owner(1)));
     four.hears(WatchEvent::our_turn);
     CHECK(expect<Granted>(four.claim(4)).index == first->index);
     CHECK(expect<Granted>(three.claim(3)).index == second->index);
@@ -187,11 +187,11 @@ TEST_CASE("each key of a pool that is released names one waiter", "[line]")
 
 TEST_CASE("a release without notifications names nobody", "[line]")
 {
-    LineOfWaiters const held;
-    auto const first = held.take(1);
-    Waiter two(held);
+    LineOfWaiters const line;
+    auto const first = line.take(1);
+    Waiter two(line);
     expect<Busy>(two.claim(2));
-    CHECK_FALSE(held.release_names_another(first, false));
+    CHECK_FALSE(line.release_names_another(first, false));
     two.client->run_for(50ms);
     CHECK(two.count(WatchEvent::our_turn) == 0);
 }
