@@ -137,7 +137,7 @@ public:
                 Promise::resume(std::move(frame));
             });
         } catch (...) {
-            // the handler owned the coroutine, so both may be gone: the exception belongs to whoever ran it
+            // the handler owned the coroutine, so both may be gone: the exception belongs to the caller that ran it
             run.exception = std::current_exception();
         }
     }
