@@ -60,6 +60,12 @@ struct Candidate {
         auto const now = election.leader();
         return now.state == Leader::State::present && now.name == name && now.contact == name + ".example:80";
     }
+    [[nodiscard]] bool heard_of(std::string const& name) const
+    {
+        return std::ranges::any_of(leaders, [&](Leader const& leader) {
+            return leader.state == Leader::State::present && leader.name == name;
+        });
+    }
     [[nodiscard]] bool sees_none() const { return election.leader().state == Leader::State::none; }
 
     Store store;
@@ -86,7 +92,8 @@ TEST_CASE("programs see who leads and where, and its successor after it has resi
     programs.run_for(300ms);
     CHECK_FALSE(b.lease);
     a.lease.async_release([](error_code, ReleaseOutcome) {});
-    programs.run_until([&] { return a.sees("b") && b.sees("b"); });
+    // the handlers of the followers may run after `leader()` has changed
+    programs.run_until([&] { return a.sees("b") && b.sees("b") && a.heard_of("b") && b.heard_of("b"); });
     CHECK(b.lease.valid());
     // never an older leader after a newer one
     for (auto const* candidate : {&a, &b}) {
