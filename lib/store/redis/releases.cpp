@@ -17,7 +17,8 @@ namespace tenure::redis
 namespace
 {
 
-constexpr std::size_t releases_per_call = 100;
+// as for claims
+constexpr std::size_t releases_per_call = 32;
 
 Script const& script_for(ServerContext const& server)
 {

@@ -15,7 +15,7 @@ namespace tenure::redis
 
 /** Releases on one server, grouped into script calls.
  *
- *  Releases of one turn of the loop share script calls of up to 100 keys. A single release is sent at once while no
+ *  Releases of one turn of the loop share script calls of up to 32 keys. A single release is sent at once while no
  *  call is pending, because waiting for others would cost it a turn. The previous turn tells whether to expect others.
  *  A release that wakes no waiter takes one command if the server can compare and delete natively. */
 class Releases : public std::enable_shared_from_this<Releases>

@@ -140,15 +140,15 @@ TEST_CASE("only claims that want the same share a call", "[redis][claims]")
     CHECK(test.words(2).at(1) == redis::scripts::first_free().sha);
 }
 
-TEST_CASE("a call is for 64 owners at most", "[redis][claims]")
+TEST_CASE("a call is for 32 owners at most", "[redis][claims]")
 {
     PoolFixture test;
-    for (int i = 1; i <= 70; ++i)
+    for (int i = 1; i <= 40; ++i)
         (void)test.ask("me/" + std::to_string(i));
     test.runtime->run_ready();
     REQUIRE(test.connection().sent.size() == 3);
-    CHECK(test.words(1).back() == "me/64");
-    CHECK(test.words(2).back() == "me/70");
+    CHECK(test.words(1).back() == "me/32");
+    CHECK(test.words(2).back() == "me/40");
 }
 
 TEST_CASE("a pool's waiters join its line once, however many get nothing", "[redis][claims]")
