@@ -23,7 +23,7 @@ struct Part {
     std::string_view name;
     void (*measure)(bench::Setting const&);
 };
-constexpr std::array<Part, 18> parts{{
+constexpr std::array<Part, 19> parts{{
     {"floor", bench::measure_floor},
     {"pairs", bench::measure_pairs},
     {"peers", bench::measure_peers},
@@ -42,6 +42,7 @@ constexpr std::array<Part, 18> parts{{
     {"zookeeper", bench::measure_zookeeper},
     {"compile_time", bench::measure_compile_time},
     {"renewals", bench::measure_renewals},
+    {"memory", bench::measure_memory},
 }};
 
 constexpr std::string_view usage = R"(usage: tenure_bench [OPTION...]
@@ -53,7 +54,7 @@ Measures tenure against a raw socket client on a redis-server of its own, and pr
   --only PART           only this part; may be repeated. Parts: floor pairs peers before latency
                         first_free handover fairness multi segments reentry
                         cluster_pairs redlock_latency redlock_throughput etcd
-                        zookeeper compile_time renewals
+                        zookeeper compile_time renewals memory
   --rounds N            interleaved rounds of each figure (7)
   --let-sleep           idle cores may sleep, so that figures across cores carry the time they take to wake; without
                         it they are kept awake where the kernel allows it, which is for root

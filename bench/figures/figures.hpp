@@ -72,6 +72,8 @@ void measure_segments(Setting const& setting);
 void measure_reentry(Setting const& setting);
 /** What 1,000 leases of 3 s cost their holder. */
 void measure_renewals(Setting const& setting);
+/** What each of 100,000 leases of 10 s occupies, and what their renewals cost. */
+void measure_memory(Setting const& setting);
 /** What `#include <tenure/tenure.hpp>` costs. */
 void measure_compile_time(Setting const& setting);
 

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 
 /** The same work as in raw/workloads.hpp, by the public interface: coroutines on one io_context and one thread. */
@@ -49,6 +50,17 @@ pool_pairs(std::string const& url, unsigned size, double seconds, Features featu
 
 /** Holds that many leases. @returns client CPU in percent of a core, renewals per lease and third of the ttl */
 [[nodiscard]] Measurement renewals(std::string const& url, unsigned leases, unsigned ttl_ms, double seconds);
+
+struct LeasesHeld {
+    std::chrono::milliseconds ttl{};
+    /// from when every lease has been renewed once
+    double seconds = 0;
+};
+
+/** Takes `leases` leases, `in_flight` at a time, and holds them all.
+ *  @returns bytes of each as malloc counts them, and as the kernel does, and client CPU in percent of a core */
+[[nodiscard]] Measurement
+hold_many(std::string const& url, unsigned leases, unsigned in_flight, LeasesHeld const& held);
 
 /** The two ends of a hand-over; see figures/handover.cpp for what passes through `control`. */
 void hold(std::string const& url, int control, Features features);
