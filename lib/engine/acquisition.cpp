@@ -86,25 +86,40 @@ void Acquisition::begin()
     limits.longest_pause = terms_.max_poll_interval;
     machine_.emplace(limits);
     core_->add(shared_from_this());
+    if (core_->may_claim(*this))
+        contend(started_);
+    else
+        wake_at(limits.deadline);
+}
 
+bool Acquisition::claim_late()
+{
+    if (!handler_)
+        return false;
+    contend(core_->runtime()->now());
+    return true;
+}
+
+void Acquisition::contend(Instant now)
+{
     // a single try asks past the wait queue
-    if (auto const queue = single ? nullptr : core_->queues().find(*range_)) {
+    if (auto const queue = wait_ == milliseconds{0} ? nullptr : core_->queues().find(*range_)) {
         // while the wait queue is closed, later acquisitions wait for their turn
         if (queue->closed()) {
             queue_ = queue;
             queue_->join(*this);
-            carry_out(machine_->queue_up(started_), started_);
+            carry_out(machine_->queue_up(now), now);
             return;
         }
         lines_up_ = terms_.notifications && queue->lines_up();
-        if (auto const opens = queue->opens_at(started_); opens > started_) {
+        if (auto const opens = queue->opens_at(now); opens > now) {
             queue_ = core_->queues().find_or_make(range_);
             queue_->join(*this);
-            carry_out(machine_->hold_back(opens, started_), started_);
+            carry_out(machine_->hold_back(opens, now), now);
             return;
         }
     }
-    carry_out(machine_->ask_now(started_), started_);
+    carry_out(machine_->ask_now(now), now);
 }
 
 void Acquisition::try_now()

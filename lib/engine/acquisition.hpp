@@ -53,6 +53,9 @@ public:
     /** A claim of it is under way. */
     [[nodiscard]] bool asking() const noexcept { return machine_ && machine_->asking(); }
 
+    /** It was not to claim at once: it does now. False: it has ended meanwhile. */
+    bool claim_late();
+
     /** The store is being closed: ends with this error. */
     void refuse(error_code error);
 
@@ -63,6 +66,7 @@ private:
     friend class Core;
 
     void begin();
+    void contend(Instant now);
     void cancel();
     void carry_out(AcquireMachine::Step const& step, Instant now);
     void wake_at(Instant when);

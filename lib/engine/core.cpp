@@ -22,6 +22,9 @@ namespace
 
 /// how long a store without users retries giving keys back; then they expire by their ttl
 constexpr std::chrono::seconds closing_time{1};
+/// without an answer; further acquisitions wait for one of them, or for `claim_pause`
+constexpr std::size_t most_claims = 1024;
+constexpr std::chrono::milliseconds claim_pause{10};
 
 } // namespace
 
@@ -124,9 +127,30 @@ void Core::refuse_readiness()
         readiness->complete(make_error_code(errc::closed));
 }
 
+bool Core::may_claim(Acquisition& acquisition)
+{
+    if (claims_ < most_claims && claim_later_.empty())
+        return true;
+    claim_later_.push_back(acquisition.weak_from_this());
+    if (!claim_timer_.pending())
+        claim_timer_.after(claim_pause, weak_from_this(), [](Core& core) { core.claim_next(most_claims); });
+    return false;
+}
+
+void Core::claim_next(std::size_t count)
+{
+    for (; count > 0 && !claim_later_.empty(); claim_later_.pop_front())
+        if (auto const next = claim_later_.front().lock(); next && next->claim_late())
+            --count;
+    if (!claim_later_.empty() && !claim_timer_.pending())
+        claim_timer_.after(claim_pause, weak_from_this(), [](Core& core) { core.claim_next(most_claims); });
+}
+
 void Core::claim_ends()
 {
     --claims_;
+    if (claims_ < most_claims)
+        claim_next(1);
     if (closing_)
         close_if_idle();
 }

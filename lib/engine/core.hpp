@@ -18,7 +18,9 @@
 #include <tenure/backend/runtime.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <list>
 #include <memory>
@@ -117,6 +119,9 @@ public:
     };
     [[nodiscard]] bool claims_together() const noexcept { return claims_together_; }
 
+    /** An acquisition begins. False: many claims are without an answer, and it is begun when some have got theirs, or a
+     * moment later. */
+    [[nodiscard]] bool may_claim(Acquisition& acquisition);
     /** A claim was handed to the store. A store without users stays open for its answer, for a second at most. */
     void claim_begins() noexcept { ++claims_; }
     /** The answer has come. */
@@ -142,6 +147,7 @@ private:
     void all_given_back() override { close_if_idle(); }
     /** Ends the renewals of the lease. */
     void lease_ends(LeaseRecord& record, Instant now);
+    void claim_next(std::size_t count);
     void close_if_idle();
     void close();
     /** Closes at this instant at the latest. */
@@ -170,6 +176,10 @@ private:
     std::list<std::shared_ptr<Acquisition>> acquisitions_;
     /// claims without an answer
     std::size_t claims_ = 0;
+    /// acquisitions that have not claimed yet: few claims at a time need little memory, however many begin at once
+    std::deque<std::weak_ptr<Acquisition>> claim_later_;
+    /// a server that does not answer holds up claims on others only until this rings
+    Timer claim_timer_{*runtime_};
     /// within a `ClaimsTogether`
     bool claims_together_ = false;
     /// `Backend::drop_abandoned` will be called

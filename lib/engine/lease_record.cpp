@@ -3,6 +3,9 @@
 
 #include <tenure/errc.hpp>
 
+#include <optional>
+#include <utility>
+
 namespace tenure::engine
 {
 
@@ -10,11 +13,10 @@ LeaseRecord::LeaseRecord(
     std::shared_ptr<Handle> handle, std::shared_ptr<Runtime> runtime, ClaimPtr claim, LeaseTerms const& terms,
     Granted const& grant, Instant now)
     : machine(terms, grant.since, grant.ttl, now)
-    , runtime_(std::move(runtime))
     , claim_(std::move(claim))
     , key_(claim_->range->numbered ? claim_->key() : std::string())
     , notifications_(terms.notifications)
-    , token_(runtime_, machine.fires_at(), machine.fires_because())
+    , token_(std::move(runtime), machine.fires_at(), machine.fires_because())
     , valid_until_(machine.valid_until().time_since_epoch().count())
     , ttl_(grant.ttl.count())
     , handle_(std::move(handle))
@@ -28,7 +30,8 @@ Instant LeaseRecord::valid_until() const noexcept
 
 bool LeaseRecord::valid() const noexcept
 {
-    return !released() && token_.reason() != CancelReason::not_owner && !forked() && runtime_->now() < valid_until();
+    return !released() && token_.reason() != CancelReason::not_owner && !forked() &&
+           token_.runtime().now() < valid_until();
 }
 
 LeaseState LeaseRecord::state() const noexcept
@@ -42,7 +45,7 @@ LeaseState LeaseRecord::state() const noexcept
 
 std::shared_ptr<Handle> LeaseRecord::handle() noexcept
 {
-    std::lock_guard const lock(mutex_);
+    std::lock_guard const lock(token_.mutex());
     return handle_;
 }
 
@@ -64,7 +67,7 @@ std::shared_ptr<Handle> LeaseRecord::begin(Ending ending, CancelReason because) 
     // in a child a thread that is not here may have the mutex for ever
     if (forked())
         return nullptr;
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(token_.mutex());
     auto handle = std::move(handle_);
     auto waiting = risk_waiters_.take_all();
     lock.unlock();
@@ -100,7 +103,7 @@ bool LeaseRecord::publish()
 
 void LeaseRecord::tell_risk_waiters(error_code error)
 {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(token_.mutex());
     auto waiting = risk_waiters_.take_all();
     lock.unlock();
     Waiters::post_all(std::move(waiting), error);
@@ -112,17 +115,21 @@ void LeaseRecord::wait_at_risk(LeaseRecordPtr const& record, Waiters::Handler ha
         std::move(handler).post(make_error_code(errc::forked));
         return;
     }
-    std::unique_lock lock(record->mutex_);
-    auto const state = record->state();
-    if (state != LeaseState::held) {
-        lock.unlock();
-        auto const error = state == LeaseState::at_risk
-                               ? error_code()
-                               : make_error_code(state == LeaseState::cancelled ? errc::lease_lost : errc::released);
-        std::move(handler).post(error);
+    (void)record->token_.cancelled(); // cancels it if it is late
+    std::unique_lock lock(record->token_.mutex());
+    auto const ends_with = [&]() -> std::optional<error_code> {
+        if (record->released())
+            return make_error_code(errc::released);
+        if (record->token_.reason() != CancelReason::none)
+            return make_error_code(errc::lease_lost);
+        return record->shows_risk() ? std::optional(error_code()) : std::nullopt;
+    }();
+    if (!ends_with) {
+        record->risk_waiters_.add(std::move(handler), {record, &record->token_.mutex()});
         return;
     }
-    record->risk_waiters_.add(std::move(handler), {record, &record->mutex_});
+    lock.unlock();
+    std::move(handler).post(*ends_with);
 }
 
 } // namespace tenure::engine

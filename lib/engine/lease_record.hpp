@@ -52,7 +52,7 @@ public:
     [[nodiscard]] milliseconds ttl() const noexcept { return milliseconds(ttl_.load(std::memory_order_acquire)); }
     [[nodiscard]] TokenState& token() noexcept { return token_; }
     [[nodiscard]] TokenState const& token() const noexcept { return token_; }
-    [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
+    [[nodiscard]] Runtime& runtime() const noexcept { return *shared_runtime(); }
     /** It was released or detached. */
     [[nodiscard]] bool released() const noexcept { return ending_.load(std::memory_order_acquire) != Ending::none; }
     /** A detachment has begun, and its end is not known yet: until then nothing may free what bears the owner. */
@@ -64,7 +64,7 @@ public:
     /** Its release is announced to waiters elsewhere. */
     [[nodiscard]] bool notifications() const noexcept { return notifications_; }
 
-    [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return runtime_; }
+    [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return token_.shared_runtime(); }
     /** Keeps the store open while the lease is held; null after the release. */
     [[nodiscard]] std::shared_ptr<Handle> handle() noexcept;
 
@@ -107,7 +107,6 @@ private:
 
     [[nodiscard]] std::shared_ptr<Handle> begin(Ending ending, CancelReason because) noexcept;
 
-    std::shared_ptr<Runtime> runtime_;
     ClaimPtr claim_;
     /// empty where the range is this one key
     std::string key_;
@@ -117,9 +116,8 @@ private:
     std::atomic<milliseconds::rep> ttl_;
     std::atomic<bool> at_risk_{false};
     std::atomic<Ending> ending_{Ending::none};
-    /// guards the next two
-    std::mutex mutex_;
-    /// keeps the store open while the lease is held; taken by the release or detachment
+    /// keeps the store open while the lease is held; taken by the release or detachment. The token's mutex guards this
+    /// and the next
     std::shared_ptr<Handle> handle_;
     Waiters risk_waiters_;
 };

@@ -51,11 +51,11 @@ void TokenState::cancel_locked(std::unique_lock<std::mutex>& lock, CancelReason 
 {
     reason_.store(reason, std::memory_order_release);
     auto waiting = waiters_.take_all();
-    auto const dependent = dependent_.lock();
-    if (stop_source_)
+    auto const dependent = extras_ ? extras_->dependent.lock() : nullptr;
+    if (extras_ && extras_->stop_source)
         // its callbacks are the user's: not on the thread that looked at the clock or released the lease, nor on the
         // strand
-        asio::post(runtime_->user_executor(), [source = *stop_source_]() mutable { source.request_stop(); });
+        asio::post(runtime_->user_executor(), [source = *extras_->stop_source]() mutable { source.request_stop(); });
     lock.unlock();
     if (!waiting.empty())
         Waiters::post_all(std::move(waiting), {});
@@ -98,23 +98,31 @@ void TokenState::cancel_late(std::unique_lock<std::mutex>& lock, CancelReason re
     }
 }
 
+TokenState::Extras& TokenState::extras()
+{
+    if (!extras_)
+        extras_ = std::make_unique<Extras>();
+    return *extras_;
+}
+
 std::stop_token TokenState::stop_token()
 {
     if (forked())
         return {};
     std::lock_guard const lock(mutex_);
-    if (!stop_source_) {
-        stop_source_.emplace();
+    auto& source = extras().stop_source;
+    if (!source) {
+        source.emplace();
         if (reason() != CancelReason::none)
-            stop_source_->request_stop();
+            source->request_stop();
     }
-    return stop_source_->get_token();
+    return source->get_token();
 }
 
 bool TokenState::set_dependent(std::weak_ptr<TokenState const> other)
 {
     std::lock_guard const lock(mutex_);
-    dependent_ = std::move(other);
+    extras().dependent = std::move(other);
     return reason() == CancelReason::none;
 }
 

@@ -51,6 +51,9 @@ public:
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return runtime_->user_executor(); }
 
     [[nodiscard]] Runtime const& runtime() const noexcept { return *runtime_; }
+    [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return runtime_; }
+    /** Its lease's record shares it. Nothing of the token may be called while it is held, but `reason`. */
+    [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
 
     /** `other` is checked when this token is cancelled: its own cancellation may depend on it. At most one. False if
      * this token is cancelled already; `other` is then not checked. */
@@ -78,10 +81,16 @@ private:
     /// why it is cancelled then; written on the strand with the mutex held
     CancelReason because_;
     Waiters waiters_;
-    /// checked when this token is cancelled
-    std::weak_ptr<TokenState const> dependent_;
-    /// created by the first request for a standard stop token
-    std::optional<std::stop_source> stop_source_;
+    struct Extras {
+        /// checked when this token is cancelled
+        std::weak_ptr<TokenState const> dependent;
+        /// created by the first request for a standard stop token
+        std::optional<std::stop_source> stop_source;
+    };
+    /// null until one of them is asked for
+    std::unique_ptr<Extras> extras_;
+
+    [[nodiscard]] Extras& extras();
 };
 
 } // namespace tenure::engine

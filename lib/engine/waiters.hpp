@@ -24,15 +24,18 @@ class Waiters
 {
 public:
     using Handler = Completion<void(error_code)>;
+    using Handlers = std::vector<std::pair<std::uint64_t, Handler>>;
 
     /** With the owner's mutex held: once it is released the handler may run, and its cancellation slot be used for
      * something else.
      *  @param mutex  of the owner, and keeps the owner alive */
     void add(Handler handler, std::shared_ptr<std::mutex> const& mutex)
     {
-        auto const id = ++last_id_;
+        if (!waiting_)
+            waiting_ = std::make_unique<Waiting>();
+        auto const id = ++waiting_->last_id;
         auto slot = handler.slot();
-        waiting_.emplace_back(id, std::move(handler));
+        waiting_->handlers.emplace_back(id, std::move(handler));
         if (slot.is_connected())
             slot.assign([this, weak = std::weak_ptr(mutex), id](asio::cancellation_type) {
                 if (auto const alive = weak.lock())
@@ -40,12 +43,9 @@ public:
             });
     }
 
-    [[nodiscard]] std::vector<std::pair<std::uint64_t, Handler>> take_all() noexcept
-    {
-        return std::exchange(waiting_, {});
-    }
+    [[nodiscard]] Handlers take_all() noexcept { return waiting_ ? std::exchange(waiting_->handlers, {}) : Handlers(); }
 
-    static void post_all(std::vector<std::pair<std::uint64_t, Handler>>&& handlers, error_code error)
+    static void post_all(Handlers&& handlers, error_code error)
     {
         for (auto& [id, handler] : handlers)
             std::move(handler).post(error);
@@ -63,17 +63,23 @@ private:
 
     [[nodiscard]] std::optional<Handler> take(std::uint64_t id)
     {
-        for (auto entry = waiting_.begin(); entry != waiting_.end(); ++entry)
+        auto& handlers = waiting_->handlers;
+        for (auto entry = handlers.begin(); entry != handlers.end(); ++entry)
             if (entry->first == id) {
                 std::optional<Handler> handler(std::move(entry->second));
-                waiting_.erase(entry);
+                handlers.erase(entry);
                 return handler;
             }
         return std::nullopt;
     }
 
-    std::vector<std::pair<std::uint64_t, Handler>> waiting_;
-    std::uint64_t last_id_ = 0;
+    struct Waiting {
+        Handlers handlers;
+        std::uint64_t last_id = 0;
+    };
+
+    /// null until the first one waits: of most leases none ever does
+    std::unique_ptr<Waiting> waiting_;
 };
 
 } // namespace tenure::engine

@@ -95,6 +95,8 @@ private:
     };
 
     [[nodiscard]] AttemptId begin_attempt(Instant now);
+    /** Removes it. Memory is kept only while a renewal is under way: a program may hold many leases. */
+    void end_attempt(std::vector<Attempt>::iterator attempt) noexcept;
     [[nodiscard]] Step look_again() const noexcept;
     [[nodiscard]] Step fire(CancelReason reason) noexcept;
     /** Fires if time is up; else marks the lease at risk where an answer is overdue. */
@@ -108,7 +110,7 @@ private:
     /** When a renewal that is planned for then leaves: none may be so late that the next one would be too late. */
     [[nodiscard]] Instant in_time(Instant planned, Instant now) const noexcept;
 
-    LeaseTerms terms_;
+    RenewalTerms terms_;
     /// asked for; the holder may change it
     milliseconds ttl_;
     milliseconds granted_ttl_;

@@ -69,7 +69,7 @@ Instant valid_until(Instant since, milliseconds ttl) noexcept
     return since + granted - granted / drift_divisor - margin;
 }
 
-milliseconds renew_interval(LeaseTerms const& terms, milliseconds ttl) noexcept
+milliseconds renew_interval(RenewalTerms const& terms, milliseconds ttl) noexcept
 {
     if (terms.renew_interval == milliseconds{0})
         return ttl / 3;

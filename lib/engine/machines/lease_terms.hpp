@@ -14,16 +14,20 @@ namespace tenure::engine
 
 using std::chrono::milliseconds;
 
-/** How one lease is held, all defaults filled in. */
-struct LeaseTerms {
-    milliseconds ttl{};
+/** When a lease is renewed, and when its token is cancelled. */
+struct RenewalTerms {
     milliseconds notice{};
     /// zero: a third of the ttl that counts
     milliseconds renew_interval{};
-    /// zero: no limit
-    milliseconds max_hold{};
     CancelWhen cancel_when = CancelWhen::loss;
     Renewal renewal = Renewal::automatic;
+};
+
+/** How one lease is acquired and held, all defaults filled in. */
+struct LeaseTerms : RenewalTerms {
+    milliseconds ttl{};
+    /// zero: no limit
+    milliseconds max_hold{};
     bool fencing = true;
     bool notifications = true;
     /// between two claims of a waiter
@@ -68,7 +72,7 @@ refuse_detachment(char const* no_detach, Backend::TtlLimits const& limits, std::
 
 /** The time from one renewal to the next, where validity rests on this ttl: what the options say, as far as a second
  * try fits in. */
-[[nodiscard]] milliseconds renew_interval(LeaseTerms const& terms, milliseconds ttl) noexcept;
+[[nodiscard]] milliseconds renew_interval(RenewalTerms const& terms, milliseconds ttl) noexcept;
 
 /** The time of the last renewal before the token is cancelled at `stop_at`: an outage that ends before it costs
  * nothing. The renewal may be `renewal_slack` earlier. */
