@@ -41,15 +41,6 @@ std::string milliseconds_text(Clock::duration duration)
     return std::to_string(std::chrono::round<milliseconds>(duration).count()) + " ms";
 }
 
-/** A copy: what is done for one lease moves or removes others. */
-std::vector<LeaseRecordPtr> records(LeaseAgenda::iterator first, LeaseAgenda::iterator last)
-{
-    std::vector<LeaseRecordPtr> copied;
-    for (; first != last; ++first)
-        copied.push_back(first->second);
-    return copied;
-}
-
 } // namespace
 
 Keeper::Keeper(
@@ -67,7 +58,7 @@ void Keeper::add(LeaseRecordPtr const& record, Instant now)
     record->kept = true;
     note_ttl(record->machine.ttl(), 1);
     auto const step = record->machine.tick(now, Clock::duration::zero(), 0);
-    record->agenda_place = agenda_.emplace(step.wake_at, record);
+    record->agenda_place = agenda_.add(record, step.wake_at);
     carry_out(record, step);
 }
 
@@ -95,15 +86,7 @@ void Keeper::forget(LeaseRecord& record)
     note_ttl(record.machine.ttl(), -1);
     take_one(counters_.held);
     // the caller may have it from here alone
-    auto const alive = std::move(record.agenda_place->second);
-    agenda_.erase(record.agenda_place);
-}
-
-void Keeper::move(LeaseRecord& record, Instant when) noexcept
-{
-    auto entry = agenda_.extract(record.agenda_place);
-    entry.key() = when;
-    record.agenda_place = agenda_.insert(std::move(entry));
+    auto const alive = agenda_.take(record.agenda_place);
 }
 
 void Keeper::remove(LeaseRecord& record)
@@ -162,11 +145,11 @@ void Keeper::run_due(Instant now)
     }
     std::exception_ptr failure;
     DueRenewals due;
-    if (!agenda_.empty() && agenda_.begin()->first <= now)
-        for (auto const& record : records(agenda_.begin(), agenda_.upper_bound(now + longest_slack))) {
+    if (!agenda_.empty() && agenda_.first() <= now)
+        for (auto const& record : agenda_.due_by(now + longest_slack)) {
             auto const slack = slack_for(record->machine.ttl());
             try {
-                if (record->kept && record->agenda_place->first <= now + slack)
+                if (record->kept && record->agenda_place.when() <= now + slack)
                     carry_out(record, record->machine.tick(now, slack, jitter(now)), due);
             } catch (...) {
                 failure = std::current_exception();
@@ -178,7 +161,7 @@ void Keeper::run_due(Instant now)
         failure = std::current_exception();
     }
     if (!agenda_.empty())
-        wake_by(failure ? std::max(agenda_.begin()->first, now + pause_after_failure) : agenda_.begin()->first);
+        wake_by(failure ? std::max(agenda_.first(), now + pause_after_failure) : agenda_.first());
     if (failure)
         std::rethrow_exception(failure);
 }
@@ -216,7 +199,7 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
                                    milliseconds_text(record->machine.valid_until() - runtime_->now()) + ", retrying");
     else if (!record->machine.at_risk() && was_at_risk)
         store_log_.log(LogLevel::info, "lease on " + record->key() + " is renewed again");
-    move(*record, step.wake_at);
+    agenda_.move(record->agenda_place, step.wake_at);
     wake_by(step.wake_at);
     if (step.renew == 0)
         return;
@@ -331,7 +314,7 @@ void Keeper::reachable()
 {
     auto const now = runtime_->now();
     DueRenewals due;
-    for (auto const& record : records(agenda_.begin(), agenda_.end()))
+    for (auto const& record : agenda_.all())
         if (record->kept)
             carry_out(record, record->machine.reachable(now), due);
     send(std::move(due));
@@ -341,9 +324,11 @@ void Keeper::close()
 {
     closed_ = true;
     timer_.cancel();
-    auto const all = std::exchange(agenda_, {});
-    for (auto const& [when, record] : all) {
+    for (auto const& record : agenda_.all()) {
+        if (!record->kept)
+            continue;
         record->kept = false;
+        agenda_.take(record->agenda_place);
         record->machine.end();
         take_one(counters_.held);
         if (record->token().cancel(CancelReason::store_closed))

@@ -59,8 +59,6 @@ private:
 
     void run_due(Instant now);
     void wake_by(Instant when);
-    /** The lease is in the agenda, and is to be looked at then. Allocates nothing: renewals do it all the time. */
-    void move(LeaseRecord& record, Instant when) noexcept;
     /** Says so where the timer rang so late that leases are in danger: the executor was blocked. */
     void note_lateness(Clock::duration late, Instant now);
     void note_ttl(milliseconds ttl, int change);

@@ -4,6 +4,7 @@
 #include "completion.hpp"
 #include "engine/machines/lease_machine.hpp"
 #include "engine/machines/lease_terms.hpp"
+#include "lease_agenda.hpp"
 #include "token_state.hpp"
 #include "waiters.hpp"
 
@@ -14,7 +15,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,10 +25,6 @@ namespace tenure::engine
 {
 
 class Handle;
-class LeaseRecord;
-using LeaseRecordPtr = std::shared_ptr<LeaseRecord>;
-/** Leases by the instant at which the keeper has to look at them next. */
-using LeaseAgenda = std::multimap<Instant, LeaseRecordPtr>;
 
 /** One granted lease: what its holder asks from any thread, and what the keeper knows on the strand. */
 class LeaseRecord : public std::enable_shared_from_this<LeaseRecord>
@@ -92,7 +88,7 @@ public:
 
     LeaseMachine machine;
     /// in the keeper's agenda, while that has it
-    LeaseAgenda::iterator agenda_place;
+    LeaseAgenda::Place agenda_place;
     /// true while the keeper has it; then it is in its agenda
     bool kept = false;
     /// the loss was counted

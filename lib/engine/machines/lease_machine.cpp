@@ -116,14 +116,6 @@ LeaseMachine::AttemptId LeaseMachine::begin_attempt(Instant now)
     return last_id_;
 }
 
-void LeaseMachine::end_attempt(std::vector<Attempt>::iterator attempt) noexcept
-{
-    if (attempts_.size() > 1)
-        attempts_.erase(attempt);
-    else
-        attempts_ = {};
-}
-
 LeaseMachine::Step LeaseMachine::tick(Instant now, Clock::duration slack, std::uint64_t random)
 {
     if (ended_)
@@ -148,7 +140,7 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
         return ended_ ? Step{} : look_again();
     auto const shortest = attempt->shortest;
     longest_answered_ = attempt->longest;
-    end_attempt(attempt);
+    attempts_.erase(attempt);
     if (auto const reason = what_time_says(now); reason == CancelReason::expired || reason == CancelReason::max_hold)
         return fire(reason);
     // an answer to a request before the change of the ttl proves ownership, but not the present ttl on
@@ -184,7 +176,7 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
         shortest_unknown_ = std::min(shortest_unknown_, attempt->ttl);
         longest_unknown_ = std::max(longest_unknown_, attempt->ttl);
     }
-    end_attempt(attempt);
+    attempts_.erase(attempt);
     if (auto const reason = what_time_says(now); reason != CancelReason::none)
         return fire(reason);
     if (superseded)

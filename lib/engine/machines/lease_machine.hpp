@@ -95,8 +95,6 @@ private:
     };
 
     [[nodiscard]] AttemptId begin_attempt(Instant now);
-    /** Removes it. Memory is kept only while a renewal is under way: a program may hold many leases. */
-    void end_attempt(std::vector<Attempt>::iterator attempt) noexcept;
     [[nodiscard]] Step look_again() const noexcept;
     [[nodiscard]] Step fire(CancelReason reason) noexcept;
     /** Fires if time is up; else marks the lease at risk where an answer is overdue. */
