@@ -4,6 +4,7 @@
 #include "harness/job.hpp"
 #include "library/run_job.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -22,8 +23,10 @@ namespace
 struct Part {
     std::string_view name;
     void (*measure)(bench::Setting const&);
+    /// not measured unless it is named
+    bool on_demand = false;
 };
-constexpr std::array<Part, 19> parts{{
+constexpr std::array<Part, 20> parts{{
     {"floor", bench::measure_floor},
     {"pairs", bench::measure_pairs},
     {"peers", bench::measure_peers},
@@ -43,6 +46,7 @@ constexpr std::array<Part, 19> parts{{
     {"compile_time", bench::measure_compile_time},
     {"renewals", bench::measure_renewals},
     {"memory", bench::measure_memory},
+    {"curves", bench::measure_curves, true},
 }};
 
 constexpr std::string_view usage = R"(usage: tenure_bench [OPTION...]
@@ -54,7 +58,7 @@ Measures tenure against a raw socket client on a redis-server of its own, and pr
   --only PART           only this part; may be repeated. Parts: floor pairs peers before latency
                         first_free handover fairness multi segments reentry
                         cluster_pairs redlock_latency redlock_throughput etcd
-                        zookeeper compile_time renewals memory
+                        zookeeper compile_time renewals memory; curves only if it is named
   --rounds N            interleaved rounds of each figure (7)
   --let-sleep           idle cores may sleep, so that figures across cores carry the time they take to wake; without
                         it they are kept awake where the kernel allows it, which is for root
@@ -86,14 +90,9 @@ struct Options {
     std::vector<std::string> only;
     bool let_sleep = false;
 
-    [[nodiscard]] bool wants(std::string_view part) const
+    [[nodiscard]] bool wants(Part const& part) const
     {
-        if (only.empty())
-            return true;
-        for (auto const& name : only)
-            if (name == part)
-                return true;
-        return false;
+        return only.empty() ? !part.on_demand : std::ranges::find(only, part.name) != only.end();
     }
 };
 
@@ -167,7 +166,7 @@ int measure(Options const& options)
     if (load > 0.5)
         report.note("the machine is not idle: only the ratios say something, and less than they should");
     for (auto const& part : parts)
-        if (options.wants(part.name)) {
+        if (options.wants(part)) {
             std::printf("\n");
             part.measure({redis, options.extent, report, options.peers, options.before});
         }

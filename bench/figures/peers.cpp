@@ -19,11 +19,11 @@ namespace
 {
 
 /** A peer's program prints pairs per second and microseconds of CPU per pair. */
-Measurement run_peer(std::vector<std::string> arguments, std::vector<std::uint16_t> const& ports, double seconds)
+Measurement run_peer(
+    std::vector<std::string> arguments, std::vector<std::uint16_t> const& ports, unsigned in_flight, double seconds)
 {
-    constexpr auto in_flight = "64";
     arguments.push_back(std::to_string(seconds));
-    arguments.emplace_back(in_flight);
+    arguments.push_back(std::to_string(in_flight));
     for (auto const port : ports)
         arguments.push_back(std::to_string(port));
     auto const output = run_program(arguments).output;
@@ -36,7 +36,7 @@ Measurement run_peer(std::vector<std::string> arguments, std::vector<std::uint16
 
 } // namespace
 
-std::vector<Candidate> peers(Setting const& setting, std::vector<std::uint16_t> const& ports)
+std::vector<Candidate> peers(Setting const& setting, std::vector<std::uint16_t> const& ports, unsigned in_flight)
 {
     std::vector<Candidate> all;
     if (setting.peers.empty())
@@ -47,8 +47,9 @@ std::vector<Candidate> peers(Setting const& setting, std::vector<std::uint16_t> 
             return;
         }
         all.push_back(
-            {std::move(name), [ports, arguments = std::move(arguments), seconds = setting.extent.pair_seconds] {
-                 return run_peer(arguments, ports, seconds);
+            {std::move(name),
+             [ports, in_flight, arguments = std::move(arguments), seconds = setting.extent.pair_seconds] {
+                 return run_peer(arguments, ports, in_flight, seconds);
              }});
     };
     std::filesystem::path const folder(setting.peers);

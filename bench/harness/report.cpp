@@ -38,6 +38,13 @@ void Report::note(std::string_view line) const
     std::fflush(stdout);
 }
 
+void Report::point(std::string_view curves, std::string_view curve, double x, double y) const
+{
+    std::printf(
+        "point %.*s %.9g %.4g %.*s\n", static_cast<int>(curves.size()), curves.data(), x, y,
+        static_cast<int>(curve.size()), curve.data());
+}
+
 void Report::ratio(std::string const& name, double value) const
 {
     note(name + ": " + number(value));

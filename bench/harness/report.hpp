@@ -20,6 +20,8 @@ public:
     void medians(std::string_view figure, Series const& series, std::string_view unit, std::size_t column = 0);
 
     void note(std::string_view line) const;
+    /** A point of a curve, for scripts/bench --pictures. */
+    void point(std::string_view curves, std::string_view curve, double x, double y) const;
     /** A ratio that has no goal. */
     void ratio(std::string const& name, double value) const;
 

@@ -206,7 +206,7 @@ public:
 
 protected:
     /** Null: no lease. */
-    [[nodiscard]] engine::LeaseRecord const* record() const noexcept { return record_.get(); }
+    [[nodiscard]] std::shared_ptr<engine::LeaseRecord> const& record() const noexcept { return record_; }
 
 private:
     friend engine::Acquisition;

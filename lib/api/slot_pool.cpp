@@ -48,7 +48,7 @@ std::uint32_t SlotPool::size() const noexcept
 
 std::uint32_t Slot::id() const
 {
-    auto const* const held = record();
+    auto const& held = record();
     if (held == nullptr)
         throw std::logic_error(
             "tenure::Slot::id(): this object holds no slot (it was moved from, or default-constructed), so there is no "

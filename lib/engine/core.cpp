@@ -179,7 +179,7 @@ void Core::release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr
     auto const now = runtime_->now();
     lease_ends(*record, now);
     if (closed_) {
-        pending->complete({}, ReleaseOutcome::unconfirmed);
+        pending->tell(ReleaseOutcome::unconfirmed);
         return;
     }
     if (record->notifications())

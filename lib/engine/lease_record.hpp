@@ -27,7 +27,7 @@ namespace tenure::engine
 class Handle;
 
 /** One granted lease: what its holder asks from any thread, and what the keeper knows on the strand. */
-class LeaseRecord : public std::enable_shared_from_this<LeaseRecord>
+class LeaseRecord
 {
 public:
     LeaseRecord(

@@ -35,9 +35,11 @@ ReleaseQueue::ReleaseQueue(std::shared_ptr<Runtime> runtime, std::shared_ptr<Bac
 {
 }
 
-ReleaseQueue::PendingReleasePtr ReleaseQueue::make_item()
+ReleaseQueue::PendingReleasePtr ReleaseQueue::make_item(OneShot<void(ReleaseOutcome)> told)
 {
-    return std::make_shared<PendingRelease>();
+    auto pending = std::make_shared<PendingRelease>();
+    pending->told_ = std::move(told);
+    return pending;
 }
 
 void ReleaseQueue::release(
@@ -201,7 +203,7 @@ void ReleaseQueue::notify(Listener* listener, PendingRelease& pending, ReleaseOu
     }
     if (pending.claim_ && listener != nullptr)
         listener->given_back(pending.reason_, outcome);
-    pending.complete({}, outcome);
+    pending.tell(outcome);
 }
 
 void ReleaseQueue::reachable()
@@ -230,7 +232,7 @@ void ReleaseQueue::forget_callers()
     // a copy: handlers may own what comes back here
     auto const all = std::vector<PendingReleasePtr>(pending_.begin(), pending_.end());
     for (auto const& pending : all) {
-        pending->forget();
+        pending->drop_callers();
         if (pending->detachment_)
             pending->detachment_->call->forget();
     }

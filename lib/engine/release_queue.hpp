@@ -63,8 +63,9 @@ public:
      * late or never arrives. */
     class PendingRelease;
     using PendingReleasePtr = std::shared_ptr<PendingRelease>;
-    /** An item without a waiting call. */
-    [[nodiscard]] static PendingReleasePtr make_item();
+    /** An item without a waiting call.
+     *  @param told  called with the outcome while the engine works: it posts the rest of its work */
+    [[nodiscard]] static PendingReleasePtr make_item(OneShot<void(ReleaseOutcome)> told = {});
 
     /** Frees one key that bears our owner.
      *  @param ttl  from now on: by then the key has expired, and there is nothing more to do */
@@ -118,9 +119,25 @@ class ReleaseQueue::PendingRelease : public Call<ReleaseOutcome>
 public:
     using Call::Call;
 
+    /** Reports the outcome to the waiting call, once. */
+    void tell(ReleaseOutcome outcome)
+    {
+        complete({}, outcome);
+        if (auto told = std::move(told_))
+            told(outcome);
+    }
+    /** Drops the waiting call: its handler is destroyed uncalled. */
+    void drop_callers() noexcept
+    {
+        forget();
+        told_ = nullptr;
+    }
+
 private:
     friend ReleaseQueue;
 
+    /// set for a release by the library itself, which needs no user's handler
+    OneShot<void(ReleaseOutcome)> told_;
     /// the key to free or keep; null for a withdrawal
     ClaimPtr claim_;
     /// the key is to be kept; null: it is to be freed

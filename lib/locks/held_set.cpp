@@ -1,6 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "held_set.hpp"
 
+#include "holder.hpp"
+
+#include "engine/core.hpp"
+#include "engine/lease_record.hpp"
+
 #include <tenure/errc.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -16,7 +21,7 @@ namespace tenure::locks
 namespace
 {
 
-/** The answers to the releases of a set, which come on the executors of several stores. */
+/** The answers to the releases of a set, which come on the strands of several stores. */
 class Answers
 {
 public:
@@ -27,25 +32,36 @@ public:
     {
     }
 
-    void add(error_code error, ReleaseOutcome outcome)
+    void add(ReleaseOutcome outcome)
     {
         std::lock_guard const lock(mutex_);
-        if (!error_)
-            error_ = error;
         if (outcome == ReleaseOutcome::was_lost || outcome_ == ReleaseOutcome::released)
             outcome_ = outcome;
         if (--missing_ == 0)
-            runtime_->post([call = call_, error = error_, outcome = outcome_] { call->complete(error, outcome); });
+            runtime_->post([call = call_, outcome = outcome_] { call->complete({}, outcome); });
     }
 
 private:
     std::mutex mutex_;
     std::size_t missing_;
-    error_code error_;
     ReleaseOutcome outcome_ = ReleaseOutcome::released;
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<HeldSet::ReleaseCall> call_;
 };
+
+void release_one(engine::LeaseRecordPtr const& record, std::shared_ptr<Answers> const& answers)
+{
+    auto handle = record->begin_release();
+    if (!handle) {
+        answers->add(ReleaseOutcome::was_lost);
+        return;
+    }
+    auto const& strand = handle->core()->runtime()->strand();
+    strand.execute([record, handle = std::move(handle), answers] {
+        auto told = [answers](ReleaseOutcome outcome) { answers->add(outcome); };
+        handle->core()->release(record, engine::ReleaseQueue::make_item(std::move(told)));
+    });
+}
 
 } // namespace
 
@@ -96,9 +112,8 @@ void HeldSet::release(asio::any_completion_handler<void(error_code, ReleaseOutco
             std::make_shared<Answers>(leases_.size(), runtime_, ReleaseCall::start(std::move(pending), runtime_));
         // in one turn, in which a store gathers what leaves together
         runtime_->strand().execute([self = shared_from_this(), answers] {
-            for (auto& lease : self->leases_)
-                lease.async_release(
-                    [answers](error_code error, ReleaseOutcome outcome) { answers->add(error, outcome); });
+            for (auto const& lease : self->leases_)
+                release_one(EngineLease::record_of(lease), answers);
         });
     }
 }

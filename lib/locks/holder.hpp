@@ -34,11 +34,11 @@ public:
     [[nodiscard]] std::shared_ptr<engine::Core> const& core() const noexcept { return target().handle()->core(); }
 };
 
-/** The record of a lease, observed while it exists. */
+/** A lease as the engine sees it. */
 struct EngineLease : Lease {
-    [[nodiscard]] static std::weak_ptr<engine::LeaseRecord const> record_of(Lease const& lease) noexcept
+    [[nodiscard]] static std::shared_ptr<engine::LeaseRecord> const& record_of(Lease const& lease) noexcept
     {
-        return (lease.*&EngineLease::record)()->weak_from_this();
+        return (lease.*&EngineLease::record)();
     }
 };
 

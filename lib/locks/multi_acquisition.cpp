@@ -120,11 +120,22 @@ void MultiAcquisition::acquire(std::size_t position, milliseconds wait)
     locks_->target(position)->acquire(
         {.wait = wait, .ttl = options_.ttl}, false,
         [self = shared_from_this(), position](error_code error, Lease lease) {
+            if (!error && self->missing_ > 1 && self->is_here(position)) {
+                // of many leases of one store only the last one is worth a task
+                --self->missing_;
+                self->parts_[position].lease = std::move(lease);
+                return;
+            }
             self->runtime_->post([self, position, error, lease = std::move(lease)]() mutable {
                 self->answered(position, error, std::move(lease));
             });
         },
         parts_[position].cancel.slot());
+}
+
+bool MultiAcquisition::is_here(std::size_t position) const noexcept
+{
+    return locks_->target(position)->handle()->core().get() == &locks_->core();
 }
 
 void MultiAcquisition::claim()

@@ -87,6 +87,8 @@ private:
     void wait_for(std::size_t position);
     void acquire(std::size_t position, std::chrono::milliseconds wait);
     void answered(std::size_t position, error_code error, Lease lease);
+    /** The answers for this lock come on the strand of this acquisition. */
+    [[nodiscard]] bool is_here(std::size_t position) const noexcept;
     /** Called when all answers have arrived. */
     void decide();
     void complete(error_code error);
