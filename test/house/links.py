@@ -9,7 +9,8 @@ import re
 import sys
 from pathlib import Path
 
-LINK = re.compile(r"\]\(([^()\s]+)\)")
+# Markdown, and pictures for narrow screens in HTML
+LINK = re.compile(r"\]\(([^()\s]+)\)|\bsrc(?:set)?=\"([^\"\s]+)\"")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.S | re.M)
 HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.M)
 FENCE = re.compile(r"^```.*?^```", re.S | re.M)
@@ -67,11 +68,12 @@ def broken(root):
         if path.suffix != ".md":
             continue
         for link in LINK.finditer(CODE.sub(blank, text)):
-            if link.group(1).startswith(ELSEWHERE):
+            leads_to = link.group(1) or link.group(2)
+            if leads_to.startswith(ELSEWHERE):
                 continue
             seen += 1
             place = f"{name}:{text.count(chr(10), 0, link.start()) + 1}"
-            target, _, anchor = link.group(1).partition("#")
+            target, _, anchor = leads_to.partition("#")
             page = (path.parent / target).resolve() if target else path
             if not page.exists():
                 findings.append(f"{place}: there is no {target}")
