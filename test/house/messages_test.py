@@ -12,18 +12,22 @@ SOURCE = Path(sys.argv.pop(1)).resolve()
 
 
 class Messages(unittest.TestCase):
-    def setUp(self):
-        self.directory = tempfile.TemporaryDirectory()
-        self.root = Path(self.directory.name)
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()
+        cls.root = Path(cls.directory.name)
         for folder in ("lib", "tools", "test", "docs"):
-            shutil.copytree(SOURCE / folder, self.root / folder)
+            shutil.copytree(SOURCE / folder, cls.root / folder)
 
-    def tearDown(self):
-        self.directory.cleanup()
+    @classmethod
+    def tearDownClass(cls):
+        cls.directory.cleanup()
 
     def change(self, name, old, new):
+        """Until the end of the test."""
         text = (self.root / name).read_text(encoding="utf-8")
         self.assertIn(old, text)
+        self.addCleanup((self.root / name).write_text, text, encoding="utf-8")
         (self.root / name).write_text(text.replace(old, new, 1), encoding="utf-8")
 
     def assert_found(self, *words):
