@@ -58,9 +58,12 @@ template <class LeaseType>
 class TENURE_API Acquirable
 {
 public:
+    /// the type of `get_executor()`
     using executor_type = asio::any_io_executor;
+    /// `Lease` or `Slot`
     using lease_type = LeaseType;
 
+    /** Where handlers run that have no executor of their own. */
     [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(target_); }
 
     /** The keys, for `Store::async_inspect`. */
@@ -102,6 +105,7 @@ public:
         return asio::async_initiate<CompletionToken, void(error_code, LeaseType)>(
             Initiate<LeaseType>{target_}, completion, options);
     }
+    /** Overload with default options. */
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
     auto async_acquire(CompletionToken&& completion) const
@@ -131,6 +135,7 @@ public:
         return asio::async_initiate<CompletionToken, void(error_code, std::optional<LeaseType>)>(
             Initiate<std::optional<LeaseType>>{target_}, completion, options);
     }
+    /** Overload with default options. */
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
     auto async_try_acquire(CompletionToken&& completion) const
@@ -166,6 +171,7 @@ public:
             return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(
                 detail::InitiateNothing{}, completion);
     }
+    /** Overload with default options: it waits `forever` for each lease. */
     template <class Work, class CompletionToken = asio::deferred_t>
         requires detail::is_completion_token<CompletionToken>
     auto async_run(Work&& work, CompletionToken&& completion = {}) const
@@ -192,13 +198,16 @@ public:
     }
 
 protected:
+    /// the engine's part of a lock or pool
     using LeaseTargetPtr = std::shared_ptr<engine::LeaseTarget>;
 
+    /** @param target  the engine's part, never null */
     explicit Acquirable(LeaseTargetPtr target) noexcept
         : target_(std::move(target))
     {
     }
 
+    /** The engine's part, for `Lock` and `SlotPool`. */
     [[nodiscard]] engine::LeaseTarget const& target() const noexcept { return *target_; }
 
 private:

@@ -24,13 +24,16 @@ template <class CompletionToken>
 class CancelOn
 {
 public:
+    /** Use `cancel_on`. */
     CancelOn(CancellationToken cancels, CompletionToken completes)
         : cancellation(std::move(cancels))
         , completion(std::move(completes))
     {
     }
 
+    /// cancels the operation
     CancellationToken cancellation;
+    /// receives its result
     CompletionToken completion;
 };
 
@@ -131,6 +134,9 @@ private:
 } // namespace detail
 } // namespace tenure
 
+// Specialisations for Asio, which users never name.
+/// @cond
+
 template <class CompletionToken, class... Signatures>
 struct boost::asio::async_result<tenure::CancelOn<CompletionToken>, Signatures...> {
     template <class Initiation, class Token, class... Arguments>
@@ -155,3 +161,4 @@ struct boost::asio::associator<Associator, tenure::detail::CancelOnHandler<Handl
         return Associator<Handler, DefaultCandidate>::get(handler.handler, candidate);
     }
 };
+/// @endcond

@@ -57,6 +57,7 @@ enum class CancelReason {
     return reason != CancelReason::none && reason != CancelReason::released && reason != CancelReason::detached;
 }
 
+/** The name of the enumerator, for logs. */
 [[nodiscard]] TENURE_API std::string_view to_string(CancelReason reason) noexcept;
 
 /** Tells when to stop the work that a lease covers. Copyable; all copies are the same token.
@@ -71,12 +72,17 @@ enum class CancelReason {
 class TENURE_API CancellationToken
 {
 public:
+    /// the type of `get_executor()`
     using executor_type = asio::any_io_executor;
 
     CancellationToken() noexcept;
+    /** The same token. */
     CancellationToken(CancellationToken const&) noexcept;
+    /** The moved-from object is a token without a lease. */
     CancellationToken(CancellationToken&&) noexcept;
+    /** The same token. */
     CancellationToken& operator=(CancellationToken const&) noexcept;
+    /** The moved-from object is a token without a lease. */
     CancellationToken& operator=(CancellationToken&&) noexcept;
     ~CancellationToken();
 
@@ -91,6 +97,7 @@ public:
      * executor, never inside a release or a destructor. */
     [[nodiscard]] std::stop_token stop_token() const;
 
+    /** Where handlers run that have no executor of their own. */
     [[nodiscard]] executor_type get_executor() const noexcept;
 
     /** Waits until the token is cancelled; `reason()` then says why.

@@ -16,12 +16,18 @@ namespace tenure
  *  @par Thread safety  Safe from any thread.
  */
 struct TENURE_API Clock {
+    /// nanoseconds, signed, 64 bits
     using duration = std::chrono::nanoseconds;
+    /// as the standard's clocks have it
     using rep = duration::rep;
+    /// as the standard's clocks have it
     using period = duration::period;
+    /// an instant of this clock; its origin is the boot of the machine
     using time_point = std::chrono::time_point<Clock, duration>;
+    /// it is never adjusted
     static constexpr bool is_steady = true;
 
+    /** The present instant. No I/O; some tens of nanoseconds. */
     [[nodiscard]] static time_point now() noexcept;
 };
 

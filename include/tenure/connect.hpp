@@ -65,6 +65,7 @@ template <detail::ExecutionContext Context>
 {
     return connect(context.get_executor(), url, std::move(options));
 }
+/** Overload with default `StoreOptions`, which takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store connect(Context& context, std::string_view url)
 {

@@ -36,6 +36,7 @@ struct ElectionConfig {
     std::string contact = {};
     /// how long the store keeps a leader that does not renew, as `LockConfig::ttl`
     std::chrono::milliseconds ttl{10'000};
+    /// how the leadership is held
     LeaseOptions lease = {};
     /// time between two reads of the leader, as `ViewOptions::refresh`
     std::chrono::milliseconds refresh{1'000};
@@ -43,6 +44,7 @@ struct ElectionConfig {
 
 /** The leader, as far as a program knows: a plain value. Another program may lead by the time it is read. */
 struct Leader {
+    /// the knowledge of the leader
     enum class State {
         /// the store has never answered
         unknown,
@@ -54,6 +56,7 @@ struct Leader {
         /// `refresh` (at least 3 s), or for 1 s after the leader's time ran out
         stale
     };
+    /// says which of the other fields mean something
     State state = State::unknown;
     /// `StoreOptions::worker_name` of the leader. Also empty if the client that holds the key does not write its name:
     /// `state` is `present` then
@@ -97,7 +100,9 @@ struct Leader {
 class TENURE_API Election : private Acquirable<Lease>
 {
 public:
+    /// the type of `get_executor()`
     using executor_type = asio::any_io_executor;
+    /// the lease of a leader
     using lease_type = Lease;
 
     /** Starts to follow the leader. @throws std::invalid_argument naming field, value and rule, before any I/O */
@@ -108,6 +113,7 @@ public:
     using Acquirable<Lease>::range;
     using Acquirable<Lease>::ttl;
     using Acquirable<Lease>::tolerated_outage;
+    /** `ElectionConfig::name`. */
     [[nodiscard]] std::string const& name() const noexcept;
 
     /** Waits until this program leads. Release the lease to resign.
@@ -123,6 +129,7 @@ public:
         options.wait = options.wait.value_or(forever);
         return this->async_acquire(options, std::forward<CompletionToken>(completion));
     }
+    /** Overload with default options: it waits `forever`. */
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
     auto async_campaign(CompletionToken&& completion) const

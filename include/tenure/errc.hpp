@@ -67,9 +67,13 @@ enum class condition {
     misconfigured
 };
 
+/** The category of `errc`; its messages say what to do. */
 [[nodiscard]] TENURE_API boost::system::error_category const& tenure_category() noexcept;
+/** The category of `condition`. */
 [[nodiscard]] TENURE_API boost::system::error_category const& condition_category() noexcept;
+/** Lets an `errc` become an error_code. */
 [[nodiscard]] TENURE_API error_code make_error_code(errc value) noexcept;
+/** Lets an error_code be compared with a `condition`. */
 [[nodiscard]] TENURE_API boost::system::error_condition make_error_condition(condition value) noexcept;
 
 } // namespace tenure

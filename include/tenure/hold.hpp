@@ -43,10 +43,12 @@ struct Entry;
 class [[nodiscard]] TENURE_API Hold
 {
 public:
+    /// the type of `get_executor()`
     using executor_type = asio::any_io_executor;
 
     /** No Hold: `valid()` is false, the token counts as cancelled, and operations end with errc::released at once. */
     Hold() noexcept;
+    /** The moved-from object is no Hold. */
     Hold(Hold&& other) noexcept;
     /** Releases the previous Hold of this object in the background. */
     Hold& operator=(Hold&& other) noexcept;
@@ -68,10 +70,15 @@ public:
 
     /** As those of `Lease`; the same for all Holds that share the lease. @{ */
     [[nodiscard]] Instant valid_until() const noexcept;
+    /** As `Lease::stop_at`. */
     [[nodiscard]] Instant stop_at() const noexcept;
+    /** As `Lease::ttl`. */
     [[nodiscard]] std::chrono::milliseconds ttl() const noexcept;
+    /** As `Lease::key`. */
     [[nodiscard]] std::string const& key() const noexcept;
+    /** As `Lease::owner`. */
     [[nodiscard]] std::string const& owner() const noexcept;
+    /** As `Lease::fencing_token`. */
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
     /** @} */
 
@@ -79,6 +86,7 @@ public:
      * A released Hold returns the lease's token if that is cancelled, else a token that counts as cancelled. */
     [[nodiscard]] CancellationToken token() const noexcept;
 
+    /** Where handlers run that have no executor of their own. */
     [[nodiscard]] executor_type get_executor() const noexcept;
 
     /** Ends this Hold, and gives the key back if it is the holder's last one on the key.

@@ -31,7 +31,9 @@ enum class Order {
     checked
 };
 
+/** How a holder acquires. */
 struct HolderOptions {
+    /// whether the holder refuses keys that are out of order
     Order order = Order::unchecked;
 };
 
@@ -66,7 +68,9 @@ public:
     /** A new identity. */
     explicit Holder(HolderOptions options = {});
     // no move operations: a moved-from holder would have no identity
+    /** The same holder. */
     Holder(Holder const&) noexcept;
+    /** The same holder. */
     Holder& operator=(Holder const&) noexcept;
     ~Holder();
 
@@ -94,6 +98,7 @@ public:
         return asio::async_initiate<CompletionToken, void(error_code, Lease)>(
             Initiate{state_, lock}, completion, options);
     }
+    /** Overload with default options. */
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
     auto async_acquire(Lock const& lock, CompletionToken&& completion) const

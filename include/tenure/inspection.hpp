@@ -14,6 +14,7 @@ namespace tenure
  * ownership.
  */
 struct KeyState {
+    /// the kind of state
     enum class Kind {
         free,
         held,
@@ -26,9 +27,14 @@ struct KeyState {
         /// set, and `evict` refuses it
         foreign
     };
+    /// the key: its position in the range, counted from 0
     std::uint32_t index = 0;
+    /// free, held, or why it is taken without a holder
     Kind kind = Kind::free;
+    /// the value under the key. It begins with the name of the holder, and its random part is a secret. Empty for a
+    /// free key
     std::string owner;
+    /// time until the key expires without a renewal; unset if it is free or never expires
     std::optional<std::chrono::milliseconds> remaining;
     /// the last fencing token granted for the key, 0 if none is known
     std::uint64_t fencing_token = 0;
@@ -38,7 +44,9 @@ struct KeyState {
 
 /** One result of `tenure doctor`. */
 struct Finding {
+    /// `unverified`: the check failed, for example because the user lacks a permission
     enum class Severity { ok, unverified, warning, error };
+    /// the worst one of all findings is the exit code of `tenure doctor`
     Severity severity = Severity::ok;
     /// the examined property: "version", "round trip", "persistence", "eviction policy" ...
     std::string subject;
@@ -47,6 +55,7 @@ struct Finding {
     /// the consequence for leases, and the remedy; empty if there is no problem
     std::string advice;
 };
+/// all results of `Store::async_examine`
 using Findings = std::vector<Finding>;
 
 } // namespace tenure

@@ -16,8 +16,11 @@ namespace tenure
  *  A lock is a range of one named key; a pool is a numbered range. The keys are computed, never stored as a list.
  */
 struct TENURE_API KeyRange {
+    /// the first part of all keys, or the whole key of a lock
     std::string prefix;
+    /// the first number
     std::uint32_t first = 0;
+    /// how many keys; 1 to 2^20
     std::uint32_t count = 1;
     /// false: the range is the one key `prefix` itself
     bool numbered = true;
@@ -34,6 +37,7 @@ struct TENURE_API KeyRange {
     friend bool operator==(KeyRange const&, KeyRange const&) = default;
 };
 
+/// a range that pools, leases and requests share; never null
 using KeyRangePtr = std::shared_ptr<KeyRange const>;
 
 /** The range of one named key. @throws std::invalid_argument if the key is not usable (see `check_key`). */

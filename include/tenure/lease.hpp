@@ -28,6 +28,7 @@ class Acquisition;
 class LeaseRecord;
 } // namespace engine
 
+/** The state of a lease, as its holder sees it. */
 enum class LeaseState {
     /// held, and the last renewal succeeded
     held,
@@ -40,8 +41,10 @@ enum class LeaseState {
     released
 };
 
+/** The name of the enumerator, for logs. */
 [[nodiscard]] TENURE_API std::string_view to_string(LeaseState state) noexcept;
 
+/** The outcome of a release or a detachment. */
 enum class ReleaseOutcome {
     /// the store confirmed the release: the key is free
     released,
@@ -53,6 +56,7 @@ enum class ReleaseOutcome {
     still_held
 };
 
+/** The name of the enumerator, for logs. */
 [[nodiscard]] TENURE_API std::string_view to_string(ReleaseOutcome outcome) noexcept;
 
 /** Ownership of one key for a bounded time. Move-only.
@@ -68,10 +72,12 @@ enum class ReleaseOutcome {
 class [[nodiscard]] TENURE_API Lease
 {
 public:
+    /// the type of `get_executor()`
     using executor_type = asio::any_io_executor;
 
     /** No lease: `valid()` is false, the token counts as cancelled, and operations end with errc::released at once. */
     Lease() noexcept;
+    /** The moved-from object is no lease. */
     Lease(Lease&& other) noexcept;
     /** Releases what this object held before, in the background. */
     Lease& operator=(Lease&& other) noexcept;
@@ -86,6 +92,7 @@ public:
     /** True if this object represents a grant, valid or not; false after a move or a failed acquisition. */
     [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }
 
+    /** Whether the lease is held, at risk, cancelled or released. Reads the clock itself, as `valid()` does. */
     [[nodiscard]] LeaseState state() const noexcept;
 
     /** The local instant up to which the holder may rely on the lease, always before the store's own expiry. */
@@ -110,6 +117,7 @@ public:
     /** The cancellation token, which is cancelled when this lease can no longer be relied on, or is released. */
     [[nodiscard]] CancellationToken token() const noexcept;
 
+    /** Where handlers run that have no executor of their own. */
     [[nodiscard]] executor_type get_executor() const noexcept;
 
     /** Releases the key. Renewal ends before the release is written. A release never removes the claim of another
@@ -184,6 +192,7 @@ public:
     {
         return asio::async_initiate<CompletionToken, void(error_code)>(InitiateRenew{{record_}}, completion, ttl);
     }
+    /** Overload that keeps the present ttl. */
     template <class CompletionToken = asio::deferred_t>
         requires(!std::is_convertible_v<CompletionToken, std::chrono::milliseconds>)
     auto async_renew(CompletionToken&& completion = {})

@@ -35,16 +35,21 @@ class HeldSet;
 class TENURE_API LeaseSet
 {
 public:
+    /// the type of `get_executor()`
     using executor_type = asio::any_io_executor;
 
     /** Holds nothing. */
     LeaseSet() noexcept;
+    /** For `MultiLock`. */
     explicit LeaseSet(std::shared_ptr<locks::HeldSet> held) noexcept;
+    /** The moved-from set holds nothing. */
     LeaseSet(LeaseSet&&) noexcept;
+    /** Releases the leases that this object held before, in the background. */
     LeaseSet& operator=(LeaseSet&&) noexcept;
     /** Releases the remaining leases in the background. */
     ~LeaseSet();
 
+    /** True if this object represents a grant, valid or not. */
     [[nodiscard]] explicit operator bool() const noexcept { return held_ != nullptr; }
 
     /** True while every lease is valid. */
@@ -64,6 +69,7 @@ public:
      *  @throws std::out_of_range if the set does not hold the key */
     [[nodiscard]] std::uint64_t fencing_token(std::string_view key) const;
 
+    /** Where handlers run that have no executor of their own. */
     [[nodiscard]] executor_type get_executor() const noexcept;
 
     /** Releases all leases and waits for the stores' answers.

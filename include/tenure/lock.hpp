@@ -20,6 +20,7 @@ struct LockConfig {
     /// how long the store keeps a claim without renewal; 100 ms to 24 h, on etcd from 2 s, on ZooKeeper as its config
     /// says
     std::chrono::milliseconds ttl{10'000};
+    /// how its leases are held
     LeaseOptions lease = {};
     /// a note for people, which `tenure status` shows next to the holder: a contact, a role, a build. Printable ASCII,
     /// at most 128 bytes; not secret. Empty: none
@@ -41,6 +42,7 @@ public:
     /** @throws std::invalid_argument naming field, value and rule, before any I/O */
     Lock(Store store, LockConfig config);
 
+    /** `LockConfig::key`. */
     [[nodiscard]] std::string const& key() const noexcept;
 };
 

@@ -10,8 +10,10 @@
 namespace tenure
 {
 
+/** How urgent a log line is. */
 enum class LogLevel { trace, debug, info, warning, error };
 
+/** The name of the enumerator. */
 [[nodiscard]] TENURE_API std::string_view to_string(LogLevel level) noexcept;
 
 /** Receives the log lines of a store, from `StoreOptions::log_level` up.

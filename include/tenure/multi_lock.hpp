@@ -60,9 +60,12 @@ struct MultiLockConfig {
 class TENURE_API MultiLock
 {
 public:
+    /// the type of `get_executor()`
     using executor_type = asio::any_io_executor;
+    /// the result of an acquisition
     using lease_type = LeaseSet;
 
+    /// the largest number of keys
     static constexpr std::size_t most_locks = 1024;
 
     /** Keys of one store.
@@ -72,6 +75,7 @@ public:
      *  @throws std::invalid_argument likewise */
     explicit MultiLock(std::vector<Lock> locks);
 
+    /** Where handlers run that have no executor of their own. */
     [[nodiscard]] executor_type get_executor() const noexcept { return executor_of(locks_); }
     /** How many keys. */
     [[nodiscard]] std::size_t size() const noexcept;
@@ -93,6 +97,7 @@ public:
         return asio::async_initiate<CompletionToken, void(error_code, LeaseSet)>(
             Initiate<LeaseSet>{locks_}, token, options);
     }
+    /** Overload with default options. */
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
     auto async_acquire(CompletionToken&& token) const
@@ -119,6 +124,7 @@ public:
         return asio::async_initiate<CompletionToken, void(error_code, std::optional<LeaseSet>)>(
             Initiate<std::optional<LeaseSet>>{locks_}, token, options);
     }
+    /** Overload with default options. */
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
     auto async_try_acquire(CompletionToken&& token) const
@@ -147,6 +153,7 @@ public:
         else
             return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(detail::InitiateNothing{}, token);
     }
+    /** Overload with default options: it waits `forever`. */
     template <class Work, class CompletionToken = asio::deferred_t>
         requires detail::is_completion_token<CompletionToken>
     auto async_run(Work&& work, CompletionToken&& token = {}) const

@@ -33,7 +33,9 @@ struct LeaseOptions {
     /// how long before `valid_until` the token is cancelled: the time the work needs to stop. 0: ttl/10, at least 20
     /// ms. At most ttl/3
     std::chrono::milliseconds notice{0};
+    /// how much trouble cancels the token
     CancelWhen cancel_when = CancelWhen::loss;
+    /// who renews the lease
     Renewal renewal = Renewal::automatic;
     /// time from one renewal to the next, up to a tenth less to spread the load. 0: ttl/3. The interval must leave time
     /// to retry a lost renewal before the token is cancelled; the lock or pool refuses a longer one. The limit is 0.64

@@ -64,13 +64,17 @@ struct OnBehalf {
 class TENURE_API ReentrantLock
 {
 public:
+    /// the type of `get_executor()`
     using executor_type = asio::any_io_executor;
+    /// the result of an acquisition
     using lease_type = Hold;
 
     /** @throws std::invalid_argument naming field, value and rule, before any I/O */
     ReentrantLock(Store store, LockConfig config);
 
+    /** Where handlers run that have no executor of their own. */
     [[nodiscard]] executor_type get_executor() const noexcept { return lock_.get_executor(); }
+    /** `LockConfig::key`. */
     [[nodiscard]] std::string const& key() const noexcept { return lock_.key(); }
     /** The key, for `Store::async_inspect`. */
     [[nodiscard]] KeyRangePtr range() const noexcept { return lock_.range(); }
@@ -97,6 +101,7 @@ public:
         return asio::async_initiate<CompletionToken, void(error_code, Hold)>(
             Initiate<Hold>{lock_, holder}, completion, options);
     }
+    /** Overload with default options. */
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
     auto async_acquire(Holder const& holder, CompletionToken&& completion) const
@@ -128,6 +133,7 @@ public:
         return asio::async_initiate<CompletionToken, void(error_code, std::optional<Hold>)>(
             Initiate<std::optional<Hold>>{lock_, holder}, completion, options);
     }
+    /** Overload with default options. */
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
     auto async_try_acquire(Holder const& holder, CompletionToken&& completion) const
@@ -158,6 +164,7 @@ public:
             return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(
                 detail::InitiateNothing{}, completion);
     }
+    /** Overload with default options: it waits `forever`. */
     template <class Work, class CompletionToken = asio::deferred_t>
         requires detail::is_completion_token<CompletionToken>
     auto async_run(Holder const& holder, Work&& work, CompletionToken&& completion = {}) const

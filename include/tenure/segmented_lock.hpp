@@ -34,6 +34,7 @@ struct SegmentedLockConfig {
     std::optional<Segments> also = std::nullopt;
     /// how long the store keeps a claim without renewal; 100 ms (some stores: more) to 24 h
     std::chrono::milliseconds ttl{10'000};
+    /// how the leases of its segments are held
     LeaseOptions lease = {};
     /// a note for people, as `LockConfig::note`
     std::string note = {};

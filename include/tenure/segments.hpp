@@ -20,20 +20,25 @@ namespace tenure
 class SegmentItem
 {
 public:
+    /// wall-clock time in milliseconds since 1970
     using Time = std::chrono::sys_time<std::chrono::milliseconds>;
 
+    /** A text, for `hashed` and `named`. */
     SegmentItem(std::string_view text) noexcept
         : value_(text)
     {
     }
+    /** A text, for `hashed` and `named`. */
     SegmentItem(std::string const& text) noexcept
         : value_(std::string_view(text))
     {
     }
+    /** A text, for `hashed` and `named`. */
     SegmentItem(char const* text) noexcept
         : value_(std::string_view(text))
     {
     }
+    /** A number, for `ranges`. */
     template <std::integral Number>
     SegmentItem(Number number) noexcept
         : value_(static_cast<std::int64_t>(number))
@@ -47,6 +52,7 @@ public:
     {
     }
 
+    /** The item as it was given. */
     [[nodiscard]] std::variant<std::string_view, std::int64_t, Time> const& value() const noexcept { return value_; }
 
 private:
@@ -57,6 +63,7 @@ private:
 class TENURE_API Segments
 {
 public:
+    /// the largest number of segments, but for windows
     static constexpr std::uint32_t most = 1024;
 
     /** Texts by their hash: FNV-1a of 64 bits over the bytes, modulo the count, so that other languages can agree.

@@ -23,6 +23,7 @@ struct SlotPoolConfig {
     /// how long the store keeps a claim without renewal; 100 ms to 24 h, on etcd from 2 s, on ZooKeeper as its config
     /// says
     std::chrono::milliseconds ttl{10'000};
+    /// how its slots are held
     LeaseOptions lease = {};
     /// quarantine: how long a number stays taken after its release, or after the ttl of a holder that died. 0 (none) to
     /// 24 h; with etcd in whole seconds, rounded up, at least its shortest lease; refused with ZooKeeper. A claim that
@@ -51,7 +52,9 @@ public:
     /** @throws std::invalid_argument naming field, value and rule, before any I/O */
     SlotPool(Store store, SlotPoolConfig config);
 
+    /** `SlotPoolConfig::prefix`. */
     [[nodiscard]] std::string const& prefix() const noexcept;
+    /** `SlotPoolConfig::size`. */
     [[nodiscard]] std::uint32_t size() const noexcept;
 };
 

@@ -20,8 +20,10 @@ struct Statistics {
     std::uint64_t failed = 0;
     /// total and longest time from the call to the grant; counted from the start of the call on the store's strand
     std::chrono::nanoseconds total_wait{};
+    /// the longest of these times
     std::chrono::nanoseconds max_wait{};
 
+    /// renewals that succeeded
     std::uint64_t renewals = 0;
     /// renewals that were refused, not sent or whose outcome is unknown
     std::uint64_t renewals_failed = 0;
@@ -31,11 +33,16 @@ struct Statistics {
 
     /// leases that were lost, by the reason of the token (`CancelReason`)
     std::uint64_t lost_expired = 0;
+    /// as above: the store proved that the key has another value
     std::uint64_t lost_not_owner = 0;
+    /// as above: with `CancelWhen::first_failed_renewal`
     std::uint64_t lost_first_failed_renewal = 0;
+    /// as above: after `LeaseOptions::max_hold`
     std::uint64_t lost_max_hold = 0;
+    /// as above: held while the store was closed
     std::uint64_t lost_store_closed = 0;
 
+    /// releases that the store confirmed
     std::uint64_t released = 0;
     /// detachments that the store confirmed (`Lease::async_detach`)
     std::uint64_t detached = 0;

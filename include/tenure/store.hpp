@@ -87,6 +87,7 @@ struct Diagnostics {
 class TENURE_API Store
 {
 public:
+    /// the type of `get_executor()`
     using executor_type = asio::any_io_executor;
 
     /** A store over your own backend (see docs/integrators/writing-a-store.md).
@@ -96,13 +97,17 @@ public:
      *  @throws std::invalid_argument for an invalid worker name */
     Store(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, StoreOptions options);
 
+    /** Where handlers run that have no executor of their own: the executor that the store was opened with. */
     [[nodiscard]] executor_type get_executor() const noexcept;
 
     /** The address of the store, without secrets. */
     [[nodiscard]] std::string describe() const;
 
+    /** Counts what happened since the store was opened. No I/O; cheap. */
     [[nodiscard]] Statistics statistics() const noexcept;
+    /** The last error of the store with its details, for people. No I/O. */
     [[nodiscard]] Diagnostics diagnostics() const;
+    /** The name that others see as the holder: `StoreOptions::worker_name`, or host:pid. */
     [[nodiscard]] std::string const& worker_name() const noexcept;
 
     /** Checks the argument of a later `Lease::async_detach(remaining)`, so that work need not begin in vain. Without

@@ -1,6 +1,15 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+/** @namespace tenure
+ *  Leases on the keys of a store: locks, pools of numbered slots, elections.
+ *
+ *  @namespace tenure::conformance
+ *  The suite that every store has to pass.
+ *
+ *  @namespace tenure::testing
+ *  Virtual time, and a store that fails on demand, for tests of programs. */
+
 #include <tenure/acquirable.hpp>
 #include <tenure/cancel_on.hpp>
 #include <tenure/cancellation_token.hpp>

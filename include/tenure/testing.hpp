@@ -34,7 +34,9 @@ public:
     VirtualTime& operator=(VirtualTime const&) = delete;
     ~VirtualTime();
 
+    /** The executor for stores and code under test. */
     [[nodiscard]] asio::any_io_executor get_executor() noexcept;
+    /** The present virtual instant. */
     [[nodiscard]] Instant now() const noexcept;
 
     /** Runs all ready handlers, including those that become ready meanwhile; no time passes. */
@@ -58,6 +60,7 @@ public:
 
     /** The implementation, for stores. */
     struct State;
+    /** The implementation, for stores. */
     [[nodiscard]] std::shared_ptr<State> const& state() const noexcept { return state_; }
 
 private:
@@ -83,6 +86,7 @@ private:
 class SimulatedStore
 {
 public:
+    /** An empty store. Everything that is opened from it shares its keys. */
     explicit SimulatedStore(VirtualTime& time);
 
     /** Opens the store: each opened store simulates a separate process. */

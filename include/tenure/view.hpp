@@ -27,6 +27,7 @@ namespace locks
 class ViewHandle;
 }
 
+/** How a view reads. */
 struct ViewOptions {
     /// time between two reads of the keys, 100 ms to 1 h. A notification, or the expiry of a key, causes an earlier
     /// read
@@ -77,6 +78,7 @@ struct ViewSnapshot {
 class TENURE_API View
 {
 public:
+    /// the type of `get_executor()`
     using executor_type = asio::any_io_executor;
 
     /** Begins to read.
@@ -90,7 +92,9 @@ public:
     {
     }
 
+    /** Where handlers run that have no executor of their own. */
     [[nodiscard]] executor_type get_executor() const noexcept;
+    /** The keys that it reads. */
     [[nodiscard]] KeyRangePtr range() const noexcept;
 
     /** The present state of the cache, without I/O. After the store was closed it is the last state, and in a fork of

@@ -122,7 +122,7 @@ MemoryConfig memory_config_from(Url const& url)
 {
     if (url.user || url.password || !url.path.empty() || !url.options.empty() || url.hosts.size() > 1)
         throw std::invalid_argument(
-            "a memory:// URL has nothing but a name: memory://NAME, or memory:// for keys shared with nobody");
+            "a memory:// URL has nothing but a name: memory://NAME, or memory:// for keys that no other store shares");
     return MemoryConfig{url.hosts.empty() ? std::string() : url.hosts.front().host};
 }
 

@@ -79,7 +79,7 @@ char const* describe(condition value) noexcept
     case condition::try_later:
         return "may succeed later";
     case condition::misconfigured:
-        return "somebody has to change the configuration";
+        return "the configuration must be changed";
     }
     return "unknown tenure condition";
 }

@@ -336,7 +336,7 @@ void Core::close()
     if (held)
         store_log_.log(
             LogLevel::warning, "the store was closed while leases were held: stop the work that they cover; their keys "
-                               "lapse by their ttl");
+                               "expire after their ttl");
     queues_.close();
     end_followers();
     keeper_->close();

@@ -180,9 +180,9 @@ void ReleaseQueue::finish(PendingReleasePtr const& pending, ReleaseOutcome outco
 void ReleaseQueue::log_unconfirmed(PendingRelease const& pending) const
 {
     store_log_.log(
-        LogLevel::warning, (pending.detachment_ ? "detaching " : "giving back ") +
+        LogLevel::warning, (pending.detachment_ ? "the detachment of " : "the release of ") +
                                (pending.claim_ ? pending.claim_->key() : pending.range_->describe()) +
-                               " was never confirmed; it lapses by its ttl");
+                               " was not confirmed; the key expires after its ttl");
 }
 
 void ReleaseQueue::notify(Listener* listener, Detachment& detachment, ReleaseOutcome outcome)

@@ -212,7 +212,7 @@ void SimulatedStore::remove(std::string const& key)
 
 void SimulatedStore::overwrite(std::string const& key, std::chrono::milliseconds ttl)
 {
-    state_->domain->overwrite(key, "somebody else", ttl, state_->time.now());
+    state_->domain->overwrite(key, "another client", ttl, state_->time.now());
 }
 
 bool SimulatedStore::held(std::string const& key) const

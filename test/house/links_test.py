@@ -25,6 +25,7 @@ class Links(unittest.TestCase):
     def test_links_that_lead_nowhere(self):
         # it is a link, and a name
         self.assertEqual(self.found("\n[page](docs/page.md)\n"), ["README.md:2: there is no docs/page.md"] * 2)
+        self.assertEqual(self.found('<img src="lib/gone.svg">\n'), ["README.md:1: there is no lib/gone.svg"])
         self.assertEqual(self.found("[code](lib/gone.cpp)\n"), ["README.md:1: there is no lib/gone.cpp"])
         self.assertEqual(self.found("[x](docs/users/page.md#another)\n"),
                          ["README.md:1: docs/users/page.md has no heading for #another"])

@@ -32,7 +32,7 @@ CommandHelp demo_help()
     return {
         .usage = "tenure demo [--store URL] [OPTIONS]",
         .text =
-            "Shows what leases do: workers contend for fewer slots, one of them is killed and its slot lapses, "
+            "Shows what leases do: workers contend for fewer slots, one of them is killed and its slot expires, "
             "another is evicted from its slot and stops in time. Without a store all of it happens in this process; "
             "with the URL of a server the workers are processes that share that server, and the killed one gets "
             "kill -9. The demo keeps its own record of who worked under which slot, and checks it.",
@@ -55,7 +55,7 @@ struct DemoOptions {
 void check(DemoSettings const& settings)
 {
     if (settings.workers <= settings.slots)
-        throw std::invalid_argument("--workers must be more than --slots, or nobody has to wait");
+        throw std::invalid_argument("--workers must be more than --slots, or no worker has to wait");
 }
 
 /** Log lines that come to the same terminal would end up in the picture. */

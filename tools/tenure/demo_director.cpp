@@ -125,7 +125,7 @@ void DemoDirector::kill()
     victim.doing = Doing::killed;
     view_.event(
         demo_worker_name(settings_.victim()) + " was killed while it held slot " + std::to_string(slot_) +
-        ": nobody renews or releases it, so it lapses within " + tool::describe(settings_.ttl));
+        ": no process renews or releases it, so it expires within " + tool::describe(settings_.ttl));
     enter(Act::lapsing);
 }
 

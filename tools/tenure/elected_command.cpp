@@ -113,12 +113,12 @@ private:
         if (*over)
             co_return;
         auto const leader = election_.leader();
-        auto const where = " on " + store_.describe();
+        auto const where = store_.describe();
         if (leader.state == Leader::State::unknown)
-            report_.say("campaigning" + where + ": " + explain(store_, errc::store_unavailable));
+            report_.say("campaigning on " + where + ": " + explain(store_, errc::store_unavailable));
         else
             report_.say(
-                "campaigning" + where + ": " +
+                "campaigning on " + where + ": " +
                 as_text({store_.describe(), settings_.name, leader, std::chrono::system_clock::now()}));
     }
 
@@ -129,7 +129,7 @@ private:
         bool const confirmed = co_await held_.release(release_limit);
         if (!confirmed)
             report_.warning(
-                "the store has not confirmed the resignation: the claim lapses within " + describe(settings_.ttl));
+                "the store has not confirmed the resignation: the claim expires within " + describe(settings_.ttl));
     }
 
     void on_signal(int signal)

@@ -33,7 +33,7 @@ CommandHelp evict_help()
         .text = "Takes a slot or lock away from its holder. The holder's token is cancelled at its next renewal, and "
                 "the key "
                 "frees when the claim's present ttl has passed, so that the holder's validity has surely ended before "
-                "anybody else gets it. The holder learns by whom: the name is that of --worker.",
+                "any other holder gets it. The holder learns by whom: the name is that of --worker.",
         .examples =
             {{"tenure evict --size 16 --slot 3", "asks first"},
              {"tenure evict --lock nightly --yes --worker admin", "does not ask"}},
@@ -67,8 +67,7 @@ struct EvictSettings {
 bool agrees(std::string const& question)
 {
     if (::isatty(STDIN_FILENO) == 0)
-        throw std::invalid_argument(
-            "nobody can be asked here whether to go on: give --yes to evict without a question");
+        throw std::invalid_argument("no terminal to confirm on: give --yes to evict without a question");
     std::cout << question << " [y/N] " << std::flush;
     std::string answer;
     std::getline(std::cin, answer);
@@ -89,10 +88,10 @@ std::optional<std::string> objection(std::string const& key, Holder const& holde
         return key + " has been evicted by " + holder.name + " already, and frees in " +
                describe(state.remaining.value_or(std::chrono::milliseconds{0}));
     case Holder::Kind::resting:
-        return key + " is held by nobody: it is resting, and frees in " +
+        return key + " has no holder: it is resting, and frees in " +
                describe(state.remaining.value_or(std::chrono::milliseconds{0}));
     case Holder::Kind::kept:
-        return key + " is held by nobody: its last holder left it to expire, and it frees in " +
+        return key + " has no holder: its last holder left it to expire, and it frees in " +
                describe(state.remaining.value_or(std::chrono::milliseconds{0}));
     case Holder::Kind::foreign:
         return key + " bears no lease: it never expires. Find out whose it is, and delete it there";

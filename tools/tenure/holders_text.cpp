@@ -90,13 +90,13 @@ std::string describe_loss(std::string const& key, KeyState const& state)
     case Holder::Kind::evicted:
         return name + " was " + describe(holder);
     case Holder::Kind::worker:
-        return name + " is held by " + holder.name + " now: the store let the lease lapse, or its key was deleted";
+        return name + " is held by " + holder.name + " now: the store let the lease expire, or its key was deleted";
     case Holder::Kind::nobody:
-        return name + " is free in the store: its key was deleted, or lapsed there";
+        return name + " is free in the store: its key was deleted, or expired there";
     case Holder::Kind::resting:
-        return name + " was released and is in quarantine now: the store let the lease lapse, or its key was deleted";
+        return name + " was released and is in quarantine now: the store let the lease expire, or its key was deleted";
     case Holder::Kind::kept:
-        return name + " was left to expire by a later holder: the store let the lease lapse, or its key was deleted";
+        return name + " was left to expire by a later holder: the store let the lease expire, or its key was deleted";
     case Holder::Kind::other_software:
     case Holder::Kind::foreign:
         break;

@@ -226,7 +226,7 @@ private:
         bool const confirmed = co_await held_.release(release_limit);
         if (!confirmed)
             report_.warning(
-                "the store has not confirmed the release: the claim lapses within " + describe(settings_.ttl));
+                "the store has not confirmed the release: the claim expires within " + describe(settings_.ttl));
     }
 
     void on_signal(int signal)
@@ -274,7 +274,7 @@ int run_leased(RunSettings const& settings, Invocation const& invocation)
     static_cast<void>(settings.target.ranges());
     if (settings.store.url.starts_with("memory:"))
         settings.store.report().warning(
-            "memory:// is a store inside this very process: nobody else can see this lease");
+            "memory:// is a store inside this very process: no other program sees this lease");
     // before there is anything that a fork could take with it
     Guard guard;
     return LeasedCommand(settings, invocation, guard).run();

@@ -40,7 +40,7 @@ CommandHelp status_help()
         .usage = "tenure status (--size N [--pool PREFIX] | --lock NAME...) [OPTIONS]",
         .text =
             "Shows who holds which slot or lock, since when and for how long, and how long the claim still lives in "
-            "the store if nobody renews it. A snapshot: it proves nothing about the next moment. The owner's secret "
+            "the store if it is not renewed. A snapshot: it proves nothing about the next moment. The owner's secret "
             "is never shown.",
         .examples =
             {{"tenure status --size 16", "the pool thread_id_lock:0..15"},

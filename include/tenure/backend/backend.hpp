@@ -30,9 +30,13 @@ using boost::system::error_code;
 
 /** One key held by one owner, as the store granted it. Shared by the lease and by pending requests. */
 struct Claim {
+    /// the range that the key belongs to; never null
     KeyRangePtr range;
+    /// the key: its position in the range, counted from 0
     std::uint32_t index = 0;
+    /// the value under the key, unique to this claim; its random part is a secret of the holder
     std::string owner;
+    /// 0 if the claim did not ask for fencing
     std::uint64_t fencing_token = 0;
     /// state with which the backend finds the claim again (a lease id, a session); null for most stores
     std::shared_ptr<void> handle;
@@ -42,14 +46,17 @@ struct Claim {
     /// written
     mutable std::atomic<bool> ended{false};
 
+    /** Name of the key in the store. */
     [[nodiscard]] std::string key() const { return range->key(index); }
 };
+/// a claim that lease and pending requests share
 using ClaimPtr = std::shared_ptr<Claim const>;
 
 // -- Replies of a store --
 
 /** A failed request, and what is known about its effect. */
 struct Failure {
+    /// the effect of the request, as far as the backend knows
     enum class Effect : std::uint8_t {
         /// the server answered with an error, and the request changed nothing. Only a comparison proves which owner
         /// holds the key; an error does not
@@ -59,6 +66,7 @@ struct Failure {
         /// the request may have been written, and no answer can arrive: it may still take effect later
         unknown
     };
+    /// if in doubt: `unknown`
     Effect effect = Effect::unknown;
     /// why; clear only where `was_dropped`
     error_code error;
@@ -67,14 +75,17 @@ struct Failure {
     /// retrying is useless until a person changes something (wrong password, missing permission, wrong database)
     bool fatal = false;
 
+    /** The server answered with an error, and the request changed nothing. */
     [[nodiscard]] static Failure refused(error_code error, std::string detail, bool fatal = false)
     {
         return {Effect::refused, error, std::move(detail), fatal};
     }
+    /** The request was never written. */
     [[nodiscard]] static Failure not_sent(error_code error, std::string detail, bool fatal = false)
     {
         return {Effect::not_sent, error, std::move(detail), fatal};
     }
+    /** The request may have been written. An unknown outcome is never fatal. */
     [[nodiscard]] static Failure unknown(error_code error, std::string detail)
     {
         return {Effect::unknown, error, std::move(detail), false};
@@ -83,6 +94,7 @@ struct Failure {
      */
     [[nodiscard]] static Failure dropped() { return {Effect::not_sent, {}, {}, false}; }
 
+    /** True if the store made this of a request whose time was over: it says nothing about the store's health. */
     [[nodiscard]] bool was_dropped() const noexcept { return effect == Effect::not_sent && !error; }
     /** The request may have taken effect, or may still do so. */
     [[nodiscard]] bool may_take_effect() const noexcept { return effect == Effect::unknown; }
@@ -96,7 +108,9 @@ template <class Reply>
     return failure != nullptr && failure->effect == effect;
 }
 
+/** The store granted a key to the owner. */
 struct Granted {
+    /// which key of the range
     std::uint32_t index = 0;
     /// 0 if the request did not ask for fencing
     std::uint64_t fencing_token = 0;
@@ -104,44 +118,56 @@ struct Granted {
     std::chrono::milliseconds ttl{};
     /// start of the ttl: a local instant before the request was written
     Instant since{};
+    /// becomes `Claim::handle`
     std::shared_ptr<void> handle;
 };
 /** The store granted the key, but too few replicas acknowledged the grant. The key is taken: the engine releases it and
  * continues with another owner. */
 struct Unconfirmed {
+    /// the grant that the engine releases
     Granted grant;
+    /// `errc::not_replicated`, or why the grant cannot be used
     error_code error;
     /// the missing acknowledgement, the server, and the remedy; never a secret
     std::string detail;
     /// retrying is useless until a person changes something
     bool fatal = false;
 };
+/** All keys of the range are held, resting or kept. */
 struct Busy {
     /// time until the first of the held keys expires; unset if the store does not report it
     std::optional<std::chrono::milliseconds> earliest_expiry;
     /// no key of the range can become free by itself: all lack a ttl or lease
     bool never_frees = false;
 };
+/** The store compared, and extended the key of this owner. */
 struct Renewed {
+    /// the ttl that the store granted, which may differ from the request
     std::chrono::milliseconds ttl{};
+    /// start of the ttl: a local instant before the request was written
     Instant since{};
 };
 /** The store compared: the value of the key is not this owner. */
 struct NotOwner {
 };
+/** The key no longer has this owner: it is free, in quarantine, or kept. */
 struct Released {
     /// the release named a waiter of another store: that waiter claims first, and this store's own waiters hold back
     bool named_another = false;
 };
 
+/// the reply to `Backend::claim`
 using ClaimReply = std::variant<Granted, Busy, Unconfirmed, Failure>;
+/// the reply to one renewal of `Backend::renew`
 using RenewReply = std::variant<Renewed, NotOwner, Failure>;
 /** The reply to one of the renewals of one call. */
 struct RenewAnswer {
     /// index of the request within the call
     std::size_t request = 0;
+    /// the outcome of this renewal alone
     RenewReply reply;
 };
+/// the reply to `Backend::release`
 using ReleaseReply = std::variant<Released, NotOwner, Failure>;
 /** `Released` also means that no key had the owner: after a withdrawal none has. */
 using WithdrawReply = std::variant<Released, Failure>;
@@ -157,12 +183,17 @@ enum class Waits : std::uint8_t {
     in_front
 };
 
+/** Asks for one key of a range, for one owner. */
 struct ClaimRequest {
+    /// the keys to choose from; the first free one is granted
     KeyRangePtr range;
+    /// the value to write; unique to this acquisition
     std::string owner;
+    /// the ttl of the grant; within `Backend::ttl_limits`
     std::chrono::milliseconds ttl{};
     /// a request that is still unwritten at this deadline is answered `Failure::dropped`
     Deadline not_after;
+    /// draw a fencing token with the grant
     bool fencing = true;
     /// the earliest attempt of this owner whose outcome is unknown; unset on an owner's first attempt. If it is set,
     /// the whole range is searched for the owner before a free key is taken. The validity of a claim that is found but
@@ -170,6 +201,7 @@ struct ClaimRequest {
     std::optional<Instant> earliest_attempt;
     /// how long the key stays taken after the ttl: in quarantine
     std::chrono::milliseconds reuse_after{};
+    /// whether a busy answer puts this store into the line of waiters
     Waits waits = Waits::no;
     /// more claims follow in this turn of the strand: the store does better to send them in one write
     bool with_others = false;
@@ -177,17 +209,23 @@ struct ClaimRequest {
     /** How long the store keeps the key. Only `ttl` is granted. */
     [[nodiscard]] std::chrono::milliseconds lifetime() const noexcept { return ttl + reuse_after; }
 };
+/** Extends one claim if its key still has the owner. */
 struct RenewRequest {
+    /// the claim to extend; never null
     ClaimPtr claim;
+    /// the ttl counted from the new start; it may be shorter than the present one
     std::chrono::milliseconds ttl{};
+    /// a renewal that is still unwritten at this instant is answered `Failure::dropped`
     Instant not_after{};
 
     /** How long the store keeps the key. Only `ttl` is renewed. */
     [[nodiscard]] std::chrono::milliseconds lifetime() const noexcept { return ttl + claim->reuse_after; }
 };
+/** Ends one claim if its key still has the owner. */
 struct ReleaseRequest {
     /// with `Claim::reuse_after` the key is not freed: it stays in quarantine for that time and then expires
     ClaimPtr claim;
+    /// a release that is still unwritten at this instant is answered `Failure::dropped`
     Instant not_after{};
     /// notify waiters of other stores that the key is free
     bool notifications = true;
@@ -195,38 +233,52 @@ struct ReleaseRequest {
     /// after its remaining ttl if this is zero. Also answered `Released` if the key has that value already
     std::optional<std::chrono::milliseconds> keep_for = std::nullopt;
 };
+/** Ends all claims of an owner in a range, whose keys the engine need not know: after a lost reply to a claim. */
 struct WithdrawRequest {
+    /// the keys to search
     KeyRangePtr range;
+    /// the owner to remove
     std::string owner;
+    /// a request that is still unwritten at this instant is answered `Failure::dropped`
     Instant not_after{};
+    /// notify waiters of other stores of each key that becomes free
     bool notifications = true;
     /// the quarantine of each key that is found; zero if the owner certainly held none of them, so that they become
     /// free at once
     std::chrono::milliseconds reuse_after{};
 };
 
+/// the reply to `Backend::inspect`: the state of each key
 using InspectReply = std::variant<std::vector<KeyState>, Failure>;
 
 /** The store can be used: connected, logged in, and the user has the permissions that were tried. */
 struct Ready {
 };
+/// the reply to `Backend::ready`
 using ReadyReply = std::variant<Ready, Failure>;
 
+/** Takes a key away from its holder. */
 struct EvictRequest {
+    /// the range that the key belongs to
     KeyRangePtr range;
+    /// the key: its position in the range
     std::uint32_t index = 0;
     /// the observed owner; the claim is replaced only if it still has this owner
     std::string owner;
     /// the evicting person or program: the value of the key becomes `evicted/<who>` for the rest of its ttl
     std::string evicted_by;
+    /// a request that is still unwritten at this deadline is answered `Failure::dropped`
     Deadline not_after;
 };
+/** The key was taken away. It stays taken until it expires. */
 struct Evicted {
     /// time until the key expires
     std::optional<std::chrono::milliseconds> remaining;
 };
+/// the reply to `Backend::evict`; `NotOwner`: the key has another owner now, and nothing was changed
 using EvictReply = std::variant<Evicted, NotOwner, Failure>;
 
+/** An event that a watch reports. */
 enum class WatchEvent {
     /// the subscription is in force: no event is missed from now on, until a later `interrupted`
     in_force,
@@ -326,8 +378,11 @@ public:
      * `fatal` comes at once. A store without a server answers `Ready`. */
     virtual void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) = 0;
 
+    /** Reports the state of each key of the range, in the order of the range. Nothing is written. */
     virtual void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) = 0;
 
+    /** Replaces the owner of a key by `evicted/<who>` if it still has the observed owner; the key stays
+     * taken until it expires. A key that is no lease is answered `NotOwner`. */
     virtual void evict(EvictRequest request, ReplyHandler<EvictReply> handler) = 0;
 
     /** Examines the server's version, settings and permissions, as far as it is allowed to. Never fails as a whole: a
@@ -352,9 +407,12 @@ public:
 
     /** The shortest and longest ttl the store can grant. */
     struct TtlLimits {
+        /// pools, locks and acquisitions with a shorter ttl are refused
         std::chrono::milliseconds shortest{100};
+        /// pools, locks and acquisitions with a longer ttl are refused
         std::chrono::milliseconds longest{std::chrono::hours{24}};
     };
+    /** The limits that pools, locks and acquisitions are checked against. Constant. */
     [[nodiscard]] virtual TtlLimits ttl_limits() const noexcept { return {}; }
 
     /** Why the store cannot keep a key taken for `reuse_after`, as the end of a sentence; null: it can. Pools with

@@ -19,6 +19,7 @@ namespace tenure
 class Deadline
 {
 public:
+    /// set by the owner of a request from any thread, once, to give up
     using Abandoned = std::shared_ptr<std::atomic<bool> const>;
 
     Deadline() noexcept = default;
@@ -56,12 +57,16 @@ public:
         return copy;
     }
 
+    /** The latest instant at which the request may be written. */
     [[nodiscard]] Instant at() const noexcept { return at_; }
+    /** True once the owner has given up. */
     [[nodiscard]] bool abandoned() const noexcept
     {
         return abandoned_ != nullptr && abandoned_->load(std::memory_order_acquire);
     }
+    /** True if the request must not be written any longer. */
     [[nodiscard]] bool over(Instant now) const noexcept { return now >= at_ || abandoned(); }
+    /** True if the first failed attempt to connect ends the request. */
     [[nodiscard]] bool one_attempt() const noexcept { return one_attempt_; }
 
 private:

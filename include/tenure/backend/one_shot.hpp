@@ -24,7 +24,9 @@ class OneShot<void(Arguments...)>
 {
 public:
     OneShot() noexcept = default;
+    /** Empty. */
     OneShot(std::nullptr_t) noexcept {}
+    /** Takes the function, by one allocation. */
     template <class Function>
         requires(
             !std::same_as<std::decay_t<Function>, OneShot> && std::invocable<std::decay_t<Function>&, Arguments...>)
@@ -33,6 +35,7 @@ public:
     {
     }
 
+    /** False if it is empty: never set, moved from, or called. */
     [[nodiscard]] explicit operator bool() const noexcept { return target_ != nullptr; }
 
     /** Empty afterwards, even if the function throws. @throws std::bad_function_call if it is empty */

@@ -49,6 +49,7 @@ public:
     Runtime& operator=(Runtime const&) = delete;
     virtual ~Runtime() = default;
 
+    /** The present instant of the store's clock. */
     [[nodiscard]] virtual Instant now() const noexcept = 0;
 
     /** The machine's wall clock, which may be adjusted: for display only. */
@@ -79,7 +80,9 @@ public:
     /** Cancels a pending timer; unknown ids and 0 are ignored. */
     virtual void cancel(TimerId id) noexcept = 0;
 
+    /** Whether lines of this level reach a sink: ask before you compose a costly line. */
     [[nodiscard]] virtual bool logs(LogLevel level) const noexcept = 0;
+    /** Hands a line to the log. Never blocks, and never contains a secret. */
     virtual void log(LogLevel level, std::string_view line) const noexcept = 0;
 };
 
@@ -103,6 +106,7 @@ template <detail::ExecutionContext Context>
 {
     return make_runtime(context.get_executor(), options);
 }
+/** Overload with default `StoreOptions`, which takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] std::shared_ptr<Runtime> make_runtime(Context& context)
 {

@@ -51,6 +51,7 @@ public:
     /** For the engine: over a thread, without shared ownership of it. */
     explicit Strand(std::shared_ptr<engine::OwnThread> const& thread);
 
+    /** Runs the function at once if it may, else queues it. */
     template <class Function>
     void execute(Function&& function) const
     {
@@ -66,17 +67,23 @@ public:
     /** Runs the task after the caller has returned. */
     void post(OneShot<void()> task) const { enqueue(std::move(task), true); }
 
+    /** True if the calling thread runs a function of this strand. */
     [[nodiscard]] bool running_in_this_thread() const noexcept;
 
+    /** The executor below the strand. */
     [[nodiscard]] asio::any_io_executor const& get_inner_executor() const noexcept;
 
+    /** For Asio: the context of the executor below. */
     [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const;
+    /** For Asio: whether `execute` may run a function inline. */
     [[nodiscard]] asio::execution::blocking_t query(asio::execution::blocking_t) const noexcept
     {
         return never_blocks_ ? asio::execution::blocking_t(asio::execution::blocking_t::never)
                              : asio::execution::blocking_t(asio::execution::blocking_t::possibly);
     }
+    /** The same strand, which never runs a function inline. */
     [[nodiscard]] Strand require(asio::execution::blocking_t::never_t) const { return {state_, true}; }
+    /** The same strand, which may run a function inline. */
     [[nodiscard]] Strand require(asio::execution::blocking_t::possibly_t) const { return {state_, false}; }
 
     /** Whether both are the same strand; their blocking property is not compared. */

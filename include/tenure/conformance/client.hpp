@@ -34,6 +34,7 @@ namespace tenure::conformance
 class Client
 {
 public:
+    /// makes the store under test over a runtime; called once, before any other function
     using MakeBackend = std::function<std::shared_ptr<Backend>(std::shared_ptr<Runtime>)>;
 
     /** @throws std::invalid_argument if no backend is made */
@@ -61,17 +62,22 @@ public:
             std::cerr << "tenure::conformance::Client: work was left after shutdown\n";
     }
 
+    /** The backend, for requests that this class does not have; use it on the strand. */
     [[nodiscard]] Backend& backend() noexcept { return *backend_; }
+    /** The present instant of the runtime's clock. */
     [[nodiscard]] Instant now() const noexcept { return runtime_->now(); }
 
+    /** Sends the claim and returns the answer. */
     [[nodiscard]] ClaimReply claim(ClaimRequest const& request)
     {
         return ask<ClaimReply>([&](auto handler) { backend_->claim(request, std::move(handler)); });
     }
+    /** Claims with a ttl of 5 s. */
     [[nodiscard]] ClaimReply claim(KeyRangePtr const& range, std::string const& owner, bool fencing = true)
     {
         return claim(ClaimRequest{range, owner, std::chrono::seconds{5}, patience(), fencing, std::nullopt});
     }
+    /** Renews one claim and returns the answer. */
     [[nodiscard]] RenewReply renew(ClaimPtr const& claim, std::chrono::milliseconds ttl)
     {
         return renew_together({{claim, ttl, patience()}}).front();
@@ -98,29 +104,35 @@ public:
         return *reply ? std::move(**reply)
                       : RenewReply(Failure::unknown(make_error_code(errc::store_unavailable), "no reply in time"));
     }
+    /** Releases one claim and returns the answer. */
     [[nodiscard]] ReleaseReply release(ClaimPtr const& claim, bool notifications = true)
     {
         return ask<ReleaseReply>(
             [&](auto handler) { backend_->release({claim, patience(), notifications}, std::move(handler)); });
     }
+    /** Removes the owner from all keys of the range, with notifications. */
     [[nodiscard]] WithdrawReply withdraw(KeyRangePtr const& range, std::string const& owner)
     {
         return ask<WithdrawReply>(
             [&](auto handler) { backend_->withdraw({range, owner, patience(), true}, std::move(handler)); });
     }
+    /** Asks whether the store can be used. */
     [[nodiscard]] ReadyReply ready()
     {
         return ask<ReadyReply>([&](auto handler) { backend_->ready(patience(), std::move(handler)); });
     }
+    /** Returns the state of each key. */
     [[nodiscard]] InspectReply inspect(KeyRangePtr const& range)
     {
         return ask<InspectReply>([&](auto handler) { backend_->inspect(range, patience(), std::move(handler)); });
     }
+    /** Evicts the owner from a key, in the name "operator". */
     [[nodiscard]] EvictReply evict(KeyRangePtr const& range, std::uint32_t index, std::string const& owner)
     {
         return ask<EvictReply>(
             [&](auto handler) { backend_->evict({range, index, owner, "operator", patience()}, std::move(handler)); });
     }
+    /** Returns the store's findings about itself. */
     [[nodiscard]] Findings examine(std::chrono::milliseconds ttl)
     {
         return ask<Findings>([&](auto handler) { backend_->examine(ttl, patience(), std::move(handler)); });
@@ -187,6 +199,7 @@ public:
     }
 
 protected:
+    /// makes another runtime over the client's context
     using MakeRuntime = std::function<std::shared_ptr<Runtime>(asio::io_context&)>;
 
     /** Overload with another runtime. */

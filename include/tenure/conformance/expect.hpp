@@ -39,18 +39,21 @@ Failure const& expect_failure(Reply const& reply, Failure::Effect effect)
     return *failure;
 }
 
+/** As `expect_failure`, for a request that changed nothing. */
 template <class Reply>
 Failure const& expect_refused(Reply const& reply)
 {
     return expect_failure(reply, Failure::Effect::refused);
 }
 
+/** As `expect_failure`, for a request that was never written. */
 template <class Reply>
 Failure const& expect_not_sent(Reply const& reply)
 {
     return expect_failure(reply, Failure::Effect::not_sent);
 }
 
+/** As `expect_failure`, for a request that may have been written. */
 template <class Reply>
 Failure const& expect_unknown(Reply const& reply)
 {

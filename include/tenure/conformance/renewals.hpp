@@ -41,6 +41,7 @@ inline LaterRenewReply renew_one(Backend& backend, RenewRequest request)
     return renew_together(backend, {std::move(request)}).front();
 }
 
+/** Renews one claim, and passes the answer to the handler. */
 inline void renew_one(Backend& backend, RenewRequest request, ReplyHandler<RenewReply> handler)
 {
     auto const shared = std::make_shared<ReplyHandler<RenewReply>>(std::move(handler));

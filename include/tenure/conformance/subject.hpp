@@ -57,6 +57,7 @@ public:
 
     /** Overwrites the key with a foreign value, whatever its present value. */
     virtual void overwrite(std::string const& key, std::string const& value, std::chrono::milliseconds ttl) = 0;
+    /** Deletes the key, whatever its value; a free key stays free. */
     virtual void erase(std::string const& key) = 0;
     /** The owner under the key, or `kept/<owner>` of a key that was detached; unset if the key is free. */
     [[nodiscard]] virtual std::optional<std::string> value(std::string const& key) = 0;
@@ -76,6 +77,7 @@ public:
     /** From now on requests of that client arrive and their replies are lost; `heal` ends this with a new connection.
      */
     virtual void lose_replies() {}
+    /** Ends `lose_replies`: that client connects anew, and its replies arrive. */
     virtual void heal() {}
 };
 

@@ -11,6 +11,7 @@ namespace tenure
 struct Credentials {
     /// empty: the default user
     std::string username = {};
+    /// never logged
     std::string password = {};
 };
 

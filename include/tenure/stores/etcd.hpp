@@ -33,6 +33,7 @@ template <detail::ExecutionContext Context>
 {
     return open_etcd(context.get_executor(), std::move(config), std::move(options));
 }
+/** Overload with default `StoreOptions`, which takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store open_etcd(Context& context, EtcdConfig config)
 {

@@ -20,9 +20,11 @@ struct EtcdConfig {
     std::vector<Endpoint> endpoints = {};
     /// empty: no authentication
     std::string username = {};
+    /// with a username, and only then; never logged
     std::string password = {};
     /// called at each login instead of a fixed user and password, which must then be empty; null: they are fixed
     CredentialsSource credentials = {};
+    /// off by default
     TlsConfig tls = {};
     /// how many requests may be pending at the same time, each on its own connection; 1 to 256. Connections are opened
     /// on demand

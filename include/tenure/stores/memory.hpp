@@ -25,6 +25,7 @@ struct MemoryConfig {
 {
     return open_memory(std::move(executor), std::move(config), StoreOptions{});
 }
+/** Overload for a store that shares its keys with no other one. */
 [[nodiscard]] inline Store open_memory(asio::any_io_executor executor)
 {
     return open_memory(std::move(executor), MemoryConfig{}, StoreOptions{});
@@ -36,11 +37,13 @@ template <detail::ExecutionContext Context>
 {
     return open_memory(context.get_executor(), std::move(config), std::move(options));
 }
+/** Overload with default `StoreOptions`, which takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store open_memory(Context& context, MemoryConfig config)
 {
     return open_memory(context.get_executor(), std::move(config), StoreOptions{});
 }
+/** Overload for a store that shares its keys with no other one. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store open_memory(Context& context)
 {

@@ -34,6 +34,7 @@ template <detail::ExecutionContext Context>
 {
     return open_redis_cluster(context.get_executor(), std::move(config), std::move(options));
 }
+/** Overload with default `StoreOptions`, which takes the executor of a context. */
 template <detail::ExecutionContext Context>
 [[nodiscard]] Store open_redis_cluster(Context& context, RedisClusterConfig config)
 {

@@ -47,6 +47,7 @@ struct RedisConfig {
     CredentialsSource credentials = {};
     /// 0 and up
     std::uint32_t database = 0;
+    /// off by default
     TlsConfig tls = {};
     /// limit of resolve, connect, TLS and login together; milliseconds, 100 and up
     std::chrono::milliseconds connect_timeout{2000};

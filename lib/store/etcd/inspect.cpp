@@ -122,7 +122,7 @@ store::Coroutine<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest req
             co_return Failure::refused(
                 errc::key_conflict,
                 cluster->where() + ": " + key +
-                    ": bears no lease, so it would never free; delete it by hand if nobody uses it",
+                    ": bears no lease, so it would never free; delete it by hand if no program uses it",
                 true);
 
         auto read_lease =

@@ -96,7 +96,7 @@ private:
         if (outcome.succeeded() && is_count && !part_ && outcome.reply.as_integer() < part.count)
             part_ = part;
         if (outcome.succeeded() && !is_count)
-            server_->channel()->distrust("a reply that makes no sense");
+            server_->channel()->distrust("a malformed reply");
         if (--uncounted_parts_ == 0)
             call_page();
     }

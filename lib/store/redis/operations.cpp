@@ -107,7 +107,7 @@ void evict(ServerPtr const& server, EvictRequest request, ReplyHandler<EvictRepl
             return Failure::refused(
                 errc::key_conflict,
                 server->where() + ": " + range->key(index) +
-                    ": has no ttl, so it is not a lease and would never free; delete it by hand if nobody uses it",
+                    ": has no ttl, so it is not a lease and would never free; delete it by hand if no program uses it",
                 true);
         return Evicted{std::chrono::milliseconds(left)};
     };

@@ -139,9 +139,8 @@ bool concerns_single_key(Outcome const& outcome)
 
 Failure nonsense(ServerContext& server, std::string_view what)
 {
-    server.channel()->distrust("a reply that makes no sense");
-    return Failure::unknown(
-        errc::protocol_error, server.where() + ": " + std::string(what) + ": the reply makes no sense");
+    server.channel()->distrust("a malformed reply");
+    return Failure::unknown(errc::protocol_error, server.where() + ": " + std::string(what) + ": malformed reply");
 }
 
 void take_notes(ServerContext& server, KeyRange const& range, ReleaseNotes const& notes)

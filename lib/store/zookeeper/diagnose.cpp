@@ -115,7 +115,7 @@ Findings judge(Facts const& facts)
     findings.push_back(finding(
         facts.logged_in, Severity::warning, "access",
         facts.logged_in ? "nodes belong to the digest user alone"
-                        : "no login: whoever reaches the servers may change or delete the nodes of leases",
+                        : "no login: any client that reaches the servers may change or delete the nodes of leases",
         "give user and password: zookeeper://USER:PASSWORD@HOST/..."));
     findings.push_back(finding(
         facts.servers >= 3, Severity::unverified, "servers",

@@ -124,8 +124,7 @@ TEST_CASE(
     ToolProcess evict({"evict", "--pool", "job:", "--size", "2", "--slot", "0", "--yes"}, server.url());
     CHECK(evict.exit_code() == 1);
     CHECK_THAT(
-        evict.output(),
-        ContainsSubstring("job:0 is held by nobody: its last holder left it to expire, and it frees in"));
+        evict.output(), ContainsSubstring("job:0 has no holder: its last holder left it to expire, and it frees in"));
     CHECK(redis.get("job:0") == kept);
 }
 

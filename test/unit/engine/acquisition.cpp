@@ -115,7 +115,7 @@ TEST_CASE("a release that was tried for a second ends a moment after the last us
     CHECK(test.backend->shutdowns == 0);
     test.runtime->run_for(1ms);
     CHECK(test.backend->shutdowns == 1);
-    CHECK(test.runtime->logged("was never confirmed; it lapses by its ttl") == 1);
+    CHECK(test.runtime->logged("was not confirmed; the key expires after its ttl") == 1);
 }
 
 TEST_CASE("a cancelled acquisition owns nothing, and gives back a grant that arrives later")

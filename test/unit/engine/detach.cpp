@@ -220,7 +220,7 @@ TEST_CASE("a detachment is given up, and logged, when the key has expired")
     }
     test.runtime->run_for(10s);
     CHECK(test.backend->releases.empty());
-    CHECK(test.runtime->logged("detaching thread_id_lock:0 was never confirmed") == 1);
+    CHECK(test.runtime->logged("the detachment of thread_id_lock:0 was not confirmed") == 1);
 }
 
 TEST_CASE("a caller that cancels stops waiting, and the detachment goes on")

@@ -140,7 +140,8 @@ Findings judge(Facts const& facts)
     Findings findings{version(facts), round_trip(facts), leader(facts), members(facts), alarms(facts), ttl(facts)};
     findings.push_back(
         {Severity::ok, "user",
-         facts.username.empty() ? std::string("none: whoever reaches the server may change its keys") : facts.username,
+         facts.username.empty() ? std::string("none: any client that reaches the server may change its keys")
+                                : facts.username,
          ""});
     return findings;
 }

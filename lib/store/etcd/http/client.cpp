@@ -447,7 +447,7 @@ void Client::authenticated(std::uint64_t epoch, Outcome outcome)
         auto const error = classify(outcome.status, outcome.body);
         why = {error.error, "logging in as " + config_.username + ": " + error.text(), error.fatal};
         if (outcome.status == 200)
-            why = {make_error_code(errc::protocol_error), "logging in: the reply makes no sense", false};
+            why = {make_error_code(errc::protocol_error), "logging in: malformed reply", false};
     }
     trouble_ = std::move(why);
     // requests are not tried without a token; the next login waits for its pause

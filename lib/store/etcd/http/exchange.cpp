@@ -139,7 +139,7 @@ Failure failure(Outcome outcome, std::string const& where, std::string const& wh
 
 Failure malformed_reply(std::string const& where, std::string const& what)
 {
-    return Failure::unknown(errc::protocol_error, where + ": " + what + ": the reply makes no sense");
+    return Failure::unknown(errc::protocol_error, where + ": " + what + ": malformed reply");
 }
 
 } // namespace tenure::etcd

@@ -152,8 +152,8 @@ void Topology::answered(
     AskedNode const asked{address, tls_};
     auto map = by_slots ? read_cluster_slots(outcome.reply, asked) : read_cluster_shards(outcome.reply, asked);
     if (!map) {
-        members_->at(address).channel->distrust("a description of the cluster that makes no sense");
-        failed(address, {errc::protocol_error, "a description of the cluster that makes no sense", false});
+        members_->at(address).channel->distrust("a malformed description of the cluster");
+        failed(address, {errc::protocol_error, "a malformed description of the cluster", false});
         return;
     }
     if (map->covered() == 0) {

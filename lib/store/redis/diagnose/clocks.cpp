@@ -64,7 +64,7 @@ private:
         if (++answers_ < readings)
             ask();
         else
-            finish("the reply to TIME makes no sense");
+            finish("malformed reply to TIME");
     }
 
     void finish(std::string why_not)

@@ -143,7 +143,7 @@ Handshake::Progress Handshake::hello_reply(resp::Value const& value)
         return password_.empty() ? after_login() : ask(Step::auth);
     }
     if (!read_server(value))
-        return refuse(errc::protocol_error, false, "the answer to HELLO is none: is this a Redis or Valkey server?");
+        return refuse(errc::protocol_error, false, "unexpected reply to HELLO: is this a Redis or Valkey server?");
     return after_login();
 }
 

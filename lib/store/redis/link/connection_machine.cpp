@@ -363,12 +363,10 @@ void ConnectionMachine::retry(bool was_ready, std::size_t unanswered, Instant no
                        : now - ready_since_ >= proven ? backoff_.after_loss()
                                                       : backoff_.after_short_life();
     deadline_ = now + pause;
-    std::string line = was_ready ? "lost the connection: " : "cannot connect: ";
-    line += failure_.detail;
-    if (unanswered > 0)
-        line += "; requests without an answer: " + std::to_string(unanswered);
-    line += "; trying again in " + whole_milliseconds(pause);
-    log(!was_ready && logged_failure_ == failure_.detail ? LogLevel::debug : LogLevel::warning, std::move(line));
+    log(!was_ready && logged_failure_ == failure_.detail ? LogLevel::debug : LogLevel::warning,
+        (was_ready ? "lost the connection: " : "cannot connect: ") + failure_.detail +
+            (unanswered > 0 ? "; requests without an answer: " + std::to_string(unanswered) : "") +
+            "; trying again in " + whole_milliseconds(pause));
     logged_failure_ = failure_.detail;
     if (!was_ready)
         // requests that wait for only one attempt fail with its error

@@ -103,7 +103,7 @@ void ConnectionMachine::take_login_reply(resp::Value const& value, Instant now)
 bool ConnectionMachine::take_reply(Action& action, resp::Value&& value, Instant now)
 {
     if (queue_.written() == 0) {
-        protocol_failure("a reply that nobody asked for", now);
+        protocol_failure("an unsolicited reply", now);
         return false;
     }
     auto const& command = queue_.front().command;
@@ -126,7 +126,7 @@ bool ConnectionMachine::take_transaction_reply(Action& action, resp::Value&& val
     case TransactionReplies::Progress::more:
         return false;
     case TransactionReplies::Progress::malformed:
-        protocol_failure("a reply to a transaction that makes no sense", now);
+        protocol_failure("a malformed reply to a transaction", now);
         return false;
     case TransactionReplies::Progress::done:
     case TransactionReplies::Progress::done_for_good:
@@ -162,7 +162,7 @@ bool ConnectionMachine::take_confirmation(Action& action, resp::Value&& value, I
                             (channel.is_null() || queue_.front().command.names(channel.as_string()));
     if (!is_awaited) {
         if (begins(kind)) {
-            protocol_failure("a confirmation of a subscription that nobody asked for", now);
+            protocol_failure("an unsolicited confirmation of a subscription", now);
             return false;
         }
         // a server may end a subscription without a request

@@ -102,7 +102,7 @@ std::shared_ptr<Shortfall const> ReplicatedChannel::shortfall_of(Outcome const& 
              false});
     }
     if (!wait.reply.is_integer() || wait.reply.as_integer() < 0)
-        return make({errc::protocol_error, "the reply to WAIT makes no sense", false, true});
+        return make({errc::protocol_error, "malformed reply to WAIT", false, true});
     auto const count = wait.reply.as_integer();
     if (count >= wanted_.acknowledged_by)
         return nullptr;

@@ -121,8 +121,7 @@ void SentinelQuery::understand(std::size_t sentinel)
         search_.reported(sentinel, std::move(*report), runtime_->now());
         learn(replies[others]);
     } else {
-        search_.failed(
-            sentinel, {make_error_code(errc::protocol_error), "its answer to SENTINEL MASTER makes no sense", false});
+        search_.failed(sentinel, {make_error_code(errc::protocol_error), "malformed reply to SENTINEL MASTER", false});
     }
     ask_learned_if_needed();
     look();

@@ -61,7 +61,8 @@ failure_of(Response const& response, std::string const& where, std::string const
             errc::authentication_failed, words + "; the server wants another login than scheme digest gives it", true);
     case ZNOCHILDRENFOREPHEMERALS:
         return Failure::refused(
-            errc::key_conflict, words + "; the node above the key is somebody else's ephemeral node: use another key");
+            errc::key_conflict,
+            words + "; the node above the key is another program's ephemeral node: use another key");
     default:
         break;
     }

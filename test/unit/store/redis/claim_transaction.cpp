@@ -310,10 +310,10 @@ TEST_CASE("keys without a token are given back, all of them, with what to do", "
          errc::permission_denied, true, "~tenure:fence"},
         {Value::error("NOPERM this user has no permissions to run the 'evalsha' command"), errc::permission_denied,
          true, "+evalsha"},
-        {Value::integer(17), errc::protocol_error, false, "makes no sense"},
-        {Value(), errc::protocol_error, false, "makes no sense"},
-        {Value::text("0"), errc::protocol_error, false, "makes no sense"},
-        {Value::text("17x"), errc::protocol_error, false, "makes no sense"},
+        {Value::integer(17), errc::protocol_error, false, "malformed reply"},
+        {Value(), errc::protocol_error, false, "malformed reply"},
+        {Value::text("0"), errc::protocol_error, false, "malformed reply"},
+        {Value::text("17x"), errc::protocol_error, false, "malformed reply"},
     }));
     CAPTURE(advice);
     ClaimFixture test;

@@ -274,7 +274,7 @@ TEST_CASE("a request that is still unwritten when its time is over is dropped as
     }
 }
 
-TEST_CASE("a reply that nobody asked for drops the connection")
+TEST_CASE("an unsolicited reply drops the connection")
 {
     ConnectionFixture test;
     test.open();
@@ -306,7 +306,7 @@ TEST_CASE("a reply that nobody asked for drops the connection")
         CHECK(test.stream().closed);
     }
     CHECK(test.connection->state() == ConnectionState::backing_off);
-    CHECK(test.runtime->logged("nobody asked for") == 1);
+    CHECK(test.runtime->logged("unsolicited") == 1);
 }
 
 TEST_CASE("a malformed reply makes all that was written unknown")
