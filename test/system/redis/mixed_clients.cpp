@@ -138,7 +138,61 @@ void share_keys_with_neighbours(std::uint32_t keys, bool lock)
     WARN("grants: " << report.str() << order.faults.size() << " tokens out of order");
 }
 
+int grants_of(AuditedWorkers const& workers, std::string const& client)
+{
+    return static_cast<int>(
+        std::ranges::count(workers.grants(), client, [](Grant const& grant) { return grant.client; }));
+}
+
+/** Starts one process of `next` for each of `before` and then kills that one, while all of them take turns. */
+void replace_one_by_one(
+    AuditedWorkers& workers, int processes, std::string const& before, std::string const& next,
+    std::string const& program)
+{
+    auto const wait_for_more = [&workers](std::string const& client, int more) {
+        auto const enough = grants_of(workers, client) + more;
+        INFO("waiting for grants to " << client);
+        REQUIRE(eventually([&] { return grants_of(workers, client) >= enough; }, 20s, 20ms));
+    };
+    for (int i = 0; i < processes; ++i) {
+        workers.start_tenure(next, program);
+        // both versions run side by side, and neither is kept from the keys
+        wait_for_more(next, 3);
+        wait_for_more(before, 3);
+        workers.kill_one(before);
+    }
+    wait_for_more(next, 10);
+}
+
 } // namespace
+
+TEST_CASE("an update of one process after the other, and its rollback, keep every key to one holder", "[redis]")
+{
+    require_redis();
+    auto const old_worker = named_program("TENURE_OLD_WORKER");
+    auto const this_worker = test_program("patient_worker");
+    constexpr int processes = 3;
+    AuditedWorkers workers{{.slots = 2, .ttl = 400ms, .hold = "0-50", .rest = "0-50", .time = 120s}};
+    for (int i = 0; i < processes; ++i)
+        workers.start_tenure(older_version, old_worker.empty() ? this_worker : old_worker);
+    replace_one_by_one(workers, processes, older_version, this_library, this_worker);
+    replace_one_by_one(workers, processes, this_library, older_version, old_worker.empty() ? this_worker : old_worker);
+
+    for (auto const& overlap : workers.double_holdings())
+        FAIL_CHECK(overlap);
+    auto const order = token_order(workers.grants());
+    for (auto const& fault : order.faults)
+        FAIL_CHECK(fault);
+    CHECK(order.successions.contains({older_version, this_library}));
+    CHECK(order.successions.contains({this_library, older_version}));
+    std::ostringstream report;
+    for (auto const& [versions, count] : order.successions)
+        report << versions.first << " to " << versions.second << " " << count << " times, ";
+    WARN(
+        (old_worker.empty() ? "this version in both roles: " : "version 1 and this version: ")
+        << grants_of(workers, older_version) + grants_of(workers, this_library) << " grants, " << report.str()
+        << order.faults.size() << " tokens out of order");
+}
 
 TEST_CASE("clients of several kinds never hold a lock at once, and tokens increase through versions", "[redis]")
 {

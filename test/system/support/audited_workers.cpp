@@ -38,6 +38,17 @@ void AuditedWorkers::start_polling(
     workers_.push_back({client, ChildProcess{Command{std::move(program)}}});
 }
 
+void AuditedWorkers::kill_one(std::string const& client)
+{
+    for (auto& worker : workers_) {
+        if (worker.client == client && worker.process.running()) {
+            worker.process.kill();
+            return;
+        }
+    }
+    throw std::logic_error("no process of " + client + " runs");
+}
+
 void AuditedWorkers::finish()
 {
     for (auto& worker : workers_) {

@@ -52,6 +52,8 @@ public:
     void start_polling(
         std::string const& client, std::vector<std::string> program, std::vector<std::string> const& more = {});
 
+    /** Kills the oldest process of this client that still runs. */
+    void kill_one(std::string const& client);
     /** Waits until all have done their time; a failed check for each that did not end well. */
     void finish();
     /** Whether all still run. */
