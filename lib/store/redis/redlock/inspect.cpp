@@ -70,10 +70,10 @@ KeyState agree(Quorum const& quorum, KeyAccount account, std::uint32_t index)
     return state;
 }
 
-class Inspection final : public Poll<KeyRangePtr, InspectReply>
+class Inspection final : public QuorumRequest<KeyRangePtr, InspectReply>
 {
 public:
-    using Poll::Poll;
+    using QuorumRequest::QuorumRequest;
 
 private:
     [[nodiscard]] std::string what() const override { return "look at " + request_->describe(); }

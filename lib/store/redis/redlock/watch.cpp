@@ -64,11 +64,11 @@ private:
             }
             last[node] = event;
             auto const in_force = count(WatchEvent::in_force);
-            if (in_force >= quorum->majority() && told != WatchEvent::in_force)
+            if (in_force >= quorum->majority() && reported != WatchEvent::in_force)
                 tell(WatchEvent::in_force);
-            else if (in_force < quorum->majority() && told == WatchEvent::in_force)
+            else if (in_force < quorum->majority() && reported == WatchEvent::in_force)
                 tell(WatchEvent::interrupted);
-            else if (count(WatchEvent::unavailable) >= quorum->veto() && told != WatchEvent::unavailable)
+            else if (count(WatchEvent::unavailable) >= quorum->veto() && reported != WatchEvent::unavailable)
                 tell(WatchEvent::unavailable);
         }
 
@@ -79,7 +79,7 @@ private:
 
         void tell(WatchEvent event)
         {
-            told = event;
+            reported = event;
             // a copy, because the handler may end this watch
             if (auto const call = handler)
                 call(event);
@@ -107,7 +107,7 @@ private:
         std::function<void(WatchEvent)> handler;
         /// the last event of each node
         std::vector<std::optional<WatchEvent>> last;
-        std::optional<WatchEvent> told;
+        std::optional<WatchEvent> reported;
         /// nodes that hinted since the last hint was passed on
         std::vector<bool> hinted;
         /// timer until hints are passed on
