@@ -199,7 +199,7 @@ public:
 
     void on_reachable(std::function<void()> handler) override { cluster_->on_reachable(std::move(handler)); }
 
-    void shortest_ttl(std::chrono::milliseconds ttl) override { cluster_->members().shortest_ttl(ttl); }
+    void shortest_ttl(std::chrono::milliseconds ttl) override { cluster_->nodes().shortest_ttl(ttl); }
 
     void drop_abandoned() override { cluster_->drop_abandoned(); }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }

@@ -48,7 +48,7 @@ public:
 private:
     class Request;
 
-    [[nodiscard]] Member* member() const noexcept;
+    [[nodiscard]] ClusterNode* known_node() const noexcept;
 
     std::shared_ptr<Cluster> cluster_;
     HashSlot slot_;
