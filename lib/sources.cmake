@@ -89,8 +89,8 @@ target_sources(
     store/redis/cluster/redirect.cpp
     store/redis/cluster/remote_line.cpp
     store/redis/cluster/slot_channel.cpp
+    store/redis/cluster/slot_contexts.cpp
     store/redis/cluster/slot_map.cpp
-    store/redis/cluster/slot_nodes.cpp
     store/redis/cluster/topology.cpp
     store/redis/config/config.cpp
     store/redis/diagnose/clocks.cpp

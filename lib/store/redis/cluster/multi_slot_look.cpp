@@ -57,7 +57,7 @@ Failure reason(ServerContext& node, Outcome const& outcome, std::string const& k
 }
 
 struct PartedSurvey {
-    std::shared_ptr<SlotNodes> nodes;
+    std::shared_ptr<SlotContexts> slots;
     KeyRangePtr range;
     Deadline deadline;
     std::function<void(MultiSlotSurvey)> handler;
@@ -80,14 +80,14 @@ void add(MultiSlotSurvey& seen, Outcome const& outcome)
 void survey_from(std::shared_ptr<PartedSurvey> const& all, std::uint32_t first)
 {
     auto const part = part_of(all->range, first, largest_look);
-    auto const replies = std::make_shared<Gathering>(all->nodes, [all, part] {
-        if (part.end() < all->range->count && !all->deadline.over(all->nodes->runtime().now()))
+    auto const replies = std::make_shared<Gathering>(all->slots, [all, part] {
+        if (part.end() < all->range->count && !all->deadline.over(all->slots->runtime().now()))
             survey_from(all, part.end());
         else
             all->handler(all->seen);
     });
     for (auto index = part.first; index < part.end(); ++index) {
-        auto const& channel = all->nodes->of(*all->range, index).channel;
+        auto const& channel = all->slots->of(*all->range, index).channel;
         if (!channel->is_lost())
             run_script(
                 channel, call_for(scripts::survey(), *all->range, index, all->deadline),
@@ -99,28 +99,28 @@ void survey_from(std::shared_ptr<PartedSurvey> const& all, std::uint32_t first)
 } // namespace
 
 void look_at(
-    std::shared_ptr<SlotNodes> const& nodes, MultiSlotPart const& part, std::string const& owner, Deadline deadline,
+    std::shared_ptr<SlotContexts> const& slots, MultiSlotPart const& part, std::string const& owner, Deadline deadline,
     bool searching, std::function<void(Looks)> handler)
 {
     auto const looks = std::make_shared<Looks>();
     looks->keys.assign(part.count, KeyLook::unreadable);
-    auto const replies = std::make_shared<Gathering>(nodes, [nodes, looks, handler = std::move(handler), part] {
+    auto const replies = std::make_shared<Gathering>(slots, [slots, looks, handler = std::move(handler), part] {
         auto const missing = std::ranges::find(looks->keys, KeyLook::unreadable);
         if (missing != looks->keys.end() && !looks->why) {
             auto const index = part.first + static_cast<std::uint32_t>(missing - looks->keys.begin());
-            auto const& node = nodes->of(*part.range, index);
+            auto const& slot = slots->of(*part.range, index);
             looks->why = Failure::not_sent(
-                errc::store_unavailable, node.follows->where() + ": " + part.range->key(index) +
-                                             ": not looked at in time: " + node.channel->last_error());
+                errc::store_unavailable, slot.follows->where() + ": " + part.range->key(index) +
+                                             ": not looked at in time: " + slot.channel->last_error());
         }
         handler(std::move(*looks));
     });
     for (std::uint32_t i = 0; i < part.count; ++i) {
         auto const key = part.range->key(part.first + i);
-        auto const& node = nodes->at(hash_slot(key));
-        if (!searching && node.channel->is_lost())
+        auto const& slot = slots->at(hash_slot(key));
+        if (!searching && slot.channel->is_lost())
             continue;
-        auto answered = replies->handler([looks, i, key, at = node.follows](Outcome const& outcome) {
+        auto answered = replies->handler([looks, i, key, at = slot.follows](Outcome const& outcome) {
             if (outcome.delivery == Delivery::answered)
                 looks->keys[i] = read_look(outcome.reply);
             if (looks->keys[i] == KeyLook::unreadable && !looks->why)
@@ -129,19 +129,19 @@ void look_at(
         if (searching) {
             auto call = call_for(scripts::look(), *part.range, part.first + i, deadline);
             call.values.add(owner);
-            run_script(node.channel, std::move(call), std::move(answered));
+            run_script(slot.channel, std::move(call), std::move(answered));
         } else {
-            node.channel->execute(resp::Command("EXISTS", key), deadline, std::move(answered));
+            slot.channel->execute(resp::Command("EXISTS", key), deadline, std::move(answered));
         }
     }
     replies->wait(deadline.at());
 }
 
 void survey(
-    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr const& range, Deadline deadline,
+    std::shared_ptr<SlotContexts> const& slots, KeyRangePtr const& range, Deadline deadline,
     std::function<void(MultiSlotSurvey)> handler)
 {
-    survey_from(std::make_shared<PartedSurvey>(nodes, range, std::move(deadline), std::move(handler)), 0);
+    survey_from(std::make_shared<PartedSurvey>(slots, range, std::move(deadline), std::move(handler)), 0);
 }
 
 } // namespace tenure::redis

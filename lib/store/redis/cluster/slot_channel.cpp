@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "slot_nodes.hpp"
+#include "slot_contexts.hpp"
 
 #include <runtime/immortal.hpp>
 
