@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "operations.hpp"
 
-#include "multi_slot_look.hpp"
+#include "multi_slot_probe.hpp"
 
 #include "store/redis/claim.hpp"
 #include "store/redis/range_cache.hpp"
@@ -24,10 +24,10 @@ namespace
 using namespace std::chrono_literals;
 
 // Keys of the first probe. Further probes are larger: a usual pool has a free key early.
-constexpr std::uint32_t first_look = 128;
+constexpr std::uint32_t first_probe = 128;
 // How long a node may take to answer a probe. A claim of the same owner is worth waiting for; a free key can be found
 // elsewhere.
-constexpr auto look_within = 500ms;
+constexpr auto probe_within = 500ms;
 constexpr auto search_within = 2000ms;
 // How long keys of other slots are preferred to keys of a slot that refused a claim.
 constexpr auto avoided_for = 250ms;
@@ -42,30 +42,30 @@ public:
     {
     }
 
-    void look()
+    void probe_next()
     {
         bool const searching = request_.earliest_attempt.has_value();
-        auto const wanted = searching || next_ > 0 ? largest_look : first_look;
+        auto const wanted = searching || next_ > 0 ? largest_probe : first_probe;
         auto const part = part_of(request_.range, next_, wanted);
         auto const deadline =
-            request_.not_after.no_later_than(slots_->runtime().now() + (searching ? search_within : look_within));
-        look_at(slots_, part, request_.owner, deadline, searching, [self = shared_from_this(), part](Looks looks) {
-            self->looked(part, std::move(looks));
+            request_.not_after.no_later_than(slots_->runtime().now() + (searching ? search_within : probe_within));
+        probe(slots_, part, request_.owner, deadline, searching, [self = shared_from_this(), part](Probes probes) {
+            self->probed(part, std::move(probes));
         });
     }
 
 private:
-    void looked(MultiSlotPart const& part, Looks looks)
+    void probed(MultiSlotPart const& part, Probes probes)
     {
         next_ = part.end();
         if (!unreadable_)
-            unreadable_ = std::move(looks.why);
+            unreadable_ = std::move(probes.why);
         for (std::uint32_t i = 0; i < part.count; ++i) {
-            if (looks.keys[i] == KeyLook::own) {
+            if (probes.keys[i] == KeyProbe::own) {
                 claim_key(part.first + i, true);
                 return;
             }
-            if (looks.keys[i] == KeyLook::free)
+            if (probes.keys[i] == KeyProbe::free)
                 free_.push_back(part.first + i);
         }
         bool const searching = request_.earliest_attempt.has_value();
@@ -73,7 +73,7 @@ private:
             // the owner may already hold the unreadable key
             finish(std::move(*unreadable_));
         else if (searching && next_ < request_.range->count)
-            look();
+            probe_next();
         else
             take_next();
     }
@@ -85,7 +85,7 @@ private:
             prefer_others();
             claim_key(free_[tried_++], false);
         } else if (next_ < request_.range->count) {
-            look();
+            probe_next();
         } else if (unreadable_) {
             finish(std::move(*unreadable_));
         } else {
@@ -172,7 +172,7 @@ private:
             finish(busy_reply(ranges, request_.range, now, std::nullopt));
             return;
         }
-        auto const deadline = request_.not_after.no_later_than(now + look_within);
+        auto const deadline = request_.not_after.no_later_than(now + probe_within);
         survey(slots_, request_.range, deadline, [self = shared_from_this()](MultiSlotSurvey const& survey) {
             bool const complete = survey.seen == self->request_.range->count;
             Survey const seen{survey.earliest_expiry, complete ? survey.foreign : 0};
@@ -202,7 +202,7 @@ private:
 void multi_slot_claim(
     std::shared_ptr<SlotContexts> const& slots, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    std::make_shared<MultiSlotClaim>(slots, std::move(request), std::move(handler))->look();
+    std::make_shared<MultiSlotClaim>(slots, std::move(request), std::move(handler))->probe_next();
 }
 
 } // namespace tenure::redis

@@ -2,7 +2,7 @@
 // Inspection and withdrawal for all keys of a spread range, part by part.
 #include "operations.hpp"
 
-#include "multi_slot_look.hpp"
+#include "multi_slot_probe.hpp"
 
 #include "store/redis/operations.hpp"
 
@@ -24,7 +24,7 @@ namespace
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t keys_per_inspection = 512;
-constexpr auto withdraw_look_within = 2000ms;
+constexpr auto withdraw_probe_within = 2000ms;
 
 struct MultiSlotInspection {
     std::shared_ptr<SlotContexts> slots;
@@ -78,10 +78,10 @@ struct MultiSlotWithdrawal {
 
 void withdraw_from(std::shared_ptr<MultiSlotWithdrawal> const& all, std::uint32_t first);
 
-void withdraw_found(std::shared_ptr<MultiSlotWithdrawal> const& all, MultiSlotPart const& part, Looks looks)
+void withdraw_found(std::shared_ptr<MultiSlotWithdrawal> const& all, MultiSlotPart const& part, Probes probes)
 {
-    if (looks.why)
-        all->note_failure(std::move(*looks.why));
+    if (probes.why)
+        all->note_failure(std::move(*probes.why));
     auto const replies = std::make_shared<Gathering>(all->slots, [all, end = part.end()] {
         if (end < all->request.range->count)
             withdraw_from(all, end);
@@ -89,7 +89,7 @@ void withdraw_found(std::shared_ptr<MultiSlotWithdrawal> const& all, MultiSlotPa
             std::move(all->handler)(all->failure ? std::move(*all->failure) : WithdrawReply(Released{}), all->freed);
     });
     for (std::uint32_t i = 0; i < part.count; ++i) {
-        if (looks.keys[i] != KeyLook::own)
+        if (probes.keys[i] != KeyProbe::own)
             continue;
         auto request = all->request;
         request.range = single_key(*part.range, part.first + i);
@@ -106,10 +106,10 @@ void withdraw_found(std::shared_ptr<MultiSlotWithdrawal> const& all, MultiSlotPa
 
 void withdraw_from(std::shared_ptr<MultiSlotWithdrawal> const& all, std::uint32_t first)
 {
-    auto const part = part_of(all->request.range, first, largest_look);
-    auto const deadline = std::min(all->request.not_after, all->slots->runtime().now() + withdraw_look_within);
-    look_at(all->slots, part, all->request.owner, deadline, true, [all, part](Looks looks) {
-        withdraw_found(all, part, std::move(looks));
+    auto const part = part_of(all->request.range, first, largest_probe);
+    auto const deadline = std::min(all->request.not_after, all->slots->runtime().now() + withdraw_probe_within);
+    probe(all->slots, part, all->request.owner, deadline, true, [all, part](Probes probes) {
+        withdraw_found(all, part, std::move(probes));
     });
 }
 

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "multi_slot_look.hpp"
+#include "multi_slot_probe.hpp"
 
 #include "store/redis/range_cache.hpp"
 #include "store/redis/replies.hpp"
@@ -19,19 +19,19 @@ namespace tenure::redis
 namespace
 {
 
-KeyLook read_look(resp::Value const& reply)
+KeyProbe read_probe(resp::Value const& reply)
 {
     if (!reply.is_integer())
-        return KeyLook::unreadable;
+        return KeyProbe::unreadable;
     switch (reply.as_integer()) {
     case 0:
-        return KeyLook::free;
+        return KeyProbe::free;
     case 1:
-        return KeyLook::held;
+        return KeyProbe::held;
     case 2:
-        return KeyLook::own;
+        return KeyProbe::own;
     default:
-        return KeyLook::unreadable;
+        return KeyProbe::unreadable;
     }
 }
 
@@ -79,7 +79,7 @@ void add(MultiSlotSurvey& seen, Outcome const& outcome)
 
 void survey_from(std::shared_ptr<PartedSurvey> const& all, std::uint32_t first)
 {
-    auto const part = part_of(all->range, first, largest_look);
+    auto const part = part_of(all->range, first, largest_probe);
     auto const replies = std::make_shared<Gathering>(all->slots, [all, part] {
         if (part.end() < all->range->count && !all->deadline.over(all->slots->runtime().now()))
             survey_from(all, part.end());
@@ -98,36 +98,36 @@ void survey_from(std::shared_ptr<PartedSurvey> const& all, std::uint32_t first)
 
 } // namespace
 
-void look_at(
+void probe(
     std::shared_ptr<SlotContexts> const& slots, MultiSlotPart const& part, std::string const& owner, Deadline deadline,
-    bool searching, std::function<void(Looks)> handler)
+    bool searching, std::function<void(Probes)> handler)
 {
-    auto const looks = std::make_shared<Looks>();
-    looks->keys.assign(part.count, KeyLook::unreadable);
-    auto const replies = std::make_shared<Gathering>(slots, [slots, looks, handler = std::move(handler), part] {
-        auto const missing = std::ranges::find(looks->keys, KeyLook::unreadable);
-        if (missing != looks->keys.end() && !looks->why) {
-            auto const index = part.first + static_cast<std::uint32_t>(missing - looks->keys.begin());
+    auto const probes = std::make_shared<Probes>();
+    probes->keys.assign(part.count, KeyProbe::unreadable);
+    auto const replies = std::make_shared<Gathering>(slots, [slots, probes, handler = std::move(handler), part] {
+        auto const missing = std::ranges::find(probes->keys, KeyProbe::unreadable);
+        if (missing != probes->keys.end() && !probes->why) {
+            auto const index = part.first + static_cast<std::uint32_t>(missing - probes->keys.begin());
             auto const& slot = slots->of(*part.range, index);
-            looks->why = Failure::not_sent(
+            probes->why = Failure::not_sent(
                 errc::store_unavailable, slot.follows->where() + ": " + part.range->key(index) +
                                              ": not looked at in time: " + slot.channel->last_error());
         }
-        handler(std::move(*looks));
+        handler(std::move(*probes));
     });
     for (std::uint32_t i = 0; i < part.count; ++i) {
         auto const key = part.range->key(part.first + i);
         auto const& slot = slots->at(hash_slot(key));
         if (!searching && slot.channel->is_lost())
             continue;
-        auto answered = replies->handler([looks, i, key, at = slot.follows](Outcome const& outcome) {
+        auto answered = replies->handler([probes, i, key, at = slot.follows](Outcome const& outcome) {
             if (outcome.delivery == Delivery::answered)
-                looks->keys[i] = read_look(outcome.reply);
-            if (looks->keys[i] == KeyLook::unreadable && !looks->why)
-                looks->why = reason(*at, outcome, key);
+                probes->keys[i] = read_probe(outcome.reply);
+            if (probes->keys[i] == KeyProbe::unreadable && !probes->why)
+                probes->why = reason(*at, outcome, key);
         });
         if (searching) {
-            auto call = call_for(scripts::look(), *part.range, part.first + i, deadline);
+            auto call = call_for(scripts::probe(), *part.range, part.first + i, deadline);
             call.values.add(owner);
             run_script(slot.channel, std::move(call), std::move(answered));
         } else {

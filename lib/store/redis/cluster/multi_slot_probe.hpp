@@ -74,7 +74,7 @@ private:
 };
 
 /** State of one key in a probe. */
-enum class KeyLook {
+enum class KeyProbe {
     free,
     /// has another owner, or another type
     held,
@@ -84,9 +84,9 @@ enum class KeyLook {
     unreadable
 };
 
-struct Looks {
+struct Probes {
     /// one per requested key, in order
-    std::vector<KeyLook> keys;
+    std::vector<KeyProbe> keys;
     /// why the first unreadable key could not be read
     std::optional<Failure> why;
 };
@@ -108,16 +108,16 @@ struct MultiSlotPart {
 }
 
 // The most keys that are probed in one turn of the loop.
-inline constexpr std::uint32_t largest_look = 4096;
+inline constexpr std::uint32_t largest_probe = 4096;
 
 /** Probes keys on many nodes at once: one EXISTS per key, or a script if an owner is searched for. It reads no values,
  *  because a foreign value may exceed the limit of a reply, which ends the connection.
  *
  *  | @param deadline  keys without an answer then are unreadable
  *  @param searching  for the owner: also waits for nodes that are known to be unreachable. false: no key is `own` */
-void look_at(
+void probe(
     std::shared_ptr<SlotContexts> const& slots, MultiSlotPart const& part, std::string const& owner, Deadline deadline,
-    bool searching, std::function<void(Looks)> handler);
+    bool searching, std::function<void(Probes)> handler);
 
 /** When the first key expires, and how many keys never expire, among the keys that were read before the deadline. */
 struct MultiSlotSurvey {
