@@ -35,17 +35,17 @@ public:
 
 private:
     /** A read that shall prove a renewal. */
-    struct Question {
+    struct PendingProof {
         ClaimPtr claim;
         Instant not_after{};
         OneShot<void(std::variant<RangeReply, Failure>&&)> handler;
     };
-    using Batch = std::vector<Question>;
+    using Batch = std::vector<PendingProof>;
 
     static store::Coroutine<RenewReply> renew(std::shared_ptr<Renewals> self, RenewRequest request);
     /** Reads the claim's key from a majority, together with the keys of other renewals. */
     [[nodiscard]] store::Step<std::variant<RangeReply, Failure>> read_key(RenewRequest const& request);
-    void verify_soon(Question question);
+    void verify_soon(PendingProof proof);
     [[nodiscard]] static Batch take(Batch& batch, std::size_t begin, std::size_t end);
     void verify(Batch batch);
     void verified(Batch batch, Outcome outcome);
