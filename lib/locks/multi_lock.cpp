@@ -34,7 +34,7 @@ OrderedLocks::OrderedLocks(std::vector<Lock> named)
     std::vector<std::size_t> order(named.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
-    // of a key that was named several times the first one counts
+    // for a key that was named several times the first mention counts
     auto const repeated =
         std::ranges::unique(order, [&](std::size_t a, std::size_t b) { return place(a) == place(b); });
     order.erase(repeated.begin(), repeated.end());
