@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Store: the public class over the engine, and its queries.
 #include <tenure/store.hpp>
 
 #include "engine/completion.hpp"

@@ -20,7 +20,7 @@
 namespace tenure::engine
 {
 
-/// called inside the engine, so it only posts its work
+/// Handler of an acquisition. The engine calls it, so it only posts its work.
 using AcquireHandler = OneShot<void(error_code, Lease)>;
 
 /** A lock or pool as the engine sees it: the contended keys and the terms of their leases. */

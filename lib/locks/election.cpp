@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Election: a lock whose holder leads, and the view of its leader.
 #include <tenure/election.hpp>
 
 #include "view_reader.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// MultiLock: checks the named locks and starts acquisitions of all of them.
 #include <tenure/multi_lock.hpp>
 
 #include "multi_acquisition.hpp"

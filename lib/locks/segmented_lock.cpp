@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// SegmentedLock: a MultiLock over the segments of the items.
 #include <tenure/segmented_lock.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Segments: which segments of a SegmentedLock an item covers.
 #include <tenure/segments.hpp>
 
 #include <algorithm>

@@ -441,7 +441,7 @@ void Client::authenticated(std::uint64_t epoch, Outcome outcome)
         }
     }
     if (epoch != endpoint_epoch_)
-        return; // another member is asked by now
+        return; // the client has switched to another member
     net::StreamError why{outcome.error, outcome.detail, false};
     if (outcome.delivery == Delivery::answered) {
         auto const error = classify(outcome.status, outcome.body);

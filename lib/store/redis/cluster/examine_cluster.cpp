@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Examination of all masters of a cluster.
 #include "operations.hpp"
 
 #include "cluster.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Claims in a spread range.
 #include "operations.hpp"
 
 #include "multi_slot_probe.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// SlotChannel: sends the commands for one hash slot, and follows redirects.
 #include "slot_contexts.hpp"
 
 #include <runtime/immortal.hpp>

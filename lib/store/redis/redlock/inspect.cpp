@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Inspection of a range on a quorum.
 #include "operations.hpp"
 
 #include "quorum_request.hpp"

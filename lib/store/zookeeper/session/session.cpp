@@ -242,7 +242,7 @@ void Session::report(SessionEvent const& event) const
 void Session::connected_now()
 {
     if (!client_->connected())
-        return; // and lost already
+        return; // already lost
     online_ = true;
     bool const renewed = id_ == client_->session_id();
     if (renewed) {
