@@ -84,13 +84,13 @@ target_sources(
     store/redis/cluster/examine_cluster.cpp
     store/redis/cluster/hash_slot.cpp
     store/redis/cluster/multi_slot_claim.cpp
-    store/redis/cluster/multi_slot_look.cpp
     store/redis/cluster/multi_slot_operations.cpp
+    store/redis/cluster/multi_slot_probe.cpp
     store/redis/cluster/redirect.cpp
     store/redis/cluster/remote_line.cpp
     store/redis/cluster/slot_channel.cpp
+    store/redis/cluster/slot_contexts.cpp
     store/redis/cluster/slot_map.cpp
-    store/redis/cluster/slot_nodes.cpp
     store/redis/cluster/topology.cpp
     store/redis/config/config.cpp
     store/redis/diagnose/clocks.cpp

@@ -8,11 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Git paths that are checked. lib/store/memory follows as soon as it is clean.
-COVERED = ["*.md", "include", "tools", "examples", "bench", "lib", ":!lib/store/memory", "test"]
+# Git paths that are checked.
+COVERED = ["*.md", "include", "tools", "examples", "bench", "lib", "test"]
 # Regular expressions; "if there is none" is fine.
 BANNED = ["whoever", "somebody", "anybody", "nobody", "(?<!there )is none", "any more", "makes no sense", "so many",
-          "mended", "who waits", "what is asked", "comes of", "for want of", "of its own accord", "as ever"]
+          "mended", "who waits", "what is asked", "comes of", "for want of", "of its own accord", "as ever",
+          "told by", "so long", "those who", "that which"]
 
 # A space of a phrase stands for a line break within a comment too.
 banned = re.compile(r"\b(" + re.sub(r" (?!\))", r"[\\s/*]+", "|".join(BANNED)) + r")\b", re.IGNORECASE)

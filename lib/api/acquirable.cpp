@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Operations that Lock and SlotPool share.
 #include <tenure/acquirable.hpp>
 
 #include "engine/completion.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// CancellationToken: forwards to the state that all its copies share.
 #include <tenure/cancellation_token.hpp>
 
 #include "engine/completion.hpp"

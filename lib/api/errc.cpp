@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Error codes: names, messages and conditions.
 #include <tenure/errc.hpp>
 
 #include <string>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Rules for keys, and their names in a range.
 #include <tenure/key_range.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Lease: forwards to the record of the engine.
 #include <tenure/lease.hpp>
 
 #include "engine/core.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Lock: the public class over a LeaseTarget of one key.
 #include <tenure/lock.hpp>
 
 #include "engine/lease_target.hpp"
@@ -11,7 +12,7 @@ namespace tenure
 namespace
 {
 
-std::shared_ptr<engine::LeaseTarget> contest_of(std::shared_ptr<engine::Handle> store, LockConfig config)
+std::shared_ptr<engine::LeaseTarget> target_of(std::shared_ptr<engine::Handle> store, LockConfig config)
 {
     check_key("LockConfig::key", config.key);
     return std::make_shared<engine::LeaseTarget>(
@@ -21,7 +22,7 @@ std::shared_ptr<engine::LeaseTarget> contest_of(std::shared_ptr<engine::Handle> 
 } // namespace
 
 Lock::Lock(Store store, LockConfig config)
-    : Acquirable(contest_of(store.handle_, std::move(config)))
+    : Acquirable(target_of(store.handle_, std::move(config)))
 {
 }
 

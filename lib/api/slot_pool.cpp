@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// SlotPool: the public class over a LeaseTarget of several keys.
 #include <tenure/slot.hpp>
 #include <tenure/slot_pool.hpp>
 
@@ -14,7 +15,7 @@ namespace tenure
 namespace
 {
 
-std::shared_ptr<engine::LeaseTarget> contest_of(std::shared_ptr<engine::Handle> store, SlotPoolConfig config)
+std::shared_ptr<engine::LeaseTarget> target_of(std::shared_ptr<engine::Handle> store, SlotPoolConfig config)
 {
     check_key("SlotPoolConfig::prefix", config.prefix);
     try {
@@ -32,7 +33,7 @@ std::shared_ptr<engine::LeaseTarget> contest_of(std::shared_ptr<engine::Handle> 
 } // namespace
 
 SlotPool::SlotPool(Store store, SlotPoolConfig config)
-    : Acquirable(contest_of(store.handle_, std::move(config)))
+    : Acquirable(target_of(store.handle_, std::move(config)))
 {
 }
 

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Store: the public class over the engine, and its queries.
 #include <tenure/store.hpp>
 
 #include "engine/completion.hpp"
@@ -24,7 +25,7 @@ namespace
 {
 
 constexpr std::size_t longest_name = 128;
-/// a question that no lease depends on is given up after this time
+/// a query that no lease depends on is given up after this time
 constexpr std::chrono::seconds answer_limit{5};
 
 void check_name(std::string const& field, std::string const& name)
@@ -71,7 +72,7 @@ make_handle(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, 
 
 /** A pending query. It keeps the store open while its caller waits for the answer. */
 template <class Result>
-class Question : public engine::Call<Result>
+class Query : public engine::Call<Result>
 {
 public:
     using engine::Call<Result>::Call;
@@ -94,13 +95,13 @@ private:
     std::atomic<bool> over_{false};
 };
 
-/** Starts a question to the store: `ask(core, deadline, done)` on the strand. */
+/** Starts a query of the store: `ask(core, deadline, done)` on the strand. */
 template <class Result, class Ask>
-void start_question(
+void start_query(
     std::shared_ptr<engine::Handle> handle, asio::any_completion_handler<void(error_code, Result)> handler, Ask ask)
 {
     auto const runtime = handle->core()->runtime();
-    auto call = Question<Result>::template start<Question<Result>>({std::move(handler), runtime.get()}, runtime);
+    auto call = Query<Result>::template start<Query<Result>>({std::move(handler), runtime.get()}, runtime);
     if (!handle->core()->same_process()) {
         call->complete(make_error_code(errc::forked), Result{});
         return;
@@ -186,7 +187,7 @@ void Store::start_close(HandlePtr const& handle, std::chrono::milliseconds timeo
 
 void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler handler)
 {
-    start_question<std::vector<KeyState>>(
+    start_query<std::vector<KeyState>>(
         std::move(handle), std::move(handler),
         [range = std::move(range)](engine::Core& core, Deadline const& not_after, auto const& done) {
             core.backend().inspect(range, not_after, [done](InspectReply reply) {
@@ -207,7 +208,7 @@ void Store::start_evict(
     request.index = index;
     request.owner = std::move(owner);
     request.evicted_by = std::move(who);
-    start_question<std::chrono::milliseconds>(
+    start_query<std::chrono::milliseconds>(
         std::move(handle), std::move(handler),
         [request = std::move(request)](engine::Core& core, Deadline const& not_after, auto const& done) mutable {
             request.not_after = not_after;
@@ -227,7 +228,7 @@ void Store::start_evict(
 
 void Store::start_examine(HandlePtr handle, std::chrono::milliseconds ttl, ExamineHandler handler)
 {
-    start_question<Findings>(
+    start_query<Findings>(
         std::move(handle), std::move(handler), [ttl](engine::Core& core, Deadline const& not_after, auto const& done) {
             core.backend().examine(ttl, not_after, [done](Findings findings) { done({}, std::move(findings), {}); });
         });

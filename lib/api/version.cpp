@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Version of the library.
 #include <tenure/version.hpp>
 
 namespace tenure

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Conformance of claims.
 #include "fixture.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -28,7 +29,7 @@ TEST_CASE("claims take the free keys of a range in order, and are busy when none
         CHECK(*busy.earliest_expiry > 0ms);
         CHECK(*busy.earliest_expiry <= Conformance::long_ttl);
     }
-    // another range is another matter
+    // a different range is independent
     CHECK(expect<Granted>(client->claim(test.request(*client, test.pool("other:", 2), owner(9), 5s))).index == 0);
     CHECK(expect<Granted>(client->claim(test.request(*client, test.lock("pool"), owner(9), 5s))).index == 0);
 }

@@ -16,9 +16,9 @@ namespace tenure::engine
 namespace
 {
 
-/// a try is answered within this, or counts as unanswered
+/// limit of a single try; after it the claim counts as unanswered
 constexpr milliseconds longest_try{2000};
-/// a claim that could not be written is given up so much before the deadline, for the store to say what kept it
+/// Stop trying to send a claim this long before the deadline, so that the error can name the cause.
 constexpr Clock::duration time_for_words = milliseconds{10};
 constexpr Clock::duration shortest_patience = milliseconds{100};
 constexpr Clock::duration longest_patience = milliseconds{1000};
@@ -28,7 +28,7 @@ KeyRangePtr one_of(KeyRange const& range, std::uint32_t index)
     return std::make_shared<KeyRange const>(KeyRange{range.prefix, range.first + index, 1, range.numbered});
 }
 
-/** Turns the answer to a claim of one key into that of the range, in which the key has this index. */
+/** Converts the answer to a claim of one key to the answer of the range, in which the key has this index. */
 void set_index(ClaimReply& reply, std::uint32_t index)
 {
     if (auto* const grant = std::get_if<Granted>(&reply))
@@ -102,7 +102,7 @@ bool Acquisition::claim_late()
 
 void Acquisition::contend(Instant now)
 {
-    // a single try asks past the wait queue
+    // a single try bypasses the wait queue
     if (auto const queue = wait_ == milliseconds{0} ? nullptr : core_->queues().find(*range_)) {
         // while the wait queue is closed, later acquisitions wait for their turn
         if (queue->closed()) {
@@ -124,7 +124,7 @@ void Acquisition::contend(Instant now)
 
 void Acquisition::try_now()
 {
-    // its turn may be its end, and the core lets go of it then
+    // its turn may end it, and then the core drops it
     auto const self = shared_from_this();
     if (machine_ && !machine_->ended()) {
         auto const now = core_->runtime()->now();
@@ -161,7 +161,7 @@ void Acquisition::carry_out(AcquireMachine::Step const& step, Instant now)
 
 void Acquisition::wake_at(Instant when)
 {
-    // a timer that rings too early costs less than one that is set anew for every answer
+    // an early wake-up costs less than a new timer for every answer
     if (when >= wakes_at_)
         return;
     wakes_at_ = Instant::max();
@@ -205,7 +205,7 @@ void Acquisition::ask(Instant now)
         claim_->owner = make_owner();
         claim_->reuse_after = terms_.reuse_after;
     }
-    // at the wait queue all keys are known to be held: there it takes the first one that frees
+    // in the wait queue all keys are known to be held, so it takes the first free one
     auto const only = queue_ ? std::nullopt : prefers_;
     ClaimRequest request;
     request.range = only ? one_of(*range_, *only) : range_;
@@ -217,7 +217,7 @@ void Acquisition::ask(Instant now)
     request.reuse_after = terms_.reuse_after;
     request.waits = only ? Waits::no : place();
     request.with_others = core_->claims_together();
-    // until the answer is there, this attempt's outcome is not known either
+    // the outcome of this attempt is unknown until its answer
     if (!earliest_attempt_)
         earliest_attempt_ = now;
     core_->claim_begins();
@@ -227,7 +227,7 @@ void Acquisition::ask(Instant now)
             if (asked.only)
                 set_index(reply, *asked.only);
             self->answered(asked, reply);
-            // what the answer leaves to be done has begun
+            // the work that the answer has left is already under way
             self->core_->claim_ends();
         });
 }
@@ -252,7 +252,7 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
         return;
     }
     auto const now = core_->runtime()->now();
-    // set before the acquisition can end, because its end must know whether a claim is left to withdraw
+    // set before the acquisition can end: its end must know whether to withdraw a claim
     unknown_ = unknown_ || failed_as(reply, Failure::Effect::unknown);
     if (core_->backend().single_use_owners() && !std::holds_alternative<Granted>(reply)) {
         if (unknown_)
@@ -276,11 +276,11 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
             busy(*held, now - asked.when, now);
     } else if (auto const* const failure = std::get_if<Failure>(&reply)) {
         core_->store_log().record_error(*failure);
-        // one that came too late to be sent leaves what was known before
+        // a claim that was too late to be sent changes nothing
         auto const error = failure->was_dropped() ? machine_->reason() : failure->error;
         carry_out(machine_->failed(error, failure->fatal, now, core_->runtime()->random()), now);
     }
-    // nothing is under way, and every outcome is known: the next attempt is a first one again
+    // no claim is pending and every outcome is known, so the next attempt is a first one again
     bool const known = std::holds_alternative<Busy>(reply) || failed_as(reply, Failure::Effect::not_sent);
     if (handler_ && known && !unknown_ && !machine_->asking())
         earliest_attempt_.reset();
@@ -293,21 +293,21 @@ void Acquisition::answered_too_late(Asked const& asked, ClaimReply const& reply)
         core_->queues().gave_up(range_);
     auto const lease = lease_.lock();
     bool const was_held = granted_index_ && &claim == claim_.get();
-    // a key that is to be kept is not freed, whatever comes late
+    // a late answer must not free a key that is to be kept
     bool const held = was_held && lease && (!lease->released() || lease->detaching());
     auto const* grant = std::get_if<Granted>(&reply);
     if (auto const* const unconfirmed = std::get_if<Unconfirmed>(&reply))
         grant = &unconfirmed->grant;
     if (grant != nullptr) {
-        // it took the key of the lease anew, after the lease was released, or a second key
+        // it claimed the lease's key again after the release, or a second key
         if (!held || granted_index_ != grant->index)
             give_back(claim, *grant);
     } else if (failed_as(reply, Failure::Effect::unknown) && !held) {
-        // the lease's release may still be on its way, so what this finds may have been held
+        // the release of the lease may be pending, so the withdrawn key may have been held
         core_->withdraw(
             range_, claim.owner, lifetime(), terms_.notifications, was_held ? terms_.reuse_after : milliseconds{0});
     } else if (failed_as(reply, Failure::Effect::unknown)) {
-        // to withdraw it now would take the lease along
+        // a withdrawal now would also remove the lease
         lease->second_key = true;
     }
 }
@@ -336,7 +336,7 @@ void Acquisition::granted(Granted const& grant, Instant now)
         record->machine.expect_claim(terms_.ttl);
     core_->counters().acquired_after(now - started_);
     core_->keeper().add(record, now);
-    // another claim of its own may have found the key held after this one took it
+    // another claim of this acquisition may have found the key held after this one took it
     bool const leaves_line = (claims_overlap_ || (queue_ && queue_->place_may_stay())) && may_stand_in_line();
     end();
     if (leaves_line)
@@ -347,17 +347,17 @@ void Acquisition::granted(Granted const& grant, Instant now)
 void Acquisition::of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now)
 {
     give_back(claim, grant);
-    // another claim, which ended without an answer, may have taken another key
+    // another claim without an answer may have taken another key
     if (unknown_ && range_->count > 1)
         core_->withdraw(range_, claim.owner, lifetime(), terms_.notifications);
-    // this owner is spent: the release under way must not hit a later grant
+    // the owner is spent: the pending release must not hit a later grant
     spend_owner();
     carry_out(machine_->given_back(error, fatal, now, core_->runtime()->random()), now);
 }
 
 void Acquisition::spend_owner()
 {
-    // the answer that spends it is counted until the machine has it
+    // the answer that spends the owner counts as pending until the machine has it
     drop_claims(machine_->asking_more());
     claim_.reset();
     earliest_attempt_.reset();
@@ -376,7 +376,7 @@ void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
         finish(*step.finish);
         return;
     }
-    // the store has said that all keys are held: from now on one contends, and the others queue
+    // The store has answered that all keys are held: from now on one acquisition contends, and the others queue.
     if (!queue_) {
         queue_ = core_->queues().find_or_make(range_);
         queue_->join(*this);
@@ -394,7 +394,7 @@ void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
 
 void Acquisition::preferred_held(Instant now)
 {
-    // the outcome is known: the claim of the whole range is a first attempt
+    // the outcome is known, so the claim of the whole range is a first attempt
     if (!unknown_ && !machine_->asking_more())
         earliest_attempt_.reset();
     bool const is_first = std::exchange(prefers_, std::nullopt).has_value();
@@ -451,7 +451,7 @@ void Acquisition::end()
         core_->queues().left(queue);
     }
     core_->remove(*this);
-    // what comes later needs the core only: an acquisition that is over keeps no store open
+    // late answers need only the core: an ended acquisition keeps no store open
     target_.reset();
 }
 
@@ -473,13 +473,13 @@ void Acquisition::call_handler(error_code error, LeaseRecordPtr record)
 
 void Acquisition::give_back(Claim const& claim, Granted const& grant)
 {
-    // a claim of its own: the owner's may be that of a lease on another key
+    // a separate claim, because the owner's claim may belong to a lease on another key
     auto unwanted = std::make_shared<Claim>();
     unwanted->range = range_;
     unwanted->index = grant.index;
     unwanted->owner = claim.owner;
     unwanted->handle = grant.handle;
-    // it need not rest, unless it is the key that was held, whose release may still be on its way
+    // no quarantine, except for the key that was held and whose release may be pending
     if (&claim == claim_.get() && granted_index_ == grant.index)
         unwanted->reuse_after = terms_.reuse_after;
     core_->give_back(std::move(unwanted), grant.ttl + terms_.reuse_after, terms_.notifications);

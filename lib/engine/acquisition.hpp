@@ -24,42 +24,40 @@ namespace tenure::engine
 class LeaseTarget;
 class Core; // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 
-/** One acquisition under way: asks the store as its machine says, takes its turn at the wait queue, and hands the lease
- * to its caller.
+/** One acquisition: sends claims when its machine decides, waits in the wait queue, and passes the lease to its caller.
  *
- *  Whatever the store grants to an acquisition that has ended is given back. The core owns it while it is under way;
- * what comes later finds it through the handlers of its requests. Everything but `start` runs on the strand.
- */
+ *  A grant that arrives after the end is given back. The core owns the acquisition until its end; later answers find it
+ *  through the handlers of their requests. Everything but `start` runs on the strand. */
 class Acquisition : public std::enable_shared_from_this<Acquisition>
 {
 public:
     /// see AcquireHandler
     using Handler = OneShot<void(error_code, Lease)>;
 
-    /** @param is_try  keys that others hold are no error: it completes with no lease
-     *  @param prefers  as `AcquireOptions::prefer`, below the count of the range */
+    /** @param is_try  keys that others hold are no error: it completes without a lease
+     *  @param prefers  as `AcquireOptions::prefer`; less than the count of the range */
     Acquisition(
         std::shared_ptr<LeaseTarget> target, LeaseTerms const& terms, milliseconds wait, bool is_try,
         std::optional<std::uint32_t> prefers, Handler handler);
 
-    /** On the thread of the initiating call. */
+    /** Call it on the thread of the initiating call. */
     static void start(std::shared_ptr<Acquisition> self, asio::cancellation_slot slot);
 
-    /** It is the head of its wait queue, and a key may be free: ask at once. */
+    /** Claims at once: it is the head of its wait queue, and a key may be free. */
     void try_now();
-    /** It is the head of its wait queue, and others were named: as `AcquireMachine` says. */
+    /** Holds back as `AcquireMachine` decides: it is the head of its wait queue, and others were named. */
     void yield(Instant until);
     void hold_back(Instant until);
-    /** A claim of it is under way. */
+    /** True if a claim is pending. */
     [[nodiscard]] bool asking() const noexcept { return machine_ && machine_->asking(); }
 
-    /** It was not to claim at once: it does now. False: it has ended meanwhile. */
+    /** Sends the claim that `Core::may_claim` delayed. False: the acquisition has ended meanwhile. */
     bool claim_late();
 
-    /** The store is being closed: ends with this error. */
+    /** Ends with this error, because the store is being closed. */
     void refuse(error_code error);
 
-    /** The context is going away: drops the handler without calling it. */
+    /** Drops the handler without calling it, because the context is being destroyed. */
     void abandon();
 
 private:
@@ -73,73 +71,73 @@ private:
     void ask(Instant now);
     /** One claim, as it was sent. */
     struct Asked {
-        /// of the owner that asked
+        /// claim of the owner that sent it
         std::shared_ptr<Claim> claim;
         Instant when;
         Waits place;
-        /// the one key of the range that it asked for; unset: any
+        /// the one requested key of the range; unset: any
         std::optional<std::uint32_t> only;
     };
     void answered(Asked const& asked, ClaimReply const& reply);
     void answered_too_late(Asked const& asked, ClaimReply const& reply);
-    /** How the claim that is sent now stands in the store's line. */
+    /** Place of the next claim in the store's line. */
     [[nodiscard]] Waits place();
-    /** For its sake the store may stand in line. */
+    /** True if a claim of this acquisition may have put the store into the line. */
     [[nodiscard]] bool may_stand_in_line() const noexcept;
     /** Updates the place in line after an answer. */
     void check_place(Waits place, ClaimReply const& reply);
     void granted(Granted const& grant, Instant now);
-    /** The grant is given back, and another owner tries again. */
+    /** Gives the grant back, and tries again with another owner. */
     void of_no_use(Claim const& claim, Granted const& grant, error_code error, bool fatal, Instant now);
-    /** Its claims are being given back: the next claim uses another owner. */
+    /** Its claims are being given back, so the next claim uses another owner. */
     void spend_owner();
     void busy(Busy const& reply, Clock::duration took, Instant now);
     void preferred_held(Instant now);
     void finish(error_code error);
     void end();
-    /** Claims under the present owner that were not written yet never will be. */
+    /** Drops the unwritten claims of the current owner. */
     void drop_claims(bool any_unanswered);
     void call_handler(error_code error, LeaseRecordPtr record);
     void give_back(Claim const& claim, Granted const& grant);
     [[nodiscard]] std::string make_owner();
-    /** By then a claim that was granted has expired in the store. */
+    /** After this time a granted claim has expired in the store. */
     [[nodiscard]] milliseconds lifetime() const noexcept { return terms_.ttl + terms_.reuse_after; }
 
-    /// null once it is over
+    /// null after the end
     std::shared_ptr<LeaseTarget> target_;
     std::shared_ptr<Core> core_;
     KeyRangePtr range_;
     LeaseTerms terms_;
-    /// zero: tries once
+    /// zero: a single try
     milliseconds wait_;
     bool is_try_;
-    /// the only key of its claims until it waits at the wait queue; unset once the store has answered that it is held
+    /// the only key of its claims, until it is in the wait queue or the store has answered that the key is held
     std::optional<std::uint32_t> prefers_;
     Handler handler_;
     std::optional<AcquireMachine> machine_;
-    /// of the present owner, and that of the lease once it is granted; a new one after anything was given back, so that
+    /// claim of the current owner, and of the lease after the grant. A new one after anything was given back, so that
     /// no late release can hit a later grant
     std::shared_ptr<Claim> claim_;
-    /// the first claim under this owner whose outcome is not known for sure
+    /// first claim of this owner whose outcome is not certain
     std::optional<Instant> earliest_attempt_;
-    /// a claim under this owner ended without an answer, and may still take effect
+    /// a claim of this owner ended without an answer, and may still take effect
     bool unknown_ = false;
-    /// index of the key that became the lease, and the lease itself
+    /// index of the granted key, and its lease
     std::optional<std::uint32_t> granted_index_;
     std::weak_ptr<LeaseRecord> lease_;
     Instant started_{};
-    /// by then a claim must have been written
+    /// deadline for sending a claim
     Instant write_by_ = Instant::max();
-    /// where it waits; null until it does
+    /// its wait queue; null before it waits
     std::shared_ptr<WaitQueue> queue_;
-    /// the range was contended for when it began: its first claim stands in line
+    /// the range was contended at the beginning, so the first claim stands in line
     bool lines_up_ = false;
-    /// more than one claim was under way at a time
+    /// two claims were pending at the same time
     bool claims_overlap_ = false;
-    /// the machine's next tick
+    /// when the machine runs next
     Instant wakes_at_ = Instant::max();
     Timer timer_;
-    /// where the core keeps it
+    /// its place in the core's list
     std::list<std::shared_ptr<Acquisition>>::iterator position_;
 };
 

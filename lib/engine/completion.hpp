@@ -31,7 +31,8 @@ namespace tenure::engine
 
 using boost::system::error_code;
 
-/** Both stand for the same io_context, as they usually do. Others of a kind would have to be wrapped to be compared. */
+/** True if both stand for the same io_context, as they usually do. Other kinds of executors would have to be wrapped
+ *  for a comparison. */
 [[nodiscard]] inline bool
 is_same_loop(asio::any_completion_executor const& left, asio::any_io_executor const& right) noexcept
 {
@@ -44,16 +45,16 @@ is_same_loop(asio::any_completion_executor const& left, asio::any_io_executor co
 template <class Signature>
 class Completion;
 
-/** A user's completion handler that waits to be called with the result of an operation. The context of the executor on
- * which it is to be called is kept running until then. */
+/** A user's completion handler that waits for the result of an operation. It keeps the context of its executor running
+ *  until then. */
 template <class... Results>
 class Completion<void(Results...)>
 {
 public:
     using Handler = asio::any_completion_handler<void(Results...)>;
 
-    /** @param runtime  of the store, on whose executor handlers without one of their own are called; null: the
-     * operation belongs to no store */
+    /** @param runtime  of the store, whose executor calls handlers without an associated executor; null: the operation
+     *  belongs to no store */
     Completion(Handler handler, Runtime const* runtime)
         : waiting_(new Waiting(
               std::move(handler), runtime != nullptr ? runtime->user_executor() : no_executor(),
@@ -63,17 +64,17 @@ public:
 
     [[nodiscard]] asio::cancellation_slot slot() const noexcept { return waiting_->handler.get_cancellation_slot(); }
 
-    /** Calls the handler on its executor, never inside this function and never on the strand of the library: user code
-     * that takes its time must not hold up renewals. */
+    /** Calls the handler on its executor, never inside this function and never on the library's strand: slow user code
+     *  must not delay renewals. */
     void post(Results... results) &&
     {
         auto& waiting = *waiting_;
         waiting.results.emplace(std::move(results)...);
-        // a copy: it may be called before this function ends
+        // a copy, because the handler may be called before this function ends
         auto const executor = waiting.default_executor;
         auto call = [called = std::move(waiting_)] { called->call(); };
-        // Posted, not deferred: the thread that calls this may wait for the result. A loop is asked by its type, so
-        // that its executor need not be wrapped anew for each handler.
+        // Posted, not deferred: the calling thread may wait for the result. A loop is recognized by its type, so its
+        // executor is not wrapped again for each handler.
         if (auto const* const loop = executor.template target<asio::io_context::executor_type>())
             asio::post(*loop, std::move(call));
         else
@@ -81,8 +82,8 @@ public:
     }
 
 private:
-    /** Itself what is called in the end, on the default executor. A handler with an executor of its own is dispatched
-     * from there: Asio cannot post to an `any_completion_executor`. */
+    /** The function that the default executor calls. From there a handler with an associated executor is dispatched,
+     *  because Asio cannot post to an `any_completion_executor`. */
     class Waiting
     {
     public:
@@ -91,12 +92,12 @@ private:
             , default_executor(executor)
         {
             constexpr auto tracked = asio::execution::outstanding_work.tracked;
-            // asked with nothing to fall back on: a fallback would be wrapped anew for each question
+            // without a fallback, which Asio would wrap again at each query
             auto own = asio::get_associated_executor(handler, asio::any_completion_executor());
             if (own && !is_same_loop(own, executor))
                 own_executor_ = asio::prefer(std::move(own), tracked);
-            // a handler with an executor of its own gets there by way of the default one, which a store with a thread
-            // of its own does not keep running
+            // a handler with an associated executor passes through the default one, which a store with a separate
+            // thread does not keep running
             if (!own_executor_ || keeps_way_open)
                 work_ = asio::prefer(executor, tracked);
         }
@@ -114,29 +115,29 @@ private:
 
         Handler handler;
         asio::any_io_executor default_executor;
-        /// set when the handler is to be called
+        /// the result, once known
         std::optional<std::tuple<Results...>> results;
 
     private:
-        /// the handler's, kept running; empty: it is called on the default executor
+        /// the handler's executor, kept running; empty: the default executor calls it
         asio::any_completion_executor own_executor_;
-        /// keeps the default executor running, where the handler needs it
+        /// keeps the default executor running if the handler needs it
         asio::any_io_executor work_;
     };
 
     std::unique_ptr<Waiting> waiting_;
 };
 
-/** One asynchronous call of a user that waits for an answer: completed once, by the answer or by the user's
- * cancellation, whichever the strand sees first. The requested operation continues without it. */
+/** A user's asynchronous call that waits for an answer. The answer or the user's cancellation completes it, whichever
+ *  reaches the strand first. The requested operation continues without it. */
 template <class... Results>
 class Call
 {
 public:
     using Handler = Completion<void(error_code, Results...)>;
 
-    /** On the thread of the initiating call, which is the only one that may touch the handler's cancellation slot.
-     *  @tparam Kind  what is made: a call, or something that is one */
+    /** Call it on the thread of the initiating call: only that thread may touch the handler's cancellation slot.
+     *  @tparam Kind  the created class: this one or a derived one */
     template <class Kind = Call>
     [[nodiscard]] static std::shared_ptr<Kind> start(Handler handler, std::shared_ptr<Runtime> const& runtime)
     {
@@ -173,9 +174,8 @@ private:
     std::optional<Handler> handler_;
 };
 
-/** The error for a caller. A dropped request is reported as unavailable: it proves nothing about the store, but got no
- * answer.
- */
+/** The error for a caller. A dropped request is reported as unavailable: it got no answer, which proves nothing about
+ *  the store. */
 [[nodiscard]] inline error_code error_for_caller(Failure const& failure)
 {
     return failure.error ? failure.error : make_error_code(errc::store_unavailable);

@@ -20,9 +20,9 @@ namespace tenure::engine
 namespace
 {
 
-/// how long a store without users retries giving keys back; then they expire by their ttl
+/// limit of the retries of a store without users; after it keys expire by their ttl
 constexpr std::chrono::seconds closing_time{1};
-/// without an answer; further acquisitions wait for one of them, or for `claim_pause`
+/// Limit of unanswered claims. Further acquisitions wait for an answer, or for `claim_pause`.
 constexpr std::size_t most_claims = 1024;
 constexpr std::chrono::milliseconds claim_pause{10};
 
@@ -198,7 +198,7 @@ void Core::detach(LeaseRecordPtr const& record, milliseconds remaining, std::sha
         call->complete(make_error_code(errc::store_unavailable));
         return;
     }
-    // the quarantine behind a lease that has ended lasts as long as behind any other
+    // the key stays taken at least for its quarantine
     auto const keep_for =
         remaining > milliseconds{0} ? std::max(remaining, record->claim().reuse_after) : milliseconds{0};
     releases_->detach({record, keep_for, std::move(call)}, now, record->machine.longest_ttl());
@@ -215,7 +215,7 @@ void Core::kept(ReleaseOutcome outcome)
 void Core::detachment_ends(LeaseRecord& record)
 {
     record.detachment_ends();
-    // not before: it might free the key that was to be kept
+    // only now: an earlier request might free the key that is to be kept
     withdraw_second_key(record);
 }
 
@@ -240,7 +240,7 @@ void Core::released(KeyRangePtr const& range, bool freed, bool named_another)
 void Core::withdraw_second_key(LeaseRecord const& record)
 {
     auto const& claim = record.claim();
-    // the withdrawal may come to the store before the release does, and find the key that was held
+    // the withdrawal may reach the store before the release, and find the held key
     if (record.second_key && claim.range->count > 1)
         withdraw(claim.range, claim.owner, record.machine.longest_ttl(), record.notifications(), claim.reuse_after);
 }
@@ -268,7 +268,7 @@ void Core::handle_gone() noexcept
         return;
     try {
         runtime_->post([self = shared_from_this()] {
-            // the user's own close may have come first
+            // the user's `close` may have come first
             if (self->closed_)
                 return;
             self->closing_ = true;
@@ -300,7 +300,7 @@ void Core::close_by(Instant at, std::shared_ptr<Call<>> call)
     closing_ = true;
     until_closed_ = shared_from_this();
     if (!std::exchange(refuses_claims_, true)) {
-        // a copy: each of them leaves the list as it ends
+        // a copy, because each acquisition leaves the list at its end
         auto const waiting = std::vector(acquisitions_.begin(), acquisitions_.end());
         for (auto const& acquisition : waiting)
             acquisition->refuse(make_error_code(errc::closed));
@@ -364,7 +364,7 @@ try {
         std::rethrow_exception(std::move(failure));
     } catch (std::exception const& error) {
         what = error.what();
-    } catch (...) { // NOLINT(bugprone-empty-catch): said above
+    } catch (...) { // NOLINT(bugprone-empty-catch): out of memory, see above
     }
     store_log_.log(LogLevel::error, "the store's thread goes on after an exception: " + what);
 } catch (...) { // NOLINT(bugprone-empty-catch): a log that fails must not cost a lease
@@ -386,7 +386,7 @@ void Core::abandon() noexcept
         releases_->close();
         keeper_->close();
         backend_->shutdown();
-        // dropped without being called
+        // drops them without calling their handlers
         close_calls_.clear();
         for (auto const& readiness : std::exchange(readiness_, {}))
             readiness->abandon();

@@ -32,8 +32,8 @@ namespace tenure::engine
 
 class Readiness;
 
-/** The engine of one store: what acquisitions, leases and releases have in common. Everything runs on the strand unless
- * it says otherwise. */
+/** The engine of one store: the state that its acquisitions, leases and releases share. Everything runs on the strand
+ *  unless stated otherwise. */
 class Core final : public std::enable_shared_from_this<Core>,
                    public ReleaseQueue::Listener,
                    public ContextUser,
@@ -44,13 +44,13 @@ public:
         std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name,
         std::string order_name);
 
-    /** Right after construction. */
+    /** Call it right after construction. */
     void start();
 
     // -- any thread --
 
     [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
-    /** False in a fork of the process that made it: nothing here may be used there. */
+    /** False in a child of fork, which must not use this object. */
     [[nodiscard]] bool same_process() const noexcept;
     [[nodiscard]] Counters& counters() noexcept { return counters_; }
     [[nodiscard]] StoreLog& store_log() noexcept { return store_log_; }
@@ -63,11 +63,11 @@ public:
     /** As `Backend::no_detach`. */
     [[nodiscard]] char const* no_detach() const noexcept { return no_detach_; }
 
-    /** The last public object that uses the store is gone: closes it as soon as nothing is under way. */
+    /** The last public object of the store was destroyed: closes the store as soon as nothing is pending. */
     void handle_gone() noexcept;
 
-    /** Refuses new claims. Closes the store once every lease has been released and every key given back, at the latest
-     * at `at`: the tokens of leases that are still held are then cancelled, and their keys expire. On the strand. */
+    /** Refuses new claims, and closes the store once every lease is released and every key given back. At `at` it
+     *  closes in any case: held tokens are cancelled, and their keys expire. On the strand. */
     void close_by(Instant at, std::shared_ptr<Call<>> call);
 
     /** The context is being destroyed: drops everything without calling handlers. */
@@ -75,7 +75,7 @@ public:
     void context_ends() noexcept override { abandon(); }
     [[nodiscard]] bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire); }
 
-    // -- for the store's own thread --
+    // -- for the thread of the store --
 
     [[nodiscard]] bool has_users() const noexcept override { return has_users_.load(std::memory_order_acquire); }
     bool forget_callers() noexcept override;
@@ -90,18 +90,18 @@ public:
     void add(std::shared_ptr<Acquisition> acquisition);
     void remove(Acquisition& acquisition);
 
-    /** Acquisitions end with errc::closed. */
+    /** True while acquisitions end with errc::closed. */
     [[nodiscard]] bool refuses_claims() const noexcept { return refuses_claims_; }
 
-    /** A user waits for the store to become ready; false: it is being closed. */
+    /** Adds a wait for the store to become ready. False: the store is being closed. */
     [[nodiscard]] bool add(std::shared_ptr<Readiness> readiness);
     void remove(Readiness const& readiness) noexcept;
 
-    /** Something reads the store until it is removed; false: the store is being closed. It does not keep it open. */
+    /** Adds a reader of the store, which does not keep the store open. False: the store is being closed. */
     [[nodiscard]] bool add(std::shared_ptr<Follower> follower);
     void remove(Follower const& follower) noexcept;
 
-    /** Claims that begin in its scope are sent together. */
+    /** While it exists, claims are sent together. */
     class ClaimsTogether
     {
     public:
@@ -119,23 +119,25 @@ public:
     };
     [[nodiscard]] bool claims_together() const noexcept { return claims_together_; }
 
-    /** An acquisition begins. False: many claims are without an answer, and it is begun when some have got theirs, or a
-     * moment later. */
+    /** True if the acquisition may claim now. False: too many claims are unanswered; the core starts it after some
+     *  answers, or a moment later. */
     [[nodiscard]] bool may_claim(Acquisition& acquisition);
-    /** A claim was handed to the store. A store without users stays open for its answer, for a second at most. */
+    /** Counts a claim that was passed to the store. A store without users stays open for its answer for at most a
+     *  second. */
     void claim_begins() noexcept { ++claims_; }
-    /** The answer has come. */
+    /** Counts the answer to a claim. */
     void claim_ends();
-    /** Owners of requests have given up: what the store has not written of them ends. */
+    /** Owners of requests have given up: drops the unwritten ones. */
     void drop_abandoned();
 
     void release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr const& pending);
-    /** @param remaining  how long the key stays taken; zero: for what is left of its ttl */
+    /** @param remaining  how long the key stays taken; zero: the rest of its ttl */
     void detach(LeaseRecordPtr const& record, milliseconds remaining, std::shared_ptr<Call<>> call);
-    /** Gives back an unwanted grant. @param lifetime  from now on: the key has expired by then */
+    /** Gives back an unwanted grant.
+     *  @param lifetime  from now on; after it the key has expired */
     void give_back(ClaimPtr claim, milliseconds lifetime, bool notifications);
-    /** Withdraws a claim with unknown outcome whose acquisition has ended. @param reuse_after  quarantine of a key that
-     * is found; zero if it had no holder */
+    /** Withdraws a claim with unknown outcome after the end of its acquisition.
+     *  @param reuse_after  quarantine of a key that is found; zero if it had no holder */
     void withdraw(
         KeyRangePtr range, std::string owner, milliseconds lifetime, bool notifications, milliseconds reuse_after = {});
 
@@ -150,13 +152,13 @@ private:
     void claim_next(std::size_t count);
     void close_if_idle();
     void close();
-    /** Closes at this instant at the latest. */
+    /** Closes the store at this instant, if not earlier. */
     void close_at(Instant at);
     void tell_closed(error_code error);
-    /** Those who wait for the store to become ready learn that it is being closed. */
+    /** Completes the waits for readiness, because the store is being closed. */
     void refuse_readiness();
     void end_followers();
-    /** Where the acquisition of a released lease may have left a second key behind. */
+    /** Withdraws a second key that the acquisition of a released lease may have left. */
     void withdraw_second_key(LeaseRecord const& record);
 
     std::shared_ptr<Runtime> runtime_;
@@ -172,36 +174,37 @@ private:
     std::shared_ptr<Keeper> keeper_;
     std::shared_ptr<ReleaseQueue> releases_;
     WaitQueues queues_;
-    /// acquisitions under way
+    /// pending acquisitions
     std::list<std::shared_ptr<Acquisition>> acquisitions_;
-    /// claims without an answer
+    /// number of unanswered claims
     std::size_t claims_ = 0;
-    /// acquisitions that have not claimed yet: few claims at a time need little memory, however many begin at once
+    /// Acquisitions that have not claimed yet. The limit of pending claims saves memory when many acquisitions begin at
+    /// once.
     std::deque<std::weak_ptr<Acquisition>> claim_later_;
-    /// a server that does not answer holds up claims on others only until this rings
+    /// limits how long a silent server delays claims on other servers
     Timer claim_timer_{*runtime_};
     /// within a `ClaimsTogether`
     bool claims_together_ = false;
     /// `Backend::drop_abandoned` will be called
     bool drop_posted_ = false;
-    /// ends what is under way when no public object is left, or when the time of `close_by` is over
+    /// ends pending work after the last public object is gone, or at the time of `close_by`
     Timer closing_timer_{*runtime_};
     Instant closes_at_ = Instant::max();
-    /// it closes as soon as nothing is under way: no public object is left, or the user closes it
+    /// closes as soon as nothing is pending: the last public object is gone, or the user closes the store
     bool closing_ = false;
     bool refuses_claims_ = false;
-    /// users who wait for the store to become ready
+    /// waits for the store to become ready
     std::vector<std::shared_ptr<Readiness>> readiness_;
     std::vector<std::shared_ptr<Follower>> followers_;
-    /// users who wait for the store to be closed
+    /// waits for the store to be closed
     std::vector<std::shared_ptr<Call<>>> close_calls_;
-    /// itself, from the end of its last user until it is closed
+    /// this object, from the end of its last user until it is closed
     std::shared_ptr<Core> until_closed_;
     bool closed_ = false;
-    /// as `closed_`, for any thread
+    /// a copy of `closed_` for any thread
     std::atomic<bool> over_{false};
     std::atomic<bool> abandoned_{false};
-    /// a public object is left
+    /// a public object exists
     std::atomic<bool> has_users_{true};
 };
 

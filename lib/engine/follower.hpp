@@ -15,7 +15,7 @@ public:
 
     /** The store became reachable (again). */
     virtual void reachable() = 0;
-    /** The store is being closed, and has forgotten it. */
+    /** The store is being closed, and has removed this follower. */
     virtual void store_closes() = 0;
     /** The context is being destroyed: no handler is called after this. */
     virtual void abandon() noexcept = 0;

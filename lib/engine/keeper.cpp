@@ -20,15 +20,15 @@ namespace tenure::engine
 namespace
 {
 
-/// however long the ttl
+/// for any ttl
 constexpr Clock::duration longest_slack = milliseconds{100};
-/// leases judged within such a time of each other are renewed together from then on
+/// leases that are judged within this time of each other are renewed together from then on
 constexpr Clock::duration burst = milliseconds{20};
-/// when the store's own code has thrown an exception
+/// pause after an exception of the store's code
 constexpr Clock::duration pause_after_failure = milliseconds{10};
-/// between two warnings about an executor that is blocked
+/// pause between two warnings about a blocked executor
 constexpr Clock::duration warning_pause = std::chrono::minutes{1};
-/// unused ttls are removed above this number
+/// above this number unused ttls are removed
 constexpr std::size_t many_ttls = 16;
 
 Clock::duration slack_for(milliseconds ttl) noexcept
@@ -71,7 +71,7 @@ void Keeper::note_ttl(milliseconds ttl, int change)
     if (ttls_.size() > many_ttls)
         std::erase_if(ttls_, [](auto const& entry) { return entry.second == 0; });
     auto const shortest = std::ranges::find_if(ttls_, [](auto const& entry) { return entry.second > 0; });
-    // the last one is remembered until another replaces it, or the timer finds no lease: leases come and go
+    // the last ttl is kept until another replaces it, or the timer finds no lease: leases come and go
     if (shortest == ttls_.end() || shortest->first == shortest_ttl_)
         return;
     shortest_ttl_ = shortest->first;
@@ -85,7 +85,7 @@ void Keeper::forget(LeaseRecord& record)
     record.kept = false;
     note_ttl(record.machine.ttl(), -1);
     take_one(counters_.held);
-    // the caller may have it from here alone
+    // keeps the record alive for the caller: the agenda may have owned it alone
     auto const alive = agenda_.take(record.agenda_place);
 }
 
@@ -112,7 +112,7 @@ void Keeper::wake_by(Instant when)
     if (when >= timer_at_ || closed_)
         return;
     timer_at_ = when;
-    // an instant that is over already is no sign of an executor that is blocked
+    // an instant in the past does not prove a blocked executor
     auto const due = std::max(when, runtime_->now());
     timer_.at(when, weak_from_this(), [due](Keeper& self) {
         self.timer_at_ = Instant::max();
@@ -138,7 +138,7 @@ void Keeper::note_lateness(Clock::duration late, Instant now)
 
 void Keeper::run_due(Instant now)
 {
-    // told late, so that leases that come and go one after another cost no call each
+    // reported late, so that short leases in a row do not cost a call each
     if (agenda_.empty() && shortest_ttl_ != milliseconds{0}) {
         shortest_ttl_ = milliseconds{0};
         backend_->shortest_ttl(shortest_ttl_);
@@ -181,7 +181,7 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
         lose(record, step.fire);
         return;
     }
-    // nothing is renewed once a release has begun on another thread: it is on its way to this strand
+    // after the begin of a release on another thread nothing is renewed: the release is on its way to this strand
     if (record->released()) {
         forget(*record);
         return;
@@ -215,7 +215,7 @@ void Keeper::send(DueRenewals due)
 {
     if (due.requests.empty())
         return;
-    // shared, because a handler may be copied
+    // shared, because the handler may be copied
     auto const open = std::make_shared<std::vector<Renewal>>(std::move(due.renewals));
     backend_->renew(std::move(due.requests), [weak = weak_from_this(), open](std::span<RenewAnswer const> answers) {
         auto const self = weak.lock();

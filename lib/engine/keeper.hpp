@@ -18,10 +18,9 @@ namespace tenure::engine
 class Counters;
 class StoreLog;
 
-/** Renews all leases of a store, in batches, and cancels their tokens in time. One timer serves them all; each lease is
- * judged by its own machine and its own answers, so that one bad claim or one stuck node delays no other. Everything
- * runs on the strand.
- */
+/** Renews all leases of a store, in batches, and cancels their tokens in time. One timer serves all leases. Each lease
+ *  has its own machine and answers, so one bad claim or stuck node delays no other lease. Everything runs on the
+ *  strand. */
 class Keeper : public std::enable_shared_from_this<Keeper>
 {
 public:
@@ -30,16 +29,16 @@ public:
     /** Keeps the lease until it is lost or `remove`d. */
     void add(LeaseRecordPtr const& record, Instant now);
 
-    /** Removes a released lease from the agenda: it is no longer renewed. */
+    /** Removes a released lease, which is no longer renewed. */
     void remove(LeaseRecord& record);
 
-    /** A renewal the holder asked for. */
+    /** Sends a renewal that the holder has requested. */
     void renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call);
 
-    /** The store is reachable again: failed renewals are retried at once. */
+    /** The store is reachable again: retries failed renewals at once. */
     void reachable();
 
-    /** The store is closed for good: all tokens are cancelled. */
+    /** The store is closed for good: cancels all tokens. */
     void close();
 
     [[nodiscard]] bool empty() const noexcept { return agenda_.empty(); }
@@ -50,7 +49,7 @@ private:
         LeaseRecordPtr record;
         LeaseMachine::AttemptId attempt = 0;
     };
-    /** Renewals that leave in one call. */
+    /** Renewals that are sent in one call. */
     struct DueRenewals {
         std::vector<RenewRequest> requests;
         /// one for each request
@@ -59,24 +58,23 @@ private:
 
     void run_due(Instant now);
     void wake_by(Instant when);
-    /** Says so where the timer rang so late that leases are in danger: the executor was blocked. */
+    /** Logs a warning if the timer fired so late that leases are in danger: the executor was blocked. */
     void note_lateness(Clock::duration late, Instant now);
     void note_ttl(milliseconds ttl, int change);
-    /** Does what the machine said, and looks at the lease again when it said so. What is to be renewed is added to
-     * `due`. */
+    /** Carries out the machine's step, and schedules the next one. Adds a due renewal to `due`. */
     void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step, DueRenewals& due);
-    /** The same for one lease alone. */
+    /** As above for a single lease. */
     void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step);
     void send(DueRenewals due);
     void answered(Renewal const& renewal, RenewReply const& reply, DueRenewals& due);
-    /** Spreads the renewals of many processes; leases that are judged within one burst get one number, so that what is
-     * renewed together stays together. */
+    /** Spreads the renewals of many processes. Leases that are judged within one burst get the same number, so that
+     *  they stay in one batch. */
     [[nodiscard]] std::uint64_t jitter(Instant now);
     void finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that);
     void lose(LeaseRecordPtr const& record, CancelReason reason);
-    /** Once, and only if its token was cancelled; tells if so. */
+    /** Counts the loss once, and only if the token was cancelled. Returns true if it counted. */
     bool count_loss(LeaseRecord& record);
-    /** Counts it, and says so. */
+    /** Counts the loss, and logs it. */
     void report_loss(LeaseRecord& record);
     void forget(LeaseRecord& record);
 
@@ -89,10 +87,10 @@ private:
     /// number of leases for each ttl: the store gets the shortest ttl
     std::map<milliseconds, std::size_t> ttls_;
     milliseconds shortest_ttl_{0};
-    /// rings at `timer_at_` at the latest; left alone when a lease goes, and then finds nothing to do
+    /// fires no later than `timer_at_`; stays set when a lease goes, and then finds nothing due
     Timer timer_{*runtime_};
     Instant timer_at_ = Instant::max();
-    /// no further warning about a blocked executor before this
+    /// earliest time of the next warning about a blocked executor
     Instant warns_from_ = Instant::min();
     std::uint64_t jitter_ = 0;
     Instant jitter_until_ = Instant::min();

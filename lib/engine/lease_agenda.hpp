@@ -16,17 +16,17 @@ namespace tenure::engine
 class LeaseRecord;
 using LeaseRecordPtr = std::shared_ptr<LeaseRecord>;
 
-/** Leases by the instant at which the keeper has to look at them next.
+/** Leases, ordered by the instant at which the keeper must process them next.
  *
- *  Leases that are renewed together are due together from then on. Each such group is one entry of the map, so that a
- *  renewal moves a lease without a search. Everything runs on the strand. */
+ *  Leases that are renewed together stay due together. Each such group is one entry of the map, so a renewal moves a
+ *  lease without a search. Everything runs on the strand. */
 class LeaseAgenda
 {
     using Group = std::list<LeaseRecordPtr>;
     using Groups = std::map<Instant, Group>;
 
 public:
-    /** Where a lease is; the record keeps it. */
+    /** Position of a lease in the agenda, stored in its record. */
     class Place
     {
     public:
@@ -40,7 +40,7 @@ public:
     };
 
     [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
-    /** When the first lease is due. Not for an empty agenda. */
+    /** When the first lease is due. Requires a lease. */
     [[nodiscard]] Instant first() const noexcept { return groups_.begin()->first; }
 
     [[nodiscard]] Place add(LeaseRecordPtr record, Instant when)
@@ -72,7 +72,7 @@ public:
         return record;
     }
 
-    /** Those that are due by then, in order. A copy: what is done for one lease moves or removes others. */
+    /** The leases that are due by then, in order. A copy, because processing a lease moves or removes others. */
     [[nodiscard]] std::vector<LeaseRecordPtr> due_by(Instant when) const
     {
         std::vector<LeaseRecordPtr> due;
@@ -110,9 +110,9 @@ private:
     }
 
     Groups groups_;
-    /// the group that was asked for last
+    /// the group of the last request
     Groups::iterator latest_ = groups_.end();
-    /// of the last group that became empty: a lease that comes and goes needs no new one
+    /// node of the last group that became empty, reused so that a lease that comes and goes allocates nothing
     Groups::node_type spare_;
 };
 

@@ -64,7 +64,7 @@ std::shared_ptr<Handle> LeaseRecord::begin(Ending ending, CancelReason because) 
     if (auto none = Ending::none; !ending_.compare_exchange_strong(none, ending, std::memory_order_acq_rel))
         return nullptr;
     claim_->ended.store(true, std::memory_order_release);
-    // in a child a thread that is not here may have the mutex for ever
+    // a thread that does not exist in a child of fork may own the mutex
     if (forked())
         return nullptr;
     std::unique_lock lock(token_.mutex());
@@ -85,14 +85,15 @@ bool LeaseRecord::publish()
     auto const risk = machine.at_risk();
     auto const fires_at = machine.fires_at();
     auto const until = machine.valid_until().time_since_epoch().count();
-    // a shorter validity is shown before the token's instant moves, a longer one only if the token is still live
+    // A shorter validity is published before the token's instant moves, a longer one only if the token is not
+    // cancelled.
     if (until < valid_until_.load(std::memory_order_relaxed))
         valid_until_.store(until, std::memory_order_release);
     if (!token_.set_fires_at(fires_at, machine.fires_because()))
         return false;
     valid_until_.store(until, std::memory_order_release);
     ttl_.store(machine.granted_ttl().count(), std::memory_order_release);
-    // written here only
+    // only this function writes it
     if (risk != shows_risk()) {
         at_risk_.store(risk, std::memory_order_release);
         if (risk)

@@ -26,7 +26,7 @@ namespace tenure::engine
 
 class Handle;
 
-/** One granted lease: what its holder asks from any thread, and what the keeper knows on the strand. */
+/** One granted lease: the state that its holder reads on any thread, and the state of the keeper on the strand. */
 class LeaseRecord
 {
 public:
@@ -49,25 +49,25 @@ public:
     [[nodiscard]] TokenState& token() noexcept { return token_; }
     [[nodiscard]] TokenState const& token() const noexcept { return token_; }
     [[nodiscard]] Runtime& runtime() const noexcept { return *shared_runtime(); }
-    /** It was released or detached. */
+    /** True if it was released or detached. */
     [[nodiscard]] bool released() const noexcept { return ending_.load(std::memory_order_acquire) != Ending::none; }
-    /** A detachment has begun, and its end is not known yet: until then nothing may free what bears the owner. */
+    /** True while a detachment is pending: until its end no request may free keys of this owner. */
     [[nodiscard]] bool detaching() const noexcept
     {
         return ending_.load(std::memory_order_acquire) == Ending::detachment;
     }
     [[nodiscard]] bool forked() const noexcept { return token_.forked(); }
-    /** Its release is announced to waiters elsewhere. */
+    /** True if its release is announced to waiters elsewhere. */
     [[nodiscard]] bool notifications() const noexcept { return notifications_; }
 
     [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return token_.shared_runtime(); }
     /** Keeps the store open while the lease is held; null after the release. */
     [[nodiscard]] std::shared_ptr<Handle> handle() noexcept;
 
-    /** Begins the release, once; renewals end here. Returns the handle that keeps the store open; null if the lease was
-     * released before, and in a fork. */
+    /** Begins the release, once, and ends renewals. Returns the handle that keeps the store open; null if the lease was
+     *  released before, and in a child of fork. */
     [[nodiscard]] std::shared_ptr<Handle> begin_release() noexcept;
-    /** The same for a detachment. */
+    /** As above for a detachment. */
     [[nodiscard]] std::shared_ptr<Handle> begin_detachment() noexcept;
 
     static void wait_at_risk(LeaseRecordPtr const& record, Waiters::Handler handler);
@@ -79,7 +79,7 @@ public:
 
     // -- on the strand: the keeper's --
 
-    /** Shows what the machine knows to the holder. False if the token has fired meanwhile. */
+    /** Publishes the machine's state for the holder. False if the token was cancelled meanwhile. */
     bool publish();
     /** The last reported state. */
     [[nodiscard]] bool shows_risk() const noexcept { return at_risk_.load(std::memory_order_relaxed); }
@@ -87,15 +87,15 @@ public:
     void tell_risk_waiters(error_code error);
 
     LeaseMachine machine;
-    /// in the keeper's agenda, while that has it
+    /// position in the keeper's agenda
     LeaseAgenda::Place agenda_place;
-    /// true while the keeper has it; then it is in its agenda
+    /// the keeper has this lease, which is then in its agenda
     bool kept = false;
     /// the loss was counted
     bool loss_counted = false;
     /// a claim of its acquisition ended without an answer, and may have taken another key of the range
     bool second_key = false;
-    /// calls of async_renew that wait for an answer to this attempt or a later one
+    /// async_renew calls that wait for an answer to this attempt or a later one
     std::vector<std::pair<LeaseMachine::AttemptId, std::shared_ptr<Call<>>>> renewing;
 
 private:
@@ -104,7 +104,7 @@ private:
     [[nodiscard]] std::shared_ptr<Handle> begin(Ending ending, CancelReason because) noexcept;
 
     ClaimPtr claim_;
-    /// empty where the range is this one key
+    /// empty if the range has only this key
     std::string key_;
     bool notifications_;
     TokenState token_;
@@ -112,8 +112,8 @@ private:
     std::atomic<milliseconds::rep> ttl_;
     std::atomic<bool> at_risk_{false};
     std::atomic<Ending> ending_{Ending::none};
-    /// keeps the store open while the lease is held; taken by the release or detachment. The token's mutex guards this
-    /// and the next
+    /// Keeps the store open while the lease is held, until the release or detachment takes it. The token's mutex guards
+    /// it and the next member.
     std::shared_ptr<Handle> handle_;
     Waiters risk_waiters_;
 };

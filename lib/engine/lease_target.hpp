@@ -20,7 +20,7 @@
 namespace tenure::engine
 {
 
-/// called while the engine works: it posts the rest of its work
+/// Handler of an acquisition. The engine calls it, so it only posts its work.
 using AcquireHandler = OneShot<void(error_code, Lease)>;
 
 /** A lock or pool as the engine sees it: the contended keys and the terms of their leases. */
@@ -51,7 +51,8 @@ public:
     /** For `make_owner`. */
     [[nodiscard]] std::string const& owner_prefix() const noexcept { return owner_prefix_; }
 
-    /** The terms for a ttl of one acquisition's own. @throws std::invalid_argument */
+    /** The terms for the ttl of a single acquisition.
+     *  @throws std::invalid_argument */
     [[nodiscard]] LeaseTerms terms_for(milliseconds ttl) const
     {
         auto terms = make_terms(where_, ttl, options_, handle_->core()->ttl_limits());
@@ -59,7 +60,7 @@ public:
         return terms;
     }
 
-    /** Checks the options of one acquisition and starts it. From any thread.
+    /** Checks the options of an acquisition and starts it. Any thread.
      *  @param is_try  as for Acquisition
      *  @param slot  cancels the acquisition */
     void acquire(AcquireOptions const& options, bool is_try, AcquireHandler handler, asio::cancellation_slot slot);

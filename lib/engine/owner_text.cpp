@@ -17,7 +17,7 @@ namespace
 constexpr std::size_t longest_note = 128;
 constexpr std::size_t digits_of_a_number = 16;
 constexpr std::size_t random_digits = 2 * digits_of_a_number;
-/// of a second: more is beyond what the clock's type can hold, or the year 30,000
+/// digits of a time in seconds; more would exceed the clock's type, or the year 30,000
 constexpr std::size_t most_digits_of_a_second = 12;
 
 /** Adds all digits of the number. */

@@ -11,13 +11,16 @@
 namespace tenure
 {
 
-/** @throws std::invalid_argument naming field and rule, unless it is a note: printable ASCII, at most 128 bytes */
+/** @throws std::invalid_argument naming field and rule, unless the text is a note: printable ASCII, at most 128 bytes
+ */
 void check_note(std::string const& field, std::string_view note);
 
-/** The common prefix of the owners of one worker and note. @param note  empty: none */
+/** Makes the common prefix of the owners of one worker and note.
+ *  @param note  empty: none */
 [[nodiscard]] std::string owner_prefix(std::string_view worker, std::string_view note);
 
-/** One owner. @param high, low  128 random bits */
+/** Makes one owner.
+ *  @param high, low  128 random bits */
 [[nodiscard]] std::string
 make_owner(std::string_view prefix, std::chrono::sys_seconds claimed_at, std::uint64_t high, std::uint64_t low);
 

@@ -19,7 +19,7 @@ namespace
 
 constexpr Clock::duration first_pause_when_not_ready = milliseconds{50};
 constexpr Clock::duration longest_pause_when_not_ready = milliseconds{1000};
-/// at most so long before the timeout the store is to say what kept it
+/// The store stops trying this long before the timeout, so that its answer can name the cause.
 constexpr Clock::duration longest_margin_to_timeout = milliseconds{100};
 
 } // namespace

@@ -16,17 +16,17 @@ namespace tenure::engine
 
 class Handle;
 
-/** A user's wait for the store to become ready. Asks until the store is ready, a person has to act, or the time is
- * over. Everything but `start` runs on the strand. */
+/** A user's wait for the store to become ready. Asks the store until it is ready, a person must act, or the time is
+ *  over. Everything but `start` runs on the strand. */
 class Readiness final : public Call<>, public std::enable_shared_from_this<Readiness>
 {
 public:
     using Call<>::Call;
 
-    /** Keeps the store open until this is over. */
+    /** Keeps the store open until the end of the wait. */
     void begin(std::shared_ptr<Handle> handle, std::chrono::milliseconds timeout);
 
-    /** By the answer, the timeout, the user's cancellation or the end of the store. */
+    /** Completes the wait: after the answer, the timeout, the user's cancellation or the end of the store. */
     void complete(error_code error);
 
     /** The context is being destroyed: handlers are no longer called. */
@@ -49,7 +49,7 @@ private:
     Runtime::TimerId timeout_timer_ = 0;
     /// asks again
     Runtime::TimerId pause_timer_ = 0;
-    /// read by requests that still wait to be written
+    /// unwritten requests read it
     std::atomic<bool> over_{false};
 };
 

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 /// an unanswered request is retried after this time, then after twice this time, and so on
 constexpr Clock::duration patience = milliseconds{1000};
-/// without users of the store: for each key in all, and for one that was tried long before
+/// without users of the store: limit for each key, and for a key that was tried long before
 constexpr Clock::duration hurried = milliseconds{1000};
 constexpr Clock::duration last_chance = milliseconds{250};
 constexpr Clock::duration first_retry_pause = milliseconds{10};
@@ -147,7 +147,7 @@ void ReleaseQueue::answered(PendingReleasePtr const& pending, Reply const& reply
     } else if (auto const* const released = std::get_if<Released>(&reply)) {
         finish(pending, ReleaseOutcome::released, released->named_another);
     } else if (pending->detachment_ && pending->may_be_done_) {
-        // an earlier request may have done it, and the key may have expired since
+        // an earlier request may have kept the key, which may have expired since
         finish(pending, ReleaseOutcome::unconfirmed);
     } else {
         // the key has another owner or none: an earlier request, whose answer was lost, may have freed it
@@ -171,7 +171,7 @@ void ReleaseQueue::finish(PendingReleasePtr const& pending, ReleaseOutcome outco
     else if (listener && pending->claim_)
         listener->released(pending->claim_->range, outcome == ReleaseOutcome::released, named_another);
     else if (listener && named_another)
-        // a withdrawal that found a key; one that found none freed nothing
+        // only a withdrawal that found a key has freed one
         listener->released(pending->range_, true, true);
     if (pending_.empty() && listener)
         listener->all_given_back();
@@ -229,7 +229,7 @@ void ReleaseQueue::hurry(Instant now)
 
 void ReleaseQueue::forget_callers()
 {
-    // a copy: handlers may own what comes back here
+    // a copy, because destroyed handlers may call this object again
     auto const all = std::vector<PendingReleasePtr>(pending_.begin(), pending_.end());
     for (auto const& pending : all) {
         pending->drop_callers();

@@ -20,7 +20,7 @@ namespace tenure::engine
 class StoreLog;
 class LeaseRecord;
 
-/** A lease whose key its store is to keep for a time instead of freeing it, and the call that waits for that. */
+/** A lease whose key stays taken for a time instead of being freed, and the call that waits for the answer. */
 struct Detachment {
     std::shared_ptr<LeaseRecord> record;
     /// as `ReleaseRequest::keep_for`
@@ -29,28 +29,27 @@ struct Detachment {
 };
 
 /** Gives keys back or detaches them: retries until the store has answered or the key has expired. Callers cannot cancel
- * it. Everything runs on the strand.
- */
+ *  it. Everything runs on the strand. */
 class ReleaseQueue : public std::enable_shared_from_this<ReleaseQueue>
 {
 public:
-    /** Why a key is given back. */
+    /** The reason why a key is given back. */
     enum class Reason { lease_over, unwanted_grant };
     /** Reports outcomes to its owner. */
     class Listener
     {
     public:
-        /** The outcome for a key that was to be freed; `unconfirmed` also if the answer is late. */
+        /** Reports the outcome for a key to free; `unconfirmed` also if the answer is late. */
         virtual void given_back(Reason reason, ReleaseOutcome outcome) = 0;
-        /** A release or withdrawal is over.
-         *  @param freed  a key of the range became free, as far as is known
+        /** Reports the end of a release or withdrawal.
+         *  @param freed  a key of the range became free, as far as known
          *  @param named_another  the store named a waiter of another store, which goes first */
         virtual void released(KeyRangePtr const& range, bool freed, bool named_another) = 0;
-        /** The outcome for a key that was to be kept; `unconfirmed` also if the answer is late. */
+        /** Reports the outcome for a key to keep; `unconfirmed` also if the answer is late. */
         virtual void kept(ReleaseOutcome outcome) = 0;
-        /** A detachment is over: late answers may free what bears the owner again. */
+        /** Reports the end of a detachment: late answers may free keys of the owner again. */
         virtual void detachment_ends(LeaseRecord& record) = 0;
-        /** The last item is done. */
+        /** Reports that the queue is empty. */
         virtual void all_given_back() = 0;
 
     protected:
@@ -59,39 +58,40 @@ public:
 
     ReleaseQueue(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, StoreLog& store_log);
 
-    /** A key to give back, and the call that waits for the outcome: the call ends with `unconfirmed` if the answer is
-     * late or never arrives. */
+    /** A key to give back, and the call that waits for the outcome. The call ends with `unconfirmed` if the answer is
+     *  late or missing. */
     class PendingRelease;
     using PendingReleasePtr = std::shared_ptr<PendingRelease>;
     /** An item without a waiting call.
      *  @param told  called with the outcome while the engine works: it posts the rest of its work */
     [[nodiscard]] static PendingReleasePtr make_item(OneShot<void(ReleaseOutcome)> told = {});
 
-    /** Frees one key that bears our owner.
-     *  @param ttl  from now on: by then the key has expired, and there is nothing more to do */
+    /** Frees one key that has our owner.
+     *  @param ttl  from now on; after it the key has expired, and no request is needed */
     void release(
         PendingReleasePtr const& pending, ClaimPtr claim, Reason reason, bool notifications, Instant now,
         std::chrono::milliseconds ttl);
 
-    /** Has the store keep a lease's key. @param ttl  as for `release` */
+    /** Requests the store to keep the key of a lease.
+     *  @param ttl  as for `release` */
     void detach(Detachment detachment, Instant now, std::chrono::milliseconds ttl);
 
-    /** Frees whichever keys of the range bear the owner; with `reuse_after` they rest for so long. */
+    /** Frees all keys of the range that have the owner. They get the quarantine `reuse_after`. */
     void withdraw(
         KeyRangePtr range, std::string owner, bool notifications, std::chrono::milliseconds reuse_after, Instant now,
         std::chrono::milliseconds ttl);
 
-    /** The store is reachable again: failed requests are retried at once. */
+    /** The store is reachable again: retries failed requests at once. */
     void reachable();
 
-    /** The store has no users left: each key is tried for one second in all, and for a last moment from now. */
+    /** The store has no users left: limits the retries to one second per key, and to a last moment from now. */
     void hurry(Instant now);
 
     void tell_to(std::weak_ptr<Listener> listener) noexcept { listener_ = std::move(listener); }
 
     void close();
 
-    /** Pending requests continue; the handlers that wait for them are destroyed uncalled. */
+    /** Destroys waiting handlers without calling them. Pending requests continue. */
     void forget_callers();
 
     [[nodiscard]] bool idle() const noexcept { return pending_.empty(); }
@@ -138,9 +138,9 @@ private:
 
     /// set for a release by the library itself, which needs no user's handler
     OneShot<void(ReleaseOutcome)> told_;
-    /// the key to free or keep; null for a withdrawal
+    /// the key to free or keep; null: a withdrawal
     ClaimPtr claim_;
-    /// the key is to be kept; null: it is to be freed
+    /// set if the key is to be kept; null: it is to be freed
     std::unique_ptr<Detachment> detachment_;
     /// the withdrawal
     KeyRangePtr range_;
@@ -152,14 +152,14 @@ private:
     /// when the waiting call ends with `unconfirmed`
     Instant tell_at_{};
     Reason reason_ = Reason::lease_over;
-    /// when it is asked again
+    /// when the request is repeated
     Instant ask_at_ = Instant::max();
     Runtime::TimerId timer_ = 0;
-    /// requests without an answer
+    /// number of unanswered requests
     unsigned asked_ = 0;
-    /// requests that failed
+    /// number of failed requests
     unsigned failed_ = 0;
-    /// one of them may have taken effect
+    /// a failed request may have taken effect
     bool may_be_done_ = false;
     bool finished_ = false;
     std::list<PendingReleasePtr>::iterator position_;

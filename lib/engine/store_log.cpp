@@ -42,7 +42,7 @@ Diagnostics StoreLog::diagnostics() const
 {
     Diagnostics result;
     result.store = store_;
-    // in a fork, a thread that is not here may have it for ever
+    // a thread that does not exist in a child of fork may own the mutex
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) {
         if (fork_generation_ != fork_generation())

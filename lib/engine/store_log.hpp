@@ -20,7 +20,7 @@
 namespace tenure::engine
 {
 
-/** Writes log lines that name the store, and remembers the last trouble for `Store::diagnostics`. */
+/** Writes log lines that name the store, and keeps the last error for `Store::diagnostics`. */
 class StoreLog
 {
 public:
@@ -29,12 +29,12 @@ public:
     void log(LogLevel level, std::string_view line) const;
     [[nodiscard]] bool logs(LogLevel level) const noexcept { return runtime_->logs(level); }
 
-    /** Trouble with the store, as it told it. */
+    /** Records an error of the store, in the store's words. */
     void record_error(error_code error, std::string detail);
-    /** The same; what tells nothing about the store is not remembered. */
+    /** Logs the error; keeps it only if it says something about the store. */
     void record_error(Failure const& failure);
 
-    /** A call was refused before the store was asked: log and diagnostics say why. Any thread. */
+    /** Logs and records why a call was refused before any request. Any thread. */
     void refuse(error_code error, std::string words);
 
     [[nodiscard]] std::string const& store() const noexcept { return store_; }

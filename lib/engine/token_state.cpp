@@ -27,7 +27,7 @@ bool TokenState::forked() const noexcept
 
 bool TokenState::set_fires_at(Instant instant, CancelReason because)
 {
-    // written here only: where nothing changes there is nothing to guard
+    // only this function writes it, so without a change it needs no mutex
     if (instant == fires_at() && because == because_)
         return reason() == CancelReason::none;
     std::lock_guard const lock(mutex_);
@@ -53,8 +53,7 @@ void TokenState::cancel_locked(std::unique_lock<std::mutex>& lock, CancelReason 
     auto waiting = waiters_.take_all();
     auto const dependent = extras_ ? extras_->dependent.lock() : nullptr;
     if (extras_ && extras_->stop_source)
-        // its callbacks are the user's: not on the thread that looked at the clock or released the lease, nor on the
-        // strand
+        // The callbacks are user code: they run neither on the reading or releasing thread, nor on the strand.
         asio::post(runtime_->user_executor(), [source = *extras_->stop_source]() mutable { source.request_stop(); });
     lock.unlock();
     if (!waiting.empty())
@@ -73,7 +72,7 @@ bool TokenState::cancelled() const noexcept
     // a child of fork notifies nothing, and a thread that does not exist in the child may own the mutex
     if (forked())
         return true;
-    // late: the timer has not run yet. Decide under the lock, where a renewal either has come first or never counts
+    // The timer is late. The mutex decides whether a renewal came first, or never counts.
     std::unique_lock lock(mutex_);
     if (reason() == CancelReason::none && now >= fires_at()) {
         cancel_late(lock, because_);

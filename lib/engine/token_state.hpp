@@ -19,9 +19,8 @@ namespace tenure::engine
 
 /** The shared state of all copies of a cancellation token.
  *
- *  It is cancelled once. Any thread that reads it after `fires_at` cancels it, without waiting for a timer that a
- *  blocked event loop cannot run. Owned by its lease's record through aliasing pointers.
- */
+ *  It is cancelled once. Any thread that reads it after `fires_at` cancels it, and so needs no timer, which a blocked
+ *  event loop cannot run. The record of the lease owns it through aliasing pointers. */
 class TokenState
 {
 public:
@@ -30,33 +29,33 @@ public:
     TokenState& operator=(TokenState const&) = delete;
     virtual ~TokenState() = default;
 
-    /** For the keeper, on the strand: moves the instant at which the token is cancelled by itself, and says why it will
-     * be. False if it is cancelled: then nothing changes. */
+    /** For the keeper, on the strand: sets the instant and the reason of the expiry. False if the token is already
+     *  cancelled; then nothing changes. */
     bool set_fires_at(Instant instant, CancelReason because);
 
     // -- any thread --
 
-    /** Cancels it now. False if it was cancelled before. */
+    /** Cancels the token now. False if it was already cancelled. */
     bool cancel(CancelReason reason);
     [[nodiscard]] virtual bool cancelled() const noexcept;
-    /** Why it is cancelled, as far as anyone has looked: time may have cancelled it since. */
+    /** The reason of the cancellation, as of the last check: the token may have expired since. */
     [[nodiscard]] CancelReason reason() const noexcept { return reason_.load(std::memory_order_acquire); }
     [[nodiscard]] Instant fires_at() const noexcept
     {
         return Instant(Clock::duration(fires_at_.load(std::memory_order_acquire)));
     }
     [[nodiscard]] std::stop_token stop_token();
-    /** This process is a fork of the one that it was made in. */
+    /** True in a child of fork. */
     [[nodiscard]] bool forked() const noexcept;
     [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return runtime_->user_executor(); }
 
     [[nodiscard]] Runtime const& runtime() const noexcept { return *runtime_; }
     [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return runtime_; }
-    /** Its lease's record shares it. Nothing of the token may be called while it is held, but `reason`. */
+    /** The mutex, which the record of the lease shares. While it is locked, call only `reason`. */
     [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
 
-    /** `other` is checked when this token is cancelled: its own cancellation may depend on it. At most one. False if
-     * this token is cancelled already; `other` is then not checked. */
+    /** Sets the one token to check when this token is cancelled, because its cancellation may depend on this one. False
+     *  if this token is already cancelled; then `other` is not checked. */
     [[nodiscard]] bool set_dependent(std::weak_ptr<TokenState const> other);
 
     static void wait(std::shared_ptr<TokenState> const& state, Waiters::Handler handler);
@@ -74,11 +73,11 @@ private:
     std::uint64_t fork_generation_;
     /// guards the transitions and what follows; the atomics may be read without it
     mutable std::mutex mutex_;
-    /// none: it is not cancelled
+    /// none: not cancelled
     std::atomic<CancelReason> reason_{CancelReason::none};
-    /// nanoseconds of Clock
+    /// expiry in nanoseconds of Clock
     std::atomic<Clock::rep> fires_at_;
-    /// why it is cancelled then; written on the strand with the mutex held
+    /// the reason of the expiry; written on the strand with the mutex locked
     CancelReason because_;
     Waiters waiters_;
     struct Extras {
@@ -87,7 +86,7 @@ private:
         /// created by the first request for a standard stop token
         std::optional<std::stop_source> stop_source;
     };
-    /// null until one of them is asked for
+    /// null before the first request for one
     std::unique_ptr<Extras> extras_;
 
     [[nodiscard]] Extras& extras();

@@ -35,7 +35,7 @@ void WaitQueue::leave(Acquisition& acquisition)
         return;
     }
     head_ = nullptr;
-    // an acquisition whose wait is over leaves inside the loop below
+    // acquisitions whose wait is over leave in the loop below
     if (std::exchange(passing_, true))
         return;
     try {
@@ -46,7 +46,7 @@ void WaitQueue::leave(Acquisition& acquisition)
         throw;
     }
     passing_ = false;
-    // the next one that waits, some time later, may stand in line before it asks in front
+    // the next head may join the line some time later, before it claims in front
     if (head_ == nullptr)
         named_ = false;
 }
@@ -59,7 +59,7 @@ void WaitQueue::promote_next()
         head_->hold_back(held_until_);
         return;
     }
-    // it tries at once: whatever news the old head had consumed is not lost
+    // tries at once, because the old head may have consumed a hint
     head_->try_now();
 }
 
@@ -86,9 +86,9 @@ void WaitQueue::on_event(WatchEvent event)
         hint();
         break;
     case WatchEvent::our_turn:
-        // a claim that is under way may find the keys held after the name has left the line, and put it there once more
+        // a pending claim may find the keys held after the name left the line, and add it again
         place_may_stay_ = place_may_stay_ || (head_ != nullptr && head_->asking());
-        // kept for the next head if there is one: if this one's claim is under way, it asks again after the answer
+        // kept for the next head; a head with a pending claim asks again after the answer
         named_ = head_ != nullptr;
         if (head_ == nullptr)
             named_nobody_at_ = runtime_->now();
@@ -102,7 +102,7 @@ void WaitQueue::on_event(WatchEvent event)
         break;
     case WatchEvent::unavailable:
         polling_ = true;
-        // its turn would never be told
+        // it would never be notified of its turn
         if (lined_up_)
             backend_->leave_line(range_);
         break;
@@ -134,7 +134,7 @@ bool WaitQueue::named_since(Instant when)
 
 void WaitQueue::place_taken()
 {
-    // no more news come since the claim was sent
+    // the store has stopped sending hints since the claim was sent
     if (!lines_up())
         backend_->leave_line(range_);
 }
@@ -142,7 +142,7 @@ void WaitQueue::place_taken()
 void WaitQueue::granted(Acquisition const& acquisition)
 {
     named_ = false;
-    // the name that is gone stood for the head too: it asks again, and stands in line anew
+    // The removed name also stood for the head, which claims again and joins the line again.
     if (head_ != &acquisition)
         hint();
 }

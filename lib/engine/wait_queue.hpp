@@ -37,124 +37,123 @@ private:
     /// a slow answer must not delay a waiter much longer than a poll would
     static constexpr Clock::duration longest = std::chrono::milliseconds{250};
 
-    /// of the last claims, the latest counts most
+    /// moving average of the last claims
     Clock::duration round_trip_{};
 };
 
 class Acquisition;
 
-/** Orders the acquisitions of one store that want the same keys, once the store has said that all are held: one of
- * them, the head, contends with other processes for all; the others queue, first come first served. Where the store
- * keeps a line of waiters, the head stands in it for all, and holds back while others were named.
+/** Orders the acquisitions of one store that contend for the same keys, once the store has answered that all are held.
+ *  One of them, the head, contends with other processes for all; the others queue, first come, first served. If the
+ *  store keeps a line of waiters, the head stands in it for all, and holds back while others are named.
  *
- *  Correctness never depends on it: the store decides every claim. Everything runs on the strand.
- */
+ *  Correctness never depends on it: the store decides every claim. Everything runs on the strand. */
 class WaitQueue : public std::enable_shared_from_this<WaitQueue>
 {
 public:
-    /// how long a wait queue is kept after the last waiter left, with its subscription: contention comes back
+    /// how long a wait queue and its subscription outlive the last waiter, because contention returns
     static constexpr std::chrono::seconds linger{2};
 
     WaitQueue(
         KeyRangePtr range, std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Grace const& grace);
 
     [[nodiscard]] bool closed() const noexcept { return head_ != nullptr; }
-    /** Whether there are waiters, also during the choice of the next head. */
+    /** True if there are waiters, also during the choice of the next head. */
     [[nodiscard]] bool has_waiters() const noexcept { return head_ != nullptr || !queue_.empty(); }
     [[nodiscard]] bool is_head(Acquisition const& acquisition) const noexcept { return head_ == &acquisition; }
-    /** Hints are expected to come. */
+    /** True if hints are expected. */
     [[nodiscard]] bool watched() const noexcept { return watch_ != nullptr && !polling_; }
-    /** Whether waiters are in the store's line and are notified of their turn. */
+    /** True if waiters are in the store's line and are notified of their turn. */
     [[nodiscard]] bool lines_up() const noexcept { return keeps_line_ && (was_in_force_ || lined_up_) && !polling_; }
-    /** The store may stand in line for this wait queue's sake. */
+    /** True if this wait queue may have put the store into the line. */
     [[nodiscard]] bool may_stand_in_line() const noexcept { return lined_up_; }
     [[nodiscard]] KeyRange const& range() const noexcept { return *range_; }
 
-    /** Becomes the head if there is none, else joins the queue. True for the head. */
+    /** Adds an acquisition: as head if there is none, else at the end of the queue. True for the head. */
     bool join(Acquisition& acquisition);
 
-    /** An acquisition ends, however: if it was the head, the next one takes its turn and tries at once. */
+    /** Removes an acquisition that has ended. After the head, the next one becomes head and tries at once. */
     void leave(Acquisition& acquisition);
 
-    /** Subscribes to news, unless that was done or tried before. */
+    /** Subscribes to notifications, unless that was done or tried before. */
     void watch();
 
-    /** A key may have become free. */
+    /** Handles a hint that a key may be free. */
     void hint();
 
     // -- the store's line --
 
-    /** How the claim of a waiter that is sent now stands in line. */
+    /** Place of the next claim of a waiter in the store's line. */
     [[nodiscard]] Waits next_place();
-    /** The head's first claim stood in line before it came here: whether the store was named while that was under way.
-     * Its next claim stands in front then. */
+    /** True if the store was named after this instant, while the head's first claim was pending. Its next claim then
+     *  goes to the front of the line. */
     [[nodiscard]] bool named_since(Instant when);
-    /** A waiter's claim that was to stand in line like this has failed: the next one tries again. */
+    /** Handles the failure of a waiter's claim with this place: the next claim tries again. */
     void place_missed(Waits place) noexcept { named_ = named_ || place == Waits::in_front; }
-    /** A waiter's claim found all keys held, and the store stands in line. */
+    /** Records that a waiter's claim found all keys held, and put the store into the line. */
     void place_taken();
-    /** Its claim was sent before it came here. */
+    /** Records that a claim from before the wait queue put the store into the line. */
     void stands_in_line() noexcept { lined_up_ = true; }
-    /** Whether, after the last waiter's grant, a place may be left from one that gave up: its claim may have come to
-     * the store after the one that was granted. */
+    /** After the grant to the last waiter: records whether a waiter that gave up may have left a place in line, because
+     *  its claim may have reached the store after the granted one. */
     void place_may_stay(bool may) noexcept { place_may_stay_ = may; }
     [[nodiscard]] bool place_may_stay() const noexcept { return place_may_stay_; }
-    /** A claim that stood in line was granted, and the store's name left the line. */
+    /** Records the grant of a claim in line: the store's name left the line. */
     void granted(Acquisition const& acquisition);
 
     // -- this store's own releases --
 
-    /** When an acquisition that begins now may claim; past if at once. */
+    /** When an acquisition that begins now may claim; in the past: at once. */
     [[nodiscard]] Instant opens_at(Instant now);
-    /** A release was sent. */
+    /** Counts a release that was sent. */
     void release_begins() noexcept { ++releases_; }
-    /** It was answered, or given up. */
+    /** Counts a release that was answered or given up. */
     void release_ends(bool freed);
-    /** It was answered, and named another store. */
+    /** The answer to a release named another store: holds back. */
     void release_named_another();
 
     void close();
 
 private:
     void on_event(WatchEvent event);
-    /** To the first of the queue. */
+    /** Makes the first of the queue the head. */
     void promote_next();
     [[nodiscard]] Instant grace_over(Instant now);
 
     KeyRangePtr range_;
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Backend> backend_;
-    /// the store's
+    /// shared by all wait queues of the store
     Grace const& grace_;
     bool keeps_line_;
     Acquisition* head_ = nullptr;
     std::deque<Acquisition*> queue_;
-    /// the next head is being found, one after another
+    /// `promote_next` is running
     bool passing_ = false;
     std::unique_ptr<Watch> watch_;
-    /// since then news come, but for interruptions
+    /// the subscription was in force once; later gaps are interruptions
     bool was_in_force_ = false;
     /// the store will send no hints
     bool polling_ = false;
-    /// a claim was sent that may have put this store into the line
+    /// a claim was sent that may have put the store into the line
     bool lined_up_ = false;
-    /// a waiter gave up that may have been in line while others continued to wait; or a claim reached the store after
-    /// the name had left the line
+    /// A waiter that may have been in line gave up while others waited, or a claim reached the store after the name had
+    /// left the line.
     bool place_may_stay_ = false;
     /// a release named this store, and no claim was answered since
     bool named_ = false;
-    /// when a release last named this store while no waiter stood here
+    /// when a release last named this store while it had no waiter here
     Instant named_nobody_at_ = Instant::min();
-    /// releases of this store without an answer. Some began before the wait queue was made, so it may be too small
+    /// this store's unanswered releases; too low if some began before the wait queue existed
     std::size_t releases_ = 0;
-    /// until then other stores are known to wait: a new acquisition lets a release that is under way end first
+    /// other stores are known to wait until then: a new acquisition waits for the end of a pending release
     Instant contended_until_ = Instant::min();
-    /// until then another store, which a release of this one named, goes first
+    /// a release of this store named another store, which goes first until then
     Instant held_until_ = Instant::min();
 };
 
-/** The wait queues of one store, by range. There are none while nothing is contended for, and then nothing here costs
- * more than a look. */
+/** The wait queues of one store, by range. Without contention there are none, and operations only search an empty map.
+ */
 class WaitQueues
 {
 public:
@@ -163,13 +162,13 @@ public:
     /** The wait queue of the range; null if it has had no waiters recently. */
     [[nodiscard]] std::shared_ptr<WaitQueue> find(KeyRange const& range) const;
     [[nodiscard]] std::shared_ptr<WaitQueue> find_or_make(KeyRangePtr const& range);
-    /** A waiter left: a wait queue without waiters is kept for a while, because its state is still useful. */
+    /** A waiter left. A wait queue without waiters is kept for a while, because its state is still useful. */
     void left(std::shared_ptr<WaitQueue> const& queue);
 
-    /** A waiter gave up, or its claim came to the store after that: without others the store leaves the line. */
+    /** A waiter gave up, or its claim reached the store later: without other waiters the store leaves the line. */
     void gave_up(KeyRangePtr const& range) const;
 
-    /** A claim was answered after this time. */
+    /** Records how long the answer to a claim took. */
     void claim_took(Clock::duration time) noexcept { grace_.claim_took(time); }
 
     // -- this store's own releases --
@@ -197,7 +196,7 @@ private:
     std::shared_ptr<Backend> backend_;
     Grace grace_;
     std::map<KeyRange, Entry, Order> queues_;
-    /// outlives nothing: timers that ring after this object has gone find it expired
+    /// Expires with this object: timers that fire later check it.
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -26,8 +26,8 @@ public:
     using Handler = Completion<void(error_code)>;
     using Handlers = std::vector<std::pair<std::uint64_t, Handler>>;
 
-    /** With the owner's mutex held: once it is released the handler may run, and its cancellation slot be used for
-     * something else.
+    /** Call it with the mutex locked: after the unlock the handler may run, and its cancellation slot may get another
+     *  use.
      *  @param mutex  of the owner, and keeps the owner alive */
     void add(Handler handler, std::shared_ptr<std::mutex> const& mutex)
     {
@@ -78,7 +78,7 @@ private:
         std::uint64_t last_id = 0;
     };
 
-    /// null until the first one waits: of most leases none ever does
+    /// null before the first wait: most leases never have one
     std::unique_ptr<Waiting> waiting_;
 };
 

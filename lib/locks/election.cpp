@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Election: a lock whose holder leads, and the view of its leader.
 #include <tenure/election.hpp>
 
 #include "view_reader.hpp"
@@ -24,7 +25,7 @@ std::shared_ptr<engine::LeaseTarget> contest_of(std::shared_ptr<engine::Handle> 
         std::move(store), named_key(config.name), "ElectionConfig", config.ttl, config.lease, config.contact);
 }
 
-/** A program holds it, and no person has taken it from that. */
+/** True if a program holds the key, and no operator has evicted it. */
 bool is_led(KeyState const& key)
 {
     return key.kind == KeyState::Kind::held && !std::string_view(key.owner).starts_with("evicted/");

@@ -20,9 +20,9 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// the deadline of a try, which ends no other wait
+/// deadline of a single try, which ends no other wait
 constexpr Instant at_once = Instant::min();
-/// a try waits no longer for the answer to a release
+/// limit of a single try that waits for the answer to a release
 constexpr milliseconds longest_try{2000};
 
 std::string text(milliseconds time)
@@ -30,7 +30,7 @@ std::string text(milliseconds time)
     return std::to_string(time.count()) + " ms";
 }
 
-/** Options that a lock would refuse, whatever is held. */
+/** True unless the lock would always refuse these options. */
 bool can_work(EngineLock const& lock, AcquireOptions const& options, bool is_try)
 {
     auto const wait = options.wait.value_or(milliseconds{0});
@@ -45,7 +45,7 @@ bool can_work(EngineLock const& lock, AcquireOptions const& options, bool is_try
     }
 }
 
-/** Has the lock refuse the options, in its words. */
+/** Lets the lock refuse the options, with its own error text. */
 void refuse_options(EngineLock const& lock, AcquireOptions const& options, bool is_try, HeldKey::Handler handler)
 {
     auto refused = [handler = std::move(handler)](error_code error, auto const&) mutable {
@@ -81,7 +81,7 @@ void HeldKey::acquire(
         refuse_options(asked, options, is_try, std::move(handler));
         return;
     }
-    // what is declared before the guard is destroyed after it
+    // declared before the guard, and so destroyed after it
     std::shared_ptr<HeldKey> key;
     std::shared_ptr<Grant> grant;
     Hold hold;
@@ -190,10 +190,10 @@ void HeldKey::end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHand
             });
     }
     guard.unlock();
-    // the context is being destroyed and takes no further request
+    // the context is being destroyed and accepts no further request
     if (auto const core = self->store_.lock(); !core || core->abandoned())
         return;
-    // this object waits for the answer even if the caller does not
+    // this object waits for the answer even without a waiting caller
     grant->lease.async_release(
         [grant](error_code error, ReleaseOutcome outcome) { grant->key->released(error, outcome); });
 }
@@ -251,7 +251,7 @@ void HeldKey::wait(EngineLock const& lock, AcquireOptions const& options, bool i
     auto const now = lock.core()->runtime()->now();
     waiters_.push_back({++last_id_, lock, std::move(handler), is_try, single ? at_once : engine::later(now, wait)});
     auto const& waiter = waiters_.back();
-    // assigned with the mutex held: once it is free the handler may run, and its slot may be used for something else
+    // Assigned under the mutex: after the unlock the handler may run, and its cancellation slot may get another use.
     if (slot.is_connected())
         slot.assign([weak = weak_from_this(), id = waiter.id](asio::cancellation_type) {
             if (auto const self = weak.lock())
@@ -305,7 +305,8 @@ void HeldKey::stop_waiting(Id id, error_code error)
 
 void HeldKey::ask()
 {
-    // one attempt serves all whose wait ends no sooner; that of a try ends by rules of its own
+    // An attempt serves all waiters with the same or a later deadline. Single tries only share the attempts of single
+    // tries.
     auto const is_asked_for = [&](Waiter const& waiter) {
         return std::ranges::any_of(attempts_, [&](auto const& one) {
             return (one->deadline == at_once) == (waiter.deadline == at_once) && one->deadline <= waiter.deadline;
@@ -326,7 +327,7 @@ void HeldKey::ask(Waiter const& waiter)
     else if (waiter.deadline == Instant::max())
         options.wait = forever;
     else
-        // a wait whose time has just come must not become a try, which takes as long as the store does
+        // A wait whose deadline is now must not become a single try, which may take longer.
         options.wait = std::max(
             milliseconds{1}, std::chrono::ceil<milliseconds>(waiter.deadline - waiter.lock.core()->runtime()->now()));
     auto const attempt = std::make_shared<Attempt>();
@@ -347,7 +348,7 @@ void HeldKey::answered(AttemptPtr const& attempt, error_code error, Lease lease)
     {
         std::lock_guard const guard(holder_->mutex());
         bool const asked = std::erase(attempts_, attempt) > 0;
-        // also a grant that came after its cancellation
+        // includes a grant that came after its cancellation
         if (lease && !waiters_.empty() && !held_ && !releasing_)
             grant(std::move(lease), ended);
         else if (!lease && asked)
@@ -361,7 +362,7 @@ void HeldKey::give_up(Attempt const& attempt, error_code error, std::vector<Ende
 {
     if (waiters_.empty())
         return;
-    // an error before the time is over concerns all who ask
+    // an error before the deadline concerns all waiters
     bool const fatal = attempt.deadline > waiters_.front().lock.core()->runtime()->now();
     auto const goes_on = [&](Waiter const& waiter) { return !fatal && waiter.deadline > attempt.deadline; };
     auto const over = std::ranges::stable_partition(waiters_, goes_on);

@@ -27,7 +27,7 @@
 namespace tenure::locks
 {
 
-/** One lease, which all Holds of a holder on a key share. */
+/** The lease that all Holds of a holder on a key share. */
 struct Grant {
     Lease lease;
     std::shared_ptr<HeldKey> key;
@@ -42,12 +42,10 @@ struct Entry {
     std::atomic<bool> ended{false};
 };
 
-/** One key of a store that a holder has, asks for or gives back: one claim for all who wait, one lease for all Holds,
- * and one release.
+/** One key of a store that a holder has, requests or releases: one claim for all waiters, one lease for all Holds, and
+ *  one release.
  *
- *  Everything is guarded by the holder's mutex. Alive while an answer of the store is awaited, or a Hold is there: what
- * waits for either owns it, and the holder does not.
- */
+ *  The mutex of the holder guards all members. Pending requests and Holds own this object; the holder does not. */
 class HeldKey : public std::enable_shared_from_this<HeldKey>
 {
 public:
@@ -57,39 +55,40 @@ public:
 
     HeldKey(HolderPtr holder, EngineLock const& lock);
 
-    /** @param is_try  to find the key held by others is no error */
+    /** @param is_try  a key that others hold is no error */
     static void acquire(
         HolderPtr const& holder, Lock const& lock, AcquireOptions const& options, bool is_try,
         asio::any_completion_handler<void(error_code, Hold)> handler);
 
-    /** Ends a Hold. @param handler  unset: without a waiting caller */
+    /** Ends a Hold.
+     *  @param handler  unset: no caller waits */
     static void end(std::shared_ptr<Entry> const& entry, std::optional<ReleaseHandler> handler);
 
     // -- with the holder's mutex held --
 
-    /** Holds are there, and their lease can no longer be relied on. */
+    /** True if Holds exist whose lease is lost. */
     [[nodiscard]] bool lost() const noexcept;
     [[nodiscard]] Refusal refuse_after_loss() const;
 
 private:
     using Id = std::uint64_t;
 
-    /** One call that waits. */
+    /** A call that waits for a Hold. */
     struct Waiter {
         Id id;
         EngineLock lock;
         Handler handler;
         bool is_try;
-        /// when it gives up; the least instant: it tries once
+        /// end of the wait; the least instant: a single try
         Instant deadline;
     };
-    /** One acquisition of the lock under way. */
+    /** A pending acquisition of the lock. */
     struct Attempt {
         Instant deadline;
         asio::cancellation_signal cancel;
     };
     using AttemptPtr = std::shared_ptr<Attempt>;
-    /** A call that is to be completed once the mutex is free. */
+    /** A call to complete after the mutex is unlocked. */
     struct Ended {
         Handler handler;
         error_code error;
@@ -99,7 +98,7 @@ private:
     [[nodiscard]] std::optional<Refusal> refuse(EngineLock const& lock, std::chrono::milliseconds ttl) const;
     [[nodiscard]] static Hold reenter(std::shared_ptr<Grant> const& grant);
     void wait(EngineLock const& lock, AcquireOptions const& options, bool is_try, Handler handler);
-    /** The last release takes so long that a wait may end before its answer. */
+    /** Limits the wait for the answer to the last release. */
     void limit(Waiter const& waiter, std::chrono::milliseconds time);
     void stop_waiting(Id id, error_code error);
     /** Starts an acquisition for each waiter that no acquisition serves. */
@@ -113,7 +112,7 @@ private:
     void cancel_limits(std::shared_ptr<Runtime> const& runtime);
     void released(error_code error, ReleaseOutcome outcome);
     void stop_waiting_for_release(Id id);
-    /** Lets the holder forget the key if nothing is left to do. */
+    /** Removes the key from the holder if nothing is pending. */
     void settle();
     static void post(std::vector<Ended> ended);
 
@@ -123,16 +122,16 @@ private:
     Id last_id_ = 0;
     std::vector<Waiter> waiters_;
     std::vector<AttemptPtr> attempts_;
-    /// the options of the first acquisition of the present lease, or of the next one
+    /// ttl of the first acquisition of the current lease, or of the next one
     std::chrono::milliseconds ttl_{};
-    /// of the Holds; null while there are none
+    /// the grant that the Holds share; null without Holds
     std::weak_ptr<Grant> grant_;
     bool held_ = false;
-    /// the last Hold has ended, and the store has not answered yet
+    /// the last Hold has ended, and the release is unanswered
     bool releasing_ = false;
-    /// the handler of the last Hold's end, which waits for the answer
+    /// the handler of the last Hold, which waits for the answer to the release
     std::optional<std::pair<Id, ReleaseHandler>> releaser_;
-    /// of those who wait for the answer to the release; the strand's
+    /// timers of the waits for the answer to the release; only the strand uses them
     std::vector<Runtime::TimerId> limits_;
 };
 

@@ -21,7 +21,7 @@ namespace tenure::locks
 namespace
 {
 
-/** The answers to the releases of a set, which come on the strands of several stores. */
+/** Collects the answers to the releases of a set. They arrive on the strands of several stores. */
 class Answers
 {
 public:
@@ -106,11 +106,11 @@ void HeldSet::release(asio::any_completion_handler<void(error_code, ReleaseOutco
     } else if (released_.exchange(true)) {
         std::move(pending).post(make_error_code(errc::released), ReleaseOutcome::was_lost);
     } else {
-        // before the leases end: they would cancel it too, but not before their releases are on the way
+        // Cancelled first: the end of the leases would cancel it only after their releases are sent.
         joined_->cancel(CancelReason::released);
         auto const answers =
             std::make_shared<Answers>(leases_.size(), runtime_, ReleaseCall::start(std::move(pending), runtime_));
-        // in one turn, in which a store gathers what leaves together
+        // in one turn, so that a store sends the requests together
         runtime_->strand().execute([self = shared_from_this(), answers] {
             for (auto const& lease : self->leases_)
                 release_one(EngineLease::record_of(lease), answers);

@@ -19,11 +19,11 @@ namespace tenure::locks
 
 using TokenStatePtr = std::shared_ptr<engine::TokenState>;
 
-/** The state of a token that is cancelled when the first of several tokens is, for the same reason. */
+/** The state of a token that is cancelled with the first of several tokens, for the same reason. */
 class JoinedToken final : public engine::TokenState
 {
 public:
-    /** @param tokens  of leases: those that are released end what is kept here for them */
+    /** @param tokens  of leases; a released lease no longer keeps state here */
     [[nodiscard]] static std::shared_ptr<JoinedToken>
     join(std::shared_ptr<Runtime> runtime, std::vector<TokenStatePtr> tokens);
 
@@ -44,14 +44,14 @@ public:
     HeldSet(std::shared_ptr<Runtime> runtime, std::vector<Lease> leases);
     HeldSet(HeldSet const&) = delete;
     HeldSet& operator=(HeldSet const&) = delete;
-    /** Releases what is still held. */
+    /** Releases the leases that are still held. */
     ~HeldSet();
 
     [[nodiscard]] std::vector<Lease> const& leases() const noexcept { return leases_; }
     [[nodiscard]] CancellationToken const& token() const noexcept { return token_; }
     [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
 
-    /** Its release has begun; the releases of its leases may begin later. */
+    /** True once the release of the set has begun. The releases of its leases may begin later. */
     [[nodiscard]] bool released() const noexcept { return released_; }
     void release(asio::any_completion_handler<void(error_code, ReleaseOutcome)> handler);
 

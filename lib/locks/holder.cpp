@@ -52,7 +52,7 @@ void HolderState::remove(std::weak_ptr<engine::Core> const& store, std::string c
     if (keys == stores_.end())
         return;
     auto const known = keys->second.find(key);
-    // it may have been replaced
+    // another HeldKey may have replaced it
     if (known == keys->second.end() || known->second.identity != &held)
         return;
     known->second.key.reset();

@@ -42,13 +42,13 @@ struct EngineLease : Lease {
     }
 };
 
-/** Why an acquisition is refused before any request to the store. */
+/** The reason why an acquisition is refused before any request to the store. */
 struct Refusal {
     error_code error;
     std::string words;
 };
 
-/** A holder: which keys it has or asks for, of which stores. It keeps no store open and nothing alive. */
+/** State of a holder: the keys that it has or requests, by store. It keeps no store open and owns no key. */
 class HolderState
 {
 public:
@@ -57,36 +57,36 @@ public:
     explicit HolderState(Order order);
 
     [[nodiscard]] Order order() const noexcept { return order_; }
-    /** This process is a fork of the one that it was made in: nothing else may be asked, a thread that is not here may
-     * have the mutex for ever. */
+    /** True in a child of fork: then call nothing else, because a thread that does not exist in the child may own the
+     *  mutex. */
     [[nodiscard]] bool forked() const noexcept;
 
-    /** Guards what follows, and everything in the holder's keys. No user's code, and no user's object, is called or
-     * destroyed with it held. */
+    /** Guards the functions below and all members of the holder's keys. No user code runs, and no user object is
+     *  destroyed, while it is locked. */
     [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
 
-    /** Null: the holder neither has nor asks for the key. */
+    /** Null: the holder neither has nor requests the key. */
     [[nodiscard]] std::shared_ptr<HeldKey> find(StorePtr const& store, std::string const& key) const;
     void add(StorePtr const& store, std::string const& key, std::shared_ptr<HeldKey> const& held);
-    /** Removes a key that the holder neither has nor waits for. */
+    /** Removes a key that the holder neither has nor requests. */
     void remove(std::weak_ptr<engine::Core> const& store, std::string const& key, HeldKey const& held);
-    /** Whether Holds on the key are there. */
+    /** Records whether the key has Holds. */
     void note(std::weak_ptr<engine::Core> const& store, std::string const& key, bool held);
-    /** It acquired the key by a lock that is not re-entrant. */
+    /** Records a lease that a lock without re-entrance acquired. */
     void note(StorePtr const& store, std::string const& key, std::weak_ptr<engine::LeaseRecord const> lease);
 
-    /** Whether the holder may wait for the key.
-     *  @param reentrant  false: by a lock that does not know the holder */
+    /** Nullopt: the holder may wait for the key.
+     *  @param reentrant  false: the lock does not know the holder */
     [[nodiscard]] std::optional<Refusal> refuse(StorePtr const& store, std::string const& key, bool reentrant);
 
 private:
     struct Known {
         std::weak_ptr<HeldKey> key;
-        /// which one that is, also when it is gone
+        /// address of the key object, also after its destruction
         HeldKey const* identity = nullptr;
-        /// Holds on it are there
+        /// the key has Holds
         bool held = false;
-        /// by a lock that is not re-entrant
+        /// the lease of a lock without re-entrance
         std::weak_ptr<engine::LeaseRecord const> lease;
     };
     using Keys = std::map<std::string, Known>;

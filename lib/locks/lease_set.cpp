@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// LeaseSet: forwards to a HeldSet.
 #include <tenure/lease_set.hpp>
 
 #include "held_set.hpp"

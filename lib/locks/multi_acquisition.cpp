@@ -86,7 +86,7 @@ void MultiAcquisition::begin()
 
 void MultiAcquisition::refuse_options()
 {
-    // a single lock refuses the same, and words the reason
+    // a single lock refuses the same options, with a better error text
     auto refused = [self = shared_from_this()](error_code error, Lease const&) {
         self->runtime_->post([self, error] { self->end_with(error); });
     };
@@ -99,7 +99,7 @@ void MultiAcquisition::end_with(error_code error)
         return;
     ends_with_ = error;
     auto const self = shared_from_this();
-    // counted while it cancels, so that the last answer does not complete it in between
+    // counts the cancellations, so that the last answer does not complete the acquisition during them
     ++missing_;
     for (auto& part : parts_)
         part.cancel.emit(asio::cancellation_type::terminal);
@@ -141,7 +141,7 @@ bool MultiAcquisition::is_here(std::size_t position) const noexcept
 void MultiAcquisition::claim()
 {
     first_busy_ = parts_.size();
-    // counted until all requests have been started
+    // counts this loop, so that no answer completes the acquisition before all requests are sent
     ++missing_;
     engine::Core::ClaimsTogether const together(locks_->core());
     for (std::size_t position = 0; position < parts_.size(); ++position) {
@@ -196,7 +196,7 @@ void MultiAcquisition::decide()
         wait_for(first_busy_);
         return;
     }
-    // one that was awaited alone, or one that was lost meanwhile, leaves others to be claimed
+    // other locks are missing after the wait for a single one, or after the loss of a lease
     if (std::ranges::all_of(parts_, [](Part const& part) { return part.lease && !part.lease.token().cancelled(); }))
         complete({});
     else

@@ -27,19 +27,19 @@ class LeaseTarget;
 namespace tenure::locks
 {
 
-/** The locks of a MultiLock without repetitions, in the one order in which every process waits for them. */
+/** The locks of a MultiLock without duplicates, in the order in which every process waits for them. */
 class OrderedLocks
 {
 public:
-    /** @throws std::invalid_argument for no locks, too many, or stores that cannot be ordered */
+    /** @throws std::invalid_argument for no locks, too many locks, or stores without a common order */
     explicit OrderedLocks(std::vector<Lock> named);
 
     [[nodiscard]] std::size_t size() const noexcept { return locks_.size(); }
     [[nodiscard]] Lock const& operator[](std::size_t position) const { return locks_[position]; }
     [[nodiscard]] std::shared_ptr<engine::LeaseTarget> const& target(std::size_t position) const noexcept;
-    /** The positions of the locks in the order in which they were named. */
+    /** Positions of the locks in the caller's order. */
     [[nodiscard]] std::vector<std::size_t> const& as_named() const noexcept { return as_named_; }
-    /** The engine of the first lock's store: the strand and the clock of operations on all of them. */
+    /** The engine of the first lock's store. Its strand and clock serve all operations on the locks. */
     [[nodiscard]] engine::Core& core() const noexcept { return core_of(locks_.front()); }
 
 private:
@@ -61,7 +61,7 @@ class MultiAcquisition : public std::enable_shared_from_this<MultiAcquisition>
 public:
     using Handler = engine::Completion<void(error_code, LeaseSet)>;
 
-    /** On the thread of the initiating call. */
+    /** Call it on the thread of the initiating call. */
     static void
     start(std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, bool is_try, Handler handler);
 
@@ -71,19 +71,19 @@ public:
 private:
     struct Part {
         Lease lease;
-        /// of the operation that is under way for it
+        /// cancels its pending operation
         asio::cancellation_signal cancel;
     };
 
-    /** One lock needs nothing of all this. */
+    /** Acquires a single lock without the machinery for several. */
     static void start_single(OrderedLocks const& locks, AcquireOptions const& options, bool is_try, Handler handler);
     void begin();
     void refuse_options();
-    /** Cancelled by its user, or out of time. */
+    /** Ends with this error: the user cancelled, or the deadline has passed. */
     void end_with(error_code error);
-    /** Every lock that is missing, without waiting. */
+    /** Claims every missing lock without waiting. */
     void claim();
-    /** This lock alone, within the remaining time. */
+    /** Waits for this lock alone, until the deadline. */
     void wait_for(std::size_t position);
     void acquire(std::size_t position, std::chrono::milliseconds wait);
     void answered(std::size_t position, error_code error, Lease lease);
@@ -103,12 +103,12 @@ private:
     Instant deadline_ = Instant::max();
     Timer timer_{*runtime_};
     std::vector<Part> parts_;
-    /// operations without an answer
+    /// number of unanswered operations
     std::size_t missing_ = 0;
-    /// the first lock that others hold, or whose store has trouble that may pass
+    /// the first lock that others hold, or whose store is temporarily unavailable
     std::size_t first_busy_ = 0;
     error_code why_busy_;
-    /// set: it gives up as soon as no answer is missing
+    /// set: the acquisition ends with this error once all operations are answered
     std::optional<error_code> ends_with_;
 };
 

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// MultiLock: checks the named locks and starts acquisitions of all of them.
 #include <tenure/multi_lock.hpp>
 
 #include "multi_acquisition.hpp"
@@ -34,7 +35,7 @@ OrderedLocks::OrderedLocks(std::vector<Lock> named)
     std::vector<std::size_t> order(named.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
-    // of a key that was named several times the first one counts
+    // for a key that was named several times the first mention counts
     auto const repeated =
         std::ranges::unique(order, [&](std::size_t a, std::size_t b) { return place(a) == place(b); });
     order.erase(repeated.begin(), repeated.end());

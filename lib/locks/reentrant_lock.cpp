@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// ReentrantLock and Hold: what a user has of a HeldKey.
+// Implementation of ReentrantLock and Hold over HeldKey.
 #include <tenure/hold.hpp>
 #include <tenure/reentrant_lock.hpp>
 
@@ -15,7 +15,7 @@ namespace tenure
 namespace
 {
 
-/** Ends it in the background. */
+/** Ends the Hold in the background. */
 void end(std::shared_ptr<locks::Entry> const& entry) noexcept
 {
     try {

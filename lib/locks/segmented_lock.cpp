@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// SegmentedLock: a MultiLock over the segments of the items.
 #include <tenure/segmented_lock.hpp>
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace tenure
 namespace locks
 {
 
-/** The locks of the segments; made once where their number is known. */
+/** The locks of the segments. They are made once if the number of segments is known. */
 class SegmentLocks
 {
 public:
@@ -26,7 +27,7 @@ public:
             auto const suffix = config_.segments.suffix(number);
             locks_.emplace(suffix, lock(suffix));
         }
-        // invalid options are refused now, not at the first item
+        // reports invalid options now, not at the first item
         if (locks_.empty())
             (void)lock("0");
     }
@@ -52,7 +53,7 @@ private:
             return {store_, LockConfig{config_.prefix + suffix, config_.ttl, config_.lease, config_.note}};
         } catch (std::invalid_argument const& error) {
             std::string what = error.what();
-            // the user's field has another name there
+            // the user's config has another name for this field
             if (what.starts_with("LockConfig::key"))
                 what.replace(0, 15, "SegmentedLockConfig::prefix with the segment");
             else if (what.starts_with("LockConfig"))

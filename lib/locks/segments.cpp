@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Segments: which segments of a SegmentedLock an item covers.
 #include <tenure/segments.hpp>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ void check_count(char const* what, std::size_t count, std::size_t most)
             std::string("Segments::") + what + " has " + std::to_string(count) + ": 1 to " + std::to_string(most));
 }
 
-/** The item as what the division is made for. */
+/** The value of the item, which must have the type that the segments divide. */
 template <class Value>
 Value const& value_of(SegmentItem const& item, char const* wanted)
 {

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// View: forwards to a ViewReader.
 #include <tenure/view.hpp>
 
 #include "view_reader.hpp"

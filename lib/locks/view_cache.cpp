@@ -15,10 +15,10 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// refreshes without an answer
+/// the view is stale after this many refreshes without an answer
 constexpr int tolerated_refreshes = 3;
 constexpr milliseconds shortest_silence{3'000};
-/// after the time of a key has run out
+/// limit of the read that follows the expiry of a key
 constexpr milliseconds time_for_an_answer{1'000};
 
 } // namespace

@@ -12,29 +12,29 @@
 namespace tenure::locks
 {
 
-/** The last answer of the store, and how long it can be relied on. Pure: the caller brings the time. */
+/** The last answer of the store, and the time for which it is current. Pure: the caller passes the time. */
 class ViewCache
 {
 public:
-    /** Whether two states of a key are no change of it. */
+    /** True if two states of a key show no change. */
     using Same = bool (*)(KeyState const&, KeyState const&);
 
     ViewCache(Clock::duration refresh, Same same) noexcept;
 
-    /** The store has answered. True: there is a new version.
-     *  @param asked  before the request was written: the age counts from then
-     *  @param now  the answer came */
+    /** Records an answer of the store. True: the version has changed.
+     *  @param asked  before the request was written; the age counts from then
+     *  @param now  when the answer came */
     [[nodiscard]] bool answered(std::vector<KeyState> keys, Instant asked, Instant now);
 
-    /** Time has passed. True: what is known became stale, which is a new version. */
+    /** Updates the cache for the current time. True: it became stale, which is a new version. */
     [[nodiscard]] bool pass(Instant now) noexcept;
 
     [[nodiscard]] ViewSnapshot snapshot(Instant now) const;
     [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
-    /** The time of the first key has run out for certain; `max` if none is limited. */
+    /** When the first key has expired for certain; `max` if no key expires. */
     [[nodiscard]] Instant expiry() const noexcept { return expiry_; }
-    /** When it becomes stale; `max` if it is, or if nothing is known. */
+    /** When the cache becomes stale; `max` if it is stale or empty. */
     [[nodiscard]] Instant stale_at() const noexcept { return asked_ && !stale_ ? relied_on_until_ : Instant::max(); }
 
 private:

@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds shortest_refresh{100};
 constexpr milliseconds longest_refresh{std::chrono::hours{1}};
-/// from one read to the next, whatever happens
+/// minimum time between two reads
 constexpr milliseconds shortest_pause{50};
 /// as for `Store::async_inspect`: a read that no lease depends on is given up after this time
 constexpr std::chrono::seconds answer_limit{5};
@@ -48,12 +48,12 @@ bool ViewReader::forked() const noexcept
 
 ViewSnapshot ViewReader::snapshot()
 {
-    // a thread that is not here may have the mutex for ever
+    // a thread that does not exist in a child of fork may own the mutex
     if (forked())
         return {};
     std::unique_lock lock(mutex_);
     auto const now = runtime_->now();
-    bool const late = cache_.pass(now); // the timer has not run yet
+    bool const late = cache_.pass(now); // the timer may be late
     auto result = cache_.snapshot(now);
     if (late)
         tell_all(lock, now);
@@ -81,7 +81,7 @@ void ViewReader::wait(std::uint64_t seen, asio::cancellation_slot slot, Tell tel
     }
     auto const id = ++last_id_;
     waiting_.push_back({id, std::move(tell), std::move(view)});
-    // with the mutex held: once it is free the handler may run, and its slot may be used for something else
+    // Assigned under the mutex: after the unlock the handler may run, and its cancellation slot may get another use.
     if (slot.is_connected())
         slot.assign([weak = weak_from_this(), id](asio::cancellation_type) {
             if (auto const self = weak.lock())
@@ -136,7 +136,7 @@ void ViewReader::begin(std::shared_ptr<engine::Core> core)
 void ViewReader::on_event(WatchEvent event)
 {
     switch (event) {
-    case WatchEvent::in_force: // earlier news did not come here
+    case WatchEvent::in_force: // earlier events were missed
     case WatchEvent::hint:
     case WatchEvent::our_turn:
     case WatchEvent::others_turn:
@@ -150,7 +150,7 @@ void ViewReader::on_event(WatchEvent event)
 
 void ViewReader::reachable()
 {
-    // one that is under way may be what made it reachable
+    // a pending read may have made the store reachable
     if (!reading_)
         read_soon();
 }
@@ -181,7 +181,7 @@ void ViewReader::answered(InspectReply reply, Instant asked)
     auto const now = runtime_->now();
     if (auto* const keys = std::get_if<std::vector<KeyState>>(&reply)) {
         logged_ = false;
-        // a long range leaves the store as much time as it took
+        // pauses as long as the last read took, to relieve the store
         rests_until_ = now + (now - asked);
         std::unique_lock lock(mutex_);
         if (cache_.answered(std::move(*keys), asked, now))
@@ -197,7 +197,7 @@ void ViewReader::failed(Failure const& failure)
 {
     auto& store_log = core_->store_log();
     store_log.record_error(failure);
-    // the connection logs an unavailable store; a refusal may concern views alone
+    // The connection logs an unavailable store. A refusal may concern only views.
     if (failure.effect == Failure::Effect::refused && !std::exchange(logged_, true))
         store_log.log(LogLevel::warning, "a View cannot read " + range_->describe() + ": " + failure.detail);
 }
@@ -205,7 +205,7 @@ void ViewReader::failed(Failure const& failure)
 Instant ViewReader::next_read(Instant expiry) const noexcept
 {
     Instant due = asked_ + refresh_;
-    // one read for each expiry of a key: its answer contains the next one
+    // one read per expiry of a key: its answer contains the next expiry
     if (expiry > asked_)
         due = std::min(due, expiry);
     if (news_)
@@ -282,7 +282,7 @@ void ViewReader::abandon() noexcept
     core_.reset();
     std::unique_lock lock(mutex_);
     ended_ = make_error_code(errc::closed);
-    // their handlers end here, uncalled, and with them whatever they own
+    // destroys the waiting handlers, and all objects that they own, without calling them
     auto const waiting = std::exchange(waiting_, {});
     lock.unlock();
 }

@@ -27,11 +27,11 @@ namespace tenure::locks
 
 class ViewHandle;
 
-/** Keeps the cache of one view up to date: reads the keys time and again, and ends waits for a change. */
+/** Keeps the cache of one view up to date: reads the keys periodically, and completes waits for a change. */
 class ViewReader final : public engine::Follower, public std::enable_shared_from_this<ViewReader>
 {
 public:
-    /** Takes what a wait ends with; never a user's handler, which it posts. */
+    /** Completes a wait. It only posts the handler of the user. */
     using Tell = OneShot<void(error_code, ViewSnapshot&&)>;
 
     ViewReader(
@@ -41,11 +41,11 @@ public:
 
     [[nodiscard]] KeyRangePtr const& range() const noexcept { return range_; }
     [[nodiscard]] bool forked() const noexcept;
-    /** The reading has ended. */
+    /** True after the end of the reading. */
     [[nodiscard]] bool over() const noexcept { return over_.load(std::memory_order_acquire); }
 
     [[nodiscard]] ViewSnapshot snapshot();
-    /** Completes with a version other than `seen`, now or later.
+    /** Completes as soon as the version differs from `seen`.
      *  @param slot  cancels the wait
      *  @param view  kept alive until then */
     void wait(std::uint64_t seen, asio::cancellation_slot slot, Tell tell, std::shared_ptr<ViewHandle> view);
@@ -53,7 +53,7 @@ public:
     // -- on the strand --
 
     void begin(std::shared_ptr<engine::Core> core);
-    /** Ends the reading, and all waits with the error. */
+    /** Ends the reading, and all waits with this error. */
     void end(error_code error);
 
     void reachable() override;
@@ -69,7 +69,7 @@ private:
     };
 
     void on_event(WatchEvent event);
-    /** The next read comes as soon as it may. */
+    /** Requests a read as soon as the minimum pause allows. */
     void read_soon();
     void read();
     void answered(InspectReply reply, Instant asked);
@@ -80,7 +80,7 @@ private:
     void arm();
     void wake();
     void stop_reading() noexcept;
-    /** There is a new version. Unlocks. */
+    /** Notifies the waiters of a new version. Unlocks. */
     void tell_all(std::unique_lock<std::mutex>& lock, Instant now);
     void cancel(Id id);
 
@@ -88,41 +88,42 @@ private:
     KeyRangePtr const range_;
     Clock::duration const refresh_;
     std::uint64_t const fork_generation_;
-    /// set on the strand; looked at by a request that is not written yet
+    /// written on the strand; an unwritten request reads it
     std::atomic<bool> over_{false};
 
     // -- on the strand --
     /// null before the beginning and after the end
     std::shared_ptr<engine::Core> core_;
     std::unique_ptr<Watch> watch_;
-    /// the next read, or the moment at which what is known becomes stale
+    /// for the next read, or for the instant at which the cache becomes stale
     Timer timer_{*runtime_};
-    /// a read is under way
+    /// a read is pending
     bool reading_ = false;
-    /// there may be something new since the last read began
+    /// a change may have happened after the last read began
     bool news_ = false;
-    /// the trouble that lasts is in the log
+    /// the current failure was logged
     bool logged_ = false;
     /// when the last read began
     Instant asked_{};
-    /// no read before
+    /// earliest begin of the next read
     Instant rests_until_{};
 
     std::mutex mutex_;
     // -- under the mutex --
     ViewCache cache_;
-    /// all have seen the version of the cache
+    /// waits of callers that have seen the current version of the cache
     std::vector<Waiter> waiting_;
     Id last_id_ = 0;
-    /// set: all waits end with it
+    /// set: all waits end with this error
     std::optional<error_code> ended_;
 };
 
-/** What the copies of a view share: when the last of them goes, the reading ends. It keeps the store open. */
+/** The shared state of all copies of a view. It keeps the store open, and the last copy ends the reading. */
 class ViewHandle
 {
 public:
-    /** Begins to read. @throws std::invalid_argument naming the field `where` and the rule for `refresh` */
+    /** Begins the reading.
+     *  @throws std::invalid_argument naming the field `where` and the rule for `refresh` */
     ViewHandle(
         std::shared_ptr<engine::Handle> store, KeyRangePtr range, char const* where, std::chrono::milliseconds refresh,
         ViewCache::Same same);

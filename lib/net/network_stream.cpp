@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Choice between TLS and plain TCP.
 #include "stream_kinds.hpp"
 #include <config/rules.hpp>
 

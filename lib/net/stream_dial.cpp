@@ -123,7 +123,7 @@ void TcpDial::limit_attempt()
 {
     auto const others = endpoints_.size() - tried_;
     if (others == 0)
-        return; // the deadline itself is the owner's
+        return; // the owner enforces the deadline
     auto const now = runtime_->now();
     auto const share = (deadline_ - now) / static_cast<std::int64_t>(others + 1);
     timer_ = runtime_->call_at(now + share, [self = shared_from_this()] {

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Connecting: the dial of a host, and sockets that child processes do not inherit.
 #pragma once
 
 #include "name_lookup.hpp"

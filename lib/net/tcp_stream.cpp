@@ -11,6 +11,7 @@ namespace tenure::net
 namespace
 {
 
+/** Stream over TCP. */
 class TcpStream final : public SocketStream<TcpStream>
 {
 public:

@@ -30,6 +30,7 @@ StreamError tls_failure(std::string detail)
     return {make_error_code(errc::tls_failed), std::move(detail), true};
 }
 
+/** Stream over TLS, by OpenSSL. */
 class TlsStream final : public SocketStream<TlsStream>
 {
 public:

@@ -19,6 +19,7 @@ namespace
 
 using UnixSocket = asio::local::stream_protocol::socket;
 
+/** Stream over a Unix socket. */
 class UnixStream final : public SocketStream<UnixStream>
 {
 public:

@@ -27,8 +27,7 @@ namespace tenure::engine
 namespace
 {
 
-/** Unpredictable numbers from the system, fetched a page at a time: an owner costs no system call of its own. For one
- * thread at a time. */
+/** Unpredictable numbers from the system, fetched a page at a time to save system calls. For one thread at a time. */
 class RandomPool
 {
 public:
@@ -37,7 +36,7 @@ public:
     {
         if (next_ == numbers_.size())
             refill();
-        // a number is wiped as it is given out: it may become part of an owner, which is a secret of its holder
+        // wiped, because the number may become part of an owner, which is a secret of its holder
         return std::exchange(numbers_[next_++], 0);
     }
 
@@ -151,7 +150,7 @@ private:
         ++arming_;
         try {
             alarm_.cancel();
-        } catch (...) { // NOLINT(bugprone-empty-catch): it rings, and finds nothing to do
+        } catch (...) { // NOLINT(bugprone-empty-catch): the alarm fires, and finds nothing due
         }
     }
 

@@ -13,6 +13,7 @@ namespace
 
 namespace asio = boost::asio;
 
+/** Service of an execution context. Its shutdown notifies the users of the context. */
 class ContextGuard final : public asio::execution_context::service
 {
 public:

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Sinks of log lines: standard error and silence.
 #include "log_queue.hpp"
 
 #include <spdlog/sinks/stdout_sinks.h>

@@ -229,9 +229,9 @@ void OwnThread::freeze(std::chrono::steady_clock::time_point deadline) noexcept
 namespace
 {
 
-/// as long as a store without users may take to close, and something more
+/// slightly longer than a store without users may take to close
 constexpr std::chrono::milliseconds wait_for_closing{1250};
-/// for a thread that is busy with something that blocks
+/// limit for a thread in a blocking call
 constexpr std::chrono::seconds wait_for_standstill{1};
 
 constinit std::atomic<RunningThreads*> current{nullptr};
@@ -242,10 +242,10 @@ bool is_ending(std::weak_ptr<OwnThread> const& one) noexcept
     return thread == nullptr || thread->is_ending();
 }
 
-/** Made before the first thread, and so destroyed before most of what a thread may use. */
+/** Ends the threads at exit. Created right before the first thread, and so destroyed before most objects that a thread
+ *  may use. */
 struct AtExit {
-    // OpenSSL registers what it does at the end of the program when it is first used: before this, so that it comes
-    // later. It has to be asked for something.
+    // Initializes OpenSSL first, so that its exit handler runs after the destructor of this object.
     AtExit() { static_cast<void>(::OPENSSL_init_crypto(OPENSSL_INIT_ADD_ALL_DIGESTS, nullptr)); }
     AtExit(AtExit const&) = delete;
     AtExit& operator=(AtExit const&) = delete;
@@ -308,7 +308,7 @@ try {
         std::unique_lock lock(mutex_);
         auto const seen = removed_;
         lock.unlock();
-        // not under the mutex: they have one of their own, under which they come here
+        // without the mutex, because threads call this class with their own mutex locked
         if (std::ranges::none_of(all(), &is_ending))
             break;
         lock.lock();

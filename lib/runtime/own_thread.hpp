@@ -29,25 +29,25 @@ namespace tenure::engine
 
 class OwnThread;
 
-/** The threads of this process that belong to stores, for the end of the program. Stores without users then
- * have a moment to give back what was held; after that the threads stand still, so that none of them touches what is
- * destroyed after `main`. Thread-safe. */
+/** Halts the threads of stores at the end of the program. Stores without users first get a moment to give back their
+ *  keys. Afterwards no thread runs that could touch objects which are destroyed after `main`. Thread-safe. */
 class RunningThreads
 {
 public:
     using Number = std::uint64_t;
 
-    /** The one of this process: a child of fork gets another. Never deleted, because threads may outlive all else. */
+    /** The instance of this process; a child of fork gets another. Never deleted, because threads may outlive all other
+     *  objects. */
     [[nodiscard]] static RunningThreads& instance();
-    /** The same, if there ever was a thread. */
+    /** As `instance`; null if no thread was ever added. */
     [[nodiscard]] static RunningThreads* existing() noexcept;
 
-    /** A thread begins. */
+    /** Adds a thread that begins. */
     [[nodiscard]] Number add(std::weak_ptr<OwnThread> thread);
-    /** The thread has ended. */
+    /** Removes a thread that has ended. */
     void remove(Number number) noexcept;
 
-    /** For the end of the program. */
+    /** Call it at the end of the program. */
     void end() noexcept;
 
 private:

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Strand: runs tasks one at a time on an executor or a store's thread.
 #include <tenure/backend/strand.hpp>
 
 #include "fork_guard.hpp"
@@ -87,7 +88,7 @@ public:
     {
         if (oldest_ == nullptr)
             collect();
-        // the task may fork, and the waiting tasks are not for the child
+        // a task may fork, and the child must not run the waiting tasks
         while (auto task = forked() ? nullptr : take_oldest())
             task();
     }

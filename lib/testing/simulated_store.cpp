@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Simulated store: a backend that fails on demand.
 #include "store/memory/domain.hpp"
 #include "virtual_time.hpp"
 

@@ -43,7 +43,7 @@ void check_mutant(Options const& options)
         throw std::invalid_argument("--mutant " + options.mutant + ": there is no such planted bug");
 }
 
-/** A store, those who use it, and those who watch them. */
+/** A store, its users, and the watchers of both. */
 class Scene
 {
 public:

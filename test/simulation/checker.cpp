@@ -19,7 +19,7 @@ using std::chrono::nanoseconds;
 
 /// a token may fire so much later than it should
 constexpr Ns lateness = 20 * millisecond;
-/// a renewal waits so long for its turn on a connection, and is dropped then
+/// a renewal that has waited this long for its turn on a connection is dropped
 constexpr Ns renewal_wait = 101 * millisecond;
 /// the time rule, written down a second time: an hundredth for drift, and ten milliseconds
 Instant usable_until(Instant since, Ns ttl)

@@ -21,7 +21,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// a request that stays unanswered so long is given up
+/// a request is given up after this time without an answer
 constexpr Ns patience = 1000 * millisecond;
 
 milliseconds to_milliseconds(Ns time)

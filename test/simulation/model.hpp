@@ -62,7 +62,7 @@ struct Noise {
     Ns longest_delay = 2 * millisecond;
 };
 
-/// for so long holders leave their keys to expire
+/// how long detached keys stay taken
 constexpr Ns shortest_kept = 2 * second;
 constexpr Ns longest_kept = 6 * second;
 

@@ -47,11 +47,11 @@ private:
         /// on the store's clock; later with each claim that waits
         Ns lapses = 0;
     };
-    /** The line, without those who stand there no more. */
+    /** The line, without the stores that have left it. */
     [[nodiscard]] Line& line_of(RangeId range);
     void join_line(Message const& message, bool late);
     void leave_line(Message const& message);
-    /** A key of the range was released: names the first of its line, and tells those who watch. */
+    /** A key of the range was released: names the first of its line, and notifies the watches. */
     void announce(Message& message, KeyId id);
 
     std::array<Line, range_count> lines_;

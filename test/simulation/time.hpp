@@ -16,7 +16,7 @@ constexpr Ns microsecond = 1000;
 constexpr Ns millisecond = 1000 * microsecond;
 constexpr Ns second = 1000 * millisecond;
 
-/** No world lasts so long. */
+/** Later than the end of any world. */
 constexpr Ns far_future = 1000 * second;
 
 /** The clock of a process or server in the world: it has its own origin and rate. */

@@ -19,7 +19,7 @@ public:
     /** @param at  any instant of the occurrence; unset: the window begins with the grant */
     Window(std::chrono::milliseconds length, std::optional<std::chrono::sys_seconds> at) noexcept;
 
-    /** @throws std::invalid_argument if the store cannot keep a key for so long, or cannot keep one at all */
+    /** @throws std::invalid_argument if the store cannot keep a key for this time, or cannot detach */
     void check(Store const& store) const;
 
     [[nodiscard]] bool names_occurrence() const noexcept { return at_.has_value(); }

@@ -16,17 +16,17 @@ using std::chrono::milliseconds;
 
 constexpr Clock::duration shortest_backoff = milliseconds{20};
 constexpr Clock::duration longest_backoff = milliseconds{1000};
-/// with a claim that is not answered
+/// while a claim is unanswered
 constexpr Clock::duration patience_limit = std::chrono::seconds{30};
-/// without hints a release is only found by polling
+/// without hints only polling finds a release
 constexpr Clock::duration longest_poll = milliseconds{250};
-/// where keys become free without any news, the pause is random between these: even a waiter whose turn was not told
-/// asks within 100 ms
+/// If keys become free without notifications, the pause is random between these: even a waiter that missed its turn
+/// claims within 100 ms.
 constexpr Clock::duration shortest_poll = milliseconds{50};
 constexpr Clock::duration longest_silent_poll = milliseconds{90};
 /// claims take at most a hundredth of a waiter's time
 constexpr int poll_share = 100;
-/// a key is free a moment after its ttl: servers count in milliseconds
+/// a key is free a moment after its ttl, because servers count in milliseconds
 constexpr Clock::duration after_expiry = milliseconds{2};
 
 } // namespace
@@ -47,7 +47,7 @@ AcquireMachine::Step AcquireMachine::finish(error_code error)
 
 Clock::duration AcquireMachine::patience() const noexcept
 {
-    // twice as long for each claim without an answer. One that is lost must not count more with each that is answered
+    // Doubles for each unanswered claim. A lost claim must not count more after each answered one.
     constexpr unsigned most_doublings = 10;
     return std::min(limits_.patience * (1 << std::min(asked_ - 1, most_doublings)), patience_limit);
 }
@@ -106,7 +106,7 @@ AcquireMachine::Step AcquireMachine::yield(Instant until, Instant now)
     if (phase_ == Phase::waiting)
         next_ask_ = std::min(poll_at_, until);
     else if (phase_ == Phase::asking)
-        // the claim that is under way may have come to the store before the others were named
+        // the pending claim may have reached the store before the others were named
         yields_until_ = until;
     return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
 }
@@ -118,7 +118,7 @@ AcquireMachine::Step AcquireMachine::hold_back(Instant until, Instant now)
     if (now >= limits_.deadline)
         return finish(reason());
     if (std::exchange(phase_, Phase::held_back) != Phase::held_back) {
-        // further releases may postpone it, but not forever; and a short wait must not end without a single claim
+        // Further releases may postpone it, but not forever. A short wait must not end without a claim.
         poll_at_ = until + (until - now);
         if (limits_.deadline != Instant::max())
             poll_at_ = std::min(poll_at_, now + (limits_.deadline - now) / 2);
@@ -165,7 +165,7 @@ AcquireMachine::Step AcquireMachine::busy(Busy const& reply, Clock::duration too
         return finish(last_);
     auto pause = next_poll(took, random);
     if (reply.earliest_expiry)
-        // all who wait elsewhere know the same instant: spread them a little
+        // waiters in other processes know the same instant, so jitter spreads them
         pause =
             std::min<Clock::duration>(pause, *reply.earliest_expiry + after_expiry + milliseconds((random >> 32U) % 8));
     return wait_until(now + pause, now);
@@ -177,7 +177,7 @@ AcquireMachine::Step AcquireMachine::preferred_held(bool is_first, Instant now, 
     if (phase_ == Phase::ended)
         return {};
     if (!is_first) {
-        // the last answer that was awaited: those before it have failed
+        // the last pending answer: the earlier ones were failures
         if (phase_ == Phase::asking && asked_ == 0)
             return wait_until(now + next_backoff(random, std::min(longest_backoff, limits_.longest_pause)), now);
         return {};
@@ -195,7 +195,7 @@ AcquireMachine::Step AcquireMachine::failed(error_code error, bool fatal, Instan
     last_ = error;
     if (fatal || limits_.only_try || now >= limits_.deadline)
         return finish(error);
-    // another claim is still awaited: its answer decides
+    // the answer to another pending claim decides
     if (asked_ > 0)
         return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
     return wait_until(now + next_backoff(random, std::min(longest_backoff, limits_.longest_pause)), now);
@@ -203,7 +203,7 @@ AcquireMachine::Step AcquireMachine::failed(error_code error, bool fatal, Instan
 
 AcquireMachine::Step AcquireMachine::given_back(error_code error, bool fatal, Instant now, std::uint64_t random)
 {
-    // answers to the other claims of that owner no longer count, and a new owner starts with a new pause
+    // answers to the spent owner's other claims no longer count, and a new owner starts with the first pause
     asked_ = 0;
     if (phase_ == Phase::ended)
         return {};

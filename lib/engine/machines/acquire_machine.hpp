@@ -14,10 +14,10 @@
 namespace tenure::engine
 {
 
-/** One acquisition from the call to its end, as a pure state machine: it decides when the store is asked, when to wait
- * and for how long, and when to give up; no I/O, no clock.
+/** One acquisition from the call to its end, as a pure state machine. It decides when to claim, how long to wait, and
+ *  when to give up; no I/O, no clock.
  *
- *  Whose turn it is among the acquisitions of one process is the wait queue's business, and told by `ask_now`. */
+ *  The wait queue decides whose turn it is among the acquisitions of one process, and calls `ask_now`. */
 class AcquireMachine
 {
 public:
@@ -30,7 +30,7 @@ public:
         Clock::duration patience{};
         /// waiters are notified of releases (else the machine polls more often)
         bool hints = true;
-        /// keys may become free without any news, because other programs release them: it polls steadily
+        /// other programs release keys without notifications, so the machine polls steadily
         bool silent_releases = false;
         /// the longest pause between two claims
         Clock::duration longest_pause = std::chrono::seconds{1};
@@ -42,7 +42,7 @@ public:
         bool ask = false;
         /// the acquisition ends with this error
         std::optional<error_code> finish;
-        /// look again at this instant at the latest
+        /// call `tick` no later than this
         Instant wake_at = Instant::max();
     };
 
@@ -51,24 +51,24 @@ public:
     {
     }
 
-    /** It is this acquisition's turn, or a key may have become free, or a subscription has come into force: asks at
-     * once, or right after the answer that is awaited. */
+    /** Claims at once, or right after the pending answer: it is its turn, a key may have become free, or a subscription
+     *  is in force. */
     [[nodiscard]] Step ask_now(Instant now);
-    /** It is not its turn: it waits for `ask_now` or the deadline. */
+    /** Waits for `ask_now` or the deadline: it is not its turn. */
     [[nodiscard]] Step queue_up(Instant now);
-    /** Others were named: asks then, and no later than it would have polled. One that has not claimed since its turn
-     * began waits for no others. */
+    /** Others were named: claims at `until`, and no later than its next poll. Before its first claim of this turn it
+     *  does not wait for them. */
     [[nodiscard]] Step yield(Instant until, Instant now);
-    /** Others were named by this store's own release, or may be: likewise, and one that has not claimed since its turn
-     * began asks then too, or when half of the rest of its wait has passed. */
+    /** This store's own release named others, or may have. As above, but before its first claim of this turn it waits
+     *  until then, or until half of the rest of its wait has passed. */
     [[nodiscard]] Step hold_back(Instant until, Instant now);
     [[nodiscard]] Step tick(Instant now);
 
     /** All keys are held; the first of them expires in `earliest_expiry`.
-     *  @param took  how long the claim took from question to answer */
+     *  @param took  time between the claim and its answer */
     [[nodiscard]] Step busy(Busy const& reply, Clock::duration took, Instant now, std::uint64_t random);
-    /** The one key that a claim asked for is held: all keys are asked for at once.
-     *  @param is_first  false: they were asked for before, because another claim for that key had this answer */
+    /** The only key of a claim is held: claims any key at once.
+     *  @param is_first  false: that was done before, after the same answer to another claim for the key */
     [[nodiscard]] Step preferred_held(bool is_first, Instant now, std::uint64_t random);
     /** The claim failed: refused, not sent or unknown. */
     [[nodiscard]] Step failed(error_code error, bool fatal, Instant now, std::uint64_t random);
@@ -79,23 +79,23 @@ public:
     void owner_spent() noexcept { asked_ = std::min(asked_, 1U); }
     /** Sets whether releases will be notified; else the machine polls more often. */
     void expect_hints(bool expected) noexcept { limits_.hints = expected; }
-    /** The acquisition has ended: the machine sends no further claims. */
+    /** The acquisition has ended: no further claims. */
     void end() noexcept { phase_ = Phase::ended; }
     [[nodiscard]] bool ended() const noexcept { return phase_ == Phase::ended; }
     [[nodiscard]] bool asking() const noexcept { return asked_ > 0; }
-    /** While one answer is looked at: others are awaited. */
+    /** True if other claims are pending, during the processing of an answer. */
     [[nodiscard]] bool asking_more() const noexcept { return asked_ > 1; }
-    /** Nothing at all was answered. */
+    /** True if no claim was answered. */
     [[nodiscard]] bool silence() const noexcept { return asked_ > 0 && !last_; }
-    /** The error for a wait that ends now. */
+    /** The error of a wait that ends now. */
     [[nodiscard]] error_code reason() const;
 
 private:
-    /// `held_back`: it is its turn, and others go first
+    /// `held_back`: it is its turn, but others go first
     enum class Phase { idle, queued, held_back, asking, waiting, ended };
 
     void answered() noexcept;
-    /** How long the answer of a claim that is sent now is waited for. */
+    /** How long a claim that is sent now may stay unanswered. */
     [[nodiscard]] Clock::duration patience() const noexcept;
     [[nodiscard]] Step ask(Instant now);
     [[nodiscard]] Step wait_until(Instant instant, Instant now);
@@ -105,16 +105,16 @@ private:
 
     Limits limits_;
     Phase phase_ = Phase::idle;
-    /// claims sent and not yet answered
+    /// number of pending claims
     unsigned asked_ = 0;
     /// a claim was requested while an answer was pending
     bool ask_after_answer_ = false;
-    /// when to ask again: the backoff is over, a key expires, or patience with an unanswered claim ends
+    /// when to claim again: the pause is over, a key expires, or a claim stays unanswered
     Instant next_ask_ = Instant::max();
-    /// the time of the next claim, even if others are named meanwhile: the end of the pause after the last answer, or
-    /// the latest end of holding back
+    /// when to claim even if others are named meanwhile: the end of the pause after the last answer, or the latest end
+    /// of holding back
     Instant poll_at_ = Instant::max();
-    /// others were named since the last claim was sent: asks then, unless its poll comes first
+    /// others were named since the last claim: claims at this instant, unless its poll comes first
     Instant yields_until_ = Instant::max();
     Clock::duration backoff_{};
     /// the last answer

@@ -11,7 +11,7 @@ namespace
 
 constexpr Clock::duration first_backoff = milliseconds{20};
 
-/** A fraction in [0, 1) of 1024ths: no distribution of the standard library, whose results differ between libraries. */
+/** A fraction in [0, 1) in steps of 1/1024. Distributions of the standard library differ between libraries. */
 Clock::duration fraction_of(Clock::duration whole, std::uint64_t random) noexcept
 {
     return whole / 1024 * static_cast<Clock::rep>(random % 1024);
@@ -143,11 +143,11 @@ LeaseMachine::renewed(AttemptId id, milliseconds granted, Instant since, Instant
     attempts_.erase(attempt);
     if (auto const reason = what_time_says(now); reason == CancelReason::expired || reason == CancelReason::max_hold)
         return fire(reason);
-    // an answer to a request before the change of the ttl proves ownership, but not the present ttl on
+    // an answer to a request with the earlier ttl proves ownership, but not the new ttl
     if (id <= outdated_)
         return look_again();
 
-    // an attempt with a shorter ttl may take effect after this one, or has done so
+    // an attempt with a shorter ttl may take effect later, or has done so
     auto const usable = std::min({granted, shortest, shortest_unknown_});
     last_margin_ = fires_at() - now;
     granted_ttl_ = granted;
@@ -186,7 +186,7 @@ LeaseMachine::Step LeaseMachine::failed(AttemptId id, bool may_take_effect, Inst
     if (terms_.cancel_when == CancelWhen::first_failed_renewal)
         return fire(CancelReason::first_failed_renewal);
     if (terms_.renewal == Renewal::automatic) {
-        // at once after the first failure, then ever more slowly, but at least a dozen times within a ttl
+        // at once after the first failure, then with growing pauses, but at least a dozen times per ttl
         auto const doublings = std::min(failures_, 10U);
         auto const longest = std::max<Clock::duration>(first_backoff, Clock::duration(ttl_) / 12);
         auto const backoff =

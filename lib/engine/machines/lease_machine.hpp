@@ -14,11 +14,10 @@ namespace tenure::engine
 {
 
 /** The life of one lease after its grant, as a pure state machine: events and instants in, actions out; no I/O, no
- * clock.
+ *  clock.
  *
- *  It knows three rules. Validity counts from before the request that was answered, and only an answer extends it. What
- * is not answered is asked again, until time or a proven loss ends the lease. After the end nothing is ever asked.
- */
+ *  Three rules hold. Validity counts from before the answered request, and only an answer extends it. An unanswered
+ *  request is repeated until time or a proven loss ends the lease. After the end the machine sends nothing. */
 class LeaseMachine
 {
 public:
@@ -28,17 +27,17 @@ public:
     struct Step {
         /// send a renewal with this id and `ttl()`; 0: none
         AttemptId renew = 0;
-        /// fire the token for this reason
+        /// cancel the token for this reason
         CancelReason fire = CancelReason::none;
-        /// look again at this instant at the latest
+        /// call `tick` no later than this
         Instant wake_at = Instant::max();
-        /// the answer counts, and `last_margin` is of it
+        /// the answer counts, and `last_margin` belongs to it
         bool renewed = false;
     };
 
     LeaseMachine(LeaseTerms const& terms, Instant since, milliseconds granted_ttl, Instant now) noexcept;
 
-    /** A claim with this ttl is still under way, or has got lost: it may set the store's ttl anew, any time. */
+    /** A claim with this ttl is pending or was lost: it may set the store's ttl again at any time. */
     void expect_claim(milliseconds ttl) noexcept { shortest_unknown_ = std::min(shortest_unknown_, ttl); }
 
     /** Time has passed. A renewal that falls due within `slack` is sent at once, so that renewals leave in batches.
@@ -54,8 +53,7 @@ public:
     /** The store proved that the key is not ours. */
     [[nodiscard]] Step disowned();
 
-    /** The holder wants a renewal now, with this ttl from now on (zero: as before). A shorter ttl lowers validity at
-     * once. */
+    /** The holder requests a renewal with this ttl (zero: unchanged). A shorter ttl shortens the validity at once. */
     [[nodiscard]] Step renew_now(milliseconds ttl, Instant now);
 
     /** The store is reachable again: failed renewals are retried at once. */
@@ -66,56 +64,55 @@ public:
 
     [[nodiscard]] bool ended() const noexcept { return ended_; }
     [[nodiscard]] Instant valid_until() const noexcept { return valid_until_; }
-    /** When the token fires unless a renewal succeeds. */
+    /** When the token is cancelled unless a renewal succeeds. */
     [[nodiscard]] Instant fires_at() const noexcept;
-    /** Why it fires then. */
+    /** The reason of that cancellation. */
     [[nodiscard]] CancelReason fires_because() const noexcept;
     [[nodiscard]] bool at_risk() const noexcept { return at_risk_ && !ended_; }
     [[nodiscard]] milliseconds ttl() const noexcept { return ttl_; }
     /** The ttl that the store granted last. */
     [[nodiscard]] milliseconds granted_ttl() const noexcept { return granted_ttl_; }
-    /** The longest time for which the store may keep the claim from now on, whichever requests it has executed. */
+    /** The longest time for which the store may keep the claim from now on, for any set of executed requests. */
     [[nodiscard]] milliseconds longest_ttl() const noexcept;
-    /** Time that was left until firing when the last renewal succeeded. */
+    /** Time until the cancellation when the last renewal succeeded. */
     [[nodiscard]] Clock::duration last_margin() const noexcept { return last_margin_; }
 
 private:
-    /** A renewal that was sent and not answered. */
+    /** An unanswered renewal. */
     struct Attempt {
         AttemptId id;
         milliseconds ttl;
         Instant sent;
-        /// a later attempt was answered: this one no longer shows the state of the store
+        /// a later attempt was answered, so this one no longer shows the store's state
         bool superseded;
-        /// shortest ttl of all attempts that were pending together with it: the last one executed decides, and their
-        /// order is unknown
+        /// shortest ttl of all attempts that were pending with it: the last executed one decides, in an unknown order
         milliseconds shortest;
-        /// and the longest
+        /// the longest of these ttls
         milliseconds longest;
     };
 
     [[nodiscard]] AttemptId begin_attempt(Instant now);
     [[nodiscard]] Step look_again() const noexcept;
     [[nodiscard]] Step fire(CancelReason reason) noexcept;
-    /** Fires if time is up; else marks the lease at risk where an answer is overdue. */
+    /** Cancels if the time is over, and otherwise marks the lease at risk if an answer is overdue. */
     [[nodiscard]] CancelReason what_time_says(Instant now) noexcept;
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
     /** How long a renewal may stay unanswered before it is retried. */
     [[nodiscard]] Clock::duration patience() const noexcept { return Clock::duration(ttl_) / 6; }
     [[nodiscard]] milliseconds notice() const noexcept;
-    /** From one renewal to the next, where validity rests on this ttl. */
+    /** The time between two renewals while validity depends on this ttl. */
     [[nodiscard]] Clock::duration interval(milliseconds ttl, std::uint64_t random) const noexcept;
-    /** When a renewal that is planned for then leaves: none may be so late that the next one would be too late. */
+    /** When a renewal with this planned time leaves. It must not be so late that the next one would be too late. */
     [[nodiscard]] Instant in_time(Instant planned, Instant now) const noexcept;
 
     RenewalTerms terms_;
-    /// asked for; the holder may change it
+    /// the requested ttl, which the holder may change
     milliseconds ttl_;
     milliseconds granted_ttl_;
     Instant valid_until_;
-    /// the ttl on which `valid_until_` rests
+    /// the ttl that `valid_until_` is based on
     milliseconds usable_ttl_;
-    /// when max_hold is over; max: no limit
+    /// the end of max_hold; max: no limit
     Instant hold_until_ = Instant::max();
     Instant next_renewal_ = Instant::max();
     Clock::duration last_margin_{};
@@ -123,17 +120,16 @@ private:
     AttemptId last_id_ = 0;
     /// attempts up to this one requested an outdated ttl
     AttemptId outdated_ = 0;
-    /// shortest ttl of the attempts and claims with unknown outcome: one of them may still take effect, any time
+    /// shortest ttl of the attempts and claims with unknown outcome, which may still take effect
     milliseconds shortest_unknown_ = milliseconds::max();
-    /// and the longest
+    /// the longest of these ttls
     milliseconds longest_unknown_{0};
-    /// the longest ttl of all that were under way together with the one that was answered last: it may have taken
-    /// effect after it
+    /// the longest ttl of the attempts that were pending with the last answered one: it may have taken effect later
     milliseconds longest_answered_{0};
     /// since the last success
     unsigned failures_ = 0;
     bool at_risk_ = false;
-    /// fired or released
+    /// cancelled or released
     bool ended_ = false;
 };
 

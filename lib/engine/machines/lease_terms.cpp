@@ -12,7 +12,7 @@ namespace
 
 constexpr milliseconds margin{10};
 constexpr int drift_divisor = 100;
-// of the ttl: what is left for a renewal whose predecessor got lost, and for the last one of all
+// parts of the ttl that remain for a renewal whose predecessor was lost, and for the last renewal
 constexpr int second_try_divisor = 4;
 constexpr int last_try_divisor = 20;
 constexpr int slack_divisor = 30;
@@ -49,7 +49,7 @@ milliseconds default_notice(milliseconds ttl) noexcept
     return std::min(std::max(ttl / 10, milliseconds{20}), ttl / 3);
 }
 
-/** From a request until the token is cancelled, if it is the last one that was answered. */
+/** The time from the last answered request to the cancellation of the token. */
 milliseconds time_to_renew(milliseconds ttl, milliseconds notice) noexcept
 {
     return std::chrono::floor<milliseconds>(valid_until(Instant{}, ttl) - Instant{}) - notice;
@@ -90,7 +90,7 @@ milliseconds tolerated_outage(LeaseTerms const& terms) noexcept
 {
     if (terms.renewal == Renewal::manual || terms.cancel_when == CancelWhen::first_failed_renewal)
         return milliseconds{0};
-    // it begins right before a renewal that leaves as late as may be, and ends right before the last one leaves
+    // from right before a renewal that leaves as late as possible, until right before the last one leaves
     Instant const answered{};
     auto const renewed = answered + renew_interval(terms, terms.ttl);
     auto const stop_at = valid_until(answered, terms.ttl) - terms.notice;

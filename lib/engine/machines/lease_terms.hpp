@@ -14,16 +14,16 @@ namespace tenure::engine
 
 using std::chrono::milliseconds;
 
-/** When a lease is renewed, and when its token is cancelled. */
+/** Times of the renewals and of the cancellation of a token. */
 struct RenewalTerms {
     milliseconds notice{};
-    /// zero: a third of the ttl that counts
+    /// zero: a third of the effective ttl
     milliseconds renew_interval{};
     CancelWhen cancel_when = CancelWhen::loss;
     Renewal renewal = Renewal::automatic;
 };
 
-/** How one lease is acquired and held, all defaults filled in. */
+/** How one lease is acquired and held, with all defaults. */
 struct LeaseTerms : RenewalTerms {
     milliseconds ttl{};
     /// zero: no limit
@@ -32,63 +32,63 @@ struct LeaseTerms : RenewalTerms {
     bool notifications = true;
     /// between two claims of a waiter
     milliseconds max_poll_interval{1000};
-    /// how long the key rests after the lease
+    /// quarantine of the key after the lease
     milliseconds reuse_after{};
 };
 
-/** Fills in the defaults for this ttl and checks everything.
+/** Fills in the defaults for this ttl and checks all terms.
  *
- *  @param where  how messages name the config: "SlotPoolConfig"
+ *  @param where  the name of the config in messages: "SlotPoolConfig"
  *  @throws std::invalid_argument naming field, value and rule */
 [[nodiscard]] LeaseTerms
 make_terms(std::string const& where, milliseconds ttl, LeaseOptions const& options, Backend::TtlLimits const& limits);
 
-/** Checks how long keys are to rest after their leases.
+/** Checks the quarantine of keys.
  *
  *  @param store  the name of the store, for the message
- *  @param no_quarantine  what `Backend::no_quarantine` says
+ *  @param no_quarantine  the text of `Backend::no_quarantine`
  *  @throws std::invalid_argument naming field, value and rule */
 void check_reuse_after(
     std::string const& where, milliseconds reuse_after, std::string const& store, char const* no_quarantine);
 
-/** Why a lease cannot be detached. */
+/** The reason why a lease cannot be detached. */
 struct Refusal {
     error_code error;
     /// the end of a sentence
     std::string words;
 };
 
-/** Checks for how long a key is to stay taken after its lease.
+/** Checks how long a key shall stay taken after its lease.
  *
- *  @param no_detach  what `Backend::no_detach` says
- *  @param remaining  unset: the ttl that it has */
+ *  @param no_detach  the text of `Backend::no_detach`
+ *  @param remaining  unset: its current ttl */
 [[nodiscard]] std::optional<Refusal>
 refuse_detachment(char const* no_detach, Backend::TtlLimits const& limits, std::optional<milliseconds> remaining);
 
-/** The time rule: a claim that the store granted for `ttl`, asked for at `since`, may be relied on until here.
+/** The time rule: a claim that was requested at `since` and granted for `ttl` may be relied on until this instant.
  *
- *  A hundredth of the ttl covers clocks that run at different speed, and 10 ms the granularity of clocks and timers. */
+ *  A hundredth of the ttl covers clocks of different speeds, and 10 ms the granularity of clocks and timers. */
 [[nodiscard]] Instant valid_until(Instant since, milliseconds ttl) noexcept;
 
-/** The time from one renewal to the next, where validity rests on this ttl: what the options say, as far as a second
- * try fits in. */
+/** The time between two renewals while validity depends on this ttl: the value of the options, limited so that a second
+ *  attempt fits in. */
 [[nodiscard]] milliseconds renew_interval(RenewalTerms const& terms, milliseconds ttl) noexcept;
 
-/** The time of the last renewal before the token is cancelled at `stop_at`: an outage that ends before it costs
- * nothing. The renewal may be `renewal_slack` earlier. */
+/** The time of the last renewal before the token is cancelled at `stop_at`: an outage that ends before it costs no
+ *  lease. The renewal may be sent `renewal_slack` earlier. */
 [[nodiscard]] Instant last_try(Instant stop_at, milliseconds ttl) noexcept;
 
-/** How much earlier than due a renewal may leave, to go out together with others. */
+/** How much earlier than due a renewal may be sent, to join a batch. */
 [[nodiscard]] Clock::duration renewal_slack(milliseconds ttl) noexcept;
 
-/** How long the store may leave requests unanswered, from whichever instant on, without a lease being lost. Zero if the
- * library does not try again. */
+/** The longest time from any instant on for which unanswered requests cost no lease. Zero if the library does not
+ *  retry. */
 [[nodiscard]] milliseconds tolerated_outage(LeaseTerms const& terms) noexcept;
 
 /// how long `async_acquire` waits unless its options say otherwise
 inline constexpr std::chrono::seconds default_wait{30};
 
-/** So long after `now`; the greatest instant, which never comes, where that lies beyond it. */
+/** `now` plus `time`; beyond the range of the clock the greatest instant, which never comes. */
 [[nodiscard]] Instant later(Instant now, milliseconds time) noexcept;
 
 } // namespace tenure::engine

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Claims on etcd: a lease, a search for earlier attempts, and a put of the first free key.
 #include "operations.hpp"
 #include "steps.hpp"
 

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Release, detachment and withdrawal on etcd.
 #include "operations.hpp"
 #include "steps.hpp"
 

@@ -14,6 +14,7 @@ namespace tenure::memory
 namespace
 {
 
+/** A subscription to the events of a domain, which ends with this object. */
 class MemoryWatch final : public Watch
 {
 public:
@@ -32,7 +33,7 @@ public:
     ~MemoryWatch() override { domain_->unsubscribe(id_); }
 
 private:
-    /** Hands an event to the handler on the strand, if the watch still exists by then. */
+    /** Makes a function that posts an event to the handler on the strand, unless the watch was destroyed by then. */
     [[nodiscard]] std::function<void(WatchEvent)> poster(std::shared_ptr<Runtime> const& runtime) const
     {
         return [runtime = std::weak_ptr(runtime), handler = std::weak_ptr(handler_)](WatchEvent event) {
@@ -49,6 +50,7 @@ private:
     std::uint64_t id_;
 };
 
+/** Backend in memory. Each operation acts on the domain at once and posts its reply. */
 class MemoryBackend final : public Backend
 {
 public:
@@ -121,7 +123,7 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Domain> domain_;
-    /// in lines
+    /// identifies this store in lines
     StoreName name_;
     std::string description_;
 };

@@ -10,8 +10,8 @@
 namespace tenure::memory
 {
 
-/** A store inside this process.
- *  @param name  stores with the same name share their keys; empty: shares with nobody */
+/** Makes a backend for a store inside this process.
+ *  @param name  stores with the same name share their keys; empty: the keys are private */
 [[nodiscard]] std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, std::string const& name);
 
 } // namespace tenure::memory

@@ -23,7 +23,7 @@ milliseconds remaining(Instant expires, Instant now)
     return std::chrono::ceil<milliseconds>(expires - now);
 }
 
-/** Whether the key is one of the range. */
+/** True if the range contains the key. */
 bool covers(KeyRange const& range, std::string_view key)
 {
     if (!range.numbered)
@@ -49,7 +49,7 @@ std::shared_ptr<Domain> Domain::named(std::string const& name)
     std::erase_if(domains, [](auto const& entry) { return entry.second.expired(); });
     auto& known = domains[name];
     auto domain = known.lock();
-    // in a fork, a thread that is not here may be inside that of the parent for ever
+    // a child of fork gets a new domain: a thread that does not exist in the child may own the parent's mutex
     if (!domain || domain->fork_generation_ != engine::fork_generation()) {
         domain = std::make_shared<Domain>();
         known = domain;
@@ -146,7 +146,7 @@ void Domain::keep(Entry& entry, milliseconds keep_for, Instant now)
 namespace
 {
 
-/** What a release answers that named these stores. */
+/** Makes the reply to a release that named these stores. */
 Released released(std::vector<StoreName> const& named, StoreName own)
 {
     return {std::ranges::any_of(named, [&](StoreName one) { return one != own; })};
@@ -172,7 +172,7 @@ ReleaseReply Domain::release(ReleaseRequest const& request, Instant now, StoreNa
     std::vector<StoreName> named;
     News news;
     if (request.notifications) {
-        // a key that stays taken is free for nobody yet: who waits learns by when it will be
+        // a key that stays taken is not free yet, so no store is named; its waiters learn when it will be free
         named = lines_.name_first(range, stays_taken ? 0 : 1, now);
         news = news_of(range, {key}, named);
     }
@@ -284,7 +284,7 @@ Domain::news_of(KeyRange const& range, std::vector<std::string> const& keys, std
     News news;
     for (auto const& [id, subscription] : subscriptions_) {
         bool const waits = subscription.as == WatchAs::waiter;
-        // its name is out of the line, so it is told even where its pool is smaller and has no such key
+        // The store has left the line, so it is notified even if its smaller pool lacks this key.
         bool const is_named = waits && Lines::same_line(subscription.range, range) &&
                               std::ranges::find(named, subscription.store) != named.end();
         auto const covered = [&](std::string const& key) { return covers(subscription.range, key); };

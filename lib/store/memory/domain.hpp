@@ -23,53 +23,51 @@
 namespace tenure::memory
 {
 
-/** Stands for a store in lines. */
+/** Identifies a store in lines. */
 using StoreName = std::uint64_t;
-/** Somebody without a store of its own. */
+/** For callers that are in no line. */
 constexpr StoreName nameless = 0;
 
-/** The stores that wait for keys, first come first served: a line for each lock or pool. Not thread-safe. */
+/** Lines of stores that wait for keys: one line per lock or pool, first come, first served. Not thread-safe. */
 class Lines
 {
 public:
-    /** Whether ranges have one line: they do if they differ only in their number of keys. */
+    /** True if the ranges share a line: they may differ only in their number of keys. */
     [[nodiscard]] static bool same_line(KeyRange const& left, KeyRange const& right) noexcept
     {
         return left.numbered == right.numbered && left.prefix == right.prefix;
     }
 
-    /** Appends the store, or puts it in front, unless it stands there. A line that is full takes nobody. */
+    /** Appends the store, or puts it in front. No effect if the store is in the line, or the line is full. */
     void join(KeyRange const& range, StoreName store, bool in_front, Instant now);
     void leave(KeyRange const& range, StoreName store);
-    /** Takes the first `count` stores out of the line. */
+    /** Removes the first `count` stores from the line and returns them. */
     [[nodiscard]] std::vector<StoreName> name_first(KeyRange const& range, std::size_t count, Instant now);
 
 private:
     struct Line {
         std::deque<StoreName> stores;
-        /// nobody has asked for so long that whoever stands here is gone
+        /// after this instant without a request the stores in the line count as gone
         Instant lapses;
     };
     using Key = std::pair<std::string, bool>;
 
-    /** The line, if it has not lapsed. */
+    /** The line of the range; `end()` if it has lapsed or does not exist. */
     [[nodiscard]] std::map<Key, Line>::iterator find(KeyRange const& range, Instant now);
 
-    /// those that nobody stands in are dropped
+    /// lines without stores are erased
     std::map<Key, Line> lines_;
 };
 
-/** Keys with owners and expiry, shared by all stores of this process that were opened with the same name. Thread-safe;
- * every function is told the time, so that it runs under a virtual clock too.
- */
+/** Keys with owners and expiry. All stores of a process that were opened with the same name share a domain.
+ *  Thread-safe. The caller passes the time to every function, so a domain also works under a virtual clock. */
 class Domain
 {
 public:
-    /** The domain of this name, or a new one that nobody shares if the name is empty. A fork of the process has domains
-     * of its own. */
+    /** The domain of this name; an empty name makes a private one. A child of fork gets new domains. */
     [[nodiscard]] static std::shared_ptr<Domain> named(std::string const& name);
 
-    /** A name for one more store, in lines. */
+    /** Makes an identifier for one more store, for lines. */
     [[nodiscard]] StoreName new_store();
 
     [[nodiscard]] ClaimReply claim(ClaimRequest const& request, Instant now, StoreName store = nameless);
@@ -80,12 +78,13 @@ public:
     [[nodiscard]] std::vector<KeyState> inspect(KeyRange const& range, Instant now) const;
     [[nodiscard]] EvictReply evict(EvictRequest const& request, Instant now);
 
-    /** Somebody removes a key, or writes it, whoever holds it: for tests. */
+    /** For tests: removes a key of any owner, as another program could. */
     void remove(std::string const& key);
     void overwrite(std::string const& key, std::string owner, std::chrono::milliseconds ttl, Instant now);
     [[nodiscard]] bool held(std::string const& key, Instant now);
 
-    /** `tell` is called, on the releasing thread, whenever a key is released with notifications; it must only post. */
+    /** Registers `tell`, which is called on the releasing thread for each release with notifications. It must only
+     *  post. */
     [[nodiscard]] std::uint64_t
     subscribe(std::function<void(WatchEvent)> tell, KeyRange range, WatchAs as, StoreName store);
     void unsubscribe(std::uint64_t id);
@@ -97,12 +96,12 @@ private:
         Instant granted{};
     };
 
-    /** The live entry of a key, or null. */
+    /** The unexpired entry of a key; null: the key is free. */
     [[nodiscard]] Entry* find(std::string const& key, Instant now);
     [[nodiscard]] Granted grant(ClaimRequest const& request, std::uint32_t index, std::string const& key, Instant now);
-    /** Frees the key, or lets it rest. */
+    /** Frees the key, or starts its quarantine. */
     void end_claim(std::string const& key, Entry& entry, std::chrono::milliseconds reuse_after, Instant now);
-    /** As `ReleaseRequest::keep_for`. */
+    /** See `ReleaseRequest::keep_for`. */
     static void keep(Entry& entry, std::chrono::milliseconds keep_for, Instant now);
 
     struct Subscription {
@@ -111,9 +110,9 @@ private:
         WatchAs as;
         StoreName store;
     };
-    /** Something to tell when the mutex is free again. */
+    /** Events to deliver after the mutex is unlocked. */
     using News = std::vector<std::pair<std::function<void(WatchEvent)>, WatchEvent>>;
-    /** About keys of the range that were freed, where these stores were named for them. */
+    /** Makes the events for freed keys of the range; `named` are the stores that the release named. */
     [[nodiscard]] News
     news_of(KeyRange const& range, std::vector<std::string> const& keys, std::vector<StoreName> const& named) const;
 

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Claims on ZooKeeper: creation of the node of a key.
 #include "operations.hpp"
 
 #include <store/not_written.hpp>
@@ -35,7 +36,7 @@ public:
     void start()
     {
         if (session_->connected())
-            begin(); // which never answers at once
+            begin(); // never answers inside this call
         else
             session_->when_connected(request_.not_after, [self = shared_from_this()](Failure const* why) {
                 if (why != nullptr)

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Release and withdrawal on ZooKeeper: conditional removal of nodes.
 #include "operations.hpp"
 
 #include <store/not_written.hpp>
@@ -34,7 +35,7 @@ public:
     {
         if (node_->state != OwnedNode::State::gone && node_->session->connected() &&
             ensemble_->runtime().now() <= not_after_) {
-            begin(); // which never answers at once
+            begin(); // never answers inside this call
             return;
         }
         node_->session->when_connected(not_after_, [self = shared_from_this()](Failure const* why) {

@@ -62,7 +62,7 @@ std::vector<tenure::Lock> locks_of(tenure::Store const& store, Arena const& aren
     return locks;
 }
 
-/** The process: its tasks, and the signals that it is told by. */
+/** The process: its tasks, and the signals that control it. */
 class Worker
 {
 public:

@@ -235,7 +235,7 @@ TEST_CASE("the death of a master disturbs no lease at another, and acquiring goe
 TEST_CASE("a node that hangs disturbs no lease at another", "[cluster]")
 {
     require_redis();
-    // so long that no failover happens
+    // too long for a failover during this test
     RedisCluster cluster{{.replicas = 0, .node_timeout = 60s}};
     RunningStore running{cluster.url()};
     auto const there = hold_at(running, cluster, 0, 10);

@@ -92,7 +92,7 @@ TEST_CASE("checks without permission are unverified, and nothing else fails", "[
     config.password = "secret";
     LiveBackend live(config);
     auto const findings = live.examine(5s);
-    CHECK(about(findings, "version").severity == Severity::ok); // told by HELLO
+    CHECK(about(findings, "version").severity == Severity::ok); // from the reply to HELLO
     for (auto const* const subject : {"persistence", "eviction policy", "replicas", "permissions"}) {
         CAPTURE(subject);
         CHECK(about(findings, subject).severity == Severity::unverified);

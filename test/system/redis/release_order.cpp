@@ -162,7 +162,7 @@ TEST_CASE("a release does not touch a key that another client has taken", "[inte
     bool const fencing = GENERATE(true, false);
     bool const destroyed = GENERATE(true, false);
     CAPTURE(notifications, fencing, destroyed);
-    // so long that no renewal sees the thief first
+    // a long ttl, so no renewal detects the thief first
     auto lease = std::make_unique<Lease>(
         RunningStore::acquire(running.lock("stolen", 60s, {.fencing = fencing, .notifications = notifications})));
     redis.call("SET", "stolen", "thief", "PX", 50'000);

@@ -82,7 +82,7 @@ TEST_CASE("a lost reply and a cancelled acquire leave nothing once the connectio
 {
     require_redis();
     Network network;
-    // so long that nothing here expires
+    // nothing expires during this test
     auto const ttl = 60s;
     bool const pool = GENERATE(false, true);
     bool const lost = GENERATE(true, false);

@@ -97,7 +97,7 @@ struct Load {
 
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 
-/** Relies on the slot for so long, or until its token fires, and lets the auditor know all the time. */
+/** Relies on the slot for `time`, or until its token fires, and reports to the auditor all the time. */
 asio::awaitable<void> rely_on(Load& load, Slot& slot, std::uint32_t first_cell, std::chrono::milliseconds time)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor);

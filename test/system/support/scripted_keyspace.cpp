@@ -145,7 +145,7 @@ std::string ScriptedKeyspace::claim(Call const& call, bool search, bool take)
             keys_[call.keys[i]] = {call.values.at(0), expiry};
             return grant(i);
         }
-    // when the first of them expires does not matter to those who ask here
+    // these tests ignore the time until the first expiry
     return call.values.at(2).empty() ? "*1\r\n:-1\r\n" : "*3\r\n:-1\r\n:-1\r\n:0\r\n";
 }
 

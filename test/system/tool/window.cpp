@@ -181,7 +181,7 @@ TEST_CASE("a window survives a store that is away when the command ends, for les
     ToolProcess tool(run_in(an_hour, "echo runs; sleep 0.3", "6s"), server.url());
     REQUIRE(tool.says("runs"));
     server.pause();
-    // the end of the command is not told by a line: the program waits for the store's answer
+    // no line reports the end of the command: the program waits for the store's answer
     CHECK(tool.exit_code(2s) == -1);
     server.resume();
     CHECK(tool.exit_code() == 0);

@@ -69,7 +69,7 @@ struct GenerationLine {
     void pass(Direction direction) { proxy.set(direction, {}); }
 };
 
-/// so long that what is said about it is told from all else by its length
+/// a name whose length distinguishes its messages from all others
 [[nodiscard]] KeyRangePtr long_key(std::string const& name)
 {
     return named_key(name + ":" + std::string(400, 'x'));

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Measurements of `tenure doctor` on an etcd cluster.
 #include "findings.hpp"
 #include "store/etcd/operations.hpp"
 #include "store/etcd/steps.hpp"

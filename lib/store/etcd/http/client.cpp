@@ -56,7 +56,7 @@ void Client::close() noexcept
     endpoint_switched_ = nullptr;
     for (auto const& link : std::exchange(links_, {}))
         link.connection->close();
-    trouble_ = {make_error_code(errc::closed), "the store was closed", false};
+    last_error_ = {make_error_code(errc::closed), "the store was closed", false};
     fail_queue();
 }
 
@@ -72,8 +72,8 @@ std::string Client::name_of(std::size_t endpoint) const
 
 Outcome Client::not_sent() const
 {
-    auto detail = trouble_.code ? name_ + ": " + trouble_.text() : std::string();
-    return {.error = trouble_.code, .detail = std::move(detail), .fatal = trouble_.fatal};
+    auto detail = last_error_.code ? name_ + ": " + last_error_.text() : std::string();
+    return {.error = last_error_.code, .detail = std::move(detail), .fatal = last_error_.fatal};
 }
 
 void Client::answer_later(OutcomeHandler handler, Outcome outcome)
@@ -215,7 +215,7 @@ void Client::open_one()
         self->has_worked_ = true;
         self->failed_in_a_row_ = self->fatal_in_a_row_ = 0;
         if (!self->needs_token())
-            self->trouble_ = {};
+            self->last_error_ = {};
         self->pump();
     };
     events.lost = [weak = weak_from_this(), raw = connection.get()](net::StreamError const& error) {
@@ -241,7 +241,7 @@ void Client::dispatch(Connection& connection, Pending pending)
             }
             if (outcome.delivery == Delivery::unknown)
                 outcome.detail = self->where() + ": no reply: " + outcome.detail;
-            if (outcome.good() && std::exchange(self->sent_away_in_a_row_, 0) != 0)
+            if (outcome.good() && std::exchange(self->switch_requests_in_a_row_, 0) != 0)
                 self->backoff_.worked();
             if (outcome.delivery == Delivery::answered && outcome.status != 200) {
                 auto const error = classify(outcome.status, outcome.body);
@@ -255,7 +255,7 @@ void Client::dispatch(Connection& connection, Pending pending)
                     }
                 }
                 if (error.another_member)
-                    self->sent_away(epoch);
+                    self->switch_on_request(epoch);
                 if (error.error == errc::store_unavailable && error.executed == GatewayError::Executed::no) {
                     outcome.delivery = Delivery::not_sent;
                     outcome.error = error.error;
@@ -295,7 +295,7 @@ void Client::lost(Connection const* connection, net::StreamError const& error)
             connect_failed(link->endpoint, error);
         } else {
             reached_ = false;
-            trouble_ = {make_error_code(errc::store_unavailable), error.text(), false};
+            last_error_ = {make_error_code(errc::store_unavailable), error.text(), false};
             open_after_ = runtime_->now() + backoff_.after_loss();
         }
     }
@@ -307,27 +307,27 @@ void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
     reached_ = false;
     auto text = config_.endpoints.size() == 1 ? error.text() : name_of(endpoint) + ": " + error.text();
     bool const is_public = error.code.category() == tenure_category();
-    trouble_ = {is_public ? error.code : make_error_code(errc::store_unavailable), std::move(text), error.fatal};
+    last_error_ = {is_public ? error.code : make_error_code(errc::store_unavailable), std::move(text), error.fatal};
     ++failed_in_a_row_;
     fatal_in_a_row_ = error.fatal ? fatal_in_a_row_ + 1 : 0;
     bool const all_failed = failed_in_a_row_ % config_.endpoints.size() == 0;
     if (all_failed) {
         open_after_ = runtime_->now() + backoff_.after_failure();
-        refuse_questions();
+        fail_single_attempts();
     }
     // while another endpoint is left to try, a person need not act
-    trouble_.fatal = error.fatal && fatal_in_a_row_ >= config_.endpoints.size();
-    if (trouble_.fatal)
+    last_error_.fatal = error.fatal && fatal_in_a_row_ >= config_.endpoints.size();
+    if (last_error_.fatal)
         fail_queue();
     if (runtime_->logs(LogLevel::warning))
-        runtime_->log(LogLevel::warning, name_ + ": " + trouble_.text());
+        runtime_->log(LogLevel::warning, name_ + ": " + last_error_.text());
     switch_endpoint(endpoint_epoch_);
 }
 
-void Client::sent_away(std::uint64_t epoch)
+void Client::switch_on_request(std::uint64_t epoch)
 {
     // Without a leader every member says so at once, and waiting requests would be sent again on each new connection.
-    if (epoch == endpoint_epoch_ && ++sent_away_in_a_row_ % config_.endpoints.size() == 0) {
+    if (epoch == endpoint_epoch_ && ++switch_requests_in_a_row_ % config_.endpoints.size() == 0) {
         auto const longest =
             shortest_ttl_ > 0ms ? std::max<Clock::duration>(shortest_pause, shortest_ttl_ / 12) : longest_pause;
         open_after_ = runtime_->now() + std::min<Clock::duration>(backoff_.after_failure(), longest);
@@ -389,7 +389,7 @@ void Client::look_for_silence()
     }
     if (!silent)
         return;
-    trouble_ = {make_error_code(errc::store_unavailable), name_of(endpoint_) + " does not answer", false};
+    last_error_ = {make_error_code(errc::store_unavailable), name_of(endpoint_) + " does not answer", false};
     switch_endpoint(endpoint_epoch_);
 }
 
@@ -406,7 +406,7 @@ void Client::authenticate(Connection& connection)
         }
     } catch (std::exception const& thrown) {
         login_epoch_.reset();
-        trouble_ = {
+        last_error_ = {
             make_error_code(errc::authentication_failed),
             std::string("the credentials callback of the config failed: ") + thrown.what(), false};
         open_after_ = runtime_->now() + backoff_.after_failure();
@@ -435,13 +435,13 @@ void Client::authenticated(std::uint64_t epoch, Outcome outcome)
     if (outcome.good()) {
         if (auto token = parse_token(outcome.body)) {
             token_ = std::move(*token);
-            trouble_ = {};
+            last_error_ = {};
             pump_soon();
             return;
         }
     }
     if (epoch != endpoint_epoch_)
-        return; // another member is asked by now
+        return; // the client has switched to another member
     net::StreamError why{outcome.error, outcome.detail, false};
     if (outcome.delivery == Delivery::answered) {
         auto const error = classify(outcome.status, outcome.body);
@@ -449,15 +449,15 @@ void Client::authenticated(std::uint64_t epoch, Outcome outcome)
         if (outcome.status == 200)
             why = {make_error_code(errc::protocol_error), "logging in: malformed reply", false};
     }
-    trouble_ = std::move(why);
+    last_error_ = std::move(why);
     // requests are not tried without a token; the next login waits for its pause
     open_after_ = runtime_->now() + backoff_.after_failure();
-    if (trouble_.fatal)
+    if (last_error_.fatal)
         fail_queue();
     switch_endpoint(endpoint_epoch_);
 }
 
-void Client::refuse_questions()
+void Client::fail_single_attempts()
 {
     std::erase_if(queue_, [this](Pending& pending) {
         if (!pending.request.not_after.one_attempt())

@@ -106,13 +106,13 @@ private:
     /** Limits the number of old connections that wait for replies. */
     void give_up_the_oldest();
     /** Handles an answer of a working connection that asks for another endpoint. */
-    void sent_away(std::uint64_t epoch);
+    void switch_on_request(std::uint64_t epoch);
     void look_for_silence();
     void authenticate(Connection& connection);
     void authenticated(std::uint64_t epoch, Outcome outcome);
     void fail_queue();
     /** No endpoint was reachable: requests that allow one attempt only fail with the cause. */
-    void refuse_questions();
+    void fail_single_attempts();
     void answer_later(OutcomeHandler handler, Outcome outcome);
     [[nodiscard]] Outcome not_sent() const;
     [[nodiscard]] std::string name_of(std::size_t endpoint) const;
@@ -137,10 +137,10 @@ private:
     /// consecutive endpoints that were unreachable
     std::size_t failed_in_a_row_ = 0;
     /// consecutive answers that asked for another endpoint
-    std::size_t sent_away_in_a_row_ = 0;
+    std::size_t switch_requests_in_a_row_ = 0;
     std::size_t fatal_in_a_row_ = 0;
     /// why no connection could be made, or the login failed; clear while a connection works
-    net::StreamError trouble_;
+    net::StreamError last_error_;
     std::string token_;
     /// epoch of the pending login; a login at a silent member must not delay the next one
     std::optional<std::uint64_t> login_epoch_;

@@ -157,9 +157,9 @@ void Connection::received(std::string_view bytes)
     if (stream_ == nullptr)
         return;
     if (state == ReplyReader::State::broken)
-        give_up({make_error_code(errc::protocol_error), "malformed reply: " + reader_->trouble(), false});
+        give_up({make_error_code(errc::protocol_error), "malformed reply: " + reader_->error(), false});
     else if (state == ReplyReader::State::complete && writing_ && !line_)
-        reply_waits_ = true; // it may be faster than the news that the request has left
+        reply_waits_ = true; // the reply may precede the event that the request was written
     else if (state == ReplyReader::State::complete)
         answer();
 }

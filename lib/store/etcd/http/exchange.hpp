@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// One request to the gateway of etcd and its outcome, and the meaning of its errors.
 #pragma once
 
 #include <tenure/backend/backend.hpp>

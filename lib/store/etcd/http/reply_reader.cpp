@@ -125,7 +125,7 @@ std::string ReplyReader::take_body()
 
 ReplyReader::State ReplyReader::fail(std::string why)
 {
-    trouble_ = std::move(why);
+    error_ = std::move(why);
     return State::broken;
 }
 

@@ -28,7 +28,7 @@ public:
     [[nodiscard]] State end();
 
     /** The error of a malformed reply. */
-    [[nodiscard]] std::string const& trouble() const noexcept { return trouble_; }
+    [[nodiscard]] std::string const& error() const noexcept { return error_; }
 
     /** The status, or 0 before the header is complete. */
     [[nodiscard]] unsigned status() const;
@@ -45,7 +45,7 @@ private:
     /// unparsed bytes of an incomplete element
     std::string rest_;
     std::size_t limit_;
-    std::string trouble_;
+    std::string error_;
 };
 
 } // namespace tenure::etcd

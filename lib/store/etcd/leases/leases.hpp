@@ -58,7 +58,7 @@ struct HeldKey {
     /// of the key: the revision that created it, and that of its last change
     std::uint64_t created = 0;
     std::uint64_t modified = 0;
-    /// until when the holder may rely on the key, according to all replies so far
+    /// the instant until which the holder may rely on the key, according to all replies so far
     Instant promised{};
     /// earliest begin of an optional move
     Instant next_move{};
@@ -108,7 +108,7 @@ public:
     /** As above; also proves an earlier keep-alive of this lease. */
     void prove(Lease& lease, Header const& later) noexcept;
 
-    /** Returns a lease that certainly again is as `take` promises. */
+    /** Returns a lease for which the promises of `take` certainly hold again. */
     void give_back(LeasePtr lease);
 
     /** Ends a lease and deletes its keys without waiting: if that fails, it expires. */

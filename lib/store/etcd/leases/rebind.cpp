@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Moves of a held key to another lease.
 #include "renewals.hpp"
 
 #include "store/etcd/steps.hpp"
@@ -39,7 +40,8 @@ void adopt(ClusterContext& cluster, HeldKey& held, LeasePtr lease, std::uint64_t
     });
 }
 
-/** Until when a holder may rely on a key with this lease: the rest of the lease is the key's quarantine. */
+/** The instant until which a holder may rely on a key with this lease. The rest of the lease is the key's quarantine.
+ */
 Instant good_until(Lease const& lease, Claim const& claim)
 {
     return lease.since + Clock::duration(std::chrono::seconds(lease.granted)) - Clock::duration(claim.reuse_after);

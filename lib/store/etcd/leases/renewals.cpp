@@ -136,7 +136,7 @@ store::Step<std::variant<RangeReply, Failure>> Renewals::read_key(RenewRequest c
         });
 }
 
-void Renewals::verify_soon(Question question)
+void Renewals::verify_soon(PendingProof proof)
 {
     auto batch = to_verify_.lock();
     if (!batch) {
@@ -149,7 +149,7 @@ void Renewals::verify_soon(Question question)
                 self->verify(take(all, i, std::min(i + keys_per_read, all.size())));
         });
     }
-    batch->push_back(std::move(question));
+    batch->push_back(std::move(proof));
 }
 
 Renewals::Batch Renewals::take(Batch& batch, std::size_t begin, std::size_t end)
@@ -163,10 +163,10 @@ void Renewals::verify(Batch batch)
     Transaction transaction;
     HttpRequest http_request{"kv/txn", {}, Instant::max()};
     http_request.reply_bytes = 4096;
-    for (auto const& question : batch) {
-        transaction.then_read({question.claim->key(), {}}, {0, true});
-        http_request.not_after = http_request.not_after.no_later_than(question.not_after);
-        http_request.reply_bytes += reply_bytes(*question.claim->range, 1);
+    for (auto const& proof : batch) {
+        transaction.then_read({proof.claim->key(), {}}, {0, true});
+        http_request.not_after = http_request.not_after.no_later_than(proof.not_after);
+        http_request.reply_bytes += reply_bytes(*proof.claim->range, 1);
     }
     http_request.body = transaction.body();
     http_request.urgent = true;
@@ -191,14 +191,14 @@ void Renewals::verified(Batch batch, Outcome outcome)
     if (reply)
         cluster_->leases->note(reply->header);
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        auto& question = batch[i];
+        auto& proof = batch[i];
         if (!outcome.good()) {
-            question.handler(unproven(failure(Outcome(outcome), where, question.claim->key()), where));
+            proof.handler(unproven(failure(Outcome(outcome), where, proof.claim->key()), where));
         } else if (!reply || reply->reads.size() != batch.size()) {
-            question.handler(malformed_reply(where, question.claim->key()));
+            proof.handler(malformed_reply(where, proof.claim->key()));
         } else {
             reply->reads[i].header = reply->header;
-            question.handler(std::move(reply->reads[i]));
+            proof.handler(std::move(reply->reads[i]));
         }
     }
 }

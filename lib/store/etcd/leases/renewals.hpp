@@ -34,18 +34,18 @@ public:
     void add(RenewRequest request, ReplyHandler<RenewReply> handler);
 
 private:
-    /** A read that shall prove a renewal. */
-    struct Question {
+    /** A pending read that proves a renewal. */
+    struct PendingProof {
         ClaimPtr claim;
         Instant not_after{};
         OneShot<void(std::variant<RangeReply, Failure>&&)> handler;
     };
-    using Batch = std::vector<Question>;
+    using Batch = std::vector<PendingProof>;
 
     static store::Coroutine<RenewReply> renew(std::shared_ptr<Renewals> self, RenewRequest request);
     /** Reads the claim's key from a majority, together with the keys of other renewals. */
     [[nodiscard]] store::Step<std::variant<RangeReply, Failure>> read_key(RenewRequest const& request);
-    void verify_soon(Question question);
+    void verify_soon(PendingProof proof);
     [[nodiscard]] static Batch take(Batch& batch, std::size_t begin, std::size_t end);
     void verify(Batch batch);
     void verified(Batch batch, Outcome outcome);
@@ -61,8 +61,8 @@ private:
  *  program wrote the key: then the holder has lost it. */
 [[nodiscard]] bool recognize(ClusterContext& cluster, HeldKey& held, KeyValue const& seen);
 
-/** Until when a renewal written at that instant is valid. While the key may still move to another lease, limited by
- *  that lease, minus the key's quarantine. */
+/** The instant until which a renewal is valid that was written at `renewed`. While the key may still move to another
+ *  lease, limited by that lease, minus the key's quarantine. */
 [[nodiscard]] Instant good_until(Claim const& claim, Instant renewed, std::chrono::milliseconds ttl);
 
 /** Renews a claim by moving its key to a new lease.
@@ -75,10 +75,10 @@ private:
 /** Makes the failure of a renewal with unknown effect, with the cause. */
 [[nodiscard]] Failure doubt(ClusterContext const& cluster, std::string const& key, char const* why);
 
-/** Moves the key to a new lease if its own was granted before the leader of this term was elected. An old leader that
- *  was paused and resumes may end leases, because it does not know the renewals at its successor; it cannot know a
- *  lease that the successor granted (docs/integrators/etcd-protocol.md). Nothing waits for this: if it fails, a later
- * renewal tries again. */
+/** Moves the key to a new lease if its own was granted before the election of this term's leader. An old leader that
+ *  was paused and resumes may end leases, because it does not know the renewals at its successor. It cannot know a
+ *  lease that the successor granted (docs/integrators/etcd-protocol.md). Nothing waits for the move: after a failure a
+ *  later renewal tries again. */
 void leave_lease_of_earlier_term(ClusterPtr const& cluster, RenewRequest const& renewed, std::uint64_t raft_term);
 
 } // namespace tenure::etcd

@@ -5,7 +5,7 @@
 #include "cluster_subscriber.hpp"
 #include "operations.hpp"
 #include "remote_line.hpp"
-#include "slot_nodes.hpp"
+#include "slot_contexts.hpp"
 
 #include "store/redis/config/config.hpp"
 #include "store/redis/key_names.hpp"
@@ -29,7 +29,7 @@ namespace
 {
 
 /** Sends the renewals of one hash slot together. */
-void renew_by_slot(SlotNodes& nodes, std::vector<RenewRequest> requests, RenewHandler handler)
+void renew_by_slot(SlotContexts& slots, std::vector<RenewRequest> requests, RenewHandler handler)
 {
     struct Part {
         std::vector<RenewRequest> requests;
@@ -44,7 +44,7 @@ void renew_by_slot(SlotNodes& nodes, std::vector<RenewRequest> requests, RenewHa
     }
     auto const shared = std::make_shared<RenewHandler const>(std::move(handler));
     for (auto& [slot, part] : parts)
-        nodes.at(slot).renewals->add(
+        slots.at(slot).renewals->add(
             std::move(part.requests), [shared, numbers = std::move(part.numbers)](std::span<RenewAnswer> answers) {
                 for (auto& answer : answers)
                     answer.request = numbers[answer.request];
@@ -60,9 +60,9 @@ public:
     ClusterBackend(std::shared_ptr<Runtime> runtime, ClusterAccess access)
         : for_examination_{{}, access.delay_after_failover, access.connect}
         , cluster_(Cluster::make(std::move(runtime), std::move(access)))
-        , nodes_(std::make_shared<SlotNodes>(cluster_, for_examination_.delay_after_failover))
+        , slots_(std::make_shared<SlotContexts>(cluster_, for_examination_.delay_after_failover))
         , subscriber_(std::make_shared<ClusterSubscriber>(cluster_))
-        , announcer_(std::make_shared<Announcer>(nodes_))
+        , announcer_(std::make_shared<Announcer>(slots_))
     {
         cluster_->on_change([weak = std::weak_ptr(subscriber_)] {
             if (auto const subscriber = weak.lock())
@@ -83,32 +83,32 @@ public:
     {
         auto const slot = shared_slot(*request.range);
         bool const line_is_elsewhere = request.waits != Waits::no && slot != hash_slot(line_of(*request.range));
-        auto attempt = [nodes = nodes_, slot](ClaimRequest one, ReplyHandler<ClaimReply> answer) {
+        auto attempt = [slots = slots_, slot](ClaimRequest one, ReplyHandler<ClaimReply> answer) {
             if (slot)
-                nodes->at(*slot).claims->add(std::move(one), std::move(answer));
+                slots->at(*slot).claims->add(std::move(one), std::move(answer));
             else
-                multi_slot_claim(nodes, std::move(one), std::move(answer));
+                multi_slot_claim(slots, std::move(one), std::move(answer));
         };
         if (line_is_elsewhere)
-            claim_in_line(nodes_, std::move(attempt), std::move(request), std::move(handler));
+            claim_in_line(slots_, std::move(attempt), std::move(request), std::move(handler));
         else
             attempt(std::move(request), std::move(handler));
     }
 
     void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
     {
-        renew_by_slot(*nodes_, std::move(requests), std::move(handler));
+        renew_by_slot(*slots_, std::move(requests), std::move(handler));
     }
 
     void release(ReleaseRequest request, ReplyHandler<ReleaseReply> handler) override
     {
         auto const& claim = *request.claim;
-        auto const& node = nodes_->of(*claim.range, claim.index);
+        auto const& slot = slots_->of(*claim.range, claim.index);
         if (request.keep_for) {
-            redis::detach(node.follows, std::move(request), std::move(handler));
+            redis::detach(slot.follows, std::move(request), std::move(handler));
             return;
         }
-        auto const& releases = node.releases;
+        auto const& releases = slot.releases;
         if (request.notifications && Announcer::is_needed(*claim.range, claim.index)) {
             request.notifications = false;
             handler = [announcer = announcer_, released = request.claim,
@@ -146,7 +146,7 @@ public:
         if (slot)
             withdraw_counted(of_range(*range, *slot), std::move(request), std::move(answer));
         else
-            multi_slot_withdraw(nodes_, std::move(request), std::move(answer));
+            multi_slot_withdraw(slots_, std::move(request), std::move(answer));
     }
 
     [[nodiscard]] std::unique_ptr<Watch>
@@ -157,14 +157,14 @@ public:
         auto const subscribe = [&](Observers::Handler observer) {
             return subscriber_->watch(channel_of(*range), std::move(observer));
         };
-        auto const node = nodes_->at(hash_slot(watched_key_of(*range))).follows;
+        auto const node = slots_->at(hash_slot(watched_key_of(*range))).follows;
         return observers_.watch(node, *range, subscribe, std::move(handler));
     }
 
     [[nodiscard]] bool keeps_line() const noexcept override { return true; }
     void leave_line(KeyRangePtr range) override
     {
-        auto const node = nodes_->at(hash_slot(line_of(*range))).follows;
+        auto const node = slots_->at(hash_slot(line_of(*range))).follows;
         redis::leave_line(node, std::move(range));
     }
     /// other programs may delete keys without publishing
@@ -173,7 +173,7 @@ public:
     /** Checks the map, and the node that serves the first hash slot. */
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
-        redis::ready(nodes_->at(0).follows, not_after, std::move(handler));
+        redis::ready(slots_->at(0).follows, not_after, std::move(handler));
     }
 
     void inspect(KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler) override
@@ -182,13 +182,13 @@ public:
             auto const node = of_range(*range, *slot);
             redis::inspect(node, std::move(range), not_after, std::move(handler));
         } else {
-            multi_slot_inspect(nodes_, std::move(range), not_after, std::move(handler));
+            multi_slot_inspect(slots_, std::move(range), not_after, std::move(handler));
         }
     }
 
     void evict(EvictRequest request, ReplyHandler<EvictReply> handler) override
     {
-        auto const& node = nodes_->of(*request.range, request.index).follows;
+        auto const& node = slots_->of(*request.range, request.index).follows;
         redis::evict(node, std::move(request), std::move(handler));
     }
 
@@ -199,7 +199,7 @@ public:
 
     void on_reachable(std::function<void()> handler) override { cluster_->on_reachable(std::move(handler)); }
 
-    void shortest_ttl(std::chrono::milliseconds ttl) override { cluster_->members().shortest_ttl(ttl); }
+    void shortest_ttl(std::chrono::milliseconds ttl) override { cluster_->nodes().shortest_ttl(ttl); }
 
     void drop_abandoned() override { cluster_->drop_abandoned(); }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
@@ -217,13 +217,13 @@ private:
     /// a single key follows its migrating slot; several keys may be at two nodes
     [[nodiscard]] ServerPtr of_range(KeyRange const& range, HashSlot slot)
     {
-        auto const& node = nodes_->at(slot);
-        return range.count == 1 ? node.follows : node.waits;
+        auto const& context = slots_->at(slot);
+        return range.count == 1 ? context.follows : context.waits;
     }
 
     ExamineSettings for_examination_;
     std::shared_ptr<Cluster> cluster_;
-    std::shared_ptr<SlotNodes> nodes_;
+    std::shared_ptr<SlotContexts> slots_;
     std::shared_ptr<ClusterSubscriber> subscriber_;
     std::shared_ptr<Announcer> announcer_;
     Observers observers_;

@@ -28,15 +28,15 @@ std::shared_ptr<Cluster> Cluster::make(std::shared_ptr<Runtime> runtime, Cluster
         if (auto const self = weak.lock())
             self->map_changed();
     });
-    cluster->members_->on_reachable([weak = std::weak_ptr(cluster)](ServerAddress const& address) {
+    cluster->nodes_->on_reachable([weak = std::weak_ptr(cluster)](ServerAddress const& address) {
         auto const self = weak.lock();
         if (!self || !self->topology_->map().serves(address))
             return;
         if (auto const handler = self->reachable_)
             handler();
     });
-    cluster->members_->on_moved([weak = std::weak_ptr(cluster)](
-                                    ServerAddress const& asked, std::string const& channel, resp::Value const& reply) {
+    cluster->nodes_->on_moved([weak = std::weak_ptr(cluster)](
+                                  ServerAddress const& asked, std::string const& channel, resp::Value const& reply) {
         auto const self = weak.lock();
         if (!self || self->closed_)
             return;
@@ -54,8 +54,8 @@ std::shared_ptr<Cluster> Cluster::make(std::shared_ptr<Runtime> runtime, Cluster
 Cluster::Cluster(Private, std::shared_ptr<Runtime> runtime, ClusterAccess access)
     : runtime_(std::move(runtime))
     , waiter_(make_waiter_name(*runtime_))
-    , members_(std::make_shared<ClusterNodes>(runtime_, std::move(access.connect), waiter_))
-    , topology_(std::make_shared<Topology>(runtime_, members_, std::move(access.seeds), access.tls, access.name))
+    , nodes_(std::make_shared<ClusterNodes>(runtime_, std::move(access.connect), waiter_))
+    , topology_(std::make_shared<Topology>(runtime_, nodes_, std::move(access.seeds), access.tls, access.name))
     , name_(std::move(access.name))
     , timer_(*runtime_)
 {
@@ -66,16 +66,16 @@ Cluster::~Cluster()
     close();
 }
 
-Member* Cluster::serving(HashSlot slot)
+ClusterNode* Cluster::serving(HashSlot slot)
 {
     auto const* const owner = topology_->map().owner(slot);
     if (owner == nullptr) {
         topology_->refresh();
         return nullptr;
     }
-    auto& member = members_->at(*owner);
-    member.used = runtime_->now();
-    return &member;
+    auto& node = nodes_->at(*owner);
+    node.used = runtime_->now();
+    return &node;
 }
 
 void Cluster::wait(Deadline const& until, bool on_change, std::function<void()> task)
@@ -88,7 +88,7 @@ void Cluster::drop_abandoned()
 {
     if (closed_)
         return;
-    members_->drop_abandoned();
+    nodes_->drop_abandoned();
     run_waiting([](Waiting const& waiting) { return waiting.until.abandoned(); });
     arm();
 }
@@ -125,7 +125,7 @@ void Cluster::tend()
 {
     tend_at_ =
         topology_->known()
-            ? members_->keep_needed(
+            ? nodes_->keep_needed(
                   [this](ServerAddress const& address) { return topology_->map().serves(address); }, unneeded_grace)
             : Instant::max();
     arm();
@@ -169,7 +169,7 @@ void Cluster::close() noexcept
     channel_moved_ = nullptr;
     timer_.cancel();
     topology_->close();
-    members_->close();
+    nodes_->close();
     for (auto& [until, waiting] : std::exchange(waiting_, {}))
         runtime_->post([task = std::move(waiting.task)] { task(); });
 }

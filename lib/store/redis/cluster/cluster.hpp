@@ -47,7 +47,7 @@ public:
     ~Cluster();
 
     [[nodiscard]] std::shared_ptr<Runtime> const& runtime() const noexcept { return runtime_; }
-    [[nodiscard]] ClusterNodes& members() noexcept { return *members_; }
+    [[nodiscard]] ClusterNodes& nodes() noexcept { return *nodes_; }
     [[nodiscard]] Topology& topology() noexcept { return *topology_; }
     [[nodiscard]] std::string const& name() const noexcept { return name_; }
     /** The name of this store in lines of waiters. */
@@ -55,7 +55,7 @@ public:
     [[nodiscard]] bool closed() const noexcept { return closed_; }
 
     /** The node that serves the slot; null if it is unknown, which starts a refresh of the map. */
-    [[nodiscard]] Member* serving(HashSlot slot);
+    [[nodiscard]] ClusterNode* serving(HashSlot slot);
 
     /** Runs the task at `until`, or earlier if `on_change` is set and the map may have changed; at the latest in
      *  `close`. */
@@ -92,7 +92,7 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     std::string waiter_;
-    std::shared_ptr<ClusterNodes> members_;
+    std::shared_ptr<ClusterNodes> nodes_;
     std::shared_ptr<Topology> topology_;
     /// for logs and errors, without secrets
     std::string name_;

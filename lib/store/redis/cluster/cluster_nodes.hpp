@@ -19,7 +19,7 @@ namespace tenure::redis
 {
 
 /** One node of the cluster with its connections. */
-struct Member {
+struct ClusterNode {
     ServerAddress address;
     /// unique in a store, even among successive nodes at one address
     std::uint64_t serial = 0;
@@ -39,9 +39,9 @@ public:
     ~ClusterNodes() = default;
 
     /** The node at this address, created if needed. Valid until `keep_needed` or `close`. */
-    [[nodiscard]] Member& at(ServerAddress const& address);
+    [[nodiscard]] ClusterNode& at(ServerAddress const& address);
     /** The node at this address; null if it was not created. */
-    [[nodiscard]] Member* find(ServerAddress const& address);
+    [[nodiscard]] ClusterNode* find(ServerAddress const& address);
 
     /** Set the handlers that are called when a node becomes reachable, and when a channel is at another node (with the
      *  reply of the asked node). */
@@ -66,7 +66,7 @@ private:
     ConnectTo connect_;
     /// name of the store in lines of waiters
     std::string waiter_;
-    std::map<ServerAddress, Member> members_;
+    std::map<ServerAddress, ClusterNode> nodes_;
     std::uint64_t made_ = 0;
     std::chrono::milliseconds shortest_ttl_{};
     std::function<void(ServerAddress const&)> reachable_;

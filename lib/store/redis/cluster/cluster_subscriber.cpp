@@ -64,9 +64,9 @@ std::unique_ptr<Watch> ClusterSubscriber::watch(std::string channel, Handler han
 
 void ClusterSubscriber::settle(std::shared_ptr<Subscription> const& subscription)
 {
-    auto* const member = cluster_->serving(subscription->slot);
+    auto* const node = cluster_->serving(subscription->slot);
     // without a map: moves once there is one, see `follow_map`
-    if (member == nullptr || member->address == subscription->home)
+    if (node == nullptr || node->address == subscription->home)
         return;
     auto const now = cluster_->runtime()->now();
     if (subscription->settled != Instant::min() && now < subscription->settled + between_moves) {
@@ -82,8 +82,8 @@ void ClusterSubscriber::settle(std::shared_ptr<Subscription> const& subscription
         return;
     }
     subscription->settled = now;
-    subscription->home = member->address;
-    subscription->watch = member->hints->watch(
+    subscription->home = node->address;
+    subscription->watch = node->hints->watch(
         subscription->channel, [weak = std::weak_ptr(subscription), self = weak_from_this()](WatchEvent event) {
             auto const subscriber = self.lock();
             auto const alive = weak.lock();

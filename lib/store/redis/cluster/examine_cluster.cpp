@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Examination of all masters of a cluster.
 #include "operations.hpp"
 
 #include "cluster.hpp"
@@ -60,11 +61,11 @@ void examine_masters(ExaminationPtr const& all)
              "leases on keys of the other slots cannot be had or renewed: bring their masters back"});
     all->missing = masters.size();
     for (auto const& address : masters) {
-        auto& member = cluster->members().at(address);
-        member.used = all->not_after.at();
-        auto const node = std::make_shared<ServerContext>(
-            cluster->runtime(), member.channel, ServerSettings{cluster->name() + " at " + to_string(address)});
-        examine(node, all->settings, all->ttl, all->not_after, [all, address](Findings findings) {
+        auto& node = cluster->nodes().at(address);
+        node.used = all->not_after.at();
+        auto const server = std::make_shared<ServerContext>(
+            cluster->runtime(), node.channel, ServerSettings{cluster->name() + " at " + to_string(address)});
+        examine(server, all->settings, all->ttl, all->not_after, [all, address](Findings findings) {
             add(*all, address, std::move(findings));
             if (--all->missing == 0)
                 std::move(all->handler)(std::move(all->findings));

@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Claims in a spread range.
 #include "operations.hpp"
 
-#include "multi_slot_look.hpp"
+#include "multi_slot_probe.hpp"
 
 #include "store/redis/claim.hpp"
 #include "store/redis/range_cache.hpp"
@@ -24,10 +25,10 @@ namespace
 using namespace std::chrono_literals;
 
 // Keys of the first probe. Further probes are larger: a usual pool has a free key early.
-constexpr std::uint32_t first_look = 128;
+constexpr std::uint32_t first_probe = 128;
 // How long a node may take to answer a probe. A claim of the same owner is worth waiting for; a free key can be found
 // elsewhere.
-constexpr auto look_within = 500ms;
+constexpr auto probe_within = 500ms;
 constexpr auto search_within = 2000ms;
 // How long keys of other slots are preferred to keys of a slot that refused a claim.
 constexpr auto avoided_for = 250ms;
@@ -35,37 +36,37 @@ constexpr auto avoided_for = 250ms;
 class MultiSlotClaim : public std::enable_shared_from_this<MultiSlotClaim>
 {
 public:
-    MultiSlotClaim(std::shared_ptr<SlotNodes> nodes, ClaimRequest request, ReplyHandler<ClaimReply> handler)
-        : nodes_(std::move(nodes))
+    MultiSlotClaim(std::shared_ptr<SlotContexts> slots, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+        : slots_(std::move(slots))
         , request_(std::move(request))
         , handler_(std::move(handler))
     {
     }
 
-    void look()
+    void probe_next()
     {
         bool const searching = request_.earliest_attempt.has_value();
-        auto const wanted = searching || next_ > 0 ? largest_look : first_look;
+        auto const wanted = searching || next_ > 0 ? largest_probe : first_probe;
         auto const part = part_of(request_.range, next_, wanted);
         auto const deadline =
-            request_.not_after.no_later_than(nodes_->runtime().now() + (searching ? search_within : look_within));
-        look_at(nodes_, part, request_.owner, deadline, searching, [self = shared_from_this(), part](Looks looks) {
-            self->looked(part, std::move(looks));
+            request_.not_after.no_later_than(slots_->runtime().now() + (searching ? search_within : probe_within));
+        probe(slots_, part, request_.owner, deadline, searching, [self = shared_from_this(), part](Probes probes) {
+            self->probed(part, std::move(probes));
         });
     }
 
 private:
-    void looked(MultiSlotPart const& part, Looks looks)
+    void probed(MultiSlotPart const& part, Probes probes)
     {
         next_ = part.end();
         if (!unreadable_)
-            unreadable_ = std::move(looks.why);
+            unreadable_ = std::move(probes.why);
         for (std::uint32_t i = 0; i < part.count; ++i) {
-            if (looks.keys[i] == KeyLook::own) {
+            if (probes.keys[i] == KeyProbe::own) {
                 claim_key(part.first + i, true);
                 return;
             }
-            if (looks.keys[i] == KeyLook::free)
+            if (probes.keys[i] == KeyProbe::free)
                 free_.push_back(part.first + i);
         }
         bool const searching = request_.earliest_attempt.has_value();
@@ -73,7 +74,7 @@ private:
             // the owner may already hold the unreadable key
             finish(std::move(*unreadable_));
         else if (searching && next_ < request_.range->count)
-            look();
+            probe_next();
         else
             take_next();
     }
@@ -85,7 +86,7 @@ private:
             prefer_others();
             claim_key(free_[tried_++], false);
         } else if (next_ < request_.range->count) {
-            look();
+            probe_next();
         } else if (unreadable_) {
             finish(std::move(*unreadable_));
         } else {
@@ -96,7 +97,7 @@ private:
     /// After a failover all keys of some nodes may be closed: skips slots that are known to be closed.
     void skip_closed()
     {
-        auto const now = nodes_->runtime().now();
+        auto const now = slots_->runtime().now();
         while (tried_ < free_.size() && note_closed(free_[tried_], now))
             ++tried_;
     }
@@ -104,7 +105,7 @@ private:
     /// @returns false if the key's slot is open, as far as this store knows
     bool note_closed(std::uint32_t index, Instant now)
     {
-        auto const until = nodes_->of(*request_.range, index).is_told->closed_until();
+        auto const until = slots_->of(*request_.range, index).fails_fast->closed_until();
         if (until <= now)
             return false;
         opens_ = std::min(opens_, until);
@@ -114,10 +115,10 @@ private:
     /// Moves the first key whose slot has not refused recently to the front.
     void prefer_others()
     {
-        auto const now = nodes_->runtime().now();
+        auto const now = slots_->runtime().now();
         auto const begin = free_.begin() + static_cast<std::ptrdiff_t>(tried_);
         auto const found = std::find_if(begin, free_.end(), [&](std::uint32_t index) {
-            return nodes_->of(*request_.range, index).avoid_until <= now;
+            return slots_->of(*request_.range, index).avoid_until <= now;
         });
         if (found != free_.end())
             std::rotate(begin, found, found + 1);
@@ -129,23 +130,23 @@ private:
         request.range = single_key(*request_.range, index);
         // the line is in another slot
         request.waits = Waits::no;
-        auto const& node = nodes_->of(*request_.range, index);
+        auto const& slot = slots_->of(*request_.range, index);
         auto then = [self = shared_from_this(), index](ClaimReply reply) { self->claimed(index, std::move(reply)); };
         if (own) {
             // the claim is extended at its node, and follows a migrating slot
-            claim(node.follows, std::move(request), std::move(then));
+            claim(slot.follows, std::move(request), std::move(then));
             return;
         }
         // a new claim: the search has not found the owner
         request.earliest_attempt = std::nullopt;
-        node.multi_slot_claims->add(std::move(request), std::move(then));
+        slot.multi_slot_claims->add(std::move(request), std::move(then));
     }
 
     void claimed(std::uint32_t index, ClaimReply reply)
     {
         if (std::holds_alternative<Busy>(reply)) {
             // another claim was faster, or claims are closed there
-            (void)note_closed(index, nodes_->runtime().now());
+            (void)note_closed(index, slots_->runtime().now());
             take_next();
             return;
         }
@@ -154,14 +155,14 @@ private:
         else if (auto* const unconfirmed = std::get_if<Unconfirmed>(&reply))
             unconfirmed->grant.index = index;
         if (!std::holds_alternative<Granted>(reply))
-            nodes_->of(*request_.range, index).avoid_until = nodes_->runtime().now() + avoided_for;
+            slots_->of(*request_.range, index).avoid_until = slots_->runtime().now() + avoided_for;
         finish(std::move(reply));
     }
 
     void answer_busy()
     {
-        auto& ranges = nodes_->multi_slot_ranges();
-        auto const now = nodes_->runtime().now();
+        auto& ranges = slots_->multi_slot_ranges();
+        auto const now = slots_->runtime().now();
         if (opens_ != Instant::max()) {
             // a survey would count free keys of closed slots as free at once
             auto const opens_in = std::chrono::ceil<std::chrono::milliseconds>(opens_ - now);
@@ -172,18 +173,18 @@ private:
             finish(busy_reply(ranges, request_.range, now, std::nullopt));
             return;
         }
-        auto const deadline = request_.not_after.no_later_than(now + look_within);
-        survey(nodes_, request_.range, deadline, [self = shared_from_this()](MultiSlotSurvey const& survey) {
+        auto const deadline = request_.not_after.no_later_than(now + probe_within);
+        survey(slots_, request_.range, deadline, [self = shared_from_this()](MultiSlotSurvey const& survey) {
             bool const complete = survey.seen == self->request_.range->count;
             Survey const seen{survey.earliest_expiry, complete ? survey.foreign : 0};
             self->finish(busy_reply(
-                self->nodes_->multi_slot_ranges(), self->request_.range, self->nodes_->runtime().now(), seen));
+                self->slots_->multi_slot_ranges(), self->request_.range, self->slots_->runtime().now(), seen));
         });
     }
 
     void finish(ClaimReply reply) { std::move(handler_)(std::move(reply)); }
 
-    std::shared_ptr<SlotNodes> nodes_;
+    std::shared_ptr<SlotContexts> slots_;
     ClaimRequest request_;
     ReplyHandler<ClaimReply> handler_;
     /// the first key that was not probed yet
@@ -199,9 +200,10 @@ private:
 
 } // namespace
 
-void multi_slot_claim(std::shared_ptr<SlotNodes> const& nodes, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+void multi_slot_claim(
+    std::shared_ptr<SlotContexts> const& slots, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    std::make_shared<MultiSlotClaim>(nodes, std::move(request), std::move(handler))->look();
+    std::make_shared<MultiSlotClaim>(slots, std::move(request), std::move(handler))->probe_next();
 }
 
 } // namespace tenure::redis

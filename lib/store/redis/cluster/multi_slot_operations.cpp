@@ -2,7 +2,7 @@
 // Inspection and withdrawal for all keys of a spread range, part by part.
 #include "operations.hpp"
 
-#include "multi_slot_look.hpp"
+#include "multi_slot_probe.hpp"
 
 #include "store/redis/operations.hpp"
 
@@ -24,10 +24,10 @@ namespace
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t keys_per_inspection = 512;
-constexpr auto withdraw_look_within = 2000ms;
+constexpr auto withdraw_probe_within = 2000ms;
 
 struct MultiSlotInspection {
-    std::shared_ptr<SlotNodes> nodes;
+    std::shared_ptr<SlotContexts> slots;
     KeyRangePtr range;
     Deadline not_after;
     ReplyHandler<InspectReply> handler;
@@ -39,7 +39,7 @@ struct MultiSlotInspection {
 void inspect_from(std::shared_ptr<MultiSlotInspection> const& all, std::uint32_t first)
 {
     auto const part = part_of(all->range, first, keys_per_inspection);
-    auto const replies = std::make_shared<Gathering>(all->nodes, [all, part] {
+    auto const replies = std::make_shared<Gathering>(all->slots, [all, part] {
         if (all->failure)
             std::move(all->handler)(std::move(*all->failure));
         else if (part.end() < all->range->count)
@@ -49,7 +49,7 @@ void inspect_from(std::shared_ptr<MultiSlotInspection> const& all, std::uint32_t
     });
     for (auto index = part.first; index < part.end(); ++index)
         inspect(
-            all->nodes->of(*all->range, index).follows, single_key(*all->range, index), all->not_after,
+            all->slots->of(*all->range, index).follows, single_key(*all->range, index), all->not_after,
             replies->handler([all, index](InspectReply&& reply) {
                 if (auto* const states = std::get_if<std::vector<KeyState>>(&reply)) {
                     all->keys[index] = std::move(states->front());
@@ -62,7 +62,7 @@ void inspect_from(std::shared_ptr<MultiSlotInspection> const& all, std::uint32_t
 }
 
 struct MultiSlotWithdrawal {
-    std::shared_ptr<SlotNodes> nodes;
+    std::shared_ptr<SlotContexts> slots;
     WithdrawRequest request;
     CountedWithdrawal handler;
     std::uint32_t freed = 0;
@@ -78,23 +78,23 @@ struct MultiSlotWithdrawal {
 
 void withdraw_from(std::shared_ptr<MultiSlotWithdrawal> const& all, std::uint32_t first);
 
-void withdraw_found(std::shared_ptr<MultiSlotWithdrawal> const& all, MultiSlotPart const& part, Looks looks)
+void withdraw_found(std::shared_ptr<MultiSlotWithdrawal> const& all, MultiSlotPart const& part, Probes probes)
 {
-    if (looks.why)
-        all->note_failure(std::move(*looks.why));
-    auto const replies = std::make_shared<Gathering>(all->nodes, [all, end = part.end()] {
+    if (probes.why)
+        all->note_failure(std::move(*probes.why));
+    auto const replies = std::make_shared<Gathering>(all->slots, [all, end = part.end()] {
         if (end < all->request.range->count)
             withdraw_from(all, end);
         else
             std::move(all->handler)(all->failure ? std::move(*all->failure) : WithdrawReply(Released{}), all->freed);
     });
     for (std::uint32_t i = 0; i < part.count; ++i) {
-        if (looks.keys[i] != KeyLook::own)
+        if (probes.keys[i] != KeyProbe::own)
             continue;
         auto request = all->request;
         request.range = single_key(*part.range, part.first + i);
         withdraw_counted(
-            all->nodes->of(*part.range, part.first + i).follows, std::move(request),
+            all->slots->of(*part.range, part.first + i).follows, std::move(request),
             replies->handler([all](WithdrawReply&& reply, std::uint32_t freed) {
                 all->freed += freed;
                 if (!std::holds_alternative<Released>(reply))
@@ -106,25 +106,26 @@ void withdraw_found(std::shared_ptr<MultiSlotWithdrawal> const& all, MultiSlotPa
 
 void withdraw_from(std::shared_ptr<MultiSlotWithdrawal> const& all, std::uint32_t first)
 {
-    auto const part = part_of(all->request.range, first, largest_look);
-    auto const deadline = std::min(all->request.not_after, all->nodes->runtime().now() + withdraw_look_within);
-    look_at(all->nodes, part, all->request.owner, deadline, true, [all, part](Looks looks) {
-        withdraw_found(all, part, std::move(looks));
+    auto const part = part_of(all->request.range, first, largest_probe);
+    auto const deadline = std::min(all->request.not_after, all->slots->runtime().now() + withdraw_probe_within);
+    probe(all->slots, part, all->request.owner, deadline, true, [all, part](Probes probes) {
+        withdraw_found(all, part, std::move(probes));
     });
 }
 
 } // namespace
 
 void multi_slot_inspect(
-    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler)
+    std::shared_ptr<SlotContexts> const& slots, KeyRangePtr range, Deadline not_after,
+    ReplyHandler<InspectReply> handler)
 {
     inspect_from(
-        std::make_shared<MultiSlotInspection>(nodes, std::move(range), std::move(not_after), std::move(handler)), 0);
+        std::make_shared<MultiSlotInspection>(slots, std::move(range), std::move(not_after), std::move(handler)), 0);
 }
 
-void multi_slot_withdraw(std::shared_ptr<SlotNodes> const& nodes, WithdrawRequest request, CountedWithdrawal handler)
+void multi_slot_withdraw(std::shared_ptr<SlotContexts> const& slots, WithdrawRequest request, CountedWithdrawal handler)
 {
-    withdraw_from(std::make_shared<MultiSlotWithdrawal>(nodes, std::move(request), std::move(handler)), 0);
+    withdraw_from(std::make_shared<MultiSlotWithdrawal>(slots, std::move(request), std::move(handler)), 0);
 }
 
 } // namespace tenure::redis

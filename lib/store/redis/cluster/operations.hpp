@@ -2,7 +2,7 @@
 // Operations on spread ranges and on the whole cluster. Operations on keys of one hash slot are those of one server.
 #pragma once
 
-#include "slot_nodes.hpp"
+#include "slot_contexts.hpp"
 
 #include "store/redis/diagnose/examine.hpp"
 #include "store/redis/operations.hpp"
@@ -18,15 +18,18 @@ namespace tenure::redis
 /** Claims a key of a spread range: plain reads find the free keys, and the lowest of them are claimed one after
  *  another, each as a range of one key, until one is granted. If an earlier attempt of the owner is unanswered, all
  *  nodes are searched for it first, and no key is taken while a node does not answer. */
-void multi_slot_claim(std::shared_ptr<SlotNodes> const& nodes, ClaimRequest request, ReplyHandler<ClaimReply> handler);
+void multi_slot_claim(
+    std::shared_ptr<SlotContexts> const& slots, ClaimRequest request, ReplyHandler<ClaimReply> handler);
 
 /** Reads all keys of a spread range, and withdraws from the keys that have the owner. Also reports the number of freed
  *  keys, as far as the servers have answered. */
-void multi_slot_withdraw(std::shared_ptr<SlotNodes> const& nodes, WithdrawRequest request, CountedWithdrawal handler);
+void multi_slot_withdraw(
+    std::shared_ptr<SlotContexts> const& slots, WithdrawRequest request, CountedWithdrawal handler);
 
 /** Describes the keys of a spread range: many at a time, one call per key. */
 void multi_slot_inspect(
-    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
+    std::shared_ptr<SlotContexts> const& slots, KeyRangePtr range, Deadline not_after,
+    ReplyHandler<InspectReply> handler);
 
 /** Examines each master as `examine` does for one server, and checks that all hash slots are served. */
 void examine_cluster(

@@ -48,7 +48,7 @@ enum class Migration {
     /// counter's own migration would fail
     wait,
     /// fails at once
-    report
+    fail_fast
 };
 
 /** Decides the next step of a redirected request. Pure: takes replies and the time, returns decisions. */

@@ -66,20 +66,20 @@ void run_on_line(
     });
 }
 
-ServerPtr const& node_of_line(SlotNodes& nodes, KeyRange const& range)
+ServerPtr const& node_of_line(SlotContexts& slots, KeyRange const& range)
 {
-    return nodes.at(hash_slot(line_of(range))).follows;
+    return slots.at(hash_slot(line_of(range))).follows;
 }
 
 /** Claims once; a grant leaves the line. */
 void claim_once(
-    std::shared_ptr<SlotNodes> const& nodes, ClaimAttempt const& attempt, ClaimRequest request,
+    std::shared_ptr<SlotContexts> const& slots, ClaimAttempt const& attempt, ClaimRequest request,
     ReplyHandler<ClaimReply> handler)
 {
     request.waits = Waits::no;
-    auto then = [nodes, range = request.range, handler = std::move(handler)](ClaimReply&& reply) mutable {
+    auto then = [slots, range = request.range, handler = std::move(handler)](ClaimReply&& reply) mutable {
         if (std::holds_alternative<Granted>(reply))
-            leave_line(node_of_line(*nodes, *range), range);
+            leave_line(node_of_line(*slots, *range), range);
         std::move(handler)(std::move(reply));
     };
     attempt(std::move(request), std::move(then));
@@ -112,25 +112,25 @@ void hand_over(std::vector<Announcer::Handler> handlers, bool named_another)
 } // namespace
 
 void claim_in_line(
-    std::shared_ptr<SlotNodes> const& nodes, ClaimAttempt attempt, ClaimRequest request,
+    std::shared_ptr<SlotContexts> const& slots, ClaimAttempt attempt, ClaimRequest request,
     ReplyHandler<ClaimReply> handler)
 {
-    auto then = [nodes, attempt, request, handler = std::move(handler)](ClaimReply&& reply) mutable {
-        auto const node = node_of_line(*nodes, *request.range);
+    auto then = [slots, attempt, request, handler = std::move(handler)](ClaimReply&& reply) mutable {
+        auto const node = node_of_line(*slots, *request.range);
         if (!std::holds_alternative<Busy>(reply) || !node->may_line_up()) {
             std::move(handler)(std::move(reply));
             return;
         }
-        auto again = [nodes, attempt = std::move(attempt), request, busy = std::move(reply),
+        auto again = [slots, attempt = std::move(attempt), request, busy = std::move(reply),
                       handler = std::move(handler)](bool joined) mutable {
             if (joined)
-                claim_once(nodes, attempt, std::move(request), std::move(handler));
+                claim_once(slots, attempt, std::move(request), std::move(handler));
             else
                 std::move(handler)(std::move(busy));
         };
         line_up(node, request, std::move(again));
     };
-    claim_once(nodes, attempt, std::move(request), std::move(then));
+    claim_once(slots, attempt, std::move(request), std::move(then));
 }
 
 bool Announcer::is_needed(KeyRange const& range, std::uint32_t index)
@@ -144,10 +144,10 @@ void Announcer::announce(KeyRangePtr range, std::uint32_t index, std::uint32_t f
     if (!pending) {
         pending = std::make_shared<FreedByStem>();
         pending_ = pending;
-        nodes_->runtime().post([self = shared_from_this(), pending] { self->flush(std::move(*pending)); });
+        slots_->runtime().post([self = shared_from_this(), pending] { self->flush(std::move(*pending)); });
     }
     auto& entry = (*pending)[stem_of(*range)];
-    entry.in_shard = nodes_->of(*range, index).follows->announces_in_shard();
+    entry.in_shard = slots_->of(*range, index).follows->announces_in_shard();
     entry.range = std::move(range);
     entry.keys += freed;
     entry.handlers.push_back(std::move(handler));
@@ -163,8 +163,8 @@ void Announcer::flush(FreedByStem all)
 void Announcer::tell(std::string const& stem, Freed freed)
 {
     auto const line = line_of(*freed.range);
-    auto const node = nodes_->at(hash_slot(line)).follows;
-    if (nodes_->cluster().closed() || !node->may_publish()) {
+    auto const node = slots_->at(hash_slot(line)).follows;
+    if (slots_->cluster().closed() || !node->may_publish()) {
         hand_over(std::move(freed.handlers), false);
         return;
     }

@@ -3,7 +3,7 @@
 // claim and free the keys.
 #pragma once
 
-#include "slot_nodes.hpp"
+#include "slot_contexts.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/one_shot.hpp>
@@ -29,7 +29,7 @@ using ClaimAttempt = std::function<void(ClaimRequest, ReplyHandler<ClaimReply>)>
  *  the attempt and the line did not name this store, but its key is free by now. A later release finds the name in the
  *  line. A grant leaves the line. */
 void claim_in_line(
-    std::shared_ptr<SlotNodes> const& nodes, ClaimAttempt attempt, ClaimRequest request,
+    std::shared_ptr<SlotContexts> const& slots, ClaimAttempt attempt, ClaimRequest request,
     ReplyHandler<ClaimReply> handler);
 
 /** Notifies the waiters of ranges whose line is in another hash slot than the freed keys. Best effort. Keys of one
@@ -44,8 +44,8 @@ public:
     /// called with true if the name of another store left the line
     using Handler = OneShot<void(bool named_another)>;
 
-    explicit Announcer(std::shared_ptr<SlotNodes> nodes)
-        : nodes_(std::move(nodes))
+    explicit Announcer(std::shared_ptr<SlotContexts> slots)
+        : slots_(std::move(slots))
     {
     }
 
@@ -69,7 +69,7 @@ private:
     void flush(FreedByStem all);
     void tell(std::string const& stem, Freed freed);
 
-    std::shared_ptr<SlotNodes> nodes_;
+    std::shared_ptr<SlotContexts> slots_;
     /// keys freed in this turn; owned by the posted task, because the handlers may own this object and a destroyed
     /// context runs no task
     std::weak_ptr<FreedByStem> pending_;

@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "slot_nodes.hpp"
+// SlotChannel: sends the commands for one hash slot, and follows redirects.
+#include "slot_contexts.hpp"
 
 #include <runtime/immortal.hpp>
 
@@ -41,11 +42,11 @@ public:
             end_unsent(errc::closed, "the store was closed", false);
             return;
         }
-        auto* const member = cluster().serving(channel_->slot_);
-        if (member != nullptr) {
+        auto* const node = cluster().serving(channel_->slot_);
+        if (node != nullptr) {
             if (channel_->longest_ttl_ > 0ms)
-                member->channel->note_ttl(channel_->longest_ttl_);
-            send(*member, false);
+                node->channel->note_ttl(channel_->longest_ttl_);
+            send(*node, false);
         } else {
             wait_for_map();
         }
@@ -74,21 +75,21 @@ private:
         }
     }
 
-    void send(Member& member, bool asking)
+    void send(ClusterNode& node, bool asking)
     {
-        auto const address = member.address;
+        auto const address = node.address;
         // another node may serve the slot by then, so one lost node does not end the request
         auto const until = not_after_.no_later_than(now() + longest_queueing).with_many_attempts();
         asking_refused_ = {};
         if (asking) {
             resp::Command ask("ASKING");
             ask.leave_with_next();
-            member.channel->execute(std::move(ask), until, [self = shared_from_this()](Outcome outcome) {
+            node.channel->execute(std::move(ask), until, [self = shared_from_this()](Outcome outcome) {
                 if (outcome.delivery == Delivery::answered && outcome.reply.is_error())
                     self->asking_refused_ = std::move(outcome.reply);
             });
         }
-        member.channel->execute(command_.copy(), until, [self = shared_from_this(), address](Outcome outcome) {
+        node.channel->execute(command_.copy(), until, [self = shared_from_this(), address](Outcome outcome) {
             self->answered(address, std::move(outcome));
         });
     }
@@ -146,9 +147,9 @@ private:
         if (!asking) {
             go();
         } else {
-            auto& member = cluster().members().at(*asking);
-            member.used = now();
-            send(member, true);
+            auto& node = cluster().nodes().at(*asking);
+            node.used = now();
+            send(node, true);
         }
         return true;
     }
@@ -188,28 +189,28 @@ void SlotChannel::execute(resp::Command&& command, Deadline not_after, OutcomeHa
     std::make_shared<Request>(shared_from_this(), std::move(command), std::move(not_after), std::move(handler))->go();
 }
 
-Member* SlotChannel::member() const noexcept
+ClusterNode* SlotChannel::known_node() const noexcept
 {
     auto const* const owner = cluster_->topology().map().owner(slot_);
-    return owner == nullptr ? nullptr : cluster_->members().find(*owner);
+    return owner == nullptr ? nullptr : cluster_->nodes().find(*owner);
 }
 
 bool SlotChannel::ready()
 {
-    auto* const member = cluster_->closed() ? nullptr : cluster_->serving(slot_);
-    if (member == nullptr)
+    auto* const node = cluster_->closed() ? nullptr : cluster_->serving(slot_);
+    if (node == nullptr)
         return false;
-    if (member->channel->ready())
+    if (node->channel->ready())
         return true;
     // a first connection is no reason to doubt the map
-    if (member->channel->generation() != 0)
+    if (node->channel->generation() != 0)
         cluster_->topology().refresh();
     return false;
 }
 
 std::string SlotChannel::last_error() const
 {
-    if (auto const* const at = member())
+    if (auto const* const at = known_node())
         return "node " + to_string(at->address) + ": " + at->channel->last_error();
     auto const& failure = cluster_->topology().failure().detail;
     return failure.empty() ? "who serves the hash slot is not known yet" : failure;
@@ -218,32 +219,32 @@ std::string SlotChannel::last_error() const
 ServerInfo const& SlotChannel::server() const noexcept
 {
     static Immortal<ServerInfo> const unknown;
-    auto const* const at = member();
+    auto const* const at = known_node();
     return at == nullptr ? *unknown : at->channel->server();
 }
 
 std::uint64_t SlotChannel::generation() const noexcept
 {
-    auto const* const at = member();
+    auto const* const at = known_node();
     return at == nullptr ? 0 : (at->serial << 32U) + at->channel->generation();
 }
 
 void SlotChannel::note_ttl(std::chrono::milliseconds ttl) noexcept
 {
     longest_ttl_ = std::max(longest_ttl_, ttl);
-    if (auto const* const at = member())
+    if (auto const* const at = known_node())
         at->channel->note_ttl(ttl);
 }
 
 void SlotChannel::distrust(std::string_view what)
 {
-    if (auto* const at = cluster_->members().find(answered_by_))
+    if (auto* const at = cluster_->nodes().find(answered_by_))
         at->channel->distrust(what);
 }
 
 bool SlotChannel::is_lost()
 {
-    auto const* const at = member();
+    auto const* const at = known_node();
     return at != nullptr && at->channel->generation() != 0 && !ready();
 }
 

@@ -30,10 +30,10 @@ constexpr std::size_t map_reply_bytes = std::size_t{4} * 1024 * 1024;
 } // namespace
 
 Topology::Topology(
-    std::shared_ptr<Runtime> runtime, std::shared_ptr<ClusterNodes> members, std::vector<ServerAddress> seeds, bool tls,
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<ClusterNodes> nodes, std::vector<ServerAddress> seeds, bool tls,
     std::string name)
     : runtime_(std::move(runtime))
-    , members_(std::move(members))
+    , nodes_(std::move(nodes))
     , seeds_(std::move(seeds))
     , tls_(tls)
     , name_(std::move(name))
@@ -80,8 +80,8 @@ void Topology::begin()
     for (auto i = masters.size(); i > 1; --i)
         std::swap(masters[i - 1], masters[static_cast<std::size_t>(runtime_->random() % i)]);
     std::ranges::stable_partition(masters, [this](ServerAddress const& address) {
-        auto* const member = members_->find(address);
-        return member == nullptr || !member->channel->ready();
+        auto* const node = nodes_->find(address);
+        return node == nullptr || !node->channel->ready();
     });
     candidates_.clear();
     for (auto const& seed : seeds_)
@@ -110,12 +110,12 @@ void Topology::ask_next()
 
 void Topology::ask(ServerAddress const& address, std::size_t refresh, bool by_slots, std::string refused)
 {
-    auto& member = members_->at(address);
-    member.used = runtime_->now();
+    auto& node = nodes_->at(address);
+    node.used = runtime_->now();
     resp::Command question("CLUSTER", by_slots ? "SLOTS" : "SHARDS");
     question.expect_reply_bytes(map_reply_bytes);
     // another node may have the map too, so each gets only one attempt to connect
-    member.channel->execute(
+    node.channel->execute(
         std::move(question), Deadline(runtime_->now() + answer_within).with_one_attempt(),
         [weak = weak_from_this(), address, refresh, by_slots, refused = std::move(refused)](Outcome outcome) {
             if (auto const self = weak.lock())
@@ -152,7 +152,7 @@ void Topology::answered(
     AskedNode const asked{address, tls_};
     auto map = by_slots ? read_cluster_slots(outcome.reply, asked) : read_cluster_shards(outcome.reply, asked);
     if (!map) {
-        members_->at(address).channel->distrust("a malformed description of the cluster");
+        nodes_->at(address).channel->distrust("a malformed description of the cluster");
         failed(address, {errc::protocol_error, "a malformed description of the cluster", false});
         return;
     }

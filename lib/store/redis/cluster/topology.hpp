@@ -31,7 +31,7 @@ public:
     /** @param seeds  asked if no other node answers
      *  @param name  of the cluster, for log and errors */
     Topology(
-        std::shared_ptr<Runtime> runtime, std::shared_ptr<ClusterNodes> members, std::vector<ServerAddress> seeds,
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<ClusterNodes> nodes, std::vector<ServerAddress> seeds,
         bool tls, std::string name);
 
     [[nodiscard]] SlotMap const& map() const noexcept { return map_; }
@@ -68,7 +68,7 @@ private:
     void timer_reached();
 
     std::shared_ptr<Runtime> runtime_;
-    std::shared_ptr<ClusterNodes> members_;
+    std::shared_ptr<ClusterNodes> nodes_;
     std::vector<ServerAddress> seeds_;
     bool tls_;
     std::string name_;

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Measurements of `tenure doctor` on a Redis server.
 #pragma once
 
 #include "store/redis/link/hedged_link.hpp"

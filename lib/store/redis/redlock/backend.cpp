@@ -18,6 +18,7 @@ namespace tenure::redlock
 namespace
 {
 
+/** Backend over a quorum: passes each request to the function that executes it on all nodes. */
 class RedlockBackend final : public Backend
 {
 public:

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Inspection of a range on a quorum.
 #include "operations.hpp"
 
 #include "quorum_request.hpp"
@@ -70,10 +71,10 @@ KeyState agree(Quorum const& quorum, KeyAccount account, std::uint32_t index)
     return state;
 }
 
-class Inspection final : public Poll<KeyRangePtr, InspectReply>
+class Inspection final : public QuorumRequest<KeyRangePtr, InspectReply>
 {
 public:
-    using Poll::Poll;
+    using QuorumRequest::QuorumRequest;
 
 private:
     [[nodiscard]] std::string what() const override { return "look at " + request_->describe(); }

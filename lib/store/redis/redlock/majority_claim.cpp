@@ -219,7 +219,7 @@ void MajorityClaim::judge()
         fail();
     else if (votes_.cast() - granted >= quorum_->veto())
         arm(std::min(
-            until_.at(), runtime().now() + (runtime().now() - asked_at_) + grace)); // for the words of the rest
+            until_.at(), runtime().now() + (runtime().now() - asked_at_) + grace)); // for the error texts of the rest
 }
 
 void MajorityClaim::propose(std::uint64_t token)

@@ -23,10 +23,10 @@ namespace tenure::redlock
  *
  *  Unanswered requests own it, never its timer: a destroyed runtime never fires timers. */
 template <class Request, class Reply>
-class Poll : public std::enable_shared_from_this<Poll<Request, Reply>>
+class QuorumRequest : public std::enable_shared_from_this<QuorumRequest<Request, Reply>>
 {
 public:
-    Poll(QuorumPtr quorum, Request request, ReplyHandler<Reply> handler)
+    QuorumRequest(QuorumPtr quorum, Request request, ReplyHandler<Reply> handler)
         : quorum_(std::move(quorum))
         , request_(std::move(request))
         , votes_(quorum_->size())
@@ -34,9 +34,9 @@ public:
         , limit_(quorum_->runtime())
     {
     }
-    Poll(Poll const&) = delete;
-    Poll& operator=(Poll const&) = delete;
-    virtual ~Poll() = default;
+    QuorumRequest(QuorumRequest const&) = delete;
+    QuorumRequest& operator=(QuorumRequest const&) = delete;
+    virtual ~QuorumRequest() = default;
 
     /** Calls `ask(node, request, handler)` for each node; `ask` may be a member function of the node.
      *  @param limit  end of the wait for missing replies */
@@ -44,7 +44,7 @@ public:
     void start(Ask ask, Instant limit = Instant::max())
     {
         if (limit != Instant::max())
-            limit_.at(limit, this->weak_from_this(), [](Poll& self) { self.answer(self.conclude()); });
+            limit_.at(limit, this->weak_from_this(), [](QuorumRequest& self) { self.answer(self.conclude()); });
         for (std::size_t node = 0; node < quorum_->size(); ++node)
             std::invoke(ask, *quorum_->nodes()[node], request_, [self = this->shared_from_this(), node](Reply reply) {
                 self->voted(node, std::move(reply));

@@ -19,10 +19,10 @@ namespace tenure::redlock
 namespace
 {
 
-class Readiness final : public Poll<Deadline, ReadyReply>
+class Readiness final : public QuorumRequest<Deadline, ReadyReply>
 {
 public:
-    using Poll::Poll;
+    using QuorumRequest::QuorumRequest;
 
 private:
     [[nodiscard]] std::string what() const override { return "not ready"; }
@@ -45,7 +45,7 @@ private:
     [[nodiscard]] ReadyReply conclude() const override { return failure(Failure::Effect::refused); }
 };
 
-Findings findings_of(Quorum const& quorum, std::vector<Findings>& told)
+Findings findings_of(Quorum const& quorum, std::vector<Findings>& by_node)
 {
     Findings all;
     all.push_back(
@@ -53,8 +53,8 @@ Findings findings_of(Quorum const& quorum, std::vector<Findings>& told)
          std::to_string(quorum.majority()) + " of " + std::to_string(quorum.size()) + " servers decide",
          "A lease is safe while fewer than that lose their data or their clock at a time; keep each server on a "
          "machine of its own, and one that lost its data down for the longest ttl"});
-    for (std::size_t node = 0; node < told.size(); ++node)
-        for (auto& finding : told[node]) {
+    for (std::size_t node = 0; node < by_node.size(); ++node)
+        for (auto& finding : by_node[node]) {
             finding.subject = quorum.nodes()[node]->describe() + ": " + finding.subject;
             all.push_back(std::move(finding));
         }
@@ -74,16 +74,16 @@ void examine(QuorumPtr const& quorum, std::chrono::milliseconds ttl, Deadline no
 {
     struct Examination {
         ReplyHandler<Findings> handler;
-        std::vector<Findings> told;
+        std::vector<Findings> by_node;
         std::size_t missing;
     };
     auto const examination =
         std::make_shared<Examination>(std::move(handler), std::vector<Findings>(quorum->size()), quorum->size());
     for (std::size_t node = 0; node < quorum->size(); ++node)
         quorum->nodes()[node]->examine(ttl, not_after, [quorum, examination, node](Findings findings) {
-            examination->told[node] = std::move(findings);
+            examination->by_node[node] = std::move(findings);
             if (--examination->missing == 0)
-                std::move(examination->handler)(findings_of(*quorum, examination->told));
+                std::move(examination->handler)(findings_of(*quorum, examination->by_node));
         });
 }
 

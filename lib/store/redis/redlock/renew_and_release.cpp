@@ -24,10 +24,10 @@ namespace
 
 constexpr std::string_view others = "bears another owner";
 
-class Renewal final : public Poll<RenewRequest, RenewReply>
+class Renewal final : public QuorumRequest<RenewRequest, RenewReply>
 {
 public:
-    using Poll::Poll;
+    using QuorumRequest::QuorumRequest;
 
 private:
     [[nodiscard]] std::string what() const override { return "renewal of " + request_.claim->key(); }
@@ -106,10 +106,10 @@ private:
     std::vector<bool> healed_;
 };
 
-class Release final : public Poll<ReleaseRequest, ReleaseReply>
+class Release final : public QuorumRequest<ReleaseRequest, ReleaseReply>
 {
 public:
-    using Poll::Poll;
+    using QuorumRequest::QuorumRequest;
 
 private:
     [[nodiscard]] std::string what() const override { return "release of " + request_.claim->key(); }
@@ -129,10 +129,10 @@ private:
     }
 };
 
-class Withdrawal final : public Poll<WithdrawRequest, WithdrawReply>
+class Withdrawal final : public QuorumRequest<WithdrawRequest, WithdrawReply>
 {
 public:
-    using Poll::Poll;
+    using QuorumRequest::QuorumRequest;
 
 private:
     [[nodiscard]] std::string what() const override { return "withdrawal from " + request_.range->describe(); }
@@ -147,10 +147,10 @@ private:
     }
 };
 
-class Eviction final : public Poll<EvictRequest, EvictReply>
+class Eviction final : public QuorumRequest<EvictRequest, EvictReply>
 {
 public:
-    using Poll::Poll;
+    using QuorumRequest::QuorumRequest;
 
 private:
     [[nodiscard]] std::string what() const override { return "eviction from " + request_.range->key(request_.index); }

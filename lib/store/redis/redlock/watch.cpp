@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Watches of a range on a quorum.
 #include "operations.hpp"
 
 #include <runtime/timer.hpp>
@@ -64,11 +65,11 @@ private:
             }
             last[node] = event;
             auto const in_force = count(WatchEvent::in_force);
-            if (in_force >= quorum->majority() && told != WatchEvent::in_force)
+            if (in_force >= quorum->majority() && reported != WatchEvent::in_force)
                 tell(WatchEvent::in_force);
-            else if (in_force < quorum->majority() && told == WatchEvent::in_force)
+            else if (in_force < quorum->majority() && reported == WatchEvent::in_force)
                 tell(WatchEvent::interrupted);
-            else if (count(WatchEvent::unavailable) >= quorum->veto() && told != WatchEvent::unavailable)
+            else if (count(WatchEvent::unavailable) >= quorum->veto() && reported != WatchEvent::unavailable)
                 tell(WatchEvent::unavailable);
         }
 
@@ -79,7 +80,7 @@ private:
 
         void tell(WatchEvent event)
         {
-            told = event;
+            reported = event;
             // a copy, because the handler may end this watch
             if (auto const call = handler)
                 call(event);
@@ -107,7 +108,7 @@ private:
         std::function<void(WatchEvent)> handler;
         /// the last event of each node
         std::vector<std::optional<WatchEvent>> last;
-        std::optional<WatchEvent> told;
+        std::optional<WatchEvent> reported;
         /// nodes that hinted since the last hint was passed on
         std::vector<bool> hinted;
         /// timer until hints are passed on

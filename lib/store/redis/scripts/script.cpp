@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Execution of a script, which is loaded if the server does not have it.
 #include "scripts.hpp"
 
 #include "store/redis/link/command_channel.hpp"

@@ -153,7 +153,7 @@ end
 return result
 )";
 
-constexpr std::string_view look_text = R"(
+constexpr std::string_view probe_text = R"(
 if redis.call('MGET', KEYS[1])[1] == ARGV[1] then
   return 2
 end
@@ -318,9 +318,9 @@ Script const& survey()
     return *script;
 }
 
-Script const& look()
+Script const& probe()
 {
-    static Immortal<Script> const script(join({look_text}));
+    static Immortal<Script> const script(join({probe_text}));
     return *script;
 }
 

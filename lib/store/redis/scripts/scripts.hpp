@@ -102,7 +102,7 @@ namespace tenure::redis::scripts
 [[nodiscard]] Script const& survey();
 
 /** Answers for KEYS[1] the result of EXISTS, or 2 if it has the owner ARGV[1]. */
-[[nodiscard]] Script const& look();
+[[nodiscard]] Script const& probe();
 
 /** Extends each of KEYS that has its owner. ARGV: ttl in ms, then an owner for each key. Answers a string with one
  *  character per key: '1' for extended, '0' for another owner or none. */

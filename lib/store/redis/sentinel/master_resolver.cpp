@@ -43,15 +43,15 @@ MasterResolver::~MasterResolver()
 
 std::uint64_t MasterResolver::find(Handler handler)
 {
-    auto const question = ++last_question_;
-    questions_.emplace(question, std::move(handler));
+    auto const request = ++last_request_;
+    requests_.emplace(request, std::move(handler));
     if (closed_)
         runtime_->post([self = shared_from_this()] {
-            self->answer_questions(StreamError{make_error_code(errc::closed), "the store was closed", false});
+            self->answer_requests(StreamError{make_error_code(errc::closed), "the store was closed", false});
         });
     else
-        inquire();
-    return question;
+        start_query();
+    return request;
 }
 
 void MasterResolver::follow(std::weak_ptr<void> owner, std::function<void(ServerAddress const&)> handler)
@@ -67,40 +67,40 @@ void MasterResolver::close() noexcept
         return;
     closed_ = true;
     timer_.cancel();
-    if (auto const inquiry = std::exchange(inquiry_, nullptr))
-        inquiry->cancel();
-    if (watch_ != nullptr)
-        watch_->close();
+    if (auto const query = std::exchange(query_, nullptr))
+        query->cancel();
+    if (listener_ != nullptr)
+        listener_->close();
     followers_.clear();
 }
 
-void MasterResolver::inquire()
+void MasterResolver::start_query()
 {
-    if (closed_ || inquiry_ != nullptr)
+    if (closed_ || query_ != nullptr)
         return;
     timer_.cancel();
-    SentinelQuery::Question question;
-    question.rules.master_name = settings_.master_name;
+    SentinelQuery::Request request;
+    request.rules.master_name = settings_.master_name;
     for (auto const& sentinel : settings_.sentinels)
-        question.sentinels.push_back({sentinel, {}});
-    question.rules.configured = question.sentinels.size();
-    question.sentinels.insert(question.sentinels.end(), learned_.begin(), learned_.end());
-    question.rules.known_epoch = epoch_;
-    question.rules.limit = runtime_->now() + settings_.connect_timeout * 3 / 4;
-    question.rules.grace = std::min<Instant::duration>(grace, settings_.connect_timeout / 4);
-    inquiry_ = std::make_shared<SentinelQuery>(
-        runtime_, connect_, std::move(question), [weak = weak_from_this()](SentinelQuery::Result result) {
+        request.sentinels.push_back({sentinel, {}});
+    request.rules.configured = request.sentinels.size();
+    request.sentinels.insert(request.sentinels.end(), learned_.begin(), learned_.end());
+    request.rules.known_epoch = epoch_;
+    request.rules.limit = runtime_->now() + settings_.connect_timeout * 3 / 4;
+    request.rules.grace = std::min<Instant::duration>(grace, settings_.connect_timeout / 4);
+    query_ = std::make_shared<SentinelQuery>(
+        runtime_, connect_, std::move(request), [weak = weak_from_this()](SentinelQuery::Result result) {
             if (auto const self = weak.lock())
                 self->concluded(std::move(result));
         });
-    inquiry_->start();
+    query_->start();
 }
 
 void MasterResolver::concluded(SentinelQuery::Result result)
 {
     if (closed_)
         return;
-    inquiry_.reset();
+    query_.reset();
     auto const verdict = result.verdict;
     auto const* const master = std::get_if<MasterVote::Found>(&verdict);
     if (master != nullptr)
@@ -111,24 +111,24 @@ void MasterResolver::concluded(SentinelQuery::Result result)
         listen(std::move(result));
     bool const hint_is_open = hint_ && (master == nullptr || master->address != *hint_);
     if (hint_is_open && hint_rounds_ < hint_rounds) {
-        inquire_later(first_hint_pause * (1 << hint_rounds_++));
+        query_later(first_hint_pause * (1 << hint_rounds_++));
     } else {
         hint_.reset();
-        if (watch_ == nullptr || !watch_->in_force())
-            inquire_later(unwatched_period);
+        if (listener_ == nullptr || !listener_->in_force())
+            query_later(unwatched_period);
     }
     if (std::exchange(again_, false))
-        inquire();
+        start_query();
     if (master != nullptr)
-        answer_questions(master->address);
+        answer_requests(master->address);
     else
-        answer_questions(std::get<StreamError>(verdict));
+        answer_requests(std::get<StreamError>(verdict));
 }
 
 void MasterResolver::listen(SentinelQuery::Result&& result)
 {
     learned_ = std::move(result.learned);
-    if (watch_ == nullptr) {
+    if (listener_ == nullptr) {
         FailoverListener::Handlers handlers;
         handlers.switched = [weak = weak_from_this()](ServerAddress address) {
             if (auto const self = weak.lock())
@@ -138,18 +138,18 @@ void MasterResolver::listen(SentinelQuery::Result&& result)
             auto const self = weak.lock();
             if (!self)
                 return;
-            self->again_ = self->inquiry_ != nullptr;
-            self->inquire();
+            self->again_ = self->query_ != nullptr;
+            self->start_query();
         };
         handlers.lost = [weak = weak_from_this()] {
             // soon, to listen to another sentinel
-            if (auto const self = weak.lock(); self && self->inquiry_ == nullptr)
-                self->inquire_later(unwatched_pause);
+            if (auto const self = weak.lock(); self && self->query_ == nullptr)
+                self->query_later(unwatched_pause);
         };
-        watch_ = std::make_shared<FailoverListener>(
+        listener_ = std::make_shared<FailoverListener>(
             runtime_, connect_, settings_.master_name, settings_.name, std::move(handlers));
     }
-    watch_->listen(std::move(result.answered), result.silent, master_);
+    listener_->listen(std::move(result.answered), result.silent, master_);
 }
 
 void MasterResolver::found(MasterVote::Found const& found)
@@ -177,16 +177,16 @@ void MasterResolver::hinted(ServerAddress address)
         return;
     hint_ = std::move(address);
     hint_rounds_ = 0;
-    inquire();
+    start_query();
 }
 
-void MasterResolver::answer_questions(Answer const& answer)
+void MasterResolver::answer_requests(Answer const& answer)
 {
     // requests added or forgotten meanwhile do not get this answer
-    auto const last = last_question_;
-    while (!questions_.empty() && questions_.begin()->first <= last) {
-        auto const question = questions_.extract(questions_.begin());
-        question.mapped()(answer);
+    auto const last = last_request_;
+    while (!requests_.empty() && requests_.begin()->first <= last) {
+        auto const request = requests_.extract(requests_.begin());
+        request.mapped()(answer);
     }
 }
 

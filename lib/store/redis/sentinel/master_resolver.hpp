@@ -46,7 +46,7 @@ public:
     /** Asks the sentinels. The handler is called once, never inside this call, unless `forget` or `close` comes first.
      */
     std::uint64_t find(Handler handler);
-    void forget(std::uint64_t question) noexcept { questions_.erase(question); }
+    void forget(std::uint64_t request) noexcept { requests_.erase(request); }
 
     /** Calls the handler each time the sentinels name another master, while `owner` lives. The handler of the newest
      *  owner comes first: a stream must end before the connection that made it tries again. */
@@ -60,25 +60,25 @@ private:
         std::function<void(ServerAddress const&)> handler;
     };
 
-    void inquire();
+    void start_query();
     void concluded(SentinelQuery::Result result);
     void found(MasterVote::Found const& found);
     void hinted(ServerAddress address);
     void listen(SentinelQuery::Result&& result);
-    void answer_questions(Answer const& answer);
-    void inquire_later(std::chrono::milliseconds pause)
+    void answer_requests(Answer const& answer);
+    void query_later(std::chrono::milliseconds pause)
     {
-        timer_.after(pause, weak_from_this(), &MasterResolver::inquire);
+        timer_.after(pause, weak_from_this(), &MasterResolver::start_query);
     }
 
     std::shared_ptr<Runtime> runtime_;
     Settings settings_;
     SentinelConnect connect_;
-    std::shared_ptr<FailoverListener> watch_;
+    std::shared_ptr<FailoverListener> listener_;
     /// null without a pending query
-    std::shared_ptr<SentinelQuery> inquiry_;
-    std::map<std::uint64_t, Handler> questions_;
-    std::uint64_t last_question_ = 0;
+    std::shared_ptr<SentinelQuery> query_;
+    std::map<std::uint64_t, Handler> requests_;
+    std::uint64_t last_request_ = 0;
     /// sentinels that other sentinels have named
     std::vector<SentinelEntry> learned_;
     std::optional<ServerAddress> master_;

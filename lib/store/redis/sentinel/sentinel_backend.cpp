@@ -31,10 +31,10 @@ class MasterStream final : public Stream, public std::enable_shared_from_this<Ma
 {
 public:
     MasterStream(
-        std::shared_ptr<Runtime> runtime, std::shared_ptr<MasterResolver> directory, StreamFactory streams,
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<MasterResolver> resolver, StreamFactory streams,
         RedisConfig config)
         : runtime_(std::move(runtime))
-        , directory_(std::move(directory))
+        , resolver_(std::move(resolver))
         , streams_(std::move(streams))
         , config_(std::move(config))
     {
@@ -43,11 +43,11 @@ public:
     void connect(StreamEvents& events, Instant deadline) override
     {
         events_ = &events;
-        question_ = directory_->find([weak = weak_from_this(), deadline](MasterResolver::Answer const& answer) {
+        request_ = resolver_->find([weak = weak_from_this(), deadline](MasterResolver::Answer const& answer) {
             auto const self = weak.lock();
             if (!self || self->events_ == nullptr)
                 return;
-            self->question_ = 0;
+            self->request_ = 0;
             if (auto const* const master = std::get_if<ServerAddress>(&answer))
                 self->connect_to(*master, deadline);
             else
@@ -65,7 +65,7 @@ public:
     void close() noexcept override
     {
         events_ = nullptr;
-        directory_->forget(std::exchange(question_, 0));
+        resolver_->forget(std::exchange(request_, 0));
         if (inner_ != nullptr)
             inner_->close();
     }
@@ -76,7 +76,7 @@ private:
         master_ = master;
         config_.host = master.host;
         config_.port = master.port;
-        directory_->follow(weak_from_this(), [this](ServerAddress const& now) { end_if_elsewhere(now); });
+        resolver_->follow(weak_from_this(), [this](ServerAddress const& now) { end_if_elsewhere(now); });
         try {
             inner_ = streams_(runtime_, config_);
             inner_->connect(*events_, deadline);
@@ -95,24 +95,24 @@ private:
     }
 
     std::shared_ptr<Runtime> runtime_;
-    std::shared_ptr<MasterResolver> directory_;
+    std::shared_ptr<MasterResolver> resolver_;
     StreamFactory streams_;
     RedisConfig config_;
     /// null before `connect` and after `close`
     StreamEvents* events_ = nullptr;
     /// id of the unanswered request to the resolver; 0: none
-    std::uint64_t question_ = 0;
+    std::uint64_t request_ = 0;
     std::optional<ServerAddress> master_;
     /// null until the address is known
     std::shared_ptr<Stream> inner_;
 };
 
 /** Makes streams to the master out of `streams`. */
-StreamFactory master_streams(std::shared_ptr<MasterResolver> directory, StreamFactory streams)
+StreamFactory master_streams(std::shared_ptr<MasterResolver> resolver, StreamFactory streams)
 {
-    return [directory = std::move(directory),
+    return [resolver = std::move(resolver),
             streams = std::move(streams)](std::shared_ptr<Runtime> const& runtime, RedisConfig const& config) {
-        return std::make_shared<MasterStream>(runtime, directory, streams, config);
+        return std::make_shared<MasterStream>(runtime, resolver, streams, config);
     };
 }
 
@@ -129,21 +129,21 @@ make_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig const& config
     auto ask = [to_sentinel](ServerAddress const& sentinel) {
         return to_sentinel(sentinel)("sentinel " + to_string(sentinel));
     };
-    auto const directory = std::make_shared<MasterResolver>(
+    auto const resolver = std::make_shared<MasterResolver>(
         runtime, MasterResolver::Settings{name, config.master_name, config.sentinels, config.connect_timeout},
         std::move(ask));
 
     auto const server = server_config(config);
     auto const to_master =
-        connections_to(runtime, server, master_streams(directory, streams), {.name = name, .master_only = true});
-    auto connect = [directory, to_master](std::string_view purpose) {
+        connections_to(runtime, server, master_streams(resolver, streams), {.name = name, .master_only = true});
+    auto connect = [resolver, to_master](std::string_view purpose) {
         auto connection = to_master(purpose);
-        directory->follow(connection, [raw = connection.get()](ServerAddress const&) { raw->hurry(); });
+        resolver->follow(connection, [raw = connection.get()](ServerAddress const&) { raw->hurry(); });
         return connection;
     };
     BackendSettings settings{name, config.replicas, config.delay_after_failover};
     settings.connect_to = connect_to_replicas(runtime, server, std::move(streams));
-    settings.closed = [directory] { directory->close(); };
+    settings.closed = [resolver] { resolver->close(); };
     return make_backend(std::move(runtime), std::move(connect), std::move(settings));
 }
 

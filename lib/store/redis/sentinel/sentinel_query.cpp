@@ -12,12 +12,12 @@ namespace tenure::redis
 {
 
 SentinelQuery::SentinelQuery(
-    std::shared_ptr<Runtime> runtime, SentinelConnect connect, Question question, Handler handler)
+    std::shared_ptr<Runtime> runtime, SentinelConnect connect, Request request, Handler handler)
     : runtime_(std::move(runtime))
     , connect_(std::move(connect))
-    , question_(std::move(question))
+    , request_(std::move(request))
     , handler_(std::move(handler))
-    , search_(question_.rules)
+    , vote_(request_.rules)
     , timer_(*runtime_)
 {
 }
@@ -29,12 +29,12 @@ SentinelQuery::~SentinelQuery()
 
 void SentinelQuery::start()
 {
-    for (std::size_t i = 0; i < question_.sentinels.size(); ++i) {
-        ask(question_.sentinels[i]);
-        if (i >= question_.rules.configured)
-            learned_.push_back(question_.sentinels[i]);
+    for (std::size_t i = 0; i < request_.sentinels.size(); ++i) {
+        ask(request_.sentinels[i]);
+        if (i >= request_.rules.configured)
+            learned_.push_back(request_.sentinels[i]);
     }
-    look();
+    conclude_if_decided();
 }
 
 void SentinelQuery::cancel() noexcept
@@ -48,7 +48,7 @@ void SentinelQuery::cancel() noexcept
 
 void SentinelQuery::ask(SentinelEntry const& sentinel)
 {
-    auto const number = search_.ask(sentinel.address);
+    auto const number = vote_.ask(sentinel.address);
     asked_.emplace_back().connection = connect_(sentinel.address);
     asked_.back().connection->on_state([weak = weak_from_this(), number](ConnectionState now) {
         if (auto const self = weak.lock())
@@ -56,9 +56,9 @@ void SentinelQuery::ask(SentinelEntry const& sentinel)
     });
     send(number, id, resp::Command("SENTINEL", "MYID"));
     // in one write, so that both answers are of the same moment
-    send(number, address, resp::Command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", question_.rules.master_name));
-    send(number, state, resp::Command("SENTINEL", "MASTER", question_.rules.master_name));
-    send(number, others, resp::Command("SENTINEL", "SENTINELS", question_.rules.master_name));
+    send(number, address, resp::Command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", request_.rules.master_name));
+    send(number, state, resp::Command("SENTINEL", "MASTER", request_.rules.master_name));
+    send(number, others, resp::Command("SENTINEL", "SENTINELS", request_.rules.master_name));
 }
 
 void SentinelQuery::send(std::size_t sentinel, Part part, resp::Command command)
@@ -77,11 +77,11 @@ void SentinelQuery::state_changed(std::size_t sentinel, ConnectionState now)
     if (handler_ == nullptr || now != ConnectionState::backing_off)
         return;
     // there is time for one attempt only: others may have answered by now
-    search_.failed(
+    vote_.failed(
         sentinel, {make_error_code(errc::store_unavailable), asked_[sentinel].connection->last_error(), false});
     asked_[sentinel].connection->close();
     ask_learned_if_needed();
-    look();
+    conclude_if_decided();
 }
 
 void SentinelQuery::answered(std::size_t sentinel, Part part, Outcome outcome)
@@ -96,9 +96,9 @@ void SentinelQuery::answered(std::size_t sentinel, Part part, Outcome outcome)
             error.detail = "no answer in time";
         if (error.code == errc::authentication_failed)
             error.detail += "; sentinels have a user and password of their own, sentinel_user and sentinel_password";
-        search_.failed(sentinel, std::move(error));
+        vote_.failed(sentinel, std::move(error));
         ask_learned_if_needed();
-        look();
+        conclude_if_decided();
         return;
     }
     asked_[sentinel].replies[part] = std::move(outcome.reply);
@@ -109,22 +109,22 @@ void SentinelQuery::answered(std::size_t sentinel, Part part, Outcome outcome)
 void SentinelQuery::understand(std::size_t sentinel)
 {
     auto const& replies = asked_[sentinel].replies;
-    auto const& told = replies[state];
-    if (told.is_error() && told.as_string().find("No such master") != std::string_view::npos) {
-        search_.knows_no_such(sentinel, runtime_->now());
-    } else if (told.is_error()) {
-        search_.failed(sentinel, refusal(told));
-    } else if (auto report = read_master(told, replies[address])) {
+    auto const& master_state = replies[state];
+    if (master_state.is_error() && master_state.as_string().find("No such master") != std::string_view::npos) {
+        vote_.knows_no_such(sentinel, runtime_->now());
+    } else if (master_state.is_error()) {
+        vote_.failed(sentinel, refusal(master_state));
+    } else if (auto report = read_master(master_state, replies[address])) {
         report->id = replies[id].as_string().substr(0, 64);
         if (replies[id].is_error())
             report->id.clear();
-        search_.reported(sentinel, std::move(*report), runtime_->now());
+        vote_.reported(sentinel, std::move(*report), runtime_->now());
         learn(replies[others]);
     } else {
-        search_.failed(sentinel, {make_error_code(errc::protocol_error), "malformed reply to SENTINEL MASTER", false});
+        vote_.failed(sentinel, {make_error_code(errc::protocol_error), "malformed reply to SENTINEL MASTER", false});
     }
     ask_learned_if_needed();
-    look();
+    conclude_if_decided();
 }
 
 StreamError SentinelQuery::refusal(resp::Value const& error)
@@ -156,27 +156,27 @@ void SentinelQuery::learn(resp::Value const& others_reply)
 
 void SentinelQuery::ask_learned_if_needed()
 {
-    if (!search_.needs_more())
+    if (!vote_.needs_more())
         return;
     // asking does not extend `learned_`
     for (auto const& entry : learned_)
-        if (!search_.knows(entry))
+        if (!vote_.knows(entry))
             ask(entry);
 }
 
-void SentinelQuery::look()
+void SentinelQuery::conclude_if_decided()
 {
     auto const now = runtime_->now();
-    if (!std::holds_alternative<std::monostate>(search_.verdict(now))) {
+    if (!std::holds_alternative<std::monostate>(vote_.verdict(now))) {
         timer_.cancel();
         runtime_->post([self = shared_from_this()] { self->finish(); });
         return;
     }
-    auto const when = search_.decides_at();
+    auto const when = vote_.decides_at();
     if (timer_.pending() && timer_at_ <= when)
         return;
     timer_at_ = when;
-    timer_.at(when, weak_from_this(), &SentinelQuery::look);
+    timer_.at(when, weak_from_this(), &SentinelQuery::conclude_if_decided);
 }
 
 void SentinelQuery::finish()
@@ -184,16 +184,16 @@ void SentinelQuery::finish()
     if (handler_ == nullptr)
         return;
     Result result;
-    result.verdict = search_.verdict(runtime_->now());
+    result.verdict = vote_.verdict(runtime_->now());
     if (std::holds_alternative<std::monostate>(result.verdict)) {
         // an answer that came meanwhile named more sentinels
-        look();
+        conclude_if_decided();
         return;
     }
-    result.answered = search_.answered();
-    result.silent = search_.silent(runtime_->now());
+    result.answered = vote_.answered();
+    result.silent = vote_.silent(runtime_->now());
     for (auto& entry : learned_)
-        if (!search_.knows(entry, question_.rules.configured))
+        if (!vote_.knows(entry, request_.rules.configured))
             result.learned.push_back(std::move(entry));
     auto const handler = std::exchange(handler_, nullptr);
     cancel();

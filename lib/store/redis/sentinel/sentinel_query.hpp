@@ -27,7 +27,7 @@ using SentinelConnect = std::function<std::shared_ptr<Connection>(ServerAddress 
 class SentinelQuery : public std::enable_shared_from_this<SentinelQuery>
 {
 public:
-    struct Question {
+    struct Request {
         MasterVote::Rules rules;
         /// the first `rules.configured` are from the config, the rest were named by other sentinels
         std::vector<SentinelEntry> sentinels;
@@ -44,7 +44,7 @@ public:
     /// limit of asked sentinels beyond those of the config
     static constexpr std::size_t learned_at_most = 16;
 
-    SentinelQuery(std::shared_ptr<Runtime> runtime, SentinelConnect connect, Question question, Handler handler);
+    SentinelQuery(std::shared_ptr<Runtime> runtime, SentinelConnect connect, Request request, Handler handler);
     SentinelQuery(SentinelQuery const&) = delete;
     SentinelQuery& operator=(SentinelQuery const&) = delete;
     ~SentinelQuery();
@@ -71,16 +71,16 @@ private:
     void learn(resp::Value const& others);
     void ask_learned_if_needed();
     /// ends the query if there is a verdict
-    void look();
+    void conclude_if_decided();
     void finish();
 
     std::shared_ptr<Runtime> runtime_;
     SentinelConnect connect_;
-    Question question_;
+    Request request_;
     /// null after its call or after `cancel`
     Handler handler_;
-    MasterVote search_;
-    /// indexed by the numbers of `search_`
+    MasterVote vote_;
+    /// indexed by the numbers of `vote_`
     std::vector<Asked> asked_;
     std::vector<SentinelEntry> learned_;
     Timer timer_;

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Values of the RESP protocol.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ public:
         /// all addresses in the form of the C client: `127.0.0.1:2181,::1:2181`; empty: none found
         std::string servers;
         /// the servers that were not found, and why
-        std::string trouble;
+        std::string error;
     };
     using Handler = std::function<void(Result const&)>;
 
@@ -48,8 +48,8 @@ public:
                 runtime, servers[i].host,
                 [this, i, server = servers[i]](net::error_code error, net::NameLookup::Addresses const& found) {
                     if (error)
-                        result_.trouble += (result_.trouble.empty() ? "" : "; ") + ("cannot resolve " + server.host) +
-                                           ": " + error.message();
+                        result_.error += (result_.error.empty() ? "" : "; ") + ("cannot resolve " + server.host) +
+                                         ": " + error.message();
                     add(i, server.port, found);
                 });
     }

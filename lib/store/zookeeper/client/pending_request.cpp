@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Open requests of a ClientHandle: submission to the C client, and its callbacks.
 #include "client_handle.hpp"
 
 #include <utility>

@@ -38,7 +38,7 @@ bool is_answered(int code) noexcept
     case ZAUTHFAILED:
     case ZSSLCONNECTIONERROR:
     case ZSYSTEMERROR:
-    case ZTHROTTLEDOP: // by the server that it was asked of, without the leader
+    case ZTHROTTLEDOP: // the asked server decides, without the leader
         return false;
     default:
         return true;

@@ -123,7 +123,7 @@ void Session::fail_all_waiting(Failure const& why)
 
 Failure Session::why_not_connected() const
 {
-    auto words = client_ == nullptr ? search_trouble_ : client_->last_words();
+    auto words = client_ == nullptr ? search_error_ : client_->last_words();
     if (words.empty())
         words = "no server has answered yet";
     return Failure::not_sent(errc::store_unavailable, settings_.name + ": not connected: " + words);
@@ -148,7 +148,7 @@ void Session::search()
 void Session::resolved(HostSearch::Result const& found, bool beside_client)
 {
     search_ = nullptr;
-    search_trouble_ = found.trouble;
+    search_error_ = found.error;
     addresses_ = found.addresses;
     if (closed_)
         return;
@@ -242,7 +242,7 @@ void Session::report(SessionEvent const& event) const
 void Session::connected_now()
 {
     if (!client_->connected())
-        return; // and lost already
+        return; // already lost
     online_ = true;
     bool const renewed = id_ == client_->session_id();
     if (renewed) {

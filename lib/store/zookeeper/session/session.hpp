@@ -130,7 +130,7 @@ private:
     HostSearch::Addresses addresses_;
     /// the last list of servers for the client
     std::string servers_;
-    std::string search_trouble_;
+    std::string search_error_;
     Timer search_timer_{*runtime_};
     /// of the current client
     std::int64_t id_ = 0;

@@ -143,7 +143,7 @@ public:
 
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     std::shared_ptr<Backend> backend;
-    /// of those who answer
+    /// term of the members that answer keep-alives
     int term_of_keep_alives = 2;
     int term_of_grants = 2;
     int term_of_transactions = 2;

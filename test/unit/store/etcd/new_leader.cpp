@@ -143,7 +143,7 @@ TEST_CASE("a holder relies only on the remaining time of the key if it moves lat
     {
         gateway.withheld = "nothing";
         gateway.run_for(5s);
-        // a member that leaves a request unanswered for so long is left
+        // the client leaves a member that has not answered a request by now
         CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
         gateway.run_for(10ms);
         auto const now = gateway.runtime->now();

@@ -110,7 +110,7 @@ TEST_CASE("what is no reply, or too much of one, is broken", "[etcd]")
     CAPTURE(text.substr(0, 80));
     ReplyReader reader(100);
     CHECK(reader.feed(text) == ReplyReader::State::broken);
-    CHECK_FALSE(reader.trouble().empty());
+    CHECK_FALSE(reader.error().empty());
 }
 
 TEST_CASE("a reply that is cut off is no reply", "[etcd]")

@@ -90,7 +90,7 @@ TEST_CASE("what cannot be read of a redirect leaves the address to the next map"
 
 TEST_CASE("MOVED is followed at once, then with pauses, and not for ever", "[cluster]")
 {
-    for (auto const migration : {Migration::follow, Migration::wait, Migration::report}) {
+    for (auto const migration : {Migration::follow, Migration::wait, Migration::fail_fast}) {
         auto machine = rules(migration);
         auto const moved = *read("MOVED 1 a:1");
         auto const first = machine.redirected(moved, start);
@@ -118,8 +118,8 @@ TEST_CASE("ASK is followed by what creates no keys, and waited for by what does"
         CHECK(is<Send>(follows.redirected(ask, start)));
     CHECK(is<GiveUp>(follows.redirected(ask, start)));
 
-    auto told = rules(Migration::report);
-    CHECK(is<GiveUp>(told.redirected(ask, start)));
+    auto fails_fast = rules(Migration::fail_fast);
+    CHECK(is<GiveUp>(fails_fast.redirected(ask, start)));
 
     // until its time is over, with growing pauses: 10 s are not more than a hundred requests
     auto waits = rules(Migration::wait);
@@ -144,8 +144,8 @@ TEST_CASE("TRYAGAIN and CLUSTERDOWN are waited for by claims alone", "[cluster]"
     for (auto const& redirect : {*read("TRYAGAIN x"), *read("CLUSTERDOWN x")}) {
         auto follows = rules(Migration::follow);
         CHECK(is<GiveUp>(follows.redirected(redirect, start)));
-        auto told = rules(Migration::report);
-        CHECK(is<GiveUp>(told.redirected(redirect, start)));
+        auto fails_fast = rules(Migration::fail_fast);
+        CHECK(is<GiveUp>(fails_fast.redirected(redirect, start)));
         auto waits = rules(Migration::wait);
         CHECK(is<Wait>(waits.redirected(redirect, start)));
         auto late = rules(Migration::wait, start + 1ms);

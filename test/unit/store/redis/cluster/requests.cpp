@@ -327,7 +327,7 @@ TEST_CASE("an owner that may hold a key already takes none while a node cannot t
         if (cluster.nodes.contains(port))
             for (auto const& request : cluster.node(port).sent)
                 CHECK(
-                    (request.words.at(0) != "EVALSHA" || request.words.at(1) == redis::scripts::look().sha ||
+                    (request.words.at(0) != "EVALSHA" || request.words.at(1) == redis::scripts::probe().sha ||
                      request.words.at(3) == "foo"));
 }
 
@@ -338,7 +338,7 @@ TEST_CASE("an owner that holds a key of a spread pool already is given that one"
     auto const range = numbered_keys("p:", 4);
     auto const reply = cluster.claim(range, cluster.runtime->now());
     for (std::uint16_t port = 7001; port <= 7003; ++port)
-        while (cluster.unanswered(port) > 0 && cluster.waiting_at(port).at(1) == redis::scripts::look().sha) {
+        while (cluster.unanswered(port) > 0 && cluster.waiting_at(port).at(1) == redis::scripts::probe().sha) {
             CHECK(cluster.waiting_at(port).back() == "me/1");
             cluster.node(port).answer(Value::integer(cluster.waiting_at(port).at(3) == "p:3" ? 2 : 0));
         }
@@ -385,7 +385,7 @@ TEST_CASE("no value of a spread pool's keys is asked for: somebody else's may be
         auto const reply =
             cluster.ask(&Backend::withdraw, WithdrawRequest{range, "me/1", cluster.runtime->now() + 1s, true});
         answer_all(Value::integer(1));
-        CHECK(asked == std::map<std::string, int>{{redis::scripts::look().sha, 4}});
+        CHECK(asked == std::map<std::string, int>{{redis::scripts::probe().sha, 4}});
         REQUIRE(*reply);
         CHECK(std::holds_alternative<Released>(**reply));
     }

@@ -19,11 +19,11 @@ using namespace std::chrono_literals;
 namespace
 {
 
-struct Poll {
+struct Readiness {
     ScriptedQuorum quorum{5};
     std::optional<ReadyReply> reply;
 
-    Poll()
+    Readiness()
     {
         quorum.backend->ready(quorum.runtime->now() + 5s, [this](ReadyReply answer) { reply = std::move(answer); });
     }
@@ -45,7 +45,7 @@ Failure wrong_password()
 
 TEST_CASE("Redlock is ready as soon as a majority of the servers is")
 {
-    Poll test;
+    Readiness test;
     test.answer(4, unreachable());
     test.answer(0, Ready{});
     test.answer(1, Ready{});
@@ -57,7 +57,7 @@ TEST_CASE("Redlock is ready as soon as a majority of the servers is")
 
 TEST_CASE("Redlock is refused at once where the login is wrong on so many servers that no majority is left")
 {
-    Poll test;
+    Readiness test;
     test.answer(0, Ready{});
     test.answer(1, wrong_password());
     test.answer(2, wrong_password());
@@ -73,7 +73,7 @@ TEST_CASE("Redlock is refused at once where the login is wrong on so many server
 
 TEST_CASE("Redlock says at the deadline which servers are missing")
 {
-    Poll test;
+    Readiness test;
     test.answer(0, Ready{});
     test.answer(1, Ready{});
     test.answer(2, unreachable());

@@ -35,7 +35,7 @@ TEST_CASE("a name that cannot be found stands for what it stood for before", "[z
     };
     auto const first = find({});
     CHECK(first.servers == "127.0.0.1:2181");
-    CHECK_THAT(first.trouble, Catch::Matchers::StartsWith("cannot resolve xxx"));
+    CHECK_THAT(first.error, Catch::Matchers::StartsWith("cannot resolve xxx"));
     auto const again = find({{"10.0.0.1:2181"}, {"10.0.0.2:2182", "10.0.0.3:2182"}});
     CHECK(again.servers == "127.0.0.1:2181,10.0.0.2:2182,10.0.0.3:2182");
     CHECK(again.addresses == HostSearch::Addresses{{"127.0.0.1:2181"}, {"10.0.0.2:2182", "10.0.0.3:2182"}});

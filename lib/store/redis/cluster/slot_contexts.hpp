@@ -48,7 +48,7 @@ public:
 private:
     class Request;
 
-    [[nodiscard]] Member* member() const noexcept;
+    [[nodiscard]] ClusterNode* known_node() const noexcept;
 
     std::shared_ptr<Cluster> cluster_;
     HashSlot slot_;
@@ -60,17 +60,17 @@ private:
 };
 
 /** Parts for operations on the keys of one hash slot, independent of the node that serves it. */
-struct SlotNode {
+struct SlotContext {
     std::shared_ptr<SlotChannel> channel;
     /// for commands that create no keys: follows a migrating slot
     ServerPtr follows;
     /// for commands that create keys or use several: waits for the end of a migration
     ServerPtr waits;
     /// as `waits`, but fails at once during a migration
-    ServerPtr is_told;
+    ServerPtr fails_fast;
     /// for locks, and pools with all keys in the slot: by `waits`
     std::shared_ptr<Claims> claims;
-    /// for single keys of spread ranges: by `is_told`
+    /// for single keys of spread ranges: by `fails_fast`
     std::shared_ptr<Claims> multi_slot_claims;
     std::shared_ptr<Renewals> renewals;
     std::shared_ptr<Releases> releases;
@@ -80,10 +80,10 @@ struct SlotNode {
 };
 
 /** The hash slots in use. Shared by the pending operations. */
-class SlotNodes
+class SlotContexts
 {
 public:
-    SlotNodes(std::shared_ptr<Cluster> cluster, bool delay_after_failover)
+    SlotContexts(std::shared_ptr<Cluster> cluster, bool delay_after_failover)
         : cluster_(std::move(cluster))
         , delays_after_failover_(delay_after_failover)
     {
@@ -93,8 +93,11 @@ public:
     [[nodiscard]] Runtime& runtime() const noexcept { return *cluster_->runtime(); }
 
     /** Valid until the next call. */
-    [[nodiscard]] SlotNode& at(HashSlot slot);
-    [[nodiscard]] SlotNode& of(KeyRange const& range, std::uint32_t index) { return at(hash_slot(range.key(index))); }
+    [[nodiscard]] SlotContext& at(HashSlot slot);
+    [[nodiscard]] SlotContext& of(KeyRange const& range, std::uint32_t index)
+    {
+        return at(hash_slot(range.key(index)));
+    }
 
     /** Cached state of spread ranges. */
     [[nodiscard]] RangeCache& multi_slot_ranges() noexcept { return multi_slot_ranges_; }
@@ -104,7 +107,7 @@ private:
 
     std::shared_ptr<Cluster> cluster_;
     bool delays_after_failover_;
-    std::map<HashSlot, SlotNode> slots_;
+    std::map<HashSlot, SlotContext> slots_;
     RangeCache multi_slot_ranges_;
 };
 

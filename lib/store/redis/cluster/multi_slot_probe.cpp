@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "multi_slot_look.hpp"
+#include "multi_slot_probe.hpp"
 
 #include "store/redis/range_cache.hpp"
 #include "store/redis/replies.hpp"
@@ -19,19 +19,19 @@ namespace tenure::redis
 namespace
 {
 
-KeyLook read_look(resp::Value const& reply)
+KeyProbe read_probe(resp::Value const& reply)
 {
     if (!reply.is_integer())
-        return KeyLook::unreadable;
+        return KeyProbe::unreadable;
     switch (reply.as_integer()) {
     case 0:
-        return KeyLook::free;
+        return KeyProbe::free;
     case 1:
-        return KeyLook::held;
+        return KeyProbe::held;
     case 2:
-        return KeyLook::own;
+        return KeyProbe::own;
     default:
-        return KeyLook::unreadable;
+        return KeyProbe::unreadable;
     }
 }
 
@@ -57,7 +57,7 @@ Failure reason(ServerContext& node, Outcome const& outcome, std::string const& k
 }
 
 struct PartedSurvey {
-    std::shared_ptr<SlotNodes> nodes;
+    std::shared_ptr<SlotContexts> slots;
     KeyRangePtr range;
     Deadline deadline;
     std::function<void(MultiSlotSurvey)> handler;
@@ -79,15 +79,15 @@ void add(MultiSlotSurvey& seen, Outcome const& outcome)
 
 void survey_from(std::shared_ptr<PartedSurvey> const& all, std::uint32_t first)
 {
-    auto const part = part_of(all->range, first, largest_look);
-    auto const replies = std::make_shared<Gathering>(all->nodes, [all, part] {
-        if (part.end() < all->range->count && !all->deadline.over(all->nodes->runtime().now()))
+    auto const part = part_of(all->range, first, largest_probe);
+    auto const replies = std::make_shared<Gathering>(all->slots, [all, part] {
+        if (part.end() < all->range->count && !all->deadline.over(all->slots->runtime().now()))
             survey_from(all, part.end());
         else
             all->handler(all->seen);
     });
     for (auto index = part.first; index < part.end(); ++index) {
-        auto const& channel = all->nodes->of(*all->range, index).channel;
+        auto const& channel = all->slots->of(*all->range, index).channel;
         if (!channel->is_lost())
             run_script(
                 channel, call_for(scripts::survey(), *all->range, index, all->deadline),
@@ -98,50 +98,50 @@ void survey_from(std::shared_ptr<PartedSurvey> const& all, std::uint32_t first)
 
 } // namespace
 
-void look_at(
-    std::shared_ptr<SlotNodes> const& nodes, MultiSlotPart const& part, std::string const& owner, Deadline deadline,
-    bool searching, std::function<void(Looks)> handler)
+void probe(
+    std::shared_ptr<SlotContexts> const& slots, MultiSlotPart const& part, std::string const& owner, Deadline deadline,
+    bool searching, std::function<void(Probes)> handler)
 {
-    auto const looks = std::make_shared<Looks>();
-    looks->keys.assign(part.count, KeyLook::unreadable);
-    auto const replies = std::make_shared<Gathering>(nodes, [nodes, looks, handler = std::move(handler), part] {
-        auto const missing = std::ranges::find(looks->keys, KeyLook::unreadable);
-        if (missing != looks->keys.end() && !looks->why) {
-            auto const index = part.first + static_cast<std::uint32_t>(missing - looks->keys.begin());
-            auto const& node = nodes->of(*part.range, index);
-            looks->why = Failure::not_sent(
-                errc::store_unavailable, node.follows->where() + ": " + part.range->key(index) +
-                                             ": not looked at in time: " + node.channel->last_error());
+    auto const probes = std::make_shared<Probes>();
+    probes->keys.assign(part.count, KeyProbe::unreadable);
+    auto const replies = std::make_shared<Gathering>(slots, [slots, probes, handler = std::move(handler), part] {
+        auto const missing = std::ranges::find(probes->keys, KeyProbe::unreadable);
+        if (missing != probes->keys.end() && !probes->why) {
+            auto const index = part.first + static_cast<std::uint32_t>(missing - probes->keys.begin());
+            auto const& slot = slots->of(*part.range, index);
+            probes->why = Failure::not_sent(
+                errc::store_unavailable, slot.follows->where() + ": " + part.range->key(index) +
+                                             ": not looked at in time: " + slot.channel->last_error());
         }
-        handler(std::move(*looks));
+        handler(std::move(*probes));
     });
     for (std::uint32_t i = 0; i < part.count; ++i) {
         auto const key = part.range->key(part.first + i);
-        auto const& node = nodes->at(hash_slot(key));
-        if (!searching && node.channel->is_lost())
+        auto const& slot = slots->at(hash_slot(key));
+        if (!searching && slot.channel->is_lost())
             continue;
-        auto answered = replies->handler([looks, i, key, at = node.follows](Outcome const& outcome) {
+        auto answered = replies->handler([probes, i, key, at = slot.follows](Outcome const& outcome) {
             if (outcome.delivery == Delivery::answered)
-                looks->keys[i] = read_look(outcome.reply);
-            if (looks->keys[i] == KeyLook::unreadable && !looks->why)
-                looks->why = reason(*at, outcome, key);
+                probes->keys[i] = read_probe(outcome.reply);
+            if (probes->keys[i] == KeyProbe::unreadable && !probes->why)
+                probes->why = reason(*at, outcome, key);
         });
         if (searching) {
-            auto call = call_for(scripts::look(), *part.range, part.first + i, deadline);
+            auto call = call_for(scripts::probe(), *part.range, part.first + i, deadline);
             call.values.add(owner);
-            run_script(node.channel, std::move(call), std::move(answered));
+            run_script(slot.channel, std::move(call), std::move(answered));
         } else {
-            node.channel->execute(resp::Command("EXISTS", key), deadline, std::move(answered));
+            slot.channel->execute(resp::Command("EXISTS", key), deadline, std::move(answered));
         }
     }
     replies->wait(deadline.at());
 }
 
 void survey(
-    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr const& range, Deadline deadline,
+    std::shared_ptr<SlotContexts> const& slots, KeyRangePtr const& range, Deadline deadline,
     std::function<void(MultiSlotSurvey)> handler)
 {
-    survey_from(std::make_shared<PartedSurvey>(nodes, range, std::move(deadline), std::move(handler)), 0);
+    survey_from(std::make_shared<PartedSurvey>(slots, range, std::move(deadline), std::move(handler)), 0);
 }
 
 } // namespace tenure::redis

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "slot_nodes.hpp"
+#include "slot_contexts.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -17,7 +17,7 @@ constexpr std::chrono::minutes kept_unused{1};
 
 } // namespace
 
-SlotNode& SlotNodes::at(HashSlot slot)
+SlotContext& SlotContexts::at(HashSlot slot)
 {
     auto found = slots_.find(slot);
     if (found == slots_.end()) {
@@ -26,7 +26,7 @@ SlotNode& SlotNodes::at(HashSlot slot)
         auto const in_slot = ":{" + slot_number(slot) + "}";
         auto const marker = delays_after_failover_ ? std::string(failover_marker) + in_slot : std::string();
         auto const fence = std::string(fence_counter) + in_slot;
-        auto const node = [&](std::shared_ptr<SlotChannel> channel) {
+        auto const server = [&](std::shared_ptr<SlotChannel> channel) {
             return std::make_shared<ServerContext>(
                 cluster_->runtime(), std::move(channel),
                 ServerSettings{
@@ -36,13 +36,13 @@ SlotNode& SlotNodes::at(HashSlot slot)
         auto const channel = [&](Migration migration) {
             return std::make_shared<SlotChannel>(cluster_, slot, migration);
         };
-        SlotNode entry;
+        SlotContext entry;
         entry.channel = channel(Migration::follow);
-        entry.follows = node(entry.channel);
-        entry.waits = node(channel(Migration::wait));
-        entry.is_told = node(channel(Migration::report));
+        entry.follows = server(entry.channel);
+        entry.waits = server(channel(Migration::wait));
+        entry.fails_fast = server(channel(Migration::fail_fast));
         entry.claims = std::make_shared<Claims>(entry.waits);
-        entry.multi_slot_claims = std::make_shared<Claims>(entry.is_told);
+        entry.multi_slot_claims = std::make_shared<Claims>(entry.fails_fast);
         entry.renewals = std::make_shared<Renewals>(entry.follows);
         entry.releases = std::make_shared<Releases>(entry.follows);
         found = slots_.emplace(slot, std::move(entry)).first;
@@ -51,9 +51,9 @@ SlotNode& SlotNodes::at(HashSlot slot)
     return found->second;
 }
 
-void SlotNodes::forget_unused()
+void SlotContexts::forget_unused()
 {
-    // pending requests own the parts they need; a new node for the slot only shares nothing with them
+    // pending requests own the parts they need; a new context of the slot shares nothing with them
     std::erase_if(slots_, [now = cluster_->runtime()->now()](auto const& entry) {
         return now >= entry.second.used + kept_unused;
     });

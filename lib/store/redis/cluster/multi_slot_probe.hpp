@@ -2,7 +2,7 @@
 // Probes and surveys of keys in many hash slots, and the collection of their replies.
 #pragma once
 
-#include "slot_nodes.hpp"
+#include "slot_contexts.hpp"
 
 #include <runtime/timer.hpp>
 
@@ -28,10 +28,10 @@ class Gathering : public std::enable_shared_from_this<Gathering>
 {
 public:
     /** @param done  called once, after `wait` has returned */
-    Gathering(std::shared_ptr<SlotNodes> nodes, std::function<void()> done)
-        : nodes_(std::move(nodes))
+    Gathering(std::shared_ptr<SlotContexts> slots, std::function<void()> done)
+        : slots_(std::move(slots))
         , done_(std::move(done))
-        , limit_(nodes_->runtime())
+        , limit_(slots_->runtime())
     {
     }
 
@@ -53,7 +53,7 @@ public:
     void wait(Instant deadline = Instant::max())
     {
         if (open_ == 0)
-            nodes_->runtime().post([self = shared_from_this()] { self->end(); });
+            slots_->runtime().post([self = shared_from_this()] { self->end(); });
         else if (deadline != Instant::max())
             limit_.at(deadline, weak_from_this(), &Gathering::end);
     }
@@ -66,7 +66,7 @@ private:
             done();
     }
 
-    std::shared_ptr<SlotNodes> nodes_;
+    std::shared_ptr<SlotContexts> slots_;
     /// null: finished
     std::function<void()> done_;
     std::size_t open_ = 0;
@@ -74,7 +74,7 @@ private:
 };
 
 /** State of one key in a probe. */
-enum class KeyLook {
+enum class KeyProbe {
     free,
     /// has another owner, or another type
     held,
@@ -84,9 +84,9 @@ enum class KeyLook {
     unreadable
 };
 
-struct Looks {
+struct Probes {
     /// one per requested key, in order
-    std::vector<KeyLook> keys;
+    std::vector<KeyProbe> keys;
     /// why the first unreadable key could not be read
     std::optional<Failure> why;
 };
@@ -108,16 +108,16 @@ struct MultiSlotPart {
 }
 
 // The most keys that are probed in one turn of the loop.
-inline constexpr std::uint32_t largest_look = 4096;
+inline constexpr std::uint32_t largest_probe = 4096;
 
 /** Probes keys on many nodes at once: one EXISTS per key, or a script if an owner is searched for. It reads no values,
  *  because a foreign value may exceed the limit of a reply, which ends the connection.
  *
  *  | @param deadline  keys without an answer then are unreadable
  *  @param searching  for the owner: also waits for nodes that are known to be unreachable. false: no key is `own` */
-void look_at(
-    std::shared_ptr<SlotNodes> const& nodes, MultiSlotPart const& part, std::string const& owner, Deadline deadline,
-    bool searching, std::function<void(Looks)> handler);
+void probe(
+    std::shared_ptr<SlotContexts> const& slots, MultiSlotPart const& part, std::string const& owner, Deadline deadline,
+    bool searching, std::function<void(Probes)> handler);
 
 /** When the first key expires, and how many keys never expire, among the keys that were read before the deadline. */
 struct MultiSlotSurvey {
@@ -127,7 +127,7 @@ struct MultiSlotSurvey {
     std::uint32_t seen = 0;
 };
 void survey(
-    std::shared_ptr<SlotNodes> const& nodes, KeyRangePtr const& range, Deadline deadline,
+    std::shared_ptr<SlotContexts> const& slots, KeyRangePtr const& range, Deadline deadline,
     std::function<void(MultiSlotSurvey)> handler);
 
 } // namespace tenure::redis
