@@ -29,6 +29,7 @@ set(TENURE_PUBLIC_HEADERS
     lease_set.hpp
     lock.hpp
     log.hpp
+    metrics.hpp
     multi_lock.hpp
     options.hpp
     owner.hpp
@@ -60,6 +61,8 @@ set(TENURE_PUBLIC_HEADERS
     view.hpp
     with_lease.hpp
 )
+# That of tenure::prometheus, which is installed with it.
+set(TENURE_PROMETHEUS_HEADERS prometheus.hpp)
 # Those of the conformance suite, which is installed with them unless TENURE_CONFORMANCE is off.
 set(TENURE_CONFORMANCE_HEADERS
     conformance/client.hpp

@@ -10,6 +10,7 @@ target_sources(
     api/key_range.cpp
     api/lease.cpp
     api/lock.cpp
+    api/metrics.cpp
     api/slot_pool.cpp
     api/store.cpp
     api/version.cpp
@@ -21,6 +22,7 @@ target_sources(
     engine/keeper.cpp
     engine/lease_record.cpp
     engine/lease_target.cpp
+    engine/name_counters.cpp
     engine/owner_text.cpp
     engine/readiness.cpp
     engine/release_queue.cpp

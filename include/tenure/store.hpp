@@ -6,6 +6,7 @@
 #include <tenure/inspection.hpp>
 #include <tenure/key_range.hpp>
 #include <tenure/log.hpp>
+#include <tenure/metrics.hpp>
 #include <tenure/statistics.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
@@ -102,6 +103,9 @@ public:
     [[nodiscard]] std::string describe() const;
 
     [[nodiscard]] Statistics statistics() const noexcept;
+    /** Distributions of waiting, holding, hand-over and renewal margin by lock and pool, and of the store's requests.
+     * Without I/O. */
+    [[nodiscard]] StoreMetrics metrics() const;
     [[nodiscard]] Diagnostics diagnostics() const;
     [[nodiscard]] std::string const& worker_name() const noexcept;
 
@@ -201,6 +205,9 @@ public:
         return asio::async_initiate<CompletionToken, void(error_code)>(
             InitiateClose{{handle_, get_executor()}}, completion, timeout);
     }
+
+    /** Whether both are the same store. */
+    friend bool operator==(Store const& left, Store const& right) noexcept { return left.handle_ == right.handle_; }
 
 private:
     using HandlePtr = std::shared_ptr<engine::Handle>;

@@ -16,6 +16,7 @@
 #include <tenure/lease_set.hpp>
 #include <tenure/lock.hpp>
 #include <tenure/log.hpp>
+#include <tenure/metrics.hpp>
 #include <tenure/multi_lock.hpp>
 #include <tenure/options.hpp>
 #include <tenure/owner.hpp>

@@ -142,6 +142,11 @@ Statistics Store::statistics() const noexcept
     return handle_->core()->counters().snapshot();
 }
 
+StoreMetrics Store::metrics() const
+{
+    return handle_->core()->counters().metrics();
+}
+
 Diagnostics Store::diagnostics() const
 {
     return handle_->core()->store_log().diagnostics();
@@ -189,7 +194,9 @@ void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler ha
     start_question<std::vector<KeyState>>(
         std::move(handle), std::move(handler),
         [range = std::move(range)](engine::Core& core, Deadline const& not_after, auto const& done) {
-            core.backend().inspect(range, not_after, [done](InspectReply reply) {
+            auto const asked = core.runtime()->now();
+            core.backend().inspect(range, not_after, [done, asked, core = core.shared_from_this()](InspectReply reply) {
+                core->counters().requests.ended(RequestKind::inspect, reply, core->runtime()->now() - asked);
                 if (auto* states = std::get_if<std::vector<KeyState>>(&reply))
                     done({}, std::move(*states), {});
                 else if (auto* const failure = std::get_if<Failure>(&reply))

@@ -52,6 +52,8 @@ public:
     void hold_back(Instant until);
     /** A claim of it is under way. */
     [[nodiscard]] bool asking() const noexcept { return machine_ && machine_->asking(); }
+    /** Where it is counted. */
+    [[nodiscard]] NameCounters& name_counters() const noexcept;
 
     /** The store is being closed: ends with this error. */
     void refuse(error_code error);
@@ -106,6 +108,8 @@ private:
     std::shared_ptr<Core> core_;
     KeyRangePtr range_;
     LeaseTerms terms_;
+    /// where it is counted
+    NameTable::Index name_;
     /// zero: tries once
     milliseconds wait_;
     bool is_try_;

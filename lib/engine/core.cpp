@@ -37,7 +37,7 @@ Core::Core(
     , generation_(fork_generation())
     , store_log_(runtime_, backend_->describe())
     , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, store_log_))
-    , releases_(std::make_shared<ReleaseQueue>(runtime_, backend_, store_log_))
+    , releases_(std::make_shared<ReleaseQueue>(runtime_, backend_, counters_, store_log_))
     , queues_(runtime_, backend_)
 {
 }
@@ -76,11 +76,13 @@ void Core::add(std::shared_ptr<Acquisition> acquisition)
     auto& added = *acquisition;
     added.position_ = acquisitions_.insert(acquisitions_.end(), std::move(acquisition));
     add_one(counters_.waiting);
+    add_one(added.name_counters().waiting);
 }
 
 void Core::remove(Acquisition& acquisition)
 {
     take_one(counters_.waiting);
+    take_one(acquisition.name_counters().waiting);
     acquisitions_.erase(acquisition.position_);
     if (closing_)
         close_if_idle();
@@ -145,7 +147,7 @@ void Core::drop_abandoned()
 
 void Core::lease_ends(LeaseRecord& record, Instant now)
 {
-    keeper_->remove(record);
+    keeper_->remove(record, now);
     if (now > record.valid_until())
         add_one(counters_.held_past_expiry);
 }
@@ -159,7 +161,7 @@ void Core::release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr
         return;
     }
     if (record->notifications())
-        queues_.release_begins(*record->claim().range);
+        queues_.release_begins(*record->claim().range, now);
     releases_->release(
         pending, record->claim_ptr(), ReleaseQueue::Reason::lease_over, record->notifications(), now,
         record->machine.longest_ttl());

@@ -64,11 +64,12 @@ Keeper::Keeper(
 void Keeper::add(LeaseRecordPtr const& record, Instant now)
 {
     add_one(counters_.held);
+    add_one(counters_.names.at(record->name).held);
     record->kept = true;
     note_ttl(record->machine.ttl(), 1);
     auto const step = record->machine.tick(now, Clock::duration::zero(), 0);
     record->agenda_place = agenda_.emplace(step.wake_at, record);
-    carry_out(record, step);
+    carry_out(record, step, now);
 }
 
 void Keeper::note_ttl(milliseconds ttl, int change)
@@ -87,13 +88,21 @@ void Keeper::note_ttl(milliseconds ttl, int change)
     backend_->shortest_ttl(shortest_ttl_);
 }
 
-void Keeper::forget(LeaseRecord& record)
+void Keeper::count_end(LeaseRecord& record, Instant now) noexcept
+{
+    auto& name = counters_.names.at(record.name);
+    take_one(counters_.held);
+    take_one(name.held);
+    name.holding_time.add(now - record.granted_at());
+}
+
+void Keeper::forget(LeaseRecord& record, Instant now)
 {
     if (!record.kept)
         return;
     record.kept = false;
     note_ttl(record.machine.ttl(), -1);
-    take_one(counters_.held);
+    count_end(record, now);
     // the caller may have it from here alone
     auto const alive = std::move(record.agenda_place->second);
     agenda_.erase(record.agenda_place);
@@ -106,13 +115,13 @@ void Keeper::move(LeaseRecord& record, Instant when) noexcept
     record.agenda_place = agenda_.insert(std::move(entry));
 }
 
-void Keeper::remove(LeaseRecord& record)
+void Keeper::remove(LeaseRecord& record, Instant now)
 {
     record.machine.end();
     // the holder may have observed the expiry (`cancelled()` cancels the token) before the timer ran
     report_loss(record);
     finish_calls(record, 0, make_error_code(errc::released), false);
-    forget(record);
+    forget(record, now);
 }
 
 std::uint64_t Keeper::jitter(Instant now)
@@ -162,6 +171,7 @@ void Keeper::run_due(Instant now)
     }
     std::exception_ptr failure;
     DueRenewals due;
+    due.when = now;
     if (!agenda_.empty() && agenda_.begin()->first <= now)
         for (auto const& record : records(agenda_.begin(), agenda_.upper_bound(now + longest_slack))) {
             auto const slack = slack_for(record->machine.ttl());
@@ -183,9 +193,10 @@ void Keeper::run_due(Instant now)
         std::rethrow_exception(failure);
 }
 
-void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step)
+void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step, Instant now)
 {
     DueRenewals due;
+    due.when = now;
     carry_out(record, step, due);
     send(std::move(due));
 }
@@ -200,7 +211,7 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
     }
     // nothing is renewed once a release has begun on another thread: it is on its way to this strand
     if (record->released()) {
-        forget(*record);
+        forget(*record, runtime_->now());
         return;
     }
     bool const was_at_risk = record->shows_risk();
@@ -233,28 +244,31 @@ void Keeper::send(DueRenewals due)
     if (due.requests.empty())
         return;
     // shared, because a handler may be copied
-    auto const open = std::make_shared<std::vector<Renewal>>(std::move(due.renewals));
-    backend_->renew(std::move(due.requests), [weak = weak_from_this(), open](std::span<RenewAnswer const> answers) {
+    auto requests = std::move(due.requests);
+    auto const open = std::make_shared<DueRenewals>(std::move(due));
+    backend_->renew(std::move(requests), [weak = weak_from_this(), open](std::span<RenewAnswer const> answers) {
         auto const self = weak.lock();
         if (!self)
             return;
         DueRenewals next;
         for (auto const& [request, reply] : answers)
-            self->answered(std::exchange((*open)[request], {}), reply, next);
+            self->answered(std::exchange(open->renewals[request], {}), open->when, reply, next);
         self->send(std::move(next));
     });
 }
 
-void Keeper::answered(Renewal const& renewal, RenewReply const& reply, DueRenewals& due)
+void Keeper::answered(Renewal const& renewal, Instant sent, RenewReply const& reply, DueRenewals& due)
 {
     auto const& [record, attempt] = renewal;
     auto const now = runtime_->now();
+    due.when = now;
+    counters_.requests.ended(RequestKind::renew, reply, now - sent);
     auto& machine = record->machine;
     if (auto const* renewed = std::get_if<Renewed>(&reply)) {
         auto const step = machine.renewed(attempt, renewed->ttl, renewed->since, now, jitter(now));
         if (step.fire == CancelReason::none && !machine.ended()) {
             if (step.renewed)
-                counters_.renewed_with(machine.last_margin());
+                counters_.renewed_with(machine.last_margin(), counters_.names.at(record->name));
             finish_calls(*record, attempt, {}, false);
         }
         carry_out(record, step, due);
@@ -275,7 +289,7 @@ void Keeper::lose(LeaseRecordPtr const& record, CancelReason reason)
     report_loss(*record);
     record->tell_risk_waiters(make_error_code(errc::lease_lost));
     finish_calls(*record, 0, make_error_code(errc::lease_lost), false);
-    forget(*record);
+    forget(*record, runtime_->now());
 }
 
 bool Keeper::count_loss(LeaseRecord& record)
@@ -283,7 +297,7 @@ bool Keeper::count_loss(LeaseRecord& record)
     auto const known = record.token().reason();
     if (!is_loss(known) || std::exchange(record.loss_counted, true))
         return false;
-    counters_.lost(known);
+    counters_.lost(known, counters_.names.at(record.name));
     return true;
 }
 
@@ -305,13 +319,14 @@ void Keeper::renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_p
         return;
     }
     auto const before = record->machine.ttl();
-    auto const step = record->machine.renew_now(ttl, runtime_->now());
+    auto const now = runtime_->now();
+    auto const step = record->machine.renew_now(ttl, now);
     if (record->machine.ttl() != before) {
         note_ttl(before, -1);
         note_ttl(record->machine.ttl(), 1);
     }
     record->renewing.emplace_back(step.renew, std::move(call));
-    carry_out(record, step);
+    carry_out(record, step, now);
 }
 
 void Keeper::finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that)
@@ -331,6 +346,7 @@ void Keeper::reachable()
 {
     auto const now = runtime_->now();
     DueRenewals due;
+    due.when = now;
     for (auto const& record : records(agenda_.begin(), agenda_.end()))
         if (record->kept)
             carry_out(record, record->machine.reachable(now), due);
@@ -341,15 +357,14 @@ void Keeper::close()
 {
     closed_ = true;
     timer_.cancel();
+    auto const now = runtime_->now();
     auto const all = std::exchange(agenda_, {});
     for (auto const& [when, record] : all) {
         record->kept = false;
         record->machine.end();
-        take_one(counters_.held);
-        if (record->token().cancel(CancelReason::store_closed))
-            counters_.lost(CancelReason::store_closed);
-        else
-            count_loss(*record);
+        count_end(*record, now);
+        record->token().cancel(CancelReason::store_closed);
+        count_loss(*record);
         record->tell_risk_waiters(make_error_code(errc::lease_lost));
         finish_calls(*record, 0, make_error_code(errc::lease_lost), false);
     }

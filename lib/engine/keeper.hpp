@@ -31,7 +31,7 @@ public:
     void add(LeaseRecordPtr const& record, Instant now);
 
     /** Removes a released lease from the agenda: it is no longer renewed. */
-    void remove(LeaseRecord& record);
+    void remove(LeaseRecord& record, Instant now);
 
     /** A renewal the holder asked for. */
     void renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call);
@@ -55,6 +55,8 @@ private:
         std::vector<RenewRequest> requests;
         /// one for each request
         std::vector<Renewal> renewals;
+        /// when they were found due
+        Instant when{};
     };
 
     void run_due(Instant now);
@@ -68,9 +70,10 @@ private:
      * `due`. */
     void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step, DueRenewals& due);
     /** The same for one lease alone. */
-    void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step);
+    void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step, Instant now);
     void send(DueRenewals due);
-    void answered(Renewal const& renewal, RenewReply const& reply, DueRenewals& due);
+    /** @param sent  when the renewal was handed to the store */
+    void answered(Renewal const& renewal, Instant sent, RenewReply const& reply, DueRenewals& due);
     /** Spreads the renewals of many processes; leases that are judged within one burst get one number, so that what is
      * renewed together stays together. */
     [[nodiscard]] std::uint64_t jitter(Instant now);
@@ -80,7 +83,9 @@ private:
     bool count_loss(LeaseRecord& record);
     /** Counts it, and says so. */
     void report_loss(LeaseRecord& record);
-    void forget(LeaseRecord& record);
+    void forget(LeaseRecord& record, Instant now);
+    /** It is held no more: counts it. */
+    void count_end(LeaseRecord& record, Instant now) noexcept;
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Backend> backend_;

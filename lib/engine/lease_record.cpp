@@ -17,6 +17,7 @@ LeaseRecord::LeaseRecord(
     , token_(runtime_, machine.fires_at(), machine.fires_because())
     , valid_until_(machine.valid_until().time_since_epoch().count())
     , ttl_(grant.ttl.count())
+    , granted_at_(now)
     , handle_(std::move(handle))
 {
 }

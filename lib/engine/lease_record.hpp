@@ -4,6 +4,7 @@
 #include "completion.hpp"
 #include "engine/machines/lease_machine.hpp"
 #include "engine/machines/lease_terms.hpp"
+#include "name_counters.hpp"
 #include "token_state.hpp"
 #include "waiters.hpp"
 
@@ -11,7 +12,9 @@
 #include <tenure/backend/runtime.hpp>
 #include <tenure/lease.hpp>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -29,6 +32,33 @@ class LeaseRecord;
 using LeaseRecordPtr = std::shared_ptr<LeaseRecord>;
 /** Leases by the instant at which the keeper has to look at them next. */
 using LeaseAgenda = std::multimap<Instant, LeaseRecordPtr>;
+
+/** An instant to the microsecond in six bytes, which a record has to spare. */
+class PackedInstant
+{
+public:
+    explicit PackedInstant(Instant instant) noexcept
+        : PackedInstant(std::chrono::floor<std::chrono::microseconds>(instant.time_since_epoch()).count())
+    {
+    }
+
+    [[nodiscard]] Instant instant() const noexcept
+    {
+        return Instant(std::chrono::microseconds{
+            (std::int64_t{parts_[2]} << 32) | (std::int64_t{parts_[1]} << 16) | std::int64_t{parts_[0]}});
+    }
+
+private:
+    explicit PackedInstant(std::int64_t microseconds) noexcept
+        : parts_{
+              static_cast<std::uint16_t>(microseconds), static_cast<std::uint16_t>(microseconds >> 16),
+              static_cast<std::uint16_t>(microseconds >> 32)}
+    {
+    }
+
+    /// the lowest first
+    std::array<std::uint16_t, 3> parts_;
+};
 
 /** One granted lease: what its holder asks from any thread, and what the keeper knows on the strand. */
 class LeaseRecord : public std::enable_shared_from_this<LeaseRecord>
@@ -83,6 +113,7 @@ public:
 
     // -- on the strand: the keeper's --
 
+    [[nodiscard]] Instant granted_at() const noexcept { return granted_at_.instant(); }
     /** Shows what the machine knows to the holder. False if the token has fired meanwhile. */
     bool publish();
     /** The last reported state. */
@@ -99,6 +130,8 @@ public:
     bool loss_counted = false;
     /// a claim of its acquisition ended without an answer, and may have taken another key of the range
     bool second_key = false;
+    /// where it is counted; set at its grant
+    NameTable::Index name = 0;
     /// calls of async_renew that wait for an answer to this attempt or a later one
     std::vector<std::pair<LeaseMachine::AttemptId, std::shared_ptr<Call<>>>> renewing;
 
@@ -117,6 +150,7 @@ private:
     std::atomic<milliseconds::rep> ttl_;
     std::atomic<bool> at_risk_{false};
     std::atomic<Ending> ending_{Ending::none};
+    PackedInstant granted_at_;
     /// guards the next two
     std::mutex mutex_;
     /// keeps the store open while the lease is held; taken by the release or detachment

@@ -43,11 +43,14 @@ public:
         auto& core = *handle_->core();
         check_note(where_ + "::note", note);
         check_reuse_after(where_, reuse_after_, core.store_log().store(), core.no_quarantine());
+        name_ = core.counters().names.find_or_make(*range_, terms_.ttl);
     }
 
     [[nodiscard]] std::shared_ptr<Handle> const& handle() const noexcept { return handle_; }
     [[nodiscard]] KeyRangePtr const& range() const noexcept { return range_; }
     [[nodiscard]] LeaseTerms const& terms() const noexcept { return terms_; }
+    /** Where its leases are counted. */
+    [[nodiscard]] NameTable::Index name() const noexcept { return name_; }
     /** For `make_owner`. */
     [[nodiscard]] std::string const& owner_prefix() const noexcept { return owner_prefix_; }
 
@@ -72,6 +75,7 @@ private:
     milliseconds reuse_after_;
     LeaseTerms terms_;
     std::string owner_prefix_;
+    NameTable::Index name_ = 0;
 };
 
 } // namespace tenure::engine

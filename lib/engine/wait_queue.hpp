@@ -13,7 +13,9 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 namespace tenure::engine
 {
@@ -82,6 +84,17 @@ public:
     /** A key may have become free. */
     void hint();
 
+    // -- for the metrics --
+
+    /** When a key was released that a waiter may now take; unset if none is known of. The next call knows of none. */
+    [[nodiscard]] std::optional<Instant> freed_at() noexcept { return std::exchange(freed_at_, std::nullopt); }
+    /** A waiter's claim that was sent then has found all keys held: another program took what had been released. */
+    void found_held(Instant asked) noexcept
+    {
+        if (freed_at_ && *freed_at_ <= asked)
+            freed_at_.reset();
+    }
+
     // -- the store's line --
 
     /** How the claim of a waiter that is sent now stands in line. */
@@ -107,7 +120,11 @@ public:
     /** When an acquisition that begins now may claim; past if at once. */
     [[nodiscard]] Instant opens_at(Instant now);
     /** A release was sent. */
-    void release_begins() noexcept { ++releases_; }
+    void release_begins(Instant now) noexcept
+    {
+        ++releases_;
+        freed_at_ = now;
+    }
     /** It was answered, or given up. */
     void release_ends(bool freed);
     /** It was answered, and named another store. */
@@ -117,6 +134,8 @@ public:
 
 private:
     void on_event(WatchEvent event);
+    /** The store has told of a release. */
+    void note_release();
     /** To the first of the queue. */
     void promote_next();
     [[nodiscard]] Instant grace_over(Instant now);
@@ -151,6 +170,8 @@ private:
     Instant contended_until_ = Instant::min();
     /// until then another store, which a release of this one named, goes first
     Instant held_until_ = Instant::min();
+    /// since when a key may be free that a waiter can take
+    std::optional<Instant> freed_at_;
 };
 
 /** The wait queues of one store, by range. There are none while nothing is contended for, and then nothing here costs
@@ -174,7 +195,7 @@ public:
 
     // -- this store's own releases --
 
-    void release_begins(KeyRange const& range) const;
+    void release_begins(KeyRange const& range, Instant now) const;
     void release_ends(KeyRange const& range, bool freed) const;
     void release_named_another(KeyRangePtr const& range);
 
