@@ -20,6 +20,7 @@ set(TENURE_PUBLIC_HEADERS
     detail/run_held.hpp
     election.hpp
     errc.hpp
+    event.hpp
     hold.hpp
     holder.hpp
     holding.hpp

@@ -7,6 +7,7 @@ target_sources(
     api/cancellation_token.cpp
     api/connect.cpp
     api/errc.cpp
+    api/event.cpp
     api/key_range.cpp
     api/lease.cpp
     api/lock.cpp
@@ -19,6 +20,7 @@ target_sources(
     engine/acquisition.cpp
     engine/core.cpp
     engine/counters.cpp
+    engine/events.cpp
     engine/keeper.cpp
     engine/lease_record.cpp
     engine/lease_target.cpp

@@ -3,6 +3,7 @@
 
 #include <tenure/detail/api.hpp>
 #include <tenure/errc.hpp>
+#include <tenure/event.hpp>
 #include <tenure/inspection.hpp>
 #include <tenure/key_range.hpp>
 #include <tenure/log.hpp>
@@ -49,6 +50,9 @@ struct StoreOptions {
     LogSink log = {};
     /// the lowest level that is logged
     LogLevel log_level = LogLevel::warning;
+    /// receives each acquisition, wait, renewal in danger, loss and release, for tracing. Called by the thread of the
+    /// log, so it may block. Empty: events are not made
+    EventHook on_event = {};
     /// all I/O, timers and renewals of the store run on a thread of its own: handlers that block the executor cost no
     /// lease. Handlers still run on the executor, never on that thread; only a `CredentialsSource` runs there. The
     /// thread is detached, blocks all signals and ends when the store is closed. The store then does not count as work

@@ -8,6 +8,7 @@
 #include <tenure/connect.hpp>
 #include <tenure/election.hpp>
 #include <tenure/errc.hpp>
+#include <tenure/event.hpp>
 #include <tenure/features.hpp>
 #include <tenure/hold.hpp>
 #include <tenure/holder.hpp>

@@ -330,6 +330,11 @@ void Acquisition::granted(Granted const& grant, Instant now)
     core_->counters().acquired_after(now - started_, name_counters());
     if (auto const freed = queue_ ? queue_->freed_at() : std::nullopt)
         name_counters().hand_over.add(now - *freed);
+    if (core_->events().wanted()) {
+        if (queue_)
+            core_->events().waited(*range_, target_->owner_prefix(), now - started_, {}, now);
+        core_->events().acquired(*record, now - started_, now);
+    }
     core_->keeper().add(record, now);
     // another claim of its own may have found the key held after this one took it
     bool const leaves_line = (claims_overlap_ || (queue_ && queue_->place_may_stay())) && may_stand_in_line();
@@ -422,6 +427,10 @@ void Acquisition::finish(error_code error)
     } else {
         add_one(counters.failed);
         add_one(name_counters().failed);
+    }
+    if (core_->events().wanted()) {
+        auto const now = core_->runtime()->now();
+        core_->events().waited(*range_, target_->owner_prefix(), now - started_, error, now);
     }
     bool const asked = machine_.has_value();
     if (asked && error == errc::store_unavailable && machine_->silence())

@@ -26,7 +26,8 @@ constexpr std::chrono::seconds closing_time{1};
 } // namespace
 
 Core::Core(
-    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name, std::string order_name)
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name, std::string order_name,
+    EventHook on_event)
     : runtime_(std::move(runtime))
     , backend_(std::move(backend))
     , worker_name_(std::move(worker_name))
@@ -36,7 +37,8 @@ Core::Core(
     , no_detach_(backend_->no_detach())
     , generation_(fork_generation())
     , store_log_(runtime_, backend_->describe())
-    , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, store_log_))
+    , events_(std::move(on_event), store_log_.store(), counters_.events_dropped)
+    , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, store_log_, events_))
     , releases_(std::make_shared<ReleaseQueue>(runtime_, backend_, counters_, store_log_))
     , queues_(runtime_, backend_)
 {
@@ -150,6 +152,8 @@ void Core::lease_ends(LeaseRecord& record, Instant now)
     keeper_->remove(record, now);
     if (now > record.valid_until())
         add_one(counters_.held_past_expiry);
+    if (events_.wanted())
+        events_.happened(Event::Kind::released, record, now);
 }
 
 void Core::release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr const& pending)

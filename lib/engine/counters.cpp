@@ -49,6 +49,7 @@ Statistics Counters::snapshot() const noexcept
     all.released_not_owner = released_not_owner.load(relaxed);
     all.given_back = given_back.load(relaxed);
     all.held_past_expiry = held_past_expiry.load(relaxed);
+    all.events_dropped = events_dropped.load(relaxed);
     all.held = held.load(relaxed);
     all.waiting = waiting.load(relaxed);
     return all;

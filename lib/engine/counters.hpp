@@ -42,6 +42,7 @@ public:
     Count released_not_owner{0};
     Count given_back{0};
     Count held_past_expiry{0};
+    Count events_dropped{0};
     Count held{0};
     Count waiting{0};
 

@@ -3,6 +3,7 @@
 
 #include "completion.hpp"
 #include "counters.hpp"
+#include "events.hpp"
 #include "store_log.hpp"
 
 #include <tenure/errc.hpp>
@@ -53,11 +54,13 @@ std::vector<LeaseRecordPtr> records(LeaseAgenda::iterator first, LeaseAgenda::it
 } // namespace
 
 Keeper::Keeper(
-    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log)
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log,
+    Events const& events)
     : runtime_(std::move(runtime))
     , backend_(std::move(backend))
     , counters_(counters)
     , store_log_(store_log)
+    , events_(events)
 {
 }
 
@@ -220,13 +223,16 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
         lose(record, record->token().reason());
         return;
     }
-    if (record->machine.at_risk() && !was_at_risk)
+    if (record->machine.at_risk() && !was_at_risk) {
         store_log_.log(
             LogLevel::warning, "lease on " + record->key() +
                                    " is at risk: a renewal failed or is unanswered; it remains valid for " +
                                    milliseconds_text(record->machine.valid_until() - runtime_->now()) + ", retrying");
-    else if (!record->machine.at_risk() && was_at_risk)
+        events_.happened(Event::Kind::at_risk, *record, due.when);
+    } else if (!record->machine.at_risk() && was_at_risk) {
         store_log_.log(LogLevel::info, "lease on " + record->key() + " is renewed again");
+        events_.happened(Event::Kind::renewed_late, *record, due.when);
+    }
     move(*record, step.wake_at);
     wake_by(step.wake_at);
     if (step.renew == 0)
@@ -298,6 +304,8 @@ bool Keeper::count_loss(LeaseRecord& record)
     if (!is_loss(known) || std::exchange(record.loss_counted, true))
         return false;
     counters_.lost(known, counters_.names.at(record.name));
+    if (events_.wanted())
+        events_.happened(Event::Kind::lost, record, runtime_->now());
     return true;
 }
 

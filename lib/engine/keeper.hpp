@@ -16,6 +16,7 @@ namespace tenure::engine
 {
 
 class Counters;
+class Events;
 class StoreLog;
 
 /** Renews all leases of a store, in batches, and cancels their tokens in time. One timer serves them all; each lease is
@@ -25,7 +26,9 @@ class StoreLog;
 class Keeper : public std::enable_shared_from_this<Keeper>
 {
 public:
-    Keeper(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log);
+    Keeper(
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log,
+        Events const& events);
 
     /** Keeps the lease until it is lost or `remove`d. */
     void add(LeaseRecordPtr const& record, Instant now);
@@ -91,6 +94,7 @@ private:
     std::shared_ptr<Backend> backend_;
     Counters& counters_;
     StoreLog& store_log_;
+    Events const& events_;
     /// all leases
     LeaseAgenda agenda_;
     /// number of leases for each ttl: the store gets the shortest ttl
