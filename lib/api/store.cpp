@@ -145,7 +145,11 @@ Statistics Store::statistics() const noexcept
 
 StoreMetrics Store::metrics() const
 {
-    return handle_->core()->counters().metrics();
+    auto& core = *handle_->core();
+    // in a fork, a thread that is not here may have the table of names for ever
+    if (!core.same_process())
+        return {statistics(), {}, {}};
+    return core.counters().metrics();
 }
 
 Diagnostics Store::diagnostics() const

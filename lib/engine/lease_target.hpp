@@ -43,7 +43,9 @@ public:
         auto& core = *handle_->core();
         check_note(where_ + "::note", note);
         check_reuse_after(where_, reuse_after_, core.store_log().store(), core.no_quarantine());
-        name_ = core.counters().names.find_or_make(*range_, terms_.ttl);
+        // in a fork nothing is acquired, and a thread that is not here may have the table for ever
+        if (core.same_process())
+            name_ = core.counters().names.find_or_make(*range_, terms_.ttl);
     }
 
     [[nodiscard]] std::shared_ptr<Handle> const& handle() const noexcept { return handle_; }
