@@ -33,6 +33,7 @@ class TenureRecipe(ConanFile):
         "fPIC": [True, False],
         "conformance": [True, False],
         "etcd": [True, False],
+        "prometheus": [True, False],
         "tls": [True, False],
         "zookeeper": [True, False],
     }
@@ -41,6 +42,7 @@ class TenureRecipe(ConanFile):
         "fPIC": True,
         "conformance": True,
         "etcd": True,
+        "prometheus": False,
         "tls": True,
         "zookeeper": False,
     }
@@ -57,6 +59,8 @@ class TenureRecipe(ConanFile):
         self.requires("boost/[>=1.83 <2]", transitive_headers=True)
         self.requires("openssl/[>=3 <4]")
         self.requires("spdlog/[>=1.9 <2]")
+        if self.options.prometheus:
+            self.requires("prometheus-cpp/[>=1.0 <2]", transitive_headers=True)
         # Conan gives up before `validate` if it cannot resolve them. Its own last words then are about remotes.
         atexit.register(advise_platform)
 
@@ -79,6 +83,7 @@ class TenureRecipe(ConanFile):
         toolchain.cache_variables["TENURE_CONFORMANCE"] = bool(self.options.conformance)
         toolchain.cache_variables["TENURE_ETCD"] = bool(self.options.etcd)
         toolchain.cache_variables["TENURE_TLS"] = bool(self.options.tls)
+        toolchain.cache_variables["TENURE_PROMETHEUS"] = "ON" if self.options.prometheus else "OFF"
         # Conan has no package of ZooKeeper's C client: it is the platform's
         toolchain.cache_variables["TENURE_ZOOKEEPER"] = "ON" if self.options.zookeeper else "OFF"
         toolchain.cache_variables["TENURE_UNITY_BUILD"] = True

@@ -27,3 +27,17 @@ if(TENURE_ZOOKEEPER)
 else()
   message(STATUS "ZooKeeper: left out; TENURE_ZOOKEEPER=ON builds it in")
 endif()
+
+# Metrics for Prometheus are a library of their own, built on request like the store on ZooKeeper. Debian's package names
+# no version.
+if(TENURE_PROMETHEUS STREQUAL "AUTO")
+  find_package(prometheus-cpp CONFIG QUIET)
+  set(TENURE_PROMETHEUS ${prometheus-cpp_FOUND})
+elseif(TENURE_PROMETHEUS)
+  find_package(prometheus-cpp CONFIG REQUIRED)
+endif()
+if(TENURE_PROMETHEUS)
+  message(STATUS "Prometheus: tenure::prometheus is built")
+else()
+  message(STATUS "Prometheus: left out; TENURE_PROMETHEUS=ON builds tenure::prometheus")
+endif()

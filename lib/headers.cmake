@@ -20,6 +20,7 @@ set(TENURE_PUBLIC_HEADERS
     detail/run_held.hpp
     election.hpp
     errc.hpp
+    event.hpp
     hold.hpp
     holder.hpp
     holding.hpp
@@ -29,6 +30,7 @@ set(TENURE_PUBLIC_HEADERS
     lease_set.hpp
     lock.hpp
     log.hpp
+    metrics.hpp
     multi_lock.hpp
     options.hpp
     owner.hpp
@@ -60,6 +62,8 @@ set(TENURE_PUBLIC_HEADERS
     view.hpp
     with_lease.hpp
 )
+# That of tenure::prometheus, which is installed with it.
+set(TENURE_PROMETHEUS_HEADERS prometheus.hpp)
 # Those of the conformance suite, which is installed with them unless TENURE_CONFORMANCE is off.
 set(TENURE_CONFORMANCE_HEADERS
     conformance/client.hpp

@@ -7,9 +7,11 @@ target_sources(
     api/cancellation_token.cpp
     api/connect.cpp
     api/errc.cpp
+    api/event.cpp
     api/key_range.cpp
     api/lease.cpp
     api/lock.cpp
+    api/metrics.cpp
     api/slot_pool.cpp
     api/store.cpp
     api/version.cpp
@@ -18,9 +20,11 @@ target_sources(
     engine/acquisition.cpp
     engine/core.cpp
     engine/counters.cpp
+    engine/events.cpp
     engine/keeper.cpp
     engine/lease_record.cpp
     engine/lease_target.cpp
+    engine/name_counters.cpp
     engine/owner_text.cpp
     engine/readiness.cpp
     engine/release_queue.cpp

@@ -53,6 +53,9 @@ struct Statistics {
     /// leases that were released only after their validity had ended
     std::uint64_t held_past_expiry = 0;
 
+    /// events that `StoreOptions::on_event` did not take in time
+    std::uint64_t events_dropped = 0;
+
     /// leases held now
     std::uint64_t held = 0;
     /// acquisitions waiting now

@@ -3,9 +3,11 @@
 
 #include <tenure/detail/api.hpp>
 #include <tenure/errc.hpp>
+#include <tenure/event.hpp>
 #include <tenure/inspection.hpp>
 #include <tenure/key_range.hpp>
 #include <tenure/log.hpp>
+#include <tenure/metrics.hpp>
 #include <tenure/statistics.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>
@@ -48,6 +50,9 @@ struct StoreOptions {
     LogSink log = {};
     /// the lowest level that is logged
     LogLevel log_level = LogLevel::warning;
+    /// receives each acquisition, wait, renewal in danger, loss and release, for tracing. Called by the thread of the
+    /// log, so it may block. Empty: events are not made
+    EventHook on_event = {};
     /// all I/O, timers and renewals of the store run on a thread of its own: handlers that block the executor cost no
     /// lease. Handlers still run on the executor, never on that thread; only a `CredentialsSource` runs there. The
     /// thread is detached, blocks all signals and ends when the store is closed. The store then does not count as work
@@ -105,6 +110,9 @@ public:
 
     /** Counts what happened since the store was opened. No I/O; cheap. */
     [[nodiscard]] Statistics statistics() const noexcept;
+    /** Distributions of waiting, holding, hand-over and renewal margin by lock and pool, and of the store's requests.
+     * Without I/O. */
+    [[nodiscard]] StoreMetrics metrics() const;
     /** The last error of the store with its details, for people. No I/O. */
     [[nodiscard]] Diagnostics diagnostics() const;
     /** The name that others see as the holder: `StoreOptions::worker_name`, or host:pid. */
@@ -206,6 +214,9 @@ public:
         return asio::async_initiate<CompletionToken, void(error_code)>(
             InitiateClose{{handle_, get_executor()}}, completion, timeout);
     }
+
+    /** Whether both are the same store. */
+    friend bool operator==(Store const& left, Store const& right) noexcept { return left.handle_ == right.handle_; }
 
 private:
     using HandlePtr = std::shared_ptr<engine::Handle>;

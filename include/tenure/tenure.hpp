@@ -17,6 +17,7 @@
 #include <tenure/connect.hpp>
 #include <tenure/election.hpp>
 #include <tenure/errc.hpp>
+#include <tenure/event.hpp>
 #include <tenure/features.hpp>
 #include <tenure/hold.hpp>
 #include <tenure/holder.hpp>
@@ -25,6 +26,7 @@
 #include <tenure/lease_set.hpp>
 #include <tenure/lock.hpp>
 #include <tenure/log.hpp>
+#include <tenure/metrics.hpp>
 #include <tenure/multi_lock.hpp>
 #include <tenure/options.hpp>
 #include <tenure/owner.hpp>

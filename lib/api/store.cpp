@@ -63,7 +63,8 @@ make_handle(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, 
     auto name = options.worker_name.empty() ? default_worker_name() : std::move(options.worker_name);
     check_name("StoreOptions::order_name", options.order_name);
     auto core = std::make_shared<engine::Core>(
-        std::move(runtime), std::move(backend), std::move(name), std::move(options.order_name));
+        std::move(runtime), std::move(backend), std::move(name), std::move(options.order_name),
+        std::move(options.on_event));
     // which closes what began, where the start fails
     auto handle = std::make_shared<engine::Handle>(std::move(core));
     handle->core()->start();
@@ -143,6 +144,15 @@ Statistics Store::statistics() const noexcept
     return handle_->core()->counters().snapshot();
 }
 
+StoreMetrics Store::metrics() const
+{
+    auto& core = *handle_->core();
+    // in a fork, a thread that is not here may have the table of names for ever
+    if (!core.same_process())
+        return {statistics(), {}, {}};
+    return core.counters().metrics();
+}
+
 Diagnostics Store::diagnostics() const
 {
     return handle_->core()->store_log().diagnostics();
@@ -190,7 +200,9 @@ void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler ha
     start_query<std::vector<KeyState>>(
         std::move(handle), std::move(handler),
         [range = std::move(range)](engine::Core& core, Deadline const& not_after, auto const& done) {
-            core.backend().inspect(range, not_after, [done](InspectReply reply) {
+            auto const asked = core.runtime()->now();
+            core.backend().inspect(range, not_after, [done, asked, core = core.shared_from_this()](InspectReply reply) {
+                core->counters().requests.ended(RequestKind::inspect, reply, core->runtime()->now() - asked);
                 if (auto* states = std::get_if<std::vector<KeyState>>(&reply))
                     done({}, std::move(*states), {});
                 else if (auto* const failure = std::get_if<Failure>(&reply))

@@ -46,12 +46,18 @@ Acquisition::Acquisition(
     , core_(target_->handle()->core())
     , range_(target_->range())
     , terms_(terms)
+    , name_(target_->name())
     , wait_(wait)
     , is_try_(is_try)
     , prefers_(prefers)
     , handler_(std::move(handler))
     , timer_(*core_->runtime())
 {
+}
+
+NameCounters& Acquisition::name_counters() const noexcept
+{
+    return core_->counters().names.at(name_);
 }
 
 void Acquisition::start(std::shared_ptr<Acquisition> self, asio::cancellation_slot slot)
@@ -247,11 +253,12 @@ void Acquisition::check_place(Waits place, ClaimReply const& reply)
 void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
 {
     auto const& claim = asked.claim;
+    auto const now = core_->runtime()->now();
+    core_->counters().requests.ended(RequestKind::claim, reply, now - asked.when);
     if (!handler_ || claim != claim_) {
         answered_too_late(asked, reply);
         return;
     }
-    auto const now = core_->runtime()->now();
     // set before the acquisition can end: its end must know whether to withdraw a claim
     unknown_ = unknown_ || failed_as(reply, Failure::Effect::unknown);
     if (core_->backend().single_use_owners() && !std::holds_alternative<Granted>(reply)) {
@@ -332,9 +339,17 @@ void Acquisition::granted(Granted const& grant, Instant now)
     auto record = std::make_shared<LeaseRecord>(target_->handle(), core_->runtime(), claim_, terms_, grant, now);
     lease_ = record;
     record->second_key = unknown_;
+    record->name = name_;
     if (machine_->asking_more() || unknown_)
         record->machine.expect_claim(terms_.ttl);
-    core_->counters().acquired_after(now - started_);
+    core_->counters().acquired_after(now - started_, name_counters());
+    if (auto const freed = queue_ ? queue_->freed_at() : std::nullopt)
+        name_counters().hand_over.add(now - *freed);
+    if (core_->events().wanted()) {
+        if (queue_)
+            core_->events().waited(*range_, target_->owner_prefix(), now - started_, {}, now);
+        core_->events().acquired(*record, now - started_, now);
+    }
     core_->keeper().add(record, now);
     // another claim of this acquisition may have found the key held after this one took it
     bool const leaves_line = (claims_overlap_ || (queue_ && queue_->place_may_stay())) && may_stand_in_line();
@@ -383,6 +398,7 @@ void Acquisition::busy(Busy const& reply, Clock::duration took, Instant now)
         if (lines_up_)
             queue_->stands_in_line();
     }
+    queue_->found_held(now - took);
     if (queue_->is_head(*this)) {
         if (terms_.notifications)
             queue_->watch();
@@ -417,12 +433,20 @@ void Acquisition::finish(error_code error)
 {
     auto const self = shared_from_this();
     auto& counters = core_->counters();
-    if (error == asio::error::operation_aborted)
+    if (error == asio::error::operation_aborted) {
         add_one(counters.cancelled);
-    else if (error == errc::timed_out)
+        add_one(name_counters().cancelled);
+    } else if (error == errc::timed_out) {
         add_one(counters.busy);
-    else
+        add_one(name_counters().busy);
+    } else {
         add_one(counters.failed);
+        add_one(name_counters().failed);
+    }
+    if (core_->events().wanted()) {
+        auto const now = core_->runtime()->now();
+        core_->events().waited(*range_, target_->owner_prefix(), now - started_, error, now);
+    }
     bool const asked = machine_.has_value();
     if (asked && error == errc::store_unavailable && machine_->silence())
         core_->store_log().record_error(

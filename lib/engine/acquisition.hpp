@@ -50,6 +50,8 @@ public:
     void hold_back(Instant until);
     /** True if a claim is pending. */
     [[nodiscard]] bool asking() const noexcept { return machine_ && machine_->asking(); }
+    /** Where it is counted. */
+    [[nodiscard]] NameCounters& name_counters() const noexcept;
 
     /** Sends the claim that `Core::may_claim` delayed. False: the acquisition has ended meanwhile. */
     bool claim_late();
@@ -108,6 +110,8 @@ private:
     std::shared_ptr<Core> core_;
     KeyRangePtr range_;
     LeaseTerms terms_;
+    /// where it is counted
+    NameTable::Index name_;
     /// zero: a single try
     milliseconds wait_;
     bool is_try_;

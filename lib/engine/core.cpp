@@ -29,7 +29,8 @@ constexpr std::chrono::milliseconds claim_pause{10};
 } // namespace
 
 Core::Core(
-    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name, std::string order_name)
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name, std::string order_name,
+    EventHook on_event)
     : runtime_(std::move(runtime))
     , backend_(std::move(backend))
     , worker_name_(std::move(worker_name))
@@ -39,8 +40,9 @@ Core::Core(
     , no_detach_(backend_->no_detach())
     , generation_(fork_generation())
     , store_log_(runtime_, backend_->describe())
-    , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, store_log_))
-    , releases_(std::make_shared<ReleaseQueue>(runtime_, backend_, store_log_))
+    , events_(std::move(on_event), store_log_.store(), counters_.events_dropped)
+    , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, store_log_, events_))
+    , releases_(std::make_shared<ReleaseQueue>(runtime_, backend_, counters_, store_log_))
     , queues_(runtime_, backend_)
 {
 }
@@ -79,11 +81,13 @@ void Core::add(std::shared_ptr<Acquisition> acquisition)
     auto& added = *acquisition;
     added.position_ = acquisitions_.insert(acquisitions_.end(), std::move(acquisition));
     add_one(counters_.waiting);
+    add_one(added.name_counters().waiting);
 }
 
 void Core::remove(Acquisition& acquisition)
 {
     take_one(counters_.waiting);
+    take_one(acquisition.name_counters().waiting);
     acquisitions_.erase(acquisition.position_);
     if (closing_)
         close_if_idle();
@@ -169,9 +173,11 @@ void Core::drop_abandoned()
 
 void Core::lease_ends(LeaseRecord& record, Instant now)
 {
-    keeper_->remove(record);
+    keeper_->remove(record, now);
     if (now > record.valid_until())
         add_one(counters_.held_past_expiry);
+    if (events_.wanted())
+        events_.happened(Event::Kind::released, record, now);
 }
 
 void Core::release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr const& pending)
@@ -183,7 +189,7 @@ void Core::release(LeaseRecordPtr const& record, ReleaseQueue::PendingReleasePtr
         return;
     }
     if (record->notifications())
-        queues_.release_begins(*record->claim().range);
+        queues_.release_begins(*record->claim().range, now);
     releases_->release(
         pending, record->claim_ptr(), ReleaseQueue::Reason::lease_over, record->notifications(), now,
         record->machine.longest_ttl());

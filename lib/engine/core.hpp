@@ -4,6 +4,7 @@
 #include "acquisition.hpp"
 #include "completion.hpp"
 #include "counters.hpp"
+#include "events.hpp"
 #include "follower.hpp"
 #include "keeper.hpp"
 #include "lease_record.hpp"
@@ -42,7 +43,7 @@ class Core final : public std::enable_shared_from_this<Core>,
 public:
     Core(
         std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, std::string worker_name,
-        std::string order_name);
+        std::string order_name, EventHook on_event);
 
     /** Call it right after construction. */
     void start();
@@ -54,6 +55,7 @@ public:
     [[nodiscard]] bool same_process() const noexcept;
     [[nodiscard]] Counters& counters() noexcept { return counters_; }
     [[nodiscard]] StoreLog& store_log() noexcept { return store_log_; }
+    [[nodiscard]] Events const& events() const noexcept { return events_; }
     [[nodiscard]] std::string const& worker_name() const noexcept { return worker_name_; }
     /** `StoreOptions::order_name` */
     [[nodiscard]] std::string const& order_name() const noexcept { return order_name_; }
@@ -171,6 +173,7 @@ private:
     std::uint64_t generation_;
     Counters counters_;
     StoreLog store_log_;
+    Events events_;
     std::shared_ptr<Keeper> keeper_;
     std::shared_ptr<ReleaseQueue> releases_;
     WaitQueues queues_;

@@ -1,7 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "distribution_count.hpp"
+#include "name_counters.hpp"
+#include "request_counters.hpp"
+
 #include <tenure/cancellation_token.hpp>
+#include <tenure/metrics.hpp>
 #include <tenure/statistics.hpp>
 
 #include <atomic>
@@ -11,17 +16,20 @@
 namespace tenure::engine
 {
 
-/** The counts behind `Statistics`. Written on the strand, read from any thread. */
+/** The counts behind `Statistics` and `StoreMetrics`. Written on the strand, read from any thread. */
 class Counters
 {
 public:
-    using Count = std::atomic<std::uint64_t>;
-
-    void acquired_after(std::chrono::nanoseconds wait) noexcept;
-    void renewed_with(std::chrono::nanoseconds margin) noexcept;
-    void lost(CancelReason reason) noexcept;
+    void acquired_after(std::chrono::nanoseconds wait, NameCounters& name) noexcept;
+    void renewed_with(std::chrono::nanoseconds margin, NameCounters& name) noexcept;
+    void lost(CancelReason reason, NameCounters& name) noexcept;
 
     [[nodiscard]] Statistics snapshot() const noexcept;
+    [[nodiscard]] StoreMetrics metrics() const;
+
+    /// by lock and pool
+    NameTable names;
+    RequestCounters requests;
 
     Count acquired{0};
     Count busy{0};
@@ -34,6 +42,7 @@ public:
     Count released_not_owner{0};
     Count given_back{0};
     Count held_past_expiry{0};
+    Count events_dropped{0};
     Count held{0};
     Count waiting{0};
 
@@ -41,21 +50,7 @@ private:
     std::atomic<std::int64_t> wait_total_{0};
     std::atomic<std::int64_t> wait_longest_{0};
     std::atomic<std::int64_t> margin_least_{0};
-    Count lost_expired_{0};
-    Count lost_proven_{0};
-    Count lost_first_failed_renewal_{0};
-    Count lost_max_hold_{0};
-    Count lost_store_closed_{0};
+    LossCounts lost_;
 };
-
-// Without a locked instruction: only the strand writes.
-inline void add_one(Counters::Count& count) noexcept
-{
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-inline void take_one(Counters::Count& count) noexcept
-{
-    count.store(count.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-}
 
 } // namespace tenure::engine

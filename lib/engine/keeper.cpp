@@ -3,6 +3,7 @@
 
 #include "completion.hpp"
 #include "counters.hpp"
+#include "events.hpp"
 #include "store_log.hpp"
 
 #include <tenure/errc.hpp>
@@ -44,22 +45,25 @@ std::string milliseconds_text(Clock::duration duration)
 } // namespace
 
 Keeper::Keeper(
-    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log)
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log,
+    Events const& events)
     : runtime_(std::move(runtime))
     , backend_(std::move(backend))
     , counters_(counters)
     , store_log_(store_log)
+    , events_(events)
 {
 }
 
 void Keeper::add(LeaseRecordPtr const& record, Instant now)
 {
     add_one(counters_.held);
+    add_one(counters_.names.at(record->name).held);
     record->kept = true;
     note_ttl(record->machine.ttl(), 1);
     auto const step = record->machine.tick(now, Clock::duration::zero(), 0);
     record->agenda_place = agenda_.add(record, step.wake_at);
-    carry_out(record, step);
+    carry_out(record, step, now);
 }
 
 void Keeper::note_ttl(milliseconds ttl, int change)
@@ -78,24 +82,32 @@ void Keeper::note_ttl(milliseconds ttl, int change)
     backend_->shortest_ttl(shortest_ttl_);
 }
 
-void Keeper::forget(LeaseRecord& record)
+void Keeper::count_end(LeaseRecord& record, Instant now) noexcept
+{
+    auto& name = counters_.names.at(record.name);
+    take_one(counters_.held);
+    take_one(name.held);
+    name.holding_time.add(now - record.granted_at());
+}
+
+void Keeper::forget(LeaseRecord& record, Instant now)
 {
     if (!record.kept)
         return;
     record.kept = false;
     note_ttl(record.machine.ttl(), -1);
-    take_one(counters_.held);
+    count_end(record, now);
     // keeps the record alive for the caller: the agenda may have owned it alone
     auto const alive = agenda_.take(record.agenda_place);
 }
 
-void Keeper::remove(LeaseRecord& record)
+void Keeper::remove(LeaseRecord& record, Instant now)
 {
     record.machine.end();
     // the holder may have observed the expiry (`cancelled()` cancels the token) before the timer ran
     report_loss(record);
     finish_calls(record, 0, make_error_code(errc::released), false);
-    forget(record);
+    forget(record, now);
 }
 
 std::uint64_t Keeper::jitter(Instant now)
@@ -145,6 +157,7 @@ void Keeper::run_due(Instant now)
     }
     std::exception_ptr failure;
     DueRenewals due;
+    due.when = now;
     if (!agenda_.empty() && agenda_.first() <= now)
         for (auto const& record : agenda_.due_by(now + longest_slack)) {
             auto const slack = slack_for(record->machine.ttl());
@@ -166,9 +179,10 @@ void Keeper::run_due(Instant now)
         std::rethrow_exception(failure);
 }
 
-void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step)
+void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step, Instant now)
 {
     DueRenewals due;
+    due.when = now;
     carry_out(record, step, due);
     send(std::move(due));
 }
@@ -183,7 +197,7 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
     }
     // after the begin of a release on another thread nothing is renewed: the release is on its way to this strand
     if (record->released()) {
-        forget(*record);
+        forget(*record, runtime_->now());
         return;
     }
     bool const was_at_risk = record->shows_risk();
@@ -192,13 +206,16 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
         lose(record, record->token().reason());
         return;
     }
-    if (record->machine.at_risk() && !was_at_risk)
+    if (record->machine.at_risk() && !was_at_risk) {
         store_log_.log(
             LogLevel::warning, "lease on " + record->key() +
                                    " is at risk: a renewal failed or is unanswered; it remains valid for " +
                                    milliseconds_text(record->machine.valid_until() - runtime_->now()) + ", retrying");
-    else if (!record->machine.at_risk() && was_at_risk)
+        events_.happened(Event::Kind::at_risk, *record, due.when);
+    } else if (!record->machine.at_risk() && was_at_risk) {
         store_log_.log(LogLevel::info, "lease on " + record->key() + " is renewed again");
+        events_.happened(Event::Kind::renewed_late, *record, due.when);
+    }
     agenda_.move(record->agenda_place, step.wake_at);
     wake_by(step.wake_at);
     if (step.renew == 0)
@@ -216,28 +233,31 @@ void Keeper::send(DueRenewals due)
     if (due.requests.empty())
         return;
     // shared, because the handler may be copied
-    auto const open = std::make_shared<std::vector<Renewal>>(std::move(due.renewals));
-    backend_->renew(std::move(due.requests), [weak = weak_from_this(), open](std::span<RenewAnswer const> answers) {
+    auto requests = std::move(due.requests);
+    auto const open = std::make_shared<DueRenewals>(std::move(due));
+    backend_->renew(std::move(requests), [weak = weak_from_this(), open](std::span<RenewAnswer const> answers) {
         auto const self = weak.lock();
         if (!self)
             return;
         DueRenewals next;
         for (auto const& [request, reply] : answers)
-            self->answered(std::exchange((*open)[request], {}), reply, next);
+            self->answered(std::exchange(open->renewals[request], {}), open->when, reply, next);
         self->send(std::move(next));
     });
 }
 
-void Keeper::answered(Renewal const& renewal, RenewReply const& reply, DueRenewals& due)
+void Keeper::answered(Renewal const& renewal, Instant sent, RenewReply const& reply, DueRenewals& due)
 {
     auto const& [record, attempt] = renewal;
     auto const now = runtime_->now();
+    due.when = now;
+    counters_.requests.ended(RequestKind::renew, reply, now - sent);
     auto& machine = record->machine;
     if (auto const* renewed = std::get_if<Renewed>(&reply)) {
         auto const step = machine.renewed(attempt, renewed->ttl, renewed->since, now, jitter(now));
         if (step.fire == CancelReason::none && !machine.ended()) {
             if (step.renewed)
-                counters_.renewed_with(machine.last_margin());
+                counters_.renewed_with(machine.last_margin(), counters_.names.at(record->name));
             finish_calls(*record, attempt, {}, false);
         }
         carry_out(record, step, due);
@@ -258,7 +278,7 @@ void Keeper::lose(LeaseRecordPtr const& record, CancelReason reason)
     report_loss(*record);
     record->tell_risk_waiters(make_error_code(errc::lease_lost));
     finish_calls(*record, 0, make_error_code(errc::lease_lost), false);
-    forget(*record);
+    forget(*record, runtime_->now());
 }
 
 bool Keeper::count_loss(LeaseRecord& record)
@@ -266,7 +286,9 @@ bool Keeper::count_loss(LeaseRecord& record)
     auto const known = record.token().reason();
     if (!is_loss(known) || std::exchange(record.loss_counted, true))
         return false;
-    counters_.lost(known);
+    counters_.lost(known, counters_.names.at(record.name));
+    if (events_.wanted())
+        events_.happened(Event::Kind::lost, record, runtime_->now());
     return true;
 }
 
@@ -288,13 +310,14 @@ void Keeper::renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_p
         return;
     }
     auto const before = record->machine.ttl();
-    auto const step = record->machine.renew_now(ttl, runtime_->now());
+    auto const now = runtime_->now();
+    auto const step = record->machine.renew_now(ttl, now);
     if (record->machine.ttl() != before) {
         note_ttl(before, -1);
         note_ttl(record->machine.ttl(), 1);
     }
     record->renewing.emplace_back(step.renew, std::move(call));
-    carry_out(record, step);
+    carry_out(record, step, now);
 }
 
 void Keeper::finish_calls(LeaseRecord& record, LeaseMachine::AttemptId answered, error_code error, bool only_that)
@@ -314,6 +337,7 @@ void Keeper::reachable()
 {
     auto const now = runtime_->now();
     DueRenewals due;
+    due.when = now;
     for (auto const& record : agenda_.all())
         if (record->kept)
             carry_out(record, record->machine.reachable(now), due);
@@ -324,17 +348,16 @@ void Keeper::close()
 {
     closed_ = true;
     timer_.cancel();
+    auto const now = runtime_->now();
     for (auto const& record : agenda_.all()) {
         if (!record->kept)
             continue;
         record->kept = false;
         agenda_.take(record->agenda_place);
         record->machine.end();
-        take_one(counters_.held);
-        if (record->token().cancel(CancelReason::store_closed))
-            counters_.lost(CancelReason::store_closed);
-        else
-            count_loss(*record);
+        count_end(*record, now);
+        record->token().cancel(CancelReason::store_closed);
+        count_loss(*record);
         record->tell_risk_waiters(make_error_code(errc::lease_lost));
         finish_calls(*record, 0, make_error_code(errc::lease_lost), false);
     }

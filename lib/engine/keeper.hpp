@@ -16,6 +16,7 @@ namespace tenure::engine
 {
 
 class Counters;
+class Events;
 class StoreLog;
 
 /** Renews all leases of a store, in batches, and cancels their tokens in time. One timer serves all leases. Each lease
@@ -24,13 +25,15 @@ class StoreLog;
 class Keeper : public std::enable_shared_from_this<Keeper>
 {
 public:
-    Keeper(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log);
+    Keeper(
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log,
+        Events const& events);
 
     /** Keeps the lease until it is lost or `remove`d. */
     void add(LeaseRecordPtr const& record, Instant now);
 
     /** Removes a released lease, which is no longer renewed. */
-    void remove(LeaseRecord& record);
+    void remove(LeaseRecord& record, Instant now);
 
     /** Sends a renewal that the holder has requested. */
     void renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call);
@@ -54,6 +57,8 @@ private:
         std::vector<RenewRequest> requests;
         /// one for each request
         std::vector<Renewal> renewals;
+        /// when they were found due
+        Instant when{};
     };
 
     void run_due(Instant now);
@@ -64,9 +69,10 @@ private:
     /** Carries out the machine's step, and schedules the next one. Adds a due renewal to `due`. */
     void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step, DueRenewals& due);
     /** As above for a single lease. */
-    void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step);
+    void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step, Instant now);
     void send(DueRenewals due);
-    void answered(Renewal const& renewal, RenewReply const& reply, DueRenewals& due);
+    /** @param sent  when the renewal was handed to the store */
+    void answered(Renewal const& renewal, Instant sent, RenewReply const& reply, DueRenewals& due);
     /** Spreads the renewals of many processes. Leases that are judged within one burst get the same number, so that
      *  they stay in one batch. */
     [[nodiscard]] std::uint64_t jitter(Instant now);
@@ -76,12 +82,15 @@ private:
     bool count_loss(LeaseRecord& record);
     /** Counts the loss, and logs it. */
     void report_loss(LeaseRecord& record);
-    void forget(LeaseRecord& record);
+    void forget(LeaseRecord& record, Instant now);
+    /** It is held no more: counts it. */
+    void count_end(LeaseRecord& record, Instant now) noexcept;
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Backend> backend_;
     Counters& counters_;
     StoreLog& store_log_;
+    Events const& events_;
     /// all leases
     LeaseAgenda agenda_;
     /// number of leases for each ttl: the store gets the shortest ttl

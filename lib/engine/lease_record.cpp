@@ -19,6 +19,7 @@ LeaseRecord::LeaseRecord(
     , token_(std::move(runtime), machine.fires_at(), machine.fires_because())
     , valid_until_(machine.valid_until().time_since_epoch().count())
     , ttl_(grant.ttl.count())
+    , granted_at_(now)
     , handle_(std::move(handle))
 {
 }

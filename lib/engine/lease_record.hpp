@@ -5,6 +5,7 @@
 #include "engine/machines/lease_machine.hpp"
 #include "engine/machines/lease_terms.hpp"
 #include "lease_agenda.hpp"
+#include "name_counters.hpp"
 #include "token_state.hpp"
 #include "waiters.hpp"
 
@@ -13,6 +14,7 @@
 #include <tenure/lease.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -79,6 +81,7 @@ public:
 
     // -- on the strand: the keeper's --
 
+    [[nodiscard]] Instant granted_at() const noexcept { return granted_at_; }
     /** Publishes the machine's state for the holder. False if the token was cancelled meanwhile. */
     bool publish();
     /** The last reported state. */
@@ -95,6 +98,8 @@ public:
     bool loss_counted = false;
     /// a claim of its acquisition ended without an answer, and may have taken another key of the range
     bool second_key = false;
+    /// where it is counted; set at its grant
+    NameTable::Index name = 0;
     /// async_renew calls that wait for an answer to this attempt or a later one
     std::vector<std::pair<LeaseMachine::AttemptId, std::shared_ptr<Call<>>>> renewing;
 
@@ -112,6 +117,7 @@ private:
     std::atomic<milliseconds::rep> ttl_;
     std::atomic<bool> at_risk_{false};
     std::atomic<Ending> ending_{Ending::none};
+    Instant granted_at_;
     /// Keeps the store open while the lease is held, until the release or detachment takes it. The token's mutex guards
     /// it and the next member.
     std::shared_ptr<Handle> handle_;

@@ -43,11 +43,16 @@ public:
         auto& core = *handle_->core();
         check_note(where_ + "::note", note);
         check_reuse_after(where_, reuse_after_, core.store_log().store(), core.no_quarantine());
+        // in a fork nothing is acquired, and a thread that is not here may have the table for ever
+        if (core.same_process())
+            name_ = core.counters().names.find_or_make(*range_, terms_.ttl);
     }
 
     [[nodiscard]] std::shared_ptr<Handle> const& handle() const noexcept { return handle_; }
     [[nodiscard]] KeyRangePtr const& range() const noexcept { return range_; }
     [[nodiscard]] LeaseTerms const& terms() const noexcept { return terms_; }
+    /** Where its leases are counted. */
+    [[nodiscard]] NameTable::Index name() const noexcept { return name_; }
     /** For `make_owner`. */
     [[nodiscard]] std::string const& owner_prefix() const noexcept { return owner_prefix_; }
 
@@ -73,6 +78,7 @@ private:
     milliseconds reuse_after_;
     LeaseTerms terms_;
     std::string owner_prefix_;
+    NameTable::Index name_ = 0;
 };
 
 } // namespace tenure::engine

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "release_queue.hpp"
 
+#include "counters.hpp"
 #include "lease_record.hpp"
 #include "store_log.hpp"
 
@@ -25,12 +26,15 @@ constexpr Clock::duration hurried = milliseconds{1000};
 constexpr Clock::duration last_chance = milliseconds{250};
 constexpr Clock::duration first_retry_pause = milliseconds{10};
 constexpr unsigned most_doublings = 6;
+constexpr unsigned timed_every = 8;
 
 } // namespace
 
-ReleaseQueue::ReleaseQueue(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, StoreLog& store_log)
+ReleaseQueue::ReleaseQueue(
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log)
     : runtime_(std::move(runtime))
     , backend_(std::move(backend))
+    , counters_(counters)
     , store_log_(store_log)
 {
 }
@@ -93,6 +97,7 @@ void ReleaseQueue::ask(PendingReleasePtr const& pending, Instant now)
     }
     auto const waited = std::min(pending->asked_, most_doublings);
     ++pending->asked_;
+    pending->timed_from_ = sent_++ % timed_every == 0 ? std::optional(now) : std::nullopt;
     if (pending->claim_) {
         ReleaseRequest request;
         request.claim = pending->claim_;
@@ -102,7 +107,7 @@ void ReleaseQueue::ask(PendingReleasePtr const& pending, Instant now)
             request.keep_for = pending->detachment_->keep_for;
         backend_->release(std::move(request), [weak = weak_from_this(), pending](ReleaseReply const& reply) {
             if (auto self = weak.lock())
-                self->answered(pending, reply);
+                self->answered(pending, RequestKind::release, reply);
         });
     } else {
         WithdrawRequest request;
@@ -113,7 +118,7 @@ void ReleaseQueue::ask(PendingReleasePtr const& pending, Instant now)
         request.notifications = pending->notifications_;
         backend_->withdraw(std::move(request), [weak = weak_from_this(), pending](WithdrawReply const& reply) {
             if (auto self = weak.lock())
-                self->answered(pending, reply);
+                self->answered(pending, RequestKind::withdraw, reply);
         });
     }
     retry_at(pending, now + patience * (1 << waited));
@@ -133,8 +138,12 @@ void ReleaseQueue::retry_at(PendingReleasePtr const& pending, Instant when)
 }
 
 template <class Reply>
-void ReleaseQueue::answered(PendingReleasePtr const& pending, Reply const& reply)
+void ReleaseQueue::answered(PendingReleasePtr const& pending, RequestKind kind, Reply const& reply)
 {
+    std::optional<Clock::duration> took;
+    if (auto const from = std::exchange(pending->timed_from_, std::nullopt))
+        took = runtime_->now() - *from;
+    counters_.requests.ended(kind, reply, took);
     if (pending->finished_)
         return;
     if (pending->asked_ > 0)

@@ -7,16 +7,19 @@
 #include <tenure/backend/runtime.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/lease.hpp>
+#include <tenure/metrics.hpp>
 
 #include <chrono>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace tenure::engine
 {
 
+class Counters;
 class StoreLog;
 class LeaseRecord;
 
@@ -56,7 +59,8 @@ public:
         ~Listener() = default;
     };
 
-    ReleaseQueue(std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, StoreLog& store_log);
+    ReleaseQueue(
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log);
 
     /** A key to give back, and the call that waits for the outcome. The call ends with `unconfirmed` if the answer is
      *  late or missing. */
@@ -105,11 +109,14 @@ private:
     static void notify(Listener* listener, PendingRelease& pending, ReleaseOutcome outcome);
     static void notify(Listener* listener, Detachment& detachment, ReleaseOutcome outcome);
     template <class Reply>
-    void answered(PendingReleasePtr const& pending, Reply const& reply);
+    void answered(PendingReleasePtr const& pending, RequestKind kind, Reply const& reply);
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<Backend> backend_;
+    Counters& counters_;
     StoreLog& store_log_;
+    /// releases that were sent; every eighth is timed, because a look at the clock is dear beside a release
+    unsigned sent_ = 0;
     std::list<PendingReleasePtr> pending_;
     std::weak_ptr<Listener> listener_;
 };
@@ -148,6 +155,8 @@ private:
     std::chrono::milliseconds reuse_after_{};
     bool notifications_ = true;
     Instant began_{};
+    /// when it was sent last, if that is timed
+    std::optional<Instant> timed_from_;
     Instant give_up_at_{};
     /// when the waiting call ends with `unconfirmed`
     Instant tell_at_{};

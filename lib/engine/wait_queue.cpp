@@ -83,9 +83,11 @@ void WaitQueue::on_event(WatchEvent event)
         hint();
         break;
     case WatchEvent::hint:
+        note_release();
         hint();
         break;
     case WatchEvent::our_turn:
+        note_release();
         // a pending claim may find the keys held after the name left the line, and add it again
         place_may_stay_ = place_may_stay_ || (head_ != nullptr && head_->asking());
         // kept for the next head; a head with a pending claim asks again after the answer
@@ -107,6 +109,13 @@ void WaitQueue::on_event(WatchEvent event)
             backend_->leave_line(range_);
         break;
     }
+}
+
+void WaitQueue::note_release()
+{
+    // a claim that is under way was sent because of an earlier release, or may get this one's key
+    if (head_ != nullptr && (!freed_at_ || !head_->asking()))
+        freed_at_ = runtime_->now();
 }
 
 void WaitQueue::hint()
@@ -171,6 +180,7 @@ void WaitQueue::release_named_another()
 {
     if (releases_ > 0)
         --releases_;
+    freed_at_.reset();
     auto const now = runtime_->now();
     contended_until_ = now + linger;
     held_until_ = grace_over(now);
@@ -239,10 +249,10 @@ void WaitQueues::gave_up(KeyRangePtr const& range) const
     backend_->leave_line(range);
 }
 
-void WaitQueues::release_begins(KeyRange const& range) const
+void WaitQueues::release_begins(KeyRange const& range, Instant now) const
 {
     if (auto const queue = find(range))
-        queue->release_begins();
+        queue->release_begins(now);
 }
 
 void WaitQueues::release_ends(KeyRange const& range, bool freed) const

@@ -13,7 +13,9 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 namespace tenure::engine
 {
@@ -81,6 +83,17 @@ public:
     /** Handles a hint that a key may be free. */
     void hint();
 
+    // -- for the metrics --
+
+    /** When a key was released that a waiter may now take; unset if none is known of. The next call knows of none. */
+    [[nodiscard]] std::optional<Instant> freed_at() noexcept { return std::exchange(freed_at_, std::nullopt); }
+    /** A waiter's claim that was sent then has found all keys held: another program took what had been released. */
+    void found_held(Instant asked) noexcept
+    {
+        if (freed_at_ && *freed_at_ <= asked)
+            freed_at_.reset();
+    }
+
     // -- the store's line --
 
     /** Place of the next claim of a waiter in the store's line. */
@@ -106,7 +119,11 @@ public:
     /** When an acquisition that begins now may claim; in the past: at once. */
     [[nodiscard]] Instant opens_at(Instant now);
     /** Counts a release that was sent. */
-    void release_begins() noexcept { ++releases_; }
+    void release_begins(Instant now) noexcept
+    {
+        ++releases_;
+        freed_at_ = now;
+    }
     /** Counts a release that was answered or given up. */
     void release_ends(bool freed);
     /** The answer to a release named another store: holds back. */
@@ -116,6 +133,8 @@ public:
 
 private:
     void on_event(WatchEvent event);
+    /** Notes that a release was notified. */
+    void note_release();
     /** Makes the first of the queue the head. */
     void promote_next();
     [[nodiscard]] Instant grace_over(Instant now);
@@ -150,6 +169,8 @@ private:
     Instant contended_until_ = Instant::min();
     /// a release of this store named another store, which goes first until then
     Instant held_until_ = Instant::min();
+    /// since when a key may be free that a waiter can take
+    std::optional<Instant> freed_at_;
 };
 
 /** The wait queues of one store, by range. Without contention there are none, and operations only search an empty map.
@@ -173,7 +194,7 @@ public:
 
     // -- this store's own releases --
 
-    void release_begins(KeyRange const& range) const;
+    void release_begins(KeyRange const& range, Instant now) const;
     void release_ends(KeyRange const& range, bool freed) const;
     void release_named_another(KeyRangePtr const& range);
 

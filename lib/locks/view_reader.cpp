@@ -179,6 +179,7 @@ void ViewReader::answered(InspectReply reply, Instant asked)
 {
     reading_ = false;
     auto const now = runtime_->now();
+    core_->counters().requests.ended(RequestKind::inspect, reply, now - asked);
     if (auto* const keys = std::get_if<std::vector<KeyState>>(&reply)) {
         logged_ = false;
         // pauses as long as the last read took, to relieve the store

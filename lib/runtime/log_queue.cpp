@@ -29,6 +29,14 @@ constexpr std::chrono::seconds patience_at_exit{1};
 
 using SinkPtr = std::shared_ptr<LogSink const>;
 
+void carry_out(OneShot<void()>& task) noexcept
+{
+    try {
+        task();
+    } catch (...) { // NOLINT(bugprone-empty-catch): what the user's code throws does no harm here
+    }
+}
+
 void hand_over(LogSink const& sink, LogLevel level, std::string_view line) noexcept
 {
     try {
@@ -37,8 +45,8 @@ void hand_over(LogSink const& sink, LogLevel level, std::string_view line) noexc
     }
 }
 
-/** Queue of the lines of all stores of a process, and the thread that passes them to their sinks. The thread starts
- *  with the first line. */
+/** Queue of the lines and events of all stores of a process, and the thread that passes them to their sinks and hooks.
+ *  The thread starts with the first one. */
 class LogQueue
 {
 public:
@@ -57,15 +65,19 @@ public:
         std::lock_guard const lock(mutex_);
         if (ending_)
             return;
-        if (!thread_.joinable())
-            thread_ = start_library_thread("tenure-log", [this] { run(); });
-        if (lines_.size() >= longest_queue) {
+        if (is_full())
             count_drop(sink);
-            return;
-        }
-        lines_.push_back({sink, level, std::string(line)});
-        ++added_;
-        changed_.notify_all();
+        else
+            append({sink, level, std::string(line), {}});
+    }
+
+    [[nodiscard]] bool add(OneShot<void()> task)
+    {
+        std::lock_guard const lock(mutex_);
+        if (ending_ || is_full())
+            return false;
+        append({nullptr, LogLevel::info, {}, std::move(task)});
+        return true;
     }
 
     [[nodiscard]] bool flush(std::chrono::milliseconds limit)
@@ -96,11 +108,24 @@ private:
         SinkPtr sink;
         LogLevel level;
         std::string text;
+        /// instead of a line
+        OneShot<void()> task;
     };
     struct Drops {
         SinkPtr sink;
         std::uint64_t count;
     };
+
+    [[nodiscard]] bool is_full() const noexcept { return lines_.size() >= longest_queue; }
+
+    void append(Line line)
+    {
+        if (!thread_.joinable())
+            thread_ = start_library_thread("tenure-log", [this] { run(); });
+        lines_.push_back(std::move(line));
+        ++added_;
+        changed_.notify_all();
+    }
 
     void count_drop(SinkPtr const& sink)
     {
@@ -121,8 +146,12 @@ private:
             auto lines = std::exchange(lines_, {});
             auto drops = std::exchange(drops_, {});
             lock.unlock();
-            for (auto const& line : lines)
-                hand_over(*line.sink, line.level, line.text);
+            for (auto& line : lines) {
+                if (line.task)
+                    carry_out(line.task);
+                else
+                    hand_over(*line.sink, line.level, line.text);
+            }
             // these were dropped after the lines above, and before any later line
             for (auto const& [sink, count] : drops)
                 hand_over(
@@ -194,6 +223,11 @@ LogSink queued(LogSink sink)
     return [sink = std::make_shared<LogSink const>(std::move(sink))](LogLevel level, std::string_view line) {
         LogQueue::instance().add(sink, level, line);
     };
+}
+
+bool run_on_log_thread(OneShot<void()> task)
+{
+    return LogQueue::instance().add(std::move(task));
 }
 
 bool flush_log(std::chrono::milliseconds limit)

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/backend/one_shot.hpp>
 #include <tenure/log.hpp>
 
 namespace tenure
@@ -11,6 +12,10 @@ namespace tenure
  *
  *  | @param sink  called only by the log thread; its exceptions are ignored */
 [[nodiscard]] LogSink queued(LogSink sink);
+
+/** Queues a task for the log thread, behind the lines that were queued before; its exceptions are ignored. Thread-safe.
+ *  @return false if the queue is full, or the program ends: the task was dropped */
+[[nodiscard]] bool run_on_log_thread(OneShot<void()> task);
 
 /** True for `silent_log_sink()`. */
 [[nodiscard]] bool is_silent(LogSink const& sink) noexcept;

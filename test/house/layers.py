@@ -28,6 +28,7 @@ MAY_INCLUDE = {
     "locks": ["runtime", "engine"],
     "testing": ["runtime", "store/memory"],
     "conformance": [],
+    "prometheus": [],
     "api": ["runtime", "config", "net", "store", "engine", "locks"],
 }
 # Public headers that only these folders may include: what users hold is made by the engine and above it.

@@ -36,6 +36,7 @@ struct Command {
 [[nodiscard]] Command add_status_command(CLI::App& program);
 [[nodiscard]] Command add_doctor_command(CLI::App& program);
 [[nodiscard]] Command add_evict_command(CLI::App& program);
+[[nodiscard]] Command add_exporter_command(CLI::App& program);
 [[nodiscard]] Command add_demo_command(CLI::App& program);
 [[nodiscard]] Command add_completion_command(CLI::App& program);
 /** Not for people: prints the manual page, for the build. */

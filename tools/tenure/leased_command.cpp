@@ -9,6 +9,8 @@
 #include "held_keys.hpp"
 #include "key_look.hpp"
 #include "loop.hpp"
+#include "metrics_page.hpp"
+#include "metrics_server.hpp"
 #include "signal_relay.hpp"
 #include "store_error.hpp"
 #include "table.hpp"
@@ -29,6 +31,7 @@
 
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -79,11 +82,23 @@ public:
     {
         if (settings.window)
             settings.window->check(store_);
+        if (!settings.metrics.empty()) {
+            page_.emplace(store_);
+            server_.emplace(
+                loop_.get_executor(), settings.metrics,
+                MetricsPages{
+                    .metrics = [this] { return metrics(); },
+                    .ready = [this] { return command_.running() && !held_.token().cancelled(); }});
+        }
     }
 
     int run()
     {
         signals_.start([this](int signal) { on_signal(signal); });
+        if (server_) {
+            server_->start();
+            report_.info("serving metrics on " + server_->url());
+        }
         return run_to_end(loop_, operate());
     }
 
@@ -111,6 +126,8 @@ private:
             co_await release();
         co_return result.code;
     }
+
+    asio::awaitable<std::string> metrics() { co_return page_->text(); }
 
     asio::awaitable<error_code> acquire()
     {
@@ -253,6 +270,9 @@ private:
     GuardedCommand command_;
     asio::cancellation_signal cancel_;
     HeldKeys held_;
+    /// where --metrics asks for them
+    std::optional<MetricsPage> page_;
+    std::optional<MetricsServer> server_;
     /// the occurrence was run while this process waited for its lock
     bool has_been_run_ = false;
     /// the first signal that asked to end before the command ran

@@ -24,6 +24,8 @@ struct RunSettings {
     /// of a pool
     std::chrono::milliseconds reuse_after{0};
     std::string note;
+    /// where metrics are served; empty: nowhere
+    std::string metrics;
     /// the command runs once in it
     std::optional<Window> window;
 

@@ -47,6 +47,7 @@ CommandHelp run_help()
               "a slot's number on a command line"},
              {"tenure run --lock nightly --wait 0 backup", "does nothing if another machine is at it"},
              {"tenure run --lock stock --lock orders ./settle", "two locks, all or none"},
+             {"tenure run --size 16 --metrics 127.0.0.1:9100 ./worker", "with metrics for Prometheus"},
              {"tenure run --window 50m --lock report ./report", "once an hour, on one of many machines"},
              {"tenure run --window 1h --at 2026-01-31T02:00Z --lock report ./report", "once for this occurrence"}},
         .exit_codes = {
@@ -125,6 +126,11 @@ Command add_run_command(CLI::App& program)
         "how long a slot stays taken after its release, as worker IDs need (default: 0s)");
     options->add_option("--note", settings->note, "a few words that tenure status shows beside the holder")
         ->type_name("TEXT");
+    options
+        ->add_option(
+            "--metrics", settings->metrics,
+            "serve metrics for Prometheus there on /metrics; /ready says whether the command runs under its lease")
+        ->type_name("HOST:PORT");
     auto const window = std::make_shared<WindowOptions>();
     add_duration(
         *options, "--window", window->length,

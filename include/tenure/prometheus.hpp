@@ -1,0 +1,59 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/store.hpp>
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/** Metrics for Prometheus, by prometheus-cpp: link `tenure::prometheus`. The namespace hides `::prometheus` inside
+ * `tenure`; write the two colons. */
+namespace tenure::prometheus
+{
+
+/** The metrics of any number of stores, for `prometheus::Exposer::RegisterCollectable` or a server of your own.
+ *
+ *  ```
+ *  auto const collector = std::make_shared<tenure::prometheus::Collector>();
+ *  collector->add(store);
+ *  prometheus::Exposer exposer{"127.0.0.1:9100"};
+ *  exposer.RegisterCollectable(collector);
+ *  ```
+ *  docs/users/monitoring.md lists the metrics. Labels are the address of the store without secrets, and name and kind
+ * of up to `StoreMetrics::most_names` locks and pools for each store. Stores with the same address are added up.
+ *
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object.
+ *  @par Object lifetime  It holds the stores, which stay open until `remove` or its end. Give it to the store's owner
+ * if the store is to close by itself.
+ */
+class Collector final : public ::prometheus::Collectable
+{
+public:
+    Collector();
+    Collector(Collector const&) = delete;
+    Collector& operator=(Collector const&) = delete;
+    ~Collector() override;
+
+    /** From now on its metrics are shown. */
+    void add(Store store);
+    /** No longer. What it counted is gone: counters may go back, as after a restart. */
+    void remove(Store const& store);
+
+    /** Without I/O. */
+    [[nodiscard]] std::vector<::prometheus::MetricFamily> Collect() const override;
+
+private:
+    class Stores;
+    std::unique_ptr<Stores> stores_;
+};
+
+/** A key or name as the value of a label: at most 160 bytes of UTF-8. Bytes that are no UTF-8 become `\xNN`. A longer
+ * value is cut, and ends with a hash of the whole. */
+[[nodiscard]] std::string label_value(std::string_view text);
+
+} // namespace tenure::prometheus

@@ -1,0 +1,82 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#include "name_counters.hpp"
+
+namespace tenure::engine
+{
+
+void LossCounts::add(CancelReason reason) noexcept
+{
+    switch (reason) {
+    case CancelReason::none:
+    case CancelReason::released:
+    case CancelReason::detached:
+        break;
+    case CancelReason::expired:
+        add_one(expired_);
+        break;
+    case CancelReason::not_owner:
+        add_one(not_owner_);
+        break;
+    case CancelReason::first_failed_renewal:
+        add_one(first_failed_renewal_);
+        break;
+    case CancelReason::max_hold:
+        add_one(max_hold_);
+        break;
+    case CancelReason::store_closed:
+        add_one(store_closed_);
+        break;
+    }
+}
+
+void NameCounters::copy_to(NameMetrics& metrics) const noexcept
+{
+    constexpr auto relaxed = std::memory_order_relaxed;
+    metrics.ttl = std::chrono::milliseconds(ttl.load(relaxed));
+    metrics.held = held.load(relaxed);
+    metrics.waiting = waiting.load(relaxed);
+    metrics.busy = busy.load(relaxed);
+    metrics.cancelled = cancelled.load(relaxed);
+    metrics.failed = failed.load(relaxed);
+    lost.copy_to(metrics);
+    metrics.waiting_time = waiting_time.snapshot();
+    metrics.holding_time = holding_time.snapshot();
+    metrics.hand_over = hand_over.snapshot();
+    metrics.renewal_margin = renewal_margin.snapshot();
+}
+
+NameTable::Index NameTable::find_or_make(KeyRange const& range, std::chrono::milliseconds ttl)
+{
+    auto const kind = range.numbered ? NameMetrics::Kind::pool : NameMetrics::Kind::lock;
+    std::lock_guard const lock(mutex_);
+    auto index = other;
+    if (auto const found = indices_.find({kind, range.prefix}); found != indices_.end())
+        index = found->second;
+    else if (indices_.size() < other)
+        index = static_cast<Index>(indices_.size());
+    auto& counters = counters_[index];
+    if (!counters)
+        counters = std::make_unique<NameCounters>();
+    if (index != other)
+        indices_.emplace(std::pair(kind, range.prefix), index);
+    counters->ttl.store(ttl.count(), std::memory_order_relaxed);
+    return index;
+}
+
+std::vector<NameMetrics> NameTable::snapshot() const
+{
+    std::lock_guard const lock(mutex_);
+    std::vector<NameMetrics> all(indices_.size());
+    for (auto const& [name, index] : indices_) {
+        all[index].kind = name.first;
+        all[index].name = name.second;
+        counters_[index]->copy_to(all[index]);
+    }
+    if (counters_[other]) {
+        all.emplace_back().kind = NameMetrics::Kind::other;
+        counters_[other]->copy_to(all.back());
+    }
+    return all;
+}
+
+} // namespace tenure::engine
