@@ -60,12 +60,12 @@ public:
                 return streams(at, led);
             });
     }
-    // From the next command on that may take or change a key: a claim in a pool over all nodes looks first, and without
-    // an answer to that it asks for nothing. Unfenced claims, which are no scripts, are not in these tests.
+    // From the next command on that names an owner, and so may take or change a key: a claim in a pool over all nodes
+    // looks first, and without an answer to that it asks for nothing. Only owners have a "/" in these tests.
     void lose_replies() override
     {
         for (auto const& proxy : proxies_)
-            proxy->set_when(Direction::requests, "EVAL", Direction::replies, {Fault::Kind::drop});
+            proxy->set_when(Direction::requests, "/", Direction::replies, {Fault::Kind::drop});
     }
     void heal() override
     {
