@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Rules for fields that configs of several kinds of stores share.
 #include "rules.hpp"
 
 #include "url.hpp"

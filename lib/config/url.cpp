@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Parser for URLs of stores and their options.
 #include "url.hpp"
 
 #include <config/number_from.hpp>

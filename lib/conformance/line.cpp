@@ -62,7 +62,7 @@ struct Waiter {
         request.waits = waits;
         return client->claim(request);
     }
-    /** Is granted the key, and gives it back. True if that named another waiter. */
+    /** Claims the key and releases it. True if the release named another waiter. */
     [[nodiscard]] bool release_names_another(unsigned number) const
     {
         auto const claim = claim_of(line.range, owner(number), expect<Granted>(this->claim(number)));

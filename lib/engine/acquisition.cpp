@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Acquisition: its claims, their answers, and its end.
 #include "acquisition.hpp"
 
 #include "core.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Core: starts and closes a store, and connects the parts of its engine.
 #include "core.hpp"
 
 #include "readiness.hpp"

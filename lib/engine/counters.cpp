@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Counters: the snapshot for users.
 #include "counters.hpp"
 
 #include <algorithm>

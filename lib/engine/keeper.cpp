@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Keeper: renewals, their answers, and the loss of leases.
 #include "keeper.hpp"
 
 #include "completion.hpp"

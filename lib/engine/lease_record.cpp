@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// LeaseRecord: publishes the state of a lease to its holder.
 #include "lease_record.hpp"
 
 #include <tenure/errc.hpp>

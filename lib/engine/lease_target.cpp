@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// LeaseTarget: checks options and starts acquisitions.
 #include "lease_target.hpp"
 
 #include "acquisition.hpp"

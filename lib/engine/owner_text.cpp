@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Text form of owners: a readable prefix and random digits.
 #include "owner_text.hpp"
 
 #include <algorithm>

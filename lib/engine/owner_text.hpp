@@ -11,8 +11,8 @@
 namespace tenure
 {
 
-/** @throws std::invalid_argument naming field and rule, unless the text is a note: printable ASCII, at most 128 bytes
- */
+/** Checks a note: printable ASCII, at most 128 bytes.
+ *  @throws std::invalid_argument naming field and rule */
 void check_note(std::string const& field, std::string_view note);
 
 /** Makes the common prefix of the owners of one worker and note.

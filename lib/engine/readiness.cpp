@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Readiness: repeats the query until the store is ready.
 #include "readiness.hpp"
 
 #include "core.hpp"

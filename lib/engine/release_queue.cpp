@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// ReleaseQueue: sends and repeats requests that give keys back.
 #include "release_queue.hpp"
 
 #include "counters.hpp"

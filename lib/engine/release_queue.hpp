@@ -67,7 +67,7 @@ public:
     class PendingRelease;
     using PendingReleasePtr = std::shared_ptr<PendingRelease>;
     /** An item without a waiting call.
-     *  @param told  called with the outcome while the engine works: it posts the rest of its work */
+     *  @param told  called inside the engine with the outcome, so it only posts its work */
     [[nodiscard]] static PendingReleasePtr make_item(OneShot<void(ReleaseOutcome)> told = {});
 
     /** Frees one key that has our owner.
@@ -143,7 +143,7 @@ public:
 private:
     friend ReleaseQueue;
 
-    /// set for a release by the library itself, which needs no user's handler
+    /// set for a release by the library, without a handler of the user
     OneShot<void(ReleaseOutcome)> told_;
     /// the key to free or keep; null: a withdrawal
     ClaimPtr claim_;

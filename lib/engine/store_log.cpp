@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// StoreLog: log lines of a store, and its last error.
 #include "store_log.hpp"
 
 #include <utility>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// TokenState: cancels a token, and notifies its waiters.
 #include "token_state.hpp"
 
 #include "runtime/fork_guard.hpp"

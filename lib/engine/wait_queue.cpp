@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Wait queues: the head, the next head, and the line of the store.
 #include "wait_queue.hpp"
 
 #include "acquisition.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// HeldKey: acquisitions, Holds and the release of one key.
 #include "held_key.hpp"
 
 #include "engine/machines/lease_terms.hpp"

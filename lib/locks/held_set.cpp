@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// HeldSet: joined tokens, and the release of several leases.
 #include "held_set.hpp"
 
 #include "holder.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Holder: its keys, and the refusal of deadlocks.
 #include "holder.hpp"
 
 #include "held_key.hpp"

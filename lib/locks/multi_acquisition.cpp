@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// MultiAcquisition: claims several locks, all or none.
 #include "multi_acquisition.hpp"
 
 #include "held_set.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// ViewCache: versions, and the age of an answer.
 #include "view_cache.hpp"
 
 #include "engine/machines/lease_terms.hpp"

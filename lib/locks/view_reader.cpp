@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// ViewReader: reads of the keys, and waits for a change.
 #include "view_reader.hpp"
 
 #include "runtime/fork_guard.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// ForkWatch: closes streams in a child process.
 #include "fork_watch.hpp"
 
 #include "runtime/fork_guard.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// NameLookup: getaddrinfo on a detached thread.
 #include "name_lookup.hpp"
 
 #include "runtime/fork_guard.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// TcpDial: connects to the first address that answers.
 #include "stream_dial.hpp"
 
 #include <boost/asio/bind_executor.hpp>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Runtime over Asio: random numbers, timers, and the log.
 #include "asio_runtime.hpp"
 
 #include "log_queue.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Notification of the end of an execution context.
 #include "context_guard.hpp"
 
 #include <mutex>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Counter of forks.
 #include "fork_guard.hpp"
 
 #include <pthread.h>

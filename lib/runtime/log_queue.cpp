@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Queue of log lines, and its thread.
 #include "log_queue.hpp"
 
 #include "fork_guard.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// OwnThread: start, halt and end of a store's thread.
 #include "own_thread.hpp"
 
 #include "library_thread.hpp"

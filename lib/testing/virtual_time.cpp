@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// VirtualTime: the work and the timers of simulated time.
 #include "virtual_time.hpp"
 
 #include <boost/asio/dispatch.hpp>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// AcquireMachine: pauses, polls, and retries of claims.
 #include "acquire_machine.hpp"
 
 #include <tenure/errc.hpp>

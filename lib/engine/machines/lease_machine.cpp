@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// LeaseMachine: validity, renewals, and the end of a lease.
 #include "lease_machine.hpp"
 
 #include <algorithm>

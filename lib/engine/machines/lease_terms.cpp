@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Terms of leases: defaults, checks, and the rules of time.
 #include "lease_terms.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Backend of etcd.
 #include "backend.hpp"
 
 #include "cluster_context.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Config of etcd: parsing, checks, and its name.
 #include "config.hpp"
 
 #include <config/rules.hpp>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Building blocks of requests to a cluster.
 #include "steps.hpp"
 
 #include <charconv>

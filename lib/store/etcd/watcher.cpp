@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Watcher: streams of watches, and their restarts.
 #include "watcher.hpp"
 
 #include "steps.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Backend in memory.
 #include "backend.hpp"
 
 #include "domain.hpp"

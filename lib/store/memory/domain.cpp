@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Domain: keys, lines and subscriptions in memory.
 #include "domain.hpp"
 
 #include "runtime/fork_guard.hpp"

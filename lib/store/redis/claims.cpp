@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Claims: batches of claims of one range.
 #include "claims.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Names of keys that belong to a range.
 #include "key_names.hpp"
 
 namespace tenure::redis

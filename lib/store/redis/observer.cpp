@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Observers: watches of views, and the keys `<stem>:watched`.
 #include "observer.hpp"
 
 #include "key_names.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// RangeCache: encoded keys, and surveys of a range.
 #include "range_cache.hpp"
 
 #include <algorithm>

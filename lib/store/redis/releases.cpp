@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Releases: batches of releases.
 #include "releases.hpp"
 
 #include "key_names.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// ServerContext: facts about a server, and its failures.
 #include "server_context.hpp"
 
 #include "replies.hpp"

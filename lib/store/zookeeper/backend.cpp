@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Backend of ZooKeeper.
 #include "backend.hpp"
 
 #include "config.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Watches: watches of nodes for waiters.
 #include "watches.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Names and contents of nodes.
 #include "znodes.hpp"
 
 #include <config/number_from.hpp>

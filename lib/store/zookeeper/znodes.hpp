@@ -20,8 +20,8 @@ namespace tenure::zookeeper
 [[nodiscard]] std::string generation_path(std::string const& chroot, std::string_view user, std::string_view key);
 
 /** Paths of the keys of a range: `thread_id_lock:3` is the node `CHROOT/thread_id_lock:/3`, and `nightly` is
- *  `CHROOT/nightly/lock`. A key is always cut before its final digits, so that each key is one node in all ranges; and
- *  all keys of a range have one parent. */
+ *  `CHROOT/nightly/lock`. A key is always cut before its final digits, so that each key is one node in all
+ *  ranges. All keys of a range have one parent. */
 class RangeNodes
 {
 public:

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Findings of `tenure doctor` about an etcd cluster.
 #include "findings.hpp"
 
 #include "store/etcd/leases/leases.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Base64 by OpenSSL.
 #include "base64.hpp"
 
 #include <openssl/evp.h>

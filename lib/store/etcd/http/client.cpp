@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Client: its queue, its connections, endpoints, and the login.
 #include "client.hpp"
 
 #include "exchange.hpp"

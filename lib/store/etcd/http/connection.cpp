@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Connection: one HTTP exchange at a time, or a stream.
 #include "connection.hpp"
 
 #include <net/stream_kinds.hpp>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Meaning of the gateway's errors.
 #include "exchange.hpp"
 
 #include "json.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Messages of the gateway: writers of requests, and parsers of replies.
 #include "messages.hpp"
 
 #include "base64.hpp"

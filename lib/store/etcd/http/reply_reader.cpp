@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// ReplyReader: an HTTP parser over Beast's base parser.
 #include "reply_reader.hpp"
 
 #include <boost/asio/buffer.hpp>

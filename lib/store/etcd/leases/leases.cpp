@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Leases: grants, spare leases, and revocations.
 #include "leases.hpp"
 
 #include "store/etcd/http/exchange.hpp"

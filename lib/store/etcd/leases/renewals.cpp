@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Renewals: keep-alives, and the reads that prove them.
 #include "renewals.hpp"
 
 #include "store/etcd/http/exchange.hpp"

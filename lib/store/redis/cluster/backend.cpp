@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Backend of a Redis Cluster.
 #include "backend.hpp"
 
 #include "cluster.hpp"

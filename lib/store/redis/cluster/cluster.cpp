@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Cluster: requests that wait for the map, and nodes without slots.
 #include "cluster.hpp"
 
 #include "redirect.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// ClusterNodes: connections of each node.
 #include "cluster_nodes.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// ClusterSubscriber: moves subscriptions with their hash slots.
 #include "cluster_subscriber.hpp"
 
 #include "hash_slot.hpp"

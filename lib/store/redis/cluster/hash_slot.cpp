@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Hash slots of keys and ranges.
 #include "hash_slot.hpp"
 
 #include "store/redis/key_names.hpp"

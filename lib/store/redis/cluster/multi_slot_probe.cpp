@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Probes and surveys of keys in many hash slots.
 #include "multi_slot_probe.hpp"
 
 #include "store/redis/range_cache.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Redirects: parsing, and the rules for following them.
 #include "redirect.hpp"
 
 #include <config/number_from.hpp>

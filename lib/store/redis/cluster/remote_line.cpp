@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Lines of waiters in another hash slot than their keys.
 #include "remote_line.hpp"
 
 #include "store/redis/key_names.hpp"

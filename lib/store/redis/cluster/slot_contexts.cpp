@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// SlotContexts: creates and removes the parts for a hash slot.
 #include "slot_contexts.hpp"
 
 #include <chrono>

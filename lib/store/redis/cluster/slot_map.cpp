@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// SlotMap: parsers for CLUSTER SHARDS and CLUSTER SLOTS.
 #include "slot_map.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Topology: refreshes of the map of hash slots.
 #include "topology.hpp"
 
 #include "store/redis/wire/server_error.hpp"

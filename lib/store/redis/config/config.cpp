@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Configs of Redis: parsing, checks, and their names.
 #include "config.hpp"
 
 #include <config/rules.hpp>

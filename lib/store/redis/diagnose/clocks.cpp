@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Clocks of a server and its replicas.
 #include "clocks.hpp"
 
 #include "store/redis/replies.hpp"

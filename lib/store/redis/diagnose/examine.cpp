@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Reads of facts from a Redis server.
 #include "examine.hpp"
 
 #include "findings.hpp"

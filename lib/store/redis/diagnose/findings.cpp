@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Findings of `tenure doctor` about a Redis server.
 #include "findings.hpp"
 
 #include "store/redis/replies.hpp"

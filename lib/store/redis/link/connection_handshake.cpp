@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Handshake: HELLO or AUTH, ROLE, SELECT and INFO.
 #include "connection_handshake.hpp"
 
 #include "store/redis/wire/server_info.hpp"

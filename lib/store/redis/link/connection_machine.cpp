@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// ConnectionMachine: connecting, requests, and timeouts.
 #include "connection_machine.hpp"
 
 #include <tenure/errc.hpp>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// HedgedLink: replaces a silent connection.
 #include "hedged_link.hpp"
 
 #include <tenure/errc.hpp>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// ReplicatedChannel: groups of commands before a WAIT.
 #include "replicated_channel.hpp"
 
 #include "store/redis/wire/server_error.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Streams to a Redis server.
 #include "stream.hpp"
 
 #include <net/stream_kinds.hpp>

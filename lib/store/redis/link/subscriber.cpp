@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Subscriber: channels, probes, and messages.
 #include "subscriber.hpp"
 
 #include "store/redis/wire/server_error.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Backend over a quorum of Redis servers.
 #include "backend.hpp"
 
 #include "claims.hpp"

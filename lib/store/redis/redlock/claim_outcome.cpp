@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Results of a quorum's replies to a claim.
 #include "claim_outcome.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Claims and contended keys of this process.
 #include "claims.hpp"
 
 #include "majority_claim.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// MajorityClaim: reads, votes, tokens, and the grants to give back.
 #include "majority_claim.hpp"
 
 #include "claim_outcome.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// MinorityRetry: claims of the missing nodes.
 #include "minority_retry.hpp"
 
 #include "claims.hpp"

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Quorum: failures without a majority.
 #include "quorum.hpp"
 
 #include <tenure/errc.hpp>

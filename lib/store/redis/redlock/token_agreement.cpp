@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// TokenAgreement: rounds of proposals.
 #include "token_agreement.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// FailoverListener: a subscription at one of the sentinels.
 #include "failover_listener.hpp"
 
 #include "store/redis/wire/server_error.hpp"
@@ -119,7 +120,7 @@ void FailoverListener::subscribe()
 void FailoverListener::subscribed(Outcome const& outcome)
 {
     if (outcome.delivery != Delivery::answered)
-        return; // it is subscribed again when it is connected again
+        return; // the next connection subscribes again
     if (!outcome.reply.is_error()) {
         in_force_ = true;
         if (auto const handler = handlers_.in_force)

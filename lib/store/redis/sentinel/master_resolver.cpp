@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// MasterResolver: when the sentinels are queried, and who gets the result.
 #include "master_resolver.hpp"
 
 #include <tenure/errc.hpp>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// MasterVote: the reports of sentinels, and the verdict.
 #include "master_vote.hpp"
 
 #include <tenure/errc.hpp>

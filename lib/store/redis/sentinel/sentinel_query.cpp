@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// SentinelQuery: requests to all sentinels, and their replies.
 #include "sentinel_query.hpp"
 
 #include "store/redis/wire/server_error.hpp"

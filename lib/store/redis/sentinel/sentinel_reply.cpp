@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Parsers for Sentinel replies.
 #include "sentinel_reply.hpp"
 
 #include <config/number_from.hpp>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Encoder of commands.
 #include "command.hpp"
 
 #include <array>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Parser for RESP2 and RESP3.
 #include "parser.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Meaning of the error replies of a server.
 #include "server_error.hpp"
 
 #include <tenure/errc.hpp>

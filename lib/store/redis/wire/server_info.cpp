@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Parsers for the version of a server, and for INFO.
 #include "server_info.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Transactions: MULTI, their commands, and EXEC.
 #include "transaction.hpp"
 
 #include <string>

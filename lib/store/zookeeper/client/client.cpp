@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Client: drives a handle of the C client on the strand.
 #include "client.hpp"
 
 #include <boost/asio/post.hpp>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// ClientHandle: calls into the C client.
 #include "client_handle.hpp"
 
 #include "runtime/fork_guard.hpp"

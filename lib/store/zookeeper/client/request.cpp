@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Meaning of ZooKeeper's error codes.
 #include "request.hpp"
 
 #include <tenure/errc.hpp>

@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Ensemble: its sessions, and the parents of keys.
 #include "ensemble.hpp"
 
 #include <utility>

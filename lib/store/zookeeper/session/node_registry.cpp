@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// NodeRegistry: nodes of this process, and their removal.
 #include "node_registry.hpp"
 
 #include <algorithm>

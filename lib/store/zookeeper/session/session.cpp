@@ -1,4 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// Session: opening, regular writes, and expiry.
 #include "session.hpp"
 
 #include <tenure/errc.hpp>
