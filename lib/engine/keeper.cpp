@@ -241,6 +241,7 @@ void Keeper::send(DueRenewals due)
         if (!self)
             return;
         DueRenewals next;
+        next.when = self->runtime_->now();
         for (auto const& [request, reply] : answers)
             self->answered(std::exchange(open->renewals[request], {}), open->when, reply, next);
         self->send(std::move(next));
@@ -250,8 +251,7 @@ void Keeper::send(DueRenewals due)
 void Keeper::answered(Renewal const& renewal, Instant sent, RenewReply const& reply, DueRenewals& due)
 {
     auto const& [record, attempt] = renewal;
-    auto const now = runtime_->now();
-    due.when = now;
+    auto const now = due.when;
     counters_.requests.ended(RequestKind::renew, reply, now - sent);
     auto& machine = record->machine;
     if (auto const* renewed = std::get_if<Renewed>(&reply)) {
