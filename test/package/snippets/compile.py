@@ -4,7 +4,7 @@
 
     compile.py SOURCE COMPILER [FLAG...]
 
-A block that defines functions stands in a namespace of its own; any other one is the body of a coroutine. #line directives
+A block with metrics needs a build with Prometheus. A block that defines functions stands in a namespace of its own; any other one is the body of a coroutine. #line directives
 let the compiler name page and line.
 """
 import pathlib
@@ -27,11 +27,16 @@ def translation_unit(pages):
             block = match.group(1)
             line = text.count("\n", 0, match.start(1)) + 1
             here = f'#line {line} "{page}"\n{block}'
+            needs_prometheus = "prometheus::" in block
+            if needs_prometheus:
+                lines.append("#if TENURE_HAS_PROMETHEUS")
             if FUNCTION.search(block):
                 # a program's entry is a function like others here
                 lines.append(f"namespace reader::block_{count}\n{{\n" + here.replace("int main()", "int run()") + "}")
             else:
                 lines.append(f"namespace reader\n{{\nasio::awaitable<void> block_{count}()\n{{\n{here}co_return;\n}}\n}}")
+            if needs_prometheus:
+                lines.append("#endif")
     return "\n".join(lines) + "\n", count
 
 

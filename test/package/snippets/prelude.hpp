@@ -4,6 +4,10 @@
 
 #include "unit/scripted_backend.hpp"
 
+#include <tenure/features.hpp>
+#if TENURE_HAS_PROMETHEUS
+#include <tenure/prometheus.hpp>
+#endif
 #include <tenure/tenure.hpp>
 #include <tenure/testing.hpp>
 
@@ -21,6 +25,10 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+
+#if TENURE_HAS_PROMETHEUS
+#include <prometheus/exposer.h>
+#endif
 
 #include <array>
 #include <cassert>

@@ -151,7 +151,7 @@ TEST_CASE("an exporter shows holders, free slots, leaders and whether the store 
 
     server.kill();
     CHECK_THAT(get(address, "/metrics"), ContainsSubstring("tenure_store_up{store=\"" + server.url() + "/0\"} 0\n"));
-    CHECK_THAT(get(address, "/metrics"), !ContainsSubstring("tenure_slots"));
+    CHECK_THAT(get(address, "/metrics"), !ContainsSubstring("tenure_slots{"));
     CHECK_THAT(get(address, "/ready"), ContainsSubstring("HTTP/1.1 503"));
     server.start();
     CHECK(eventually([&] {
