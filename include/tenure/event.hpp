@@ -20,6 +20,7 @@ namespace tenure
 /** One event in the life of an acquisition or a lease, for tracing (`StoreOptions::on_event`). It contains no secret.
  */
 struct Event {
+    /** What happened. */
     enum class Kind : std::uint8_t {
         /// an acquisition that found all keys held, or that got none, has ended; `error` says how. `acquired` follows
         /// if it got one
@@ -36,6 +37,7 @@ struct Event {
         released
     };
 
+    /// what happened
     Kind kind = Kind::acquired;
     /// when it happened; it may be handed over later
     Instant at{};
@@ -60,6 +62,7 @@ struct Event {
     /// `waited`: how the acquisition ended
     boost::system::error_code error;
 };
+/** The name of the enumerator. */
 [[nodiscard]] TENURE_API std::string_view to_string(Event::Kind kind) noexcept;
 
 /** Receives the events of a store.

@@ -43,14 +43,18 @@ struct TENURE_API Distribution {
      * if nothing was counted, the last bound for durations beyond it. @param part  from 0 to 1 */
     [[nodiscard]] std::chrono::microseconds quantile(double part) const noexcept;
 
+    /** Adds the durations that another distribution has counted. */
     Distribution& operator+=(Distribution const& other) noexcept;
 
+    /// durations in each bucket
     std::array<std::uint64_t, bounded + 1> buckets{};
+    /// of all durations
     std::chrono::nanoseconds sum{};
 };
 
 /** What happened to the leases of one lock or pool of a store. */
 struct TENURE_API NameMetrics {
+    /** What has the name. */
     enum class Kind : std::uint8_t {
         lock,
         pool,
@@ -60,6 +64,7 @@ struct TENURE_API NameMetrics {
 
     /// the key of a lock, or the prefix of a pool; empty for `Kind::other`
     std::string name;
+    /// what has the name
     Kind kind = Kind::lock;
     /// of the lock or pool that was made last with this name
     std::chrono::milliseconds ttl{};
@@ -68,15 +73,21 @@ struct TENURE_API NameMetrics {
     std::uint64_t held = 0;
     /// acquisitions waiting now
     std::uint64_t waiting = 0;
-    /// acquisitions without a lease, as in `Statistics`
+    /// acquisitions whose wait ended while all keys were held
     std::uint64_t busy = 0;
+    /// acquisitions that their caller cancelled
     std::uint64_t cancelled = 0;
+    /// acquisitions that ended with another error
     std::uint64_t failed = 0;
-    /// losses by reason, as in `Statistics`
+    /// leases whose validity ended without a renewal
     std::uint64_t lost_expired = 0;
+    /// leases whose key got another owner or none
     std::uint64_t lost_not_owner = 0;
+    /// leases that ended with `CancelWhen::first_failed_renewal`
     std::uint64_t lost_first_failed_renewal = 0;
+    /// leases that ended with `LeaseOptions::max_hold`
     std::uint64_t lost_max_hold = 0;
+    /// leases that were held when the store was closed
     std::uint64_t lost_store_closed = 0;
 
     /// from the call to the grant
@@ -92,6 +103,7 @@ struct TENURE_API NameMetrics {
     /** Adds the numbers of another store for the same name. */
     NameMetrics& operator+=(NameMetrics const& other) noexcept;
 };
+/** The name of the enumerator. */
 [[nodiscard]] TENURE_API std::string_view to_string(NameMetrics::Kind kind) noexcept;
 
 /** A kind of request to a store. */
@@ -105,7 +117,9 @@ enum class RequestKind : std::uint8_t {
     /// reads the holders: `async_inspect` and views
     inspect
 };
+/// enumerators of `RequestKind`
 inline constexpr std::size_t request_kinds = 5;
+/** The name of the enumerator. */
 [[nodiscard]] TENURE_API std::string_view to_string(RequestKind kind) noexcept;
 
 /** How a request to a store ended. */
@@ -121,7 +135,9 @@ enum class RequestOutcome : std::uint8_t {
     /// no answer arrived
     unanswered
 };
+/// enumerators of `RequestOutcome`
 inline constexpr std::size_t request_outcomes = 5;
+/** The name of the enumerator. */
 [[nodiscard]] TENURE_API std::string_view to_string(RequestOutcome outcome) noexcept;
 
 /** The requests of one kind. */
@@ -131,6 +147,7 @@ struct TENURE_API RequestMetrics {
     /// of requests that were answered. Of releases, every eighth is timed
     Distribution round_trip;
 
+    /** Adds the requests of another store. */
     RequestMetrics& operator+=(RequestMetrics const& other) noexcept;
 };
 
@@ -140,6 +157,7 @@ struct TENURE_API StoreMetrics {
     /// names that are told apart. The numbers of further names are added up in one entry
     static constexpr std::size_t most_names = 64;
 
+    /// the same counters as `Store::statistics`
     Statistics totals;
     /// in the order in which the locks and pools were made
     std::vector<NameMetrics> names;

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-/** Metrics for Prometheus, by prometheus-cpp: link `tenure::prometheus`. The namespace hides `::prometheus` inside
- * `tenure`; write the two colons. */
+/** Metrics for Prometheus, by prometheus-cpp: link `tenure::prometheus`. Inside the namespace `tenure`, write the
+ * name of the other one with two colons in front. */
 namespace tenure::prometheus
 {
 

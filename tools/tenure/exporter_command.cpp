@@ -120,10 +120,14 @@ private:
     /** Once for each change. */
     void tell(error_code error) const
     {
-        if (error)
-            report_.error(explain(store_, error == asio::error::operation_aborted ? errc::store_unavailable : error));
-        else
+        if (!error) {
             report_.info(store_.describe() + " answers");
+            return;
+        }
+        // the limit of a scrape cancels its request
+        if (error == asio::error::operation_aborted)
+            error = errc::store_unavailable;
+        report_.error(explain(store_, error));
     }
 
     std::vector<WatchedRange> watched_;
