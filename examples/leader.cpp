@@ -85,8 +85,8 @@ asio::awaitable<void> serve(tenure::Store store, tenure::Election election)
     auto const& [order, campaign_failure, follow_failure, signal_error, signal] = ended;
     // waits for the release; what the store cannot confirm within a second expires after the ttl
     co_await store.async_close(1s, asio::as_tuple(asio::deferred));
-    if (order.front() != 2)
-        std::rethrow_exception(order.front() == 0 ? campaign_failure : follow_failure);
+    if (auto const failure = order.front() == 0 ? campaign_failure : follow_failure; order.front() != 2 && failure)
+        std::rethrow_exception(failure);
     std::cout << "stopped" << std::endl;
 }
 

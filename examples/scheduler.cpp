@@ -46,31 +46,21 @@ struct Schedule {
     milliseconds ttl;
 };
 
-/** The run of a job at its time: which key, and how people call it. */
-struct Run {
-    std::string job;
-    Time time;
-
-    [[nodiscard]] std::string key(Schedule const& schedule) const
-    {
-        return "job:" + job + ':' + tenure::Segments::windows(schedule.every).suffix_of(time);
-    }
-    void print(char const* what, char const* why = "") const
-    {
-        std::cout << what << ' ' << time.time_since_epoch().count() << ' ' << job << ' ' << why << std::endl;
-    }
-};
+void print(char const* what, std::string const& job, Time time, std::string const& why = {})
+{
+    std::cout << what << ' ' << time.time_since_epoch().count() << ' ' << job << ' ' << why << std::endl;
+}
 
 /** The job itself. A lost lease cancels it where it waits. */
-asio::awaitable<void> perform(Run const& run, tenure::Lease& lease)
+asio::awaitable<void> perform(std::string const& job, Time time, tenure::Lease& lease)
 {
-    run.print("begins");
+    print("begins", job, time);
     asio::steady_timer work(co_await asio::this_coro::executor, 200ms);
     co_await work.async_wait(asio::deferred);
-    // a process that was stopped meanwhile goes on here before the loss reaches it: look before each write
+    // a process that was paused continues here before the loss reaches it: look before each write
     if (!lease.valid())
         co_return;
-    run.print("done");
+    print("done", job, time);
     co_await lease.async_detach(kept);
 }
 
@@ -82,36 +72,37 @@ asio::awaitable<bool> is_done(tenure::Lock const& lock)
     co_return !error && states.front().kind == tenure::KeyState::Kind::kept;
 }
 
-/** Performs the job unless another process does. */
-asio::awaitable<void> run_once(tenure::Store store, Schedule schedule, Run run)
+/** Performs the job unless another process does. A failure is printed: it ends no other job, nor the schedule. */
+asio::awaitable<void> run_once(tenure::Store store, Schedule schedule, std::string job, Time time)
 {
-    tenure::Lock const lock(store, {.key = run.key(schedule), .ttl = schedule.ttl});
-    auto const work = [&](tenure::Lease& lease) { return perform(run, lease); };
-    while (std::chrono::system_clock::now() < run.time + latest) {
+    auto const window = tenure::Segments::windows(schedule.every).suffix_of(time);
+    tenure::Lock const lock(store, {.key = "job:" + job + ':' + window, .ttl = schedule.ttl});
+    auto const work = [&](tenure::Lease& lease) { return perform(job, time, lease); };
+    while (std::chrono::system_clock::now() < time + latest) {
         auto acquired = co_await lock.async_acquire(schedule.ttl, asio::as_tuple(asio::deferred));
         auto& [error, lease] = acquired;
-        if (!error) {
-            auto const token = lease.token();
-            try {
-                co_await tenure::with_lease(std::move(lease), work);
-                co_return;
-            } catch (std::exception const& failure) {
-                run.print("not done", failure.what());
-            }
-            // A job that fails frees its key for another process. After a loss this process waits with the others.
-            if (!is_loss(token.reason()))
-                co_return;
-            continue;
-        }
         if (error == tenure::errc::closed)
             co_return;
-        if (error == tenure::condition::misconfigured)
-            throw boost::system::system_error(error);
         // waits on while another process has the job, because that process may die
         if (error == tenure::errc::timed_out && co_await is_done(lock))
             co_return;
+        // the store is unavailable: the wait for it was the ttl
+        if (error == tenure::condition::try_later)
+            continue;
+        auto const token = lease.token();
+        try {
+            if (error)
+                throw boost::system::system_error(error);
+            co_await tenure::with_lease(std::move(lease), work);
+            co_return;
+        } catch (std::exception const& failure) {
+            print("not done", job, time, failure.what());
+        }
+        // A job that fails frees its key for another process. After a loss this process waits with the others.
+        if (!is_loss(token.reason()))
+            co_return;
     }
-    run.print("given up");
+    print("given up", job, time);
 }
 
 void report(std::exception_ptr failure)
@@ -131,10 +122,8 @@ asio::awaitable<void> keep_to(tenure::Store store, Schedule schedule)
     for (auto time = now - now.time_since_epoch() % schedule.every + schedule.every;; time += schedule.every) {
         next.expires_at(time);
         co_await next.async_wait(asio::deferred);
-        for (auto const* job : {"backup", "invoices", "statistics"}) {
-            Run run{job, time};
-            asio::co_spawn(executor, run_once(store, schedule, std::move(run)), report);
-        }
+        for (auto const* job : {"backup", "invoices", "statistics"})
+            asio::co_spawn(executor, run_once(store, schedule, job, time), report);
     }
 }
 
@@ -150,7 +139,7 @@ asio::awaitable<void> serve(tenure::Store store, Schedule schedule)
     auto const& [order, failure, signal_error, signal] = ended;
     // gives the jobs a second to end; what is not done then is cancelled, and another process takes it over
     co_await store.async_close(1s, asio::as_tuple(asio::deferred));
-    if (order.front() == 0)
+    if (order.front() == 0 && failure)
         std::rethrow_exception(failure);
     std::cout << "stopped" << std::endl;
 }
@@ -167,17 +156,11 @@ try {
         .every = milliseconds(argc > 2 ? std::atol(argv[2]) : 10'000),
         .ttl = milliseconds(argc > 3 ? std::atol(argv[3]) : 5'000)};
     asio::io_context context(1);
-    auto const store = tenure::connect(context, argv[1]);
-    try {
-        asio::co_spawn(context, serve(store, schedule), report);
-        context.run();
-        return 0;
-    } catch (boost::system::system_error const& error) {
-        auto const detail = store.diagnostics().last_detail;
-        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
-        return 1;
-    }
+    asio::co_spawn(context, serve(tenure::connect(context, argv[1]), schedule), report);
+    context.run();
+    return 0;
 } catch (std::exception const& error) {
+    // the log, on standard error as well, has the words of the server
     std::cerr << error.what() << '\n';
     return 1;
 }

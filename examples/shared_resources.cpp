@@ -1,10 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // Workers of several services share scarce resources: three connections to a database, which a SlotPool hands out, and
-// a ledger and an archive, which some work needs both and for itself: a MultiLock.
-//   shared_resources PORT                               the resources, with a protocol of their own: who uses what
-//   shared_resources STORE_URL SERVICE PORT [TTL_MS]    one worker of a service; start some of each, on one machine
-//
-// The resources compare fencing tokens: a use under a newer lease ends the use of a stalled worker whose lease is over.
+// a ledger and an archive, which some work needs both and for itself: a MultiLock. fenced_resources.cpp has the
+// resources.
+//   shared_resources STORE_URL SERVICE PORT [TTL_MS]    one worker of a service; start some of each
 #include <tenure/tenure.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -15,7 +13,6 @@
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -28,9 +25,6 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
-#include <map>
-#include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -46,79 +40,6 @@ void report(std::exception_ptr failure)
     if (failure)
         std::rethrow_exception(failure);
 }
-
-/** The side of the resources. A use is a connection that begins with a line: the service, and the name and fencing
- * token of each resource. */
-class Resources
-{
-public:
-    Resources(asio::io_context& context, std::uint16_t port)
-        : acceptor_(context, tcp::endpoint(asio::ip::address_v4::loopback(), port))
-    {
-    }
-
-    asio::awaitable<void> accept()
-    {
-        std::cout << "ready" << std::endl;
-        for (;;) {
-            auto socket = co_await acceptor_.async_accept(asio::deferred);
-            asio::co_spawn(acceptor_.get_executor(), serve(std::move(socket)), report);
-        }
-    }
-
-private:
-    using Connection = std::shared_ptr<tcp::socket>;
-    struct Use {
-        std::uint64_t fence = 0;
-        /// unset while it is not in use
-        Connection connection;
-    };
-
-    asio::awaitable<void> serve(tcp::socket socket)
-    {
-        auto const connection = std::make_shared<tcp::socket>(std::move(socket));
-        std::string received;
-        (void)co_await asio::async_read_until(
-            *connection, asio::dynamic_buffer(received, 1000), '\n', asio::as_tuple(asio::deferred));
-        std::istringstream line(received);
-        std::string service;
-        std::map<std::string, std::uint64_t> asked;
-        line >> service;
-        for (std::string name; line >> name && line >> asked[name];)
-            if (asked[name] < uses_[name].fence)
-                co_return;
-        for (auto const& [name, fence] : asked) {
-            if (auto const& stalled = uses_[name].connection) {
-                std::cout << "ends a stalled use of " << name << std::endl;
-                stalled->close();
-            }
-            uses_[name] = {fence, connection};
-        }
-        print(service);
-        // lasts as long as the connection
-        (void)co_await asio::async_write(*connection, asio::buffer("ok\n", 3), asio::as_tuple(asio::deferred));
-        (void)co_await asio::async_read(*connection, asio::buffer(received), asio::as_tuple(asio::deferred));
-        for (auto const& [name, fence] : asked)
-            if (uses_[name].connection == connection)
-                uses_[name].connection.reset();
-    }
-
-    /** How many of each kind are in use. */
-    void print(std::string const& service) const
-    {
-        std::map<std::string, int> kinds;
-        for (auto const& [name, use] : uses_)
-            if (use.connection)
-                ++kinds[name.substr(0, name.find(':'))];
-        std::cout << "in use:";
-        for (auto const& [kind, count] : kinds)
-            std::cout << ' ' << kind << ' ' << count;
-        std::cout << ", the last one by " << service << std::endl;
-    }
-
-    tcp::acceptor acceptor_;
-    std::map<std::string, Use> uses_;
-};
 
 /** One worker of a service. */
 class Worker
@@ -213,56 +134,29 @@ asio::awaitable<void> serve(tenure::Store store, Worker& worker)
     auto const& [order, failure, signal_error, signal] = ended;
     // waits for the releases; what a store cannot confirm within a second expires after the ttl
     co_await store.async_close(1s, asio::as_tuple(asio::deferred));
-    if (order.front() == 0)
+    if (order.front() == 0 && failure)
         std::rethrow_exception(failure);
     std::cout << "stopped" << std::endl;
-}
-
-std::uint16_t port_number(char const* text)
-{
-    return static_cast<std::uint16_t>(std::atoi(text));
-}
-
-int run_resources(std::uint16_t port)
-{
-    asio::io_context context(1);
-    Resources resources(context, port);
-    asio::signal_set signals(context, SIGINT, SIGTERM);
-    signals.async_wait([&](boost::system::error_code, int) { context.stop(); });
-    asio::co_spawn(context, resources.accept(), report);
-    context.run();
-    return 0;
-}
-
-int run_worker(char const* url, char const* service, std::uint16_t port, std::chrono::milliseconds ttl)
-{
-    asio::io_context context(1);
-    // the name that `tenure status` shows beside what this worker holds
-    auto const store = tenure::connect(context, url, {.worker_name = service});
-    try {
-        Worker worker(store, service, port, ttl);
-        asio::co_spawn(context, serve(store, worker), report);
-        context.run();
-        return 0;
-    } catch (boost::system::system_error const& error) {
-        auto const detail = store.diagnostics().last_detail;
-        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
-        return 1;
-    }
 }
 
 } // namespace
 
 int main(int argc, char** argv)
 try {
-    if (argc == 2)
-        return run_resources(port_number(argv[1]));
-    if (argc > 3)
-        return run_worker(
-            argv[1], argv[2], port_number(argv[3]), std::chrono::milliseconds(argc > 4 ? std::atol(argv[4]) : 5000));
-    std::cerr << "usage: shared_resources PORT\n       shared_resources STORE_URL SERVICE PORT [TTL_MS]\n";
-    return 1;
+    if (argc < 4) {
+        std::cerr << "usage: shared_resources STORE_URL SERVICE PORT [TTL_MS]\n";
+        return 1;
+    }
+    std::chrono::milliseconds const ttl(argc > 4 ? std::atol(argv[4]) : 5000);
+    asio::io_context context(1);
+    // the name that `tenure status` shows beside what this worker holds
+    auto const store = tenure::connect(context, argv[1], {.worker_name = argv[2]});
+    Worker worker(store, argv[2], static_cast<std::uint16_t>(std::atoi(argv[3])), ttl);
+    asio::co_spawn(context, serve(store, worker), report);
+    context.run();
+    return 0;
 } catch (std::exception const& error) {
+    // the log, on standard error as well, has the words of the server
     std::cerr << error.what() << '\n';
     return 1;
 }

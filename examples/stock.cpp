@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Orders of several articles, from several processes on one SQLite database. A customer pays between the look at the
-// shelf and the booking, so an order locks its articles meanwhile; each row has the fencing token of its last user.
+// Fencing in SQL: orders of several articles, from several processes on one SQLite database. A customer pays between
+// the look at the shelf and the booking, so an order locks its articles meanwhile. Each row has the fencing token of
+// its last user, and a process that was stopped in a payment books nothing late.
 //   stock STORE_URL DATABASE [TTL_MS]     takes random orders until SIGINT or SIGTERM
 //
 // A counter that changes in one step, such as DECRBY in a Redis script, needs no lock and is faster without one.
@@ -36,7 +37,7 @@ using namespace std::chrono_literals;
 namespace
 {
 
-constexpr int articles = 40;
+constexpr unsigned articles = 40;
 
 struct Line {
     std::string sku;
@@ -56,34 +57,46 @@ public:
         auto const result = sqlite3_open(file, &opened);
         connection_.reset(opened);
         check(result);
-        // a process that is killed in a transaction holds nothing; one that is stopped does, until it goes on
+        // a process that is killed in a transaction holds nothing; one that is stopped does, until it continues
         check(sqlite3_busy_timeout(opened, 30'000));
         run("CREATE TABLE IF NOT EXISTS stock (sku TEXT PRIMARY KEY, pieces INTEGER, fence INTEGER)");
         run("CREATE TABLE IF NOT EXISTS sale (id INTEGER PRIMARY KEY, sku TEXT, pieces INTEGER, fence INTEGER)");
-        run("WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ?1) "
-            "INSERT OR IGNORE INTO stock SELECT printf('sku-%02d', i), 5, 0 FROM n",
-            std::int64_t{articles});
+        run("WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 40) "
+            "INSERT OR IGNORE INTO stock SELECT printf('sku-%02d', i), 5, 0 FROM n");
     }
 
-    /** Runs a statement; the first value of its first row, if there is one. */
-    template <class... Values>
-    std::optional<std::int64_t> run(char const* text, Values const&... values)
+    /** Runs a statement with ?1 token, ?2 article, ?3 pieces; the first value of its row, if there is one. */
+    std::optional<std::int64_t> run(char const* text, Line const& line = {})
     {
         sqlite3_stmt* prepared = nullptr;
         check(sqlite3_prepare_v2(connection_.get(), text, -1, &prepared, nullptr));
         std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> const statement(prepared, sqlite3_finalize);
-        int position = 0;
-        (bind(prepared, ++position, values), ...);
+        // a statement without these parameters refuses them, which is no failure
+        sqlite3_bind_int64(prepared, 1, line.fence);
+        sqlite3_bind_text(prepared, 2, line.sku.c_str(), -1, SQLITE_TRANSIENT);
+        sqlite3_bind_int64(prepared, 3, line.pieces);
         std::optional<std::int64_t> first;
         int result = SQLITE_OK;
         while ((result = sqlite3_step(prepared)) == SQLITE_ROW)
             first = first.value_or(sqlite3_column_int64(prepared, 0));
-        if (result != SQLITE_DONE)
-            check(result);
+        check(result == SQLITE_DONE ? SQLITE_OK : result);
         return first;
     }
 
-    void roll_back() noexcept { sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr); }
+    /** Runs the steps so that all take effect, or none: if `steps` returns false or throws. */
+    template <class Steps>
+    bool transact(Steps steps)
+    {
+        run("BEGIN IMMEDIATE");
+        std::unique_ptr<sqlite3, void (*)(sqlite3*)> roll_back(connection_.get(), [](sqlite3* connection) {
+            sqlite3_exec(connection, "ROLLBACK", nullptr, nullptr, nullptr);
+        });
+        if (!steps())
+            return false;
+        run("COMMIT");
+        (void)roll_back.release();
+        return true;
+    }
 
 private:
     void check(int result)
@@ -91,77 +104,38 @@ private:
         if (result != SQLITE_OK)
             throw std::runtime_error(std::string("database: ") + sqlite3_errmsg(connection_.get()));
     }
-    void bind(sqlite3_stmt* statement, int position, std::int64_t value)
-    {
-        check(sqlite3_bind_int64(statement, position, value));
-    }
-    void bind(sqlite3_stmt* statement, int position, std::string const& value)
-    {
-        check(sqlite3_bind_text(statement, position, value.c_str(), -1, SQLITE_TRANSIENT));
-    }
 
     std::unique_ptr<sqlite3, int (*)(sqlite3*)> connection_{nullptr, sqlite3_close};
 };
 
-/** Everything that is run meanwhile takes effect at the commit, or not at all. */
-class Transaction
-{
-public:
-    explicit Transaction(Database& database)
-        : database_(database)
-    {
-        database_.run("BEGIN IMMEDIATE");
-    }
-    Transaction(Transaction const&) = delete;
-    Transaction& operator=(Transaction const&) = delete;
-    ~Transaction()
-    {
-        if (open_)
-            database_.roll_back();
-    }
-    void commit()
-    {
-        database_.run("COMMIT");
-        open_ = false;
-    }
-
-private:
-    Database& database_;
-    bool open_ = true;
-};
-
-enum class Shelf { enough, sold_out, too_late };
-
 /** Marks the rows with the order's tokens, so that no earlier order can write them from now on, and reads them. */
-Shelf look(Database& database, Order const& order)
+char const* look(Database& database, Order const& order)
 {
-    Transaction transaction(database);
-    for (auto const& line : order) {
-        auto const pieces = database.run(
-            "UPDATE stock SET fence = ?1 WHERE sku = ?2 AND fence <= ?1 RETURNING pieces", line.fence, line.sku);
-        if (!pieces)
-            return Shelf::too_late;
-        if (*pieces < line.pieces)
-            return Shelf::sold_out;
-    }
-    transaction.commit();
-    return Shelf::enough;
+    char const* result = "pays";
+    database.transact([&] {
+        for (auto const& line : order) {
+            auto const pieces =
+                database.run("UPDATE stock SET fence = ?1 WHERE sku = ?2 AND fence <= ?1 RETURNING pieces", line);
+            if (!pieces || *pieces < line.pieces)
+                result = pieces ? "sold out" : "too late, nothing booked";
+        }
+        return result == std::string("pays");
+    });
+    return result;
 }
 
 /** Books all lines; none, if a later order has marked a row. */
 bool book(Database& database, Order const& order)
 {
-    Transaction transaction(database);
-    for (auto const& line : order) {
-        auto const pieces = database.run(
-            "UPDATE stock SET pieces = pieces - ?3, fence = ?1 WHERE sku = ?2 AND fence <= ?1 RETURNING pieces",
-            line.fence, line.sku, line.pieces);
-        if (!pieces)
-            return false;
-        database.run("INSERT INTO sale (sku, pieces, fence) VALUES (?2, ?3, ?1)", line.fence, line.sku, line.pieces);
-    }
-    transaction.commit();
-    return true;
+    return database.transact([&] {
+        for (auto const& line : order) {
+            if (!database.run(
+                    "UPDATE stock SET pieces = pieces - ?3 WHERE sku = ?2 AND fence <= ?1 RETURNING pieces", line))
+                return false;
+            database.run("INSERT INTO sale (fence, sku, pieces) VALUES (?1, ?2, ?3)", line);
+        }
+        return true;
+    });
 }
 
 void print(char const* what, Order const& order)
@@ -183,17 +157,16 @@ asio::awaitable<void> sell(Database& database, tenure::SegmentedLock const& stoc
     // of the article's own segment; articles of one segment share its key and its token
     for (auto& line : order)
         line.fence = static_cast<std::int64_t>(held.fencing_token(stock.key_of(line.sku)));
-
-    auto const shelf = look(database, order);
-    if (shelf == Shelf::enough) {
+    std::string result = look(database, order);
+    if (result == "pays") {
         print("pays", order);
         asio::steady_timer payment(co_await asio::this_coro::executor, 20ms);
         co_await payment.async_wait(asio::deferred);
+        // This process may have been stopped since, even after a check of held.token() here: the rows decide.
+        result = book(database, order) ? "booked" : "too late, nothing booked";
     }
-    // This process may have been stopped since, even after a check of held.token() here: the rows decide.
-    bool const booked = shelf == Shelf::enough && book(database, order);
     co_await held.async_release();
-    print(booked ? "booked" : shelf == Shelf::sold_out ? "sold out" : "too late, nothing booked", order);
+    print(result.c_str(), order);
 }
 
 /** Two or three articles, of which a half comes back. */
@@ -238,7 +211,7 @@ asio::awaitable<void> serve(tenure::Store store, Database& database, std::chrono
     auto const& [order, failure, signal_error, signal] = ended;
     // waits for the releases; what a store cannot confirm within a second expires after the ttl
     co_await store.async_close(1s, asio::as_tuple(asio::deferred));
-    if (order.front() == 0)
+    if (order.front() == 0 && failure)
         std::rethrow_exception(failure);
     std::cout << "stopped" << std::endl;
 }
@@ -262,16 +235,11 @@ try {
     asio::io_context context(1);
     // SQLite blocks the loop while it waits for another process; the store renews on its own thread meanwhile
     auto const store = tenure::connect(context, argv[1], {.own_thread = true});
-    try {
-        asio::co_spawn(context, serve(store, database, ttl), report);
-        context.run();
-        return 0;
-    } catch (boost::system::system_error const& error) {
-        auto const detail = store.diagnostics().last_detail;
-        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
-        return 1;
-    }
+    asio::co_spawn(context, serve(store, database, ttl), report);
+    context.run();
+    return 0;
 } catch (std::exception const& error) {
+    // the log, on standard error as well, has the words of the server
     std::cerr << error.what() << '\n';
     return 1;
 }

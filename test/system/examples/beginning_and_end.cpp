@@ -27,11 +27,16 @@ namespace
 /** The command line of each service; stock is not built without SQLite. */
 std::vector<std::vector<std::string>> service_commands(std::string const& url, ScratchDirectory const& directory)
 {
+    std::string const examples = TENURE_EXAMPLES;
     std::vector<std::vector<std::string>> commands{
-        {std::string(TENURE_EXAMPLES) + "/leader", url, "anna", "10.0.0.7:80"},
-        {std::string(TENURE_EXAMPLES) + "/scheduler", url, "1000"},
-        {std::string(TENURE_EXAMPLES) + "/shared_resources", url, "orders", std::to_string(free_port())},
-        {std::string(TENURE_EXAMPLES) + "/stock", url, directory.file("stock.db")}};
+        {examples + "/http_service", url, std::to_string(free_port())},
+        {examples + "/leader", url, "anna", "10.0.0.7:80"},
+        {examples + "/limit", url, "anna", "2"},
+        {examples + "/scheduler", url, "1000"},
+        {examples + "/shared_resources", url, "orders", std::to_string(free_port())},
+        {examples + "/snowflake_service", url, std::to_string(free_port())},
+        {examples + "/stock", url, directory.file("stock.db")},
+        {examples + "/worker", url}};
     std::erase_if(commands, [](auto const& command) { return !std::filesystem::exists(command.front()); });
     return commands;
 }
@@ -87,14 +92,21 @@ TEST_CASE("services end on a signal while they wait for a store that is unavaila
         }
 }
 
-TEST_CASE("a service ends with the reason when its work fails", "[redis][services]")
+TEST_CASE("a program with futures ends with the reason when a get() throws", "[redis][services]")
 {
     require_redis();
-    RedisServer const server;
+    RedisServer const server({.config = {"requirepass right"}});
     ScratchDirectory const directory;
-    // a value that never expires, which no lease may take
-    server.client().call("SET", "jobs:nightly", "not a lease");
-    ServiceProcess service({std::string(TENURE_EXAMPLES) + "/simple_service", server.url()}, directory.file("log"));
-    CHECK(service.wait_for(10s) == ExitStatus{1, 0});
-    CHECK(prints(service, "the keys hold values without expiry"));
+    auto const url = "redis://:wrong@127.0.0.1:" + std::to_string(server.port());
+    auto const program = std::string(TENURE_EXAMPLES) + "/callbacks_and_futures";
+    ServiceProcess failing({program, url}, directory.file("failing.log"));
+    CHECK(failing.wait_for(10s) == ExitStatus{1, 0});
+    CHECK(prints(failing, "callback: the store rejected the user or password"));
+
+    // its lock is taken away for good while the callbacks are at work
+    RedisServer const other;
+    other.client().call("SET", "jobs:nightly", "not a lease");
+    ServiceProcess conflicting({program, other.url()}, directory.file("conflicting.log"));
+    CHECK(conflicting.wait_for(10s) == ExitStatus{1, 0});
+    CHECK(prints(conflicting, "the keys hold values without expiry"));
 }

@@ -1,6 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// examples/shared_resources.cpp: five workers of two services on three connections, a ledger and an archive. Some are
-// killed while they use a connection, and one is stopped for longer than the ttl.
+// examples/shared_resources.cpp and fenced_resources.cpp: five workers of two services on three connections, a ledger
+// and an archive. Some are killed while they use a connection, and one is stopped for longer than the ttl.
 #include "harness/child_process.hpp"
 #include "harness/eventually.hpp"
 #include "harness/redis_server.hpp"
@@ -99,7 +99,7 @@ TEST_CASE("services share resources within their limits, and get back what a kil
     ScratchDirectory const directory;
     auto const port = std::to_string(free_port());
     ServiceProcess resources(
-        {std::string(TENURE_EXAMPLES) + "/shared_resources", port}, directory.file("resources.log"));
+        {std::string(TENURE_EXAMPLES) + "/fenced_resources", port}, directory.file("resources.log"));
     REQUIRE(eventually([&] { return resources.count("ready") > 0; }, 20s));
     ResourceUsers const users(server.url(), port, directory);
 

@@ -8,10 +8,11 @@
 #include "harness/scratch_directory.hpp"
 #include "system/support/running_store.hpp"
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
@@ -33,7 +34,6 @@ using namespace std::chrono_literals;
 using namespace tenure;
 using namespace tenure::test;
 using asio::ip::tcp;
-namespace http = boost::beast::http;
 
 namespace
 {
@@ -142,30 +142,28 @@ private:
             tcp::socket socket(context);
             error_code error;
             socket.connect(endpoint_, error);
-            boost::beast::flat_buffer buffer;
             while (!stop_ && !error)
-                ask(socket, buffer, error);
+                ask(socket, error);
             // the instance is unavailable
             std::this_thread::sleep_for(5ms);
         }
     }
 
-    void ask(tcp::socket& socket, boost::beast::flat_buffer& buffer, error_code& error)
+    void ask(tcp::socket& socket, error_code& error)
     {
-        http::request<http::empty_body> request(http::verb::get, "/id", 11);
-        request.set(http::field::host, "localhost");
-        http::write(socket, request, error);
-        http::response<http::string_body> response;
+        asio::write(socket, asio::buffer("\n", 1), error);
+        std::string line;
         if (!error)
-            http::read(socket, buffer, response, error);
-        if (!error && response.result() == http::status::ok) {
-            ids_.push_back(std::stoull(response.body()));
+            asio::read_until(socket, asio::dynamic_buffer(line), '\n', error);
+        if (error)
+            return;
+        if (line.find_first_not_of("0123456789") + 1 == line.size()) {
+            ids_.push_back(std::stoull(line));
             ++count_;
-        } else if (!error) {
+        } else {
+            // the clock of the instance was set back
             std::this_thread::sleep_for(5ms);
         }
-        if (!error && !response.keep_alive())
-            error = http::error::end_of_stream;
     }
 
     tcp::endpoint endpoint_;

@@ -33,6 +33,7 @@ public:
     /** SIGSTOP; returns when it has stopped. */
     void pause() { process_->pause(); }
     void resume() { process_->resume(); }
+    void signal(int number) { process_->signal(number); }
     /** Asks it to end; empty if it still runs after the limit. */
     [[nodiscard]] std::optional<ExitStatus> end(int signal, std::chrono::milliseconds limit)
     {

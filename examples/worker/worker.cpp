@@ -1,0 +1,102 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// A worker of which at most SIZE work at a time, each under a number that no other live worker has. It fails at its
+// start if the store cannot be used, stops in time when it loses its number, and ends in order on a signal.
+//   worker [STORE_URL [SIZE [TTL_MS]]]     runs until SIGINT or SIGTERM; default: memory://, 3, 5 s
+#include <tenure/tenure.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace
+{
+
+/** The work under one number. A lost number and a signal cancel it where it waits; the number is given back afterwards.
+ */
+asio::awaitable<void> work(tenure::Slot& slot)
+{
+    std::cout << "begins as worker " << slot.id() << std::endl;
+    asio::steady_timer job(co_await asio::this_coro::executor);
+    for (int number = 1;; ++number) {
+        job.expires_after(50ms);
+        co_await job.async_wait(asio::deferred);
+        // a process that was paused continues here before the loss reaches it: look before each write
+        if (!slot.valid())
+            co_return;
+        std::cout << "worker " << slot.id() << " did job " << number << std::endl;
+    }
+}
+
+asio::awaitable<void> run(tenure::Store store, tenure::SlotPool pool)
+{
+    // throws at once if the login is wrong, and after 10 s if the store cannot be reached
+    co_await store.async_ready(10s);
+    std::cout << "ready" << std::endl;
+    // acquires another number after a loss
+    co_await pool.async_run(work);
+}
+
+/** Works until that fails, or SIGINT or SIGTERM ends it; then nothing is held. */
+asio::awaitable<void> serve(tenure::Store store, tenure::SlotPool pool)
+{
+    auto const executor = co_await asio::this_coro::executor;
+    asio::signal_set signals(executor, SIGINT, SIGTERM);
+    // The first one that ends cancels the other. The operator || would wait for a signal after the work has failed.
+    auto const ended =
+        co_await asio::experimental::make_parallel_group(
+            asio::co_spawn(executor, run(store, pool), asio::deferred), signals.async_wait(asio::deferred))
+            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
+    auto const& [order, failure, signal_error, signal] = ended;
+    // waits for the release; what the store cannot confirm within a second expires after the ttl
+    co_await store.async_close(1s, asio::as_tuple(asio::deferred));
+    if (order.front() == 0 && failure)
+        std::rethrow_exception(failure);
+    std::cout << "stopped" << std::endl;
+}
+
+void report(std::exception_ptr failure)
+{
+    // out of context.run(), into main()
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+try {
+    auto const size = static_cast<std::uint32_t>(argc > 2 ? std::atol(argv[2]) : 3);
+    std::chrono::milliseconds const ttl(argc > 3 ? std::atol(argv[3]) : 5000);
+    asio::io_context context(1);
+    auto const store = tenure::connect(context, argc > 1 ? argv[1] : "memory://");
+    try {
+        asio::co_spawn(context, serve(store, {store, {.prefix = "worker:", .size = size, .ttl = ttl}}), report);
+        // returns once the store is closed, although `store` is still there
+        context.run();
+        return 0;
+    } catch (boost::system::system_error const& error) {
+        // the words of the server, which the error code does not have
+        auto const detail = store.diagnostics().last_detail;
+        std::cerr << error.what() << (detail.empty() ? "" : ": ") << detail << '\n';
+        return 1;
+    }
+} catch (std::exception const& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+}
