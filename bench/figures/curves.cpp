@@ -7,6 +7,7 @@
 #include "library/workloads.hpp"
 #include "raw/workloads.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -43,11 +44,12 @@ void memory_and_renewals_by_leases(Setting const& setting)
         std::string name;
         std::string url;
     };
+    auto const seconds = std::min(setting.extent.renewal_seconds, 20.0);
     for (auto const& [name, url] : {Case{"Redis", setting.redis.url()}, Case{"memory", "memory://"}})
         for (unsigned const leases : {100U, 1000U, 10'000U, 100'000U}) {
             setting.redis.flush();
             auto const measured =
-                in_child(Place::split, [&] { return library::hold_many(url, leases, 64, {10s, 20}); }, 20);
+                in_child(Place::split, [&] { return library::hold_many(url, leases, 64, {10s, seconds}); }, seconds);
             // of few leases the pages of the heap say nothing
             if (leases >= 1000)
                 setting.report.point("memory", name, leases, measured[1]);
