@@ -83,7 +83,7 @@ private:
     /** Counts the loss, and logs it. */
     void report_loss(LeaseRecord& record);
     void forget(LeaseRecord& record, Instant now);
-    /** It is held no more: counts it. */
+    /** Counts the end of a lease that was held. */
     void count_end(LeaseRecord& record, Instant now) noexcept;
 
     std::shared_ptr<Runtime> runtime_;
