@@ -57,7 +57,7 @@ enum class CancelReason {
     return reason != CancelReason::none && reason != CancelReason::released && reason != CancelReason::detached;
 }
 
-/** The name of the enumerator, for logs. */
+/** The reason in words, for logs: "no renewal succeeded in time". */
 [[nodiscard]] TENURE_API std::string_view to_string(CancelReason reason) noexcept;
 
 /** Tells when to stop the work that a lease covers. Copyable; all copies are the same token.

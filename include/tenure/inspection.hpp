@@ -38,7 +38,8 @@ struct KeyState {
     std::optional<std::chrono::milliseconds> remaining;
     /// the last fencing token granted for the key, 0 if none is known
     std::uint64_t fencing_token = 0;
-    /// how long the present holder has held it, if the store reports it
+    /// how long ago the present holder made its claim, if the store reports it. A holder that has waited on Redis made
+    /// it when the wait began, by its own wall clock
     std::optional<std::chrono::milliseconds> held_for;
 };
 

@@ -63,8 +63,8 @@ struct KeyFamilies {
     MetricFamily size = make_gauge("tenure_pool_size", "Slots of the pool; 1 for a lock or an election.");
     MetricFamily slots = make_gauge(
         "tenure_slots", "Slots by state: free, held, evicted, resting (in quarantine), kept (detached), foreign.");
-    MetricFamily since =
-        make_gauge("tenure_slot_held_since_timestamp_seconds", "When the holder got the slot, in seconds since 1970.");
+    MetricFamily since = make_gauge(
+        "tenure_slot_held_since_timestamp_seconds", "When the holder made its claim, in seconds since 1970.");
     MetricFamily remaining = make_gauge(
         "tenure_slot_remaining_seconds", "How long the store keeps the slot taken unless its holder renews.");
     MetricFamily holder = make_gauge("tenure_slot_holder_info", "1; the label holder has the holder's worker name.");
