@@ -1,6 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 // The points of the pictures in docs/contributors/performance.md.
-#include "figures/compared.hpp"
 #include "figures/figures.hpp"
 #include "figures/peers.hpp"
 #include "harness/child.hpp"
@@ -9,7 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bench
@@ -20,21 +21,29 @@ namespace
 
 using namespace std::chrono_literals;
 
+/** Each run in a process of its own and on an empty server: the clients use the same keys. */
+Candidate on_empty_server(Setting const& setting, std::string name, std::function<Measurement()> work)
+{
+    return {std::move(name), [&setting, work = std::move(work)] {
+                setting.redis.flush();
+                return in_child(Place::split, work);
+            }};
+}
+
 void pairs_by_leases_in_flight(Setting const& setting)
 {
     auto const seconds = setting.extent.pair_seconds;
     auto const port = setting.redis.port();
     for (unsigned const in_flight : {1U, 4U, 16U, 64U, 256U}) {
         std::vector<Candidate> candidates{
-            split("raw commands", [=] { return raw::pairs(port, in_flight, seconds); }),
-            split("tenure", [=, url = setting.redis.url()] {
+            on_empty_server(setting, "raw commands", [=] { return raw::pairs(port, in_flight, seconds); }),
+            on_empty_server(setting, "tenure", [=, url = setting.redis.url()] {
                 return library::pairs(url, in_flight, seconds, library::by_default);
             })};
         for (auto const& peer : peers(setting, {port}, in_flight))
-            candidates.push_back(split(peer.name, peer.run));
+            candidates.push_back(on_empty_server(setting, peer.name, peer.run));
         for (auto const& series : interleave(setting.extent.rounds, candidates))
             setting.report.point("pairs", series.name, in_flight, 1e6 / series.median());
-        setting.redis.flush();
     }
 }
 
