@@ -41,7 +41,7 @@ char const* describe(errc value) noexcept
     case errc::lease_lost:
         return "the lease was lost: stop the work it covers";
     case errc::released:
-        return "the lease was released or detached before, or there is none";
+        return "there is no lease, or it was released or detached before";
     case errc::closed:
         return "the store was closed";
     case errc::forked:

@@ -43,7 +43,7 @@ private:
     void
     report(Event::Kind kind, LeaseRecord const& record, std::chrono::nanoseconds duration, Instant now) const noexcept;
 
-    /// null: there is none
+    /// null if the user set no hook
     std::shared_ptr<EventHook const> hook_;
     std::string store_;
     Count& dropped_;

@@ -71,7 +71,7 @@ public:
     [[nodiscard]] bool may_stand_in_line() const noexcept { return lined_up_; }
     [[nodiscard]] KeyRange const& range() const noexcept { return *range_; }
 
-    /** Adds an acquisition: as head if there is none, else at the end of the queue. True for the head. */
+    /** Adds an acquisition: as head if the queue has no head, otherwise at the end. Returns true for the head. */
     bool join(Acquisition& acquisition);
 
     /** Removes an acquisition that has ended. After the head, the next one becomes head and tries at once. */

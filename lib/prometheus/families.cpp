@@ -76,7 +76,7 @@ private:
     MetricFamily family_;
 };
 
-/** What is told of each lock and pool. */
+/** Families with a sample for each lock and pool. */
 struct NameFamilies {
     Family held{"tenure_leases_held", MetricType::Gauge, "Leases that this program holds."};
     Family waiting{"tenure_acquisitions_waiting", MetricType::Gauge, "Acquisitions of this program under way."};
@@ -123,7 +123,7 @@ struct NameFamilies {
     }
 };
 
-/** What is told of each store. */
+/** Families with a sample for each store. */
 struct StoreFamilies {
     Family requests{
         "tenure_store_requests_total", MetricType::Counter,

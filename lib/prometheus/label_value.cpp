@@ -18,7 +18,7 @@ bool continues(std::string_view text, std::size_t at) noexcept
     return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U;
 }
 
-/** Length of the UTF-8 character at this place; 0: there is none. */
+/** Length of the UTF-8 character at this place; 0 if the bytes are not UTF-8. */
 std::size_t character_at(std::string_view text, std::size_t at) noexcept
 {
     auto const first = static_cast<unsigned char>(text[at]);

@@ -25,8 +25,8 @@ constexpr Clock::duration longest_poll = milliseconds{250};
 /// claims within 100 ms.
 constexpr Clock::duration shortest_poll = milliseconds{50};
 constexpr Clock::duration longest_silent_poll = milliseconds{90};
-/// claims take at most a fiftieth of a waiter's time. Where cores sleep a claim takes a millisecond, and a smaller share
-/// would leave the keys to programs that poll steadily
+/// claims take at most a fiftieth of a waiter's time. With a smaller share, waiters on a slow machine, where a claim
+/// takes a millisecond, lose the keys to programs that poll steadily
 constexpr int poll_share = 50;
 /// a key is free a moment after its ttl, because servers count in milliseconds
 constexpr Clock::duration after_expiry = milliseconds{2};
