@@ -9,7 +9,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -51,6 +50,8 @@ asio::awaitable<void> take_turns(tenure::Lock lock, prometheus::Counter& steps)
         auto const acquired = co_await lock.async_acquire(tenure::forever, asio::as_tuple(asio::deferred));
         if (std::get<0>(acquired) == tenure::errc::closed)
             co_return;
+        if (std::get<0>(acquired) && std::get<0>(acquired) != tenure::condition::try_later)
+            throw boost::system::system_error(std::get<0>(acquired));
         if (std::get<0>(acquired)) {
             pause.expires_after(200ms);
             co_await pause.async_wait(asio::as_tuple(asio::deferred));
@@ -111,8 +112,8 @@ try {
     pool.async_run(serve, ends);
     tenure::Lock const lock(store, {.key = "step", .ttl = ttl});
     for (int number = 0; number < 4; ++number)
-        asio::co_spawn(context, take_turns(lock, steps), asio::detached);
-    asio::co_spawn(context, end_on_signal(store), asio::detached);
+        asio::co_spawn(context, take_turns(lock, steps), ends);
+    asio::co_spawn(context, end_on_signal(store), ends);
     context.run();
     return 0;
 } catch (std::exception const& error) {

@@ -16,6 +16,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -70,8 +71,11 @@ tenure::Store open_store(asio::io_context& context)
     std::istringstream sentinels(setting("STORE_SENTINELS"));
     for (std::string each; std::getline(sentinels, each, ',');) {
         auto const colon = each.rfind(':');
-        config.sentinels.push_back(
-            {.host = each.substr(0, colon), .port = static_cast<std::uint16_t>(std::stoi(each.substr(colon + 1)))});
+        std::uint16_t port = 0;
+        auto const* const end = each.data() + each.size();
+        if (colon == std::string::npos || std::from_chars(each.data() + colon + 1, end, port).ptr != end || port == 0)
+            throw std::invalid_argument("STORE_SENTINELS: write HOST:PORT, not " + each);
+        config.sentinels.push_back({.host = each.substr(0, colon), .port = port});
     }
     config.master_name = setting("STORE_MASTER");
     config.credentials = read_credentials;
@@ -146,6 +150,8 @@ asio::awaitable<void> serve(tenure::Store store, std::string metrics)
     write_metrics(store, metrics);
     if (order.front() == 0 && failure)
         std::rethrow_exception(failure);
+    if (order.front() == 1 && metrics_failure)
+        std::rethrow_exception(metrics_failure);
     std::cout << "stopped" << std::endl;
 }
 

@@ -17,6 +17,7 @@
 #include <iomanip>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <string>
@@ -186,17 +187,18 @@ void report(std::exception_ptr failure)
 int main(int argc, char** argv)
 try {
     asio::io_context context;
-    SpanLog spans;
+    // shared with the hook: events may arrive after the store has ended
+    auto const spans = std::make_shared<SpanLog>();
     tenure::StoreOptions options;
     options.log_level = tenure::LogLevel::error;
-    options.on_event = [&spans](tenure::Event const& event) { spans.add(event); };
+    options.on_event = [spans](tenure::Event const& event) { spans->add(event); };
     {
         auto const store = tenure::connect(context, argc > 1 ? argv[1] : "memory://", std::move(options));
         tenure::SlotPool const pool(store, {.prefix = "traced:", .size = 2, .ttl = 300ms});
         asio::co_spawn(context, work(pool, store), report);
         context.run();
     }
-    // the hook uses `spans`, which ends before the thread of the log does
+    // the last events are written before the program ends
     return tenure::flush_log(10s) ? 0 : 1;
 } catch (std::exception const& error) {
     std::cerr << error.what() << '\n';

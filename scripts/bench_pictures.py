@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-# Draws the pictures of docs/contributors/performance.md from the points that tenure_bench --only curves prints.
+# Draws pictures from the points that tenure_bench --only curves prints.
 #
 #   scripts/bench_pictures.py FOLDER < POINTS      called by scripts/bench --pictures
 import sys

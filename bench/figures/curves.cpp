@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// The points of the pictures in docs/contributors/performance.md.
+// The points of the pictures that scripts/bench --pictures draws.
 #include "figures/figures.hpp"
 #include "figures/peers.hpp"
 #include "harness/child.hpp"

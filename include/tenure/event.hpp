@@ -69,7 +69,8 @@ struct Event {
  *
  *  @par Thread safety  Called by the thread that also calls log sinks (`LogSink`), one call at a time. A call may
  * block: this delays log lines and other events, and never a renewal. The queue of the thread holds up to 1,000 lines
- * and events. Further events are dropped and counted (`Statistics::events_dropped`). Exceptions are ignored.
+ * and events, and takes no event if it holds 900. Further events are dropped and counted
+ * (`Statistics::events_dropped`). Exceptions are ignored.
  *  @par Object lifetime  As for `LogSink`: events may arrive after their store was destroyed, until `flush_log` has
  *    returned true. */
 using EventHook = std::function<void(Event const&)>;

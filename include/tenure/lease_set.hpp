@@ -78,7 +78,8 @@ public:
      *
      *  @par Completion signature  void(error_code, ReleaseOutcome): `was_lost` if any lease had been lost before, else
      * `unconfirmed` if any release was not answered, else `released`
-     *  @par Errors  as `Lease::async_release`, the first one of any lease
+     *  @par Errors  errc::released: its release has begun before; errc::forked; asio::error::operation_aborted:
+     * cancelled by the caller
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answers
      */
     template <class CompletionToken = asio::deferred_t>

@@ -23,8 +23,8 @@ enum class LogLevel { trace, debug, info, warning, error };
  *
  *  @par Thread safety  Called by one thread of the library, one line at a time. All stores of a process share this
  * thread, which the first line starts. A sink may block: this delays other lines, and never a renewal. The queue of the
- * thread holds up to 1,000 lines. Further lines are dropped, and the sink then gets one line "N messages dropped".
- * Exceptions of a sink are ignored.
+ * thread holds up to 1,000 lines and events. Further lines are dropped, and the sink then gets one line "N messages
+ * dropped". Exceptions of a sink are ignored.
  *  @par Object lifetime  A sink may get lines after their store was destroyed. A sink owns the objects that it uses, or
  *    they live until `flush_log` has returned true after the end of the store. The end of the program waits up to 1 s
  *    for pending lines; a child of fork does not inherit them.

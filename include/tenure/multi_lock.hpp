@@ -71,7 +71,8 @@ public:
     /** Keys of one store.
      *  @throws std::invalid_argument naming field, value and rule, before any I/O */
     MultiLock(Store store, MultiLockConfig config);
-    /** Locks of one or several stores; for several, each needs a `StoreOptions::order_name` of its own.
+    /** Locks of one or several stores; for several, each needs a `StoreOptions::order_name` of its own. All these
+     * stores share one execution context.
      *  @throws std::invalid_argument likewise */
     explicit MultiLock(std::vector<Lock> locks);
 

@@ -93,16 +93,19 @@ void Acquisition::begin()
     limits.longest_pause = terms_.max_poll_interval;
     machine_.emplace(limits);
     core_->add(shared_from_this());
-    if (core_->may_claim(*this))
+    if (core_->may_claim(*this)) {
         contend(started_);
-    else
+    } else {
+        waits_to_claim_ = true;
         wake_at(limits.deadline);
+    }
 }
 
 bool Acquisition::claim_late()
 {
     if (!handler_)
         return false;
+    waits_to_claim_ = false;
     contend(core_->runtime()->now());
     return true;
 }
@@ -449,9 +452,11 @@ void Acquisition::finish(error_code error)
         core_->events().waited(*range_, target_->owner_prefix(), now - started_, error, now);
     }
     bool const asked = machine_.has_value();
-    if (asked && error == errc::store_unavailable && machine_->silence())
+    if (asked && error == errc::store_unavailable && (waits_to_claim_ || machine_->silence()))
         core_->store_log().record_error(
-            error, range_->describe() + ": no answer within " +
+            error, range_->describe() +
+                       (waits_to_claim_ ? ": not claimed, because many claims had no answer, within "
+                                        : ": no answer within ") +
                        std::to_string(std::chrono::round<milliseconds>(core_->runtime()->now() - started_).count()) +
                        " ms");
     if (asked && unknown_)

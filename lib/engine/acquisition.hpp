@@ -138,6 +138,8 @@ private:
     bool lines_up_ = false;
     /// two claims were pending at the same time
     bool claims_overlap_ = false;
+    /// until `claim_late`
+    bool waits_to_claim_ = false;
     /// when the machine runs next
     Instant wakes_at_ = Instant::max();
     Timer timer_;

@@ -152,6 +152,7 @@ private:
     /** Ends the renewals of the lease. */
     void lease_ends(LeaseRecord& record, Instant now);
     void claim_next(std::size_t count);
+    void claim_soon();
     void close_if_idle();
     void close();
     /** Closes the store at this instant, if not earlier. */

@@ -242,9 +242,16 @@ void Keeper::send(DueRenewals due)
             return;
         DueRenewals next;
         next.when = self->runtime_->now();
+        std::exception_ptr failure;
         for (auto const& [request, reply] : answers)
-            self->answered(std::exchange(open->renewals[request], {}), open->when, reply, next);
+            try {
+                self->answered(std::exchange(open->renewals[request], {}), open->when, reply, next);
+            } catch (...) {
+                failure = std::current_exception();
+            }
         self->send(std::move(next));
+        if (failure)
+            std::rethrow_exception(failure);
     });
 }
 

@@ -45,9 +45,13 @@ public:
 
     [[nodiscard]] Place add(LeaseRecordPtr record, Instant when)
     {
+        // before the group: without memory for the lease no empty group may stay
+        Group one;
+        one.push_back(std::move(record));
         Place place;
+        place.entry_ = one.begin();
         place.group_ = group_at(when);
-        place.entry_ = place.group_->second.insert(place.group_->second.end(), std::move(record));
+        place.group_->second.splice(place.group_->second.end(), one);
         return place;
     }
 

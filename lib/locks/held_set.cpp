@@ -57,6 +57,10 @@ void release_one(engine::LeaseRecordPtr const& record, std::shared_ptr<Answers> 
         answers->add(ReleaseOutcome::was_lost);
         return;
     }
+    if (handle->core()->abandoned()) {
+        answers->add(ReleaseOutcome::unconfirmed);
+        return;
+    }
     auto const& strand = handle->core()->runtime()->strand();
     strand.execute([record, handle = std::move(handle), answers] {
         auto told = [answers](ReleaseOutcome outcome) { answers->add(outcome); };

@@ -121,7 +121,7 @@ void MultiAcquisition::acquire(std::size_t position, milliseconds wait)
     locks_->target(position)->acquire(
         {.wait = wait, .ttl = options_.ttl}, false,
         [self = shared_from_this(), position](error_code error, Lease lease) {
-            if (!error && self->missing_ > 1 && self->is_here(position)) {
+            if (!error && self->is_here(position) && self->missing_ > 1) {
                 // of many leases of one store only the last one is worth a task
                 --self->missing_;
                 self->parts_[position].lease = std::move(lease);

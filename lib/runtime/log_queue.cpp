@@ -25,6 +25,8 @@ namespace
 
 /// further lines are dropped until the log thread has taken the queue
 constexpr std::size_t longest_queue = 1000;
+/// events leave room for log lines, which may say that a lease is lost
+constexpr std::size_t longest_queue_for_events = 900;
 /// how long the end of the program waits for a sink that blocks
 constexpr std::chrono::seconds patience_at_exit{1};
 
@@ -75,7 +77,7 @@ public:
     [[nodiscard]] bool add(OneShot<void()> task)
     {
         std::lock_guard const lock(mutex_);
-        if (ending_ || is_full())
+        if (ending_ || lines_.size() >= longest_queue_for_events)
             return false;
         append({nullptr, LogLevel::info, {}, std::move(task)});
         return true;
@@ -157,7 +159,7 @@ private:
             for (auto const& [sink, count] : drops)
                 hand_over(
                     *sink, LogLevel::warning,
-                    std::to_string(count) + " messages dropped: the log sink did not take them in time");
+                    std::to_string(count) + " messages dropped: the log thread did not take them in time");
             auto const count = lines.size();
             // the last owner of a sink destroys it, which runs the user's code
             lines.clear();

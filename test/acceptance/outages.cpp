@@ -197,7 +197,7 @@ Made no_leader(std::string_view store)
     }
     if (store == "redis+cluster") {
         RedisServerOptions options;
-        options.config = {"cluster-enabled yes"};
+        options.config = {"cluster-enabled yes", "cluster-port " + std::to_string(free_port())};
         auto const server = std::make_shared<RedisServer>(std::move(options));
         return UnavailableStore{url_of(store, {local(server->port())}), {}, server};
     }

@@ -43,7 +43,7 @@ def verify(unit, stand, tool):
 
 def command_of(unit, tool, port, worker):
     line = re.search(r"^ExecStart=(.*)$", unit.read_text(), re.M)[1]
-    line = line.replace("%H", "host").replace("%i", "1").replace("127.0.0.1:9101", f"127.0.0.1:{port}")
+    line = line.replace("%H", "host").replace("%i", "1").replace("127.0.0.1:9201", f"127.0.0.1:{port}")
     line = line.replace("/usr/bin/tenure", str(tool)).replace("/usr/bin/worker", shlex.join(worker)).replace("--ttl 10s", "--ttl 2s")
     return shlex.split(line)
 

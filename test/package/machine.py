@@ -14,7 +14,7 @@ def skip(reason):
 
 def skip_unless_possible():
     if os.geteuid() != 0:
-        skip("an empty machine takes root")
+        skip("building an empty machine needs root")
     if shutil.which("debootstrap") is None:
         skip("debootstrap is not installed (scripts/setup --test installs it)")
 
@@ -64,6 +64,9 @@ class Machine:
     def unmake(self):
         for place in ("dev", "proc"):
             subprocess.run(["umount", "-R", "-l", str(self.root / place)], stderr=subprocess.DEVNULL)
+            # what is mounted there belongs to this machine
+            if os.path.ismount(self.root / place):
+                raise RuntimeError(f"{self.root / place} is still mounted")
         shutil.rmtree(self.root, ignore_errors=True)
 
     def run(self, command, alone=False):

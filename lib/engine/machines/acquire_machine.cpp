@@ -154,7 +154,8 @@ Clock::duration AcquireMachine::next_poll(Clock::duration took, std::uint64_t ra
         return next_backoff(random, std::min(limits_.hints ? longest_backoff : longest_poll, limits_.longest_pause));
     auto const pause =
         shortest_poll + (longest_silent_poll - shortest_poll) / 1024 * static_cast<Clock::rep>(random % 1024);
-    return std::min(std::max(pause, took * poll_share), limits_.longest_pause);
+    took_ = std::min(took, took_ * 2);
+    return std::min(std::max(pause, took_ * poll_share), limits_.longest_pause);
 }
 
 AcquireMachine::Step AcquireMachine::busy(Busy const& reply, Clock::duration took, Instant now, std::uint64_t random)

@@ -117,6 +117,9 @@ private:
     /// others were named since the last claim: claims at this instant, unless its poll comes first
     Instant yields_until_ = Instant::max();
     Clock::duration backoff_{};
+    /// How long claims take. It rises at most twofold with each claim: after a longer pause this process itself may be
+    /// slow, because its memory has left the caches, and an even longer pause would follow.
+    Clock::duration took_ = std::chrono::microseconds{500};
     /// the last answer
     error_code last_;
 };

@@ -84,6 +84,9 @@ TEST_CASE("an acquisition whose wait is over before its claim ends as unavailabl
     auto& [attempts, test] = many;
     test.runtime->run_for(20ms);
     CHECK(attempts.back().error == errc::store_unavailable);
+    CHECK(
+        test.store->diagnostics().last_detail ==
+        "key 1024: not claimed, because many claims had no answer, within 5 ms");
     CHECK(test.backend->claims.size() == at_once);
 }
 

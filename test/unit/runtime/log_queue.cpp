@@ -78,7 +78,7 @@ TEST_CASE("a sink that blocks delays no store, and gets the number of missed mes
     REQUIRE(flush_log(10s));
     REQUIRE(heard->lines.size() == 1003);
     CHECK(heard->lines[1000] == "1000");
-    CHECK(heard->lines[1001] == "200 messages dropped: the log sink did not take them in time");
+    CHECK(heard->lines[1001] == "200 messages dropped: the log thread did not take them in time");
     CHECK(heard->levels[1001] == LogLevel::warning);
     CHECK(heard->lines[1002] == "later");
     REQUIRE(other->lines.size() == 1);

@@ -110,7 +110,14 @@ TEST_CASE("where keys free without any news, it polls every 50 to 90 ms, and lea
         CHECK(pause_after(300us, 1023) > 89ms);
         CHECK(pause_after(300us, 1023) <= 90ms);
     }
-    CHECK(pause_after(3600us, 1023) == 180ms);
+    // one slow claim may be this process's own
+    CHECK(pause_after(50ms, 1023) <= 90ms);
+    CHECK(pause_after(300us, 1023) <= 90ms);
+    for (int round = 0; round < 3; ++round)
+        (void)pause_after(1800us, 1023);
+    CHECK(pause_after(1800us, 1023) == 180ms);
+    for (int round = 0; round < 5; ++round)
+        (void)pause_after(50ms, 0);
     CHECK(pause_after(50ms, 0) == 1s);
     REQUIRE(machine.ask_now(start).ask);
     CHECK(machine.busy(Busy{30ms, false}, 300us, start, 1023).wake_at < start + 45ms);
@@ -141,7 +148,7 @@ TEST_CASE("when others are named, it asks when their time is over, which further
     limits.silent_releases = true;
     AcquireMachine machine(limits);
     (void)machine.ask_now(start);
-    REQUIRE(machine.busy(Busy{}, 2ms, start, 0).wake_at == start + 100ms);
+    REQUIRE(machine.busy(Busy{}, 1ms, start, 0).wake_at == start + 100ms);
     CHECK(machine.yield(start + 20ms, start).wake_at == start + 20ms);
     CHECK_FALSE(machine.tick(start + 19ms).ask);
     CHECK(machine.yield(start + 35ms, start + 19ms).wake_at == start + 35ms);
