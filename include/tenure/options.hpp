@@ -50,7 +50,7 @@ struct LeaseOptions {
     bool notifications = true;
     /// the longest pause between two claims of a waiter, milliseconds, 10 ms to 1 minute: how late it may notice a key
     /// that another program has freed without an announcement. On Redis a waiter polls every 50 to 90 ms, but pauses at
-    /// least 100 times as long as its claim takes
+    /// least 20 times as long as its claim takes
     std::chrono::milliseconds max_poll_interval{1'000};
 };
 

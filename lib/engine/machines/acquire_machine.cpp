@@ -25,9 +25,9 @@ constexpr Clock::duration longest_poll = milliseconds{250};
 /// claims within 100 ms.
 constexpr Clock::duration shortest_poll = milliseconds{50};
 constexpr Clock::duration longest_silent_poll = milliseconds{90};
-/// claims take at most a fiftieth of a waiter's time. With a smaller share, waiters on a slow machine, where a claim
-/// takes a millisecond, lose the keys to programs that poll steadily
-constexpr int poll_share = 50;
+/// Claims take at most a twentieth of a waiter's time. With a much smaller share, waiters whose claims take some
+/// milliseconds lose the keys to programs that poll steadily.
+constexpr int poll_share = 20;
 /// a key is free a moment after its ttl, because servers count in milliseconds
 constexpr Clock::duration after_expiry = milliseconds{2};
 

@@ -160,7 +160,8 @@ TEST_CASE("a service in production fails at its start with the reason, and shows
              {"user", "STORE_USER", "nobody-else", "the store rejected the user or password"},
              {"certificate", "STORE_CA", stranger.ca(), "certificate"},
              {"empty", "STORE_MASTER", "", "set the environment variable STORE_MASTER"},
-             {"sentinels", "STORE_SENTINELS", "127.0.0.1:0", "port"}}) {
+             {"no port", "STORE_SENTINELS", "127.0.0.1", "STORE_SENTINELS: write HOST:PORT"},
+             {"port 0", "STORE_SENTINELS", "127.0.0.1:0", "STORE_SENTINELS: write HOST:PORT"}}) {
         INFO(fault.name);
         auto const usual = production.settings[fault.setting];
         production.settings[fault.setting] = fault.value;
