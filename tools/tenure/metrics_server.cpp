@@ -56,7 +56,8 @@ HostAndPort split(std::string const& address)
         host = host.substr(1, host.size() - 2);
     if (host.empty() || !is_number || (!bracketed && host.find(':') != std::string::npos))
         throw std::invalid_argument(
-            "'" + address + "' is no address to serve metrics on: write HOST:PORT, like 127.0.0.1:9100 or [::1]:9100");
+            "'" + address +
+            "' is not an address to serve metrics on: write HOST:PORT, such as 127.0.0.1:9100 or [::1]:9100");
     return {host, port};
 }
 

@@ -114,9 +114,9 @@ TEST_CASE("an address that cannot be used is refused before anything is acquired
     RedisServer server;
     auto redis = server.client();
     for (auto const& [address, words] : std::vector<std::pair<std::string, std::string>>{
-             {"9100", "is no address to serve metrics on: write HOST:PORT"},
-             {"127.0.0.1:70000", "is no address to serve metrics on"},
-             {"::1:9100", "is no address to serve metrics on"},
+             {"9100", "is not an address to serve metrics on: write HOST:PORT"},
+             {"127.0.0.1:70000", "is not an address to serve metrics on"},
+             {"::1:9100", "is not an address to serve metrics on"},
              {"127.0.0.1:" + std::to_string(server.port()), "Address already in use"}}) {
         ToolProcess run({"run", "--lock", "nightly", "--metrics", address, "true"}, server.url());
         CHECK(run.exit_code() == 64);
