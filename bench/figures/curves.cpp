@@ -3,6 +3,7 @@
 #include "figures/figures.hpp"
 #include "figures/peers.hpp"
 #include "harness/child.hpp"
+#include "harness/pages_in_use.hpp"
 #include "library/workloads.hpp"
 #include "raw/workloads.hpp"
 
@@ -57,8 +58,11 @@ void memory_and_renewals_by_leases(Setting const& setting)
     for (auto const& [name, url] : {Case{"Redis", setting.redis.url()}, Case{"memory", "memory://"}})
         for (unsigned const leases : {100U, 1000U, 10'000U, 100'000U}) {
             setting.redis.flush();
-            auto const measured =
-                in_child(Place::split, [&] { return library::hold_many(url, leases, 64, {10s, seconds}); }, seconds);
+            auto const hold = [&] {
+                PagesInUse const pages;
+                return library::hold_many(url, leases, 64, {10s, seconds});
+            };
+            auto const measured = in_child(Place::split, hold, seconds);
             // of few leases the pages of the heap say nothing
             if (leases >= 1000)
                 setting.report.point("memory", name, leases, measured[1]);

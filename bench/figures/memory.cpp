@@ -2,6 +2,7 @@
 #include "figures/figures.hpp"
 
 #include "harness/child.hpp"
+#include "harness/pages_in_use.hpp"
 #include "library/workloads.hpp"
 
 #include <string>
@@ -17,10 +18,11 @@ void measure_memory(Setting const& setting)
     auto const seconds = setting.extent.renewal_seconds;
     auto const run = [&](unsigned in_flight, double held_for) {
         setting.redis.flush();
-        return Series{
-            std::to_string(in_flight) + " in flight",
-            {in_child(
-                Place::split, [&] { return library::hold_many(url, leases, in_flight, {ttl, held_for}); }, held_for)}};
+        auto const hold = [&] {
+            PagesInUse const pages;
+            return library::hold_many(url, leases, in_flight, {ttl, held_for});
+        };
+        return Series{std::to_string(in_flight) + " in flight", {in_child(Place::split, hold, held_for)}};
     };
     auto const few = run(64, seconds);
     auto const all = run(leases, 1);

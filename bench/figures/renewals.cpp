@@ -2,6 +2,7 @@
 #include "figures/figures.hpp"
 
 #include "harness/child.hpp"
+#include "harness/pages_in_use.hpp"
 #include "library/workloads.hpp"
 #include "raw/workloads.hpp"
 
@@ -18,7 +19,11 @@ void measure_renewals(Setting const& setting)
     auto const run = [&](auto measure) {
         return [&setting, seconds, measure] {
             setting.redis.flush();
-            return in_child(Place::split, measure, seconds);
+            auto const measured = [&measure] {
+                PagesInUse const pages;
+                return measure();
+            };
+            return in_child(Place::split, measured, seconds);
         };
     };
     auto const all = interleave(

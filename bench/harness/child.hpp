@@ -34,6 +34,8 @@ public:
     Child& operator=(Child&&) = delete;
     ~Child();
 
+    [[nodiscard]] pid_t id() const noexcept { return pid_; }
+
     /** Waits for what it measured; once. Ends the child after two minutes beyond `expected_seconds`.
      *  @throws std::runtime_error if the child failed; it has then said why */
     [[nodiscard]] std::vector<double> result(double expected_seconds = 0);
