@@ -87,3 +87,48 @@ TEST_CASE("a task that throws takes no other timer with it")
     test.context.run();
     CHECK(rung);
 }
+
+TEST_CASE("between its timers it does not wake")
+{
+    RealTime test;
+    test.on_strand([&] { test.runtime->call_at(test.runtime->now() + 1h, [] {}); });
+    CHECK(test.context.run_for(600ms) == 0);
+}
+
+TEST_CASE("a timer that is set and cancelled, however far away, does not keep the loop for long")
+{
+    RealTime test;
+    auto const begin = test.runtime->now();
+    SECTION("at once")
+    {
+        test.on_strand([&] { test.runtime->cancel(test.runtime->call_at(begin + 1h, [] { FAIL("it rang"); })); });
+    }
+    SECTION("after others rang")
+    {
+        test.on_strand([&] {
+            auto const far = test.runtime->call_at(begin + 1h, [] { FAIL("it rang"); });
+            test.runtime->call_at(begin + 10ms, [] {});
+            test.runtime->call_at(begin + 400ms, [&, far] { test.runtime->cancel(far); });
+        });
+    }
+    SECTION("between two turns")
+    {
+        Runtime::TimerId far = 0;
+        test.on_strand([&] { far = test.runtime->call_at(begin + 1h, [] { FAIL("it rang"); }); });
+        test.context.run_for(10ms);
+        test.on_strand([&] { test.runtime->cancel(far); });
+    }
+    test.context.run();
+    CHECK(test.runtime->now() - begin < 10s);
+}
+
+TEST_CASE("a timer that is set before all others rings first, and the others still ring")
+{
+    RealTime test;
+    std::vector<int> rung;
+    test.on_strand([&] { test.runtime->call_at(test.runtime->now() + 60ms, [&] { rung.push_back(2); }); });
+    test.on_strand([&] { test.runtime->call_at(test.runtime->now() + 10ms, [&] { rung.push_back(1); }); });
+    test.on_strand([&] { test.runtime->call_at(test.runtime->now() - 1h, [&] { rung.push_back(0); }); });
+    test.context.run();
+    CHECK(rung == std::vector{0, 1, 2});
+}

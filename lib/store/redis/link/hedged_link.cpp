@@ -50,7 +50,6 @@ void HedgedLink::execute(resp::Command&& command, Deadline not_after, OutcomeHan
     if (current_ == nullptr)
         current_ = make_connection("");
     use_other_if_it_works();
-    sent_ = true;
     if (!timer_.pending())
         arm(runtime_->now() + patience());
     current_->execute(std::move(command), std::move(not_after), std::move(handler));
@@ -253,7 +252,7 @@ void HedgedLink::tick()
     auto const oldest = current_->oldest_unanswered();
     if (oldest != Instant::max() && oldest + patience() > now)
         arm(oldest + patience());
-    else if (oldest != Instant::max() || other_ != nullptr || std::exchange(sent_, false))
+    else if (oldest != Instant::max() || other_ != nullptr)
         arm(now + patience() / 2);
 }
 

@@ -109,8 +109,6 @@ private:
     Instant timer_at_{};
     /// the timer was late and gave the loop time to read first; not twice in a row
     bool postponed_ = false;
-    /// a command was sent since the last check of the timer
-    bool sent_ = false;
     bool closed_ = false;
 };
 
