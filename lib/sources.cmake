@@ -53,7 +53,6 @@ target_sources(
     net/stream_dial.cpp
     net/tcp_stream.cpp
     net/unix_stream.cpp
-    runtime/alarm.cpp
     runtime/asio_runtime.cpp
     runtime/clock.cpp
     runtime/context_guard.cpp

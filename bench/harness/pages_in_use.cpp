@@ -64,6 +64,8 @@ void read_pages(pid_t process)
 Child read_pages_of_this_process()
 {
     auto const process = ::getpid();
+    // what the program has mapped counts as resident from the begin
+    read_pages(process);
     Child reader(Place::same, [process]() -> std::vector<double> {
         for (;;) {
             read_pages(process);

@@ -2,12 +2,13 @@
 // Runtime over Asio: random numbers, timers, and the log.
 #include "asio_runtime.hpp"
 
-#include "alarm.hpp"
 #include "log_queue.hpp"
 #include "own_thread.hpp"
 #include "timer_queue.hpp"
 
 #include <tenure/store.hpp>
+
+#include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
 #include <array>
@@ -60,7 +61,10 @@ private:
     std::size_t next_ = 128;
 };
 
-/** Runtime over Asio: one alarm drives all of a store's timers. */
+/** Runtime over Asio: one Asio timer drives all of a store's timers.
+ *
+ *  Asio's timer stops while the machine is suspended and BOOTTIME does not, so it never sleeps longer than
+ *  `longest_sleep` and reads the real clock at each wake-up. */
 class AsioRuntime final : public Runtime, public std::enable_shared_from_this<AsioRuntime>
 {
 public:
@@ -100,21 +104,17 @@ public:
     {
         auto const id = timers_.add(when, std::move(task));
         if (when < armed_for_)
-            arm_for_first();
+            arm();
         return id;
     }
 
-    // an alarm that is set soon stays and then finds nothing due: timers are cancelled far more often than they fire
+    // the alarm stays set and then finds nothing due: timers are set and cancelled far more often than they fire
     void cancel(TimerId id) noexcept override
     {
         timers_.remove(id);
-        if (!timers_.empty() || !waiting_)
-            return;
         // the thread of a closed store does not wait for it
-        if (thread_ && thread_->is_let_go())
+        if (thread_ && thread_->is_let_go() && timers_.empty())
             disarm();
-        else if (!armed_soon_)
-            arm_for_rest();
     }
 
     [[nodiscard]] bool logs(LogLevel level) const noexcept override { return log_ && level >= log_level_; }
@@ -129,41 +129,30 @@ public:
     }
 
 private:
-    /// An alarm that was set for cancelled timers keeps the context's `run` from returning. This is how long it may.
-    static constexpr std::chrono::milliseconds longest_idle{250};
+    static constexpr std::chrono::milliseconds longest_sleep{250};
 
-    void arm_for_first()
+    void arm()
     {
+        auto const now = Clock::now();
         auto const first = timers_.first_due();
-        alarm_.set(first);
-        if (!waiting_)
-            wait();
-        armed_for_ = first;
-        armed_soon_ = first <= Clock::now() + longest_idle;
-    }
-
-    void wait()
-    {
-        alarm_.async_wait([weak = weak_from_this(), wait = ++waits_](boost::system::error_code const& error) {
-            if (auto self = weak.lock(); self && !error && self->waits_ == wait)
+        auto const sleep = std::clamp<Clock::duration>(first - now, Clock::duration::zero(), longest_sleep);
+        armed_for_ = std::min(first, now + sleep);
+        auto const arming = ++arming_;
+        alarm_.expires_after(sleep);
+        alarm_.async_wait([weak = weak_from_this(), arming](boost::system::error_code const& error) {
+            if (auto self = weak.lock(); self && !error && self->arming_ == arming)
                 self->run_due();
         });
-        waiting_ = true;
-    }
-
-    void arm_for_rest() noexcept
-    {
-        armed_for_ = Clock::now() + longest_idle;
-        armed_soon_ = true;
-        alarm_.set(armed_for_);
     }
 
     void disarm() noexcept
     {
         armed_for_ = Instant::max();
-        ++waits_;
-        waiting_ = false;
-        alarm_.cancel();
+        ++arming_;
+        try {
+            alarm_.cancel();
+        } catch (...) { // NOLINT(bugprone-empty-catch): the alarm fires, and finds nothing due
+        }
     }
 
     void run_due()
@@ -171,7 +160,6 @@ private:
         auto const self = shared_from_this();
         // while tasks run, call_at must not set the alarm: the first timer is checked again afterwards
         armed_for_ = Instant::min();
-        waiting_ = false;
         try {
             run_until(Clock::now());
         } catch (...) {
@@ -193,7 +181,7 @@ private:
     {
         armed_for_ = Instant::max();
         if (!timers_.empty())
-            arm_for_first();
+            arm();
     }
 
     /// null: everything runs on the user's executor
@@ -201,7 +189,7 @@ private:
     /// empty if the thread has it
     asio::any_io_executor user_executor_;
     Strand strand_;
-    Alarm alarm_;
+    asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Strand> alarm_;
     LogSink log_;
     LogLevel log_level_;
     RandomPool random_;
@@ -210,12 +198,8 @@ private:
     TimerQueue timers_;
     /// when the alarm fires; max: it is not set
     Instant armed_for_ = Instant::max();
-    /// that is within `longest_idle` of when it was set
-    bool armed_soon_ = false;
-    /// the alarm is waited for
-    bool waiting_ = false;
-    /// distinguishes the current wait from an earlier one whose handler was already queued
-    std::uint64_t waits_ = 0;
+    /// distinguishes the current alarm from an earlier one whose handler was already queued
+    std::uint64_t arming_ = 0;
 };
 
 } // namespace

@@ -121,12 +121,12 @@ void Claims::send(PendingClaims claims)
     } else if (claims.size() > 1) {
         claim_from_pool(server_, std::move(claims), std::move(answered));
     } else {
-        auto& [request, handler] = claims.front();
-        auto then = [answered = std::move(answered), handler = std::move(handler)](ClaimReply&& reply) mutable {
+        auto& alone = claims.front();
+        auto then = [answered = std::move(answered), handler = std::move(alone.handler)](ClaimReply&& reply) mutable {
             answered();
             std::move(handler)(std::move(reply));
         };
-        claim(server_, std::move(request), std::move(then));
+        claim(server_, std::move(alone.request), std::move(then));
     }
 }
 

@@ -41,8 +41,8 @@ struct Program {
 
     void follow(std::uint64_t seen)
     {
-        election.async_next_leader(seen, [this](error_code error, Leader leader) {
-            if (error)
+        election.async_next_leader(seen, [this](error_code failure, Leader leader) {
+            if (failure)
                 return;
             told.push_back(leader);
             follow(leader.version);
