@@ -57,8 +57,7 @@ Reply RedisServer::multi(Words const&)
     auto& transaction = now_.session->transaction;
     if (transaction)
         return Reply::error("ERR MULTI calls can not be nested");
-    transaction.emplace();
-    transaction->written = now_.written;
+    transaction = Transaction{.queued = {}, .refused = false, .written = now_.written};
     return Reply::ok();
 }
 
