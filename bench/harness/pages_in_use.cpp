@@ -64,7 +64,7 @@ void read_pages(pid_t process)
 Child read_pages_of_this_process()
 {
     auto const process = ::getpid();
-    // what the program has mapped counts as resident from the begin
+    // what the program has mapped counts as resident from the start
     read_pages(process);
     Child reader(Place::same, [process]() -> std::vector<double> {
         for (;;) {

@@ -154,7 +154,7 @@ Clock::duration AcquireMachine::next_poll(Clock::duration took, std::uint64_t ra
         return next_backoff(random, std::min(limits_.hints ? longest_backoff : longest_poll, limits_.longest_pause));
     auto const pause =
         shortest_poll + (longest_silent_poll - shortest_poll) / 1024 * static_cast<Clock::rep>(random % 1024);
-    // a clock that stands still must not make it zero for good
+    // zero could not be doubled
     took_ = std::min(took, std::max<Clock::duration>(took_, std::chrono::microseconds{1}) * 2);
     return std::min(std::max(pause, took_ * poll_share), limits_.longest_pause);
 }
