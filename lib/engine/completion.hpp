@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "runtime/fork_guard.hpp"
 #include "runtime/no_executor.hpp"
 
 #include <tenure/backend/backend.hpp>
@@ -23,6 +24,7 @@
 
 #include <memory>
 #include <optional>
+#include <shared_mutex>
 #include <tuple>
 #include <utility>
 
@@ -69,6 +71,7 @@ public:
     void post(Results... results) &&
     {
         auto& waiting = *waiting_;
+        auto const held = waiting.separate_thread ? hold_forks() : std::shared_lock<std::shared_mutex>();
         waiting.results.emplace(std::move(results)...);
         // a copy, because the handler may be called before this function ends
         auto const executor = waiting.default_executor;
@@ -87,9 +90,10 @@ private:
     class Waiting
     {
     public:
-        Waiting(Handler waits, asio::any_io_executor const& executor, bool keeps_way_open)
+        Waiting(Handler waits, asio::any_io_executor const& executor, bool from_separate_thread)
             : handler(std::move(waits))
             , default_executor(executor)
+            , separate_thread(from_separate_thread)
         {
             constexpr auto tracked = asio::execution::outstanding_work.tracked;
             // without a fallback, which Asio would wrap again at each query
@@ -98,7 +102,7 @@ private:
                 own_executor_ = asio::prefer(std::move(own), tracked);
             // a handler with an associated executor passes through the default one, which a store with a separate
             // thread does not keep running
-            if (!own_executor_ || keeps_way_open)
+            if (!own_executor_ || separate_thread)
                 work_ = asio::prefer(executor, tracked);
         }
 
@@ -115,6 +119,8 @@ private:
 
         Handler handler;
         asio::any_io_executor default_executor;
+        /// the store has a thread of its own
+        bool separate_thread;
         /// the result, once known
         std::optional<std::tuple<Results...>> results;
 

@@ -53,9 +53,11 @@ void TokenState::cancel_locked(std::unique_lock<std::mutex>& lock, CancelReason 
     reason_.store(reason, std::memory_order_release);
     auto waiting = waiters_.take_all();
     auto const dependent = extras_ ? extras_->dependent.lock() : nullptr;
-    if (extras_ && extras_->stop_source)
+    if (extras_ && extras_->stop_source) {
         // The callbacks are user code: they run neither on the reading or releasing thread, nor on the strand.
+        auto const held = hold_forks();
         asio::post(runtime_->user_executor(), [source = *extras_->stop_source]() mutable { source.request_stop(); });
+    }
     lock.unlock();
     if (!waiting.empty())
         Waiters::post_all(std::move(waiting), {});

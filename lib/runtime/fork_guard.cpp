@@ -1,8 +1,10 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Counter of forks.
+// Counter of forks, and the lock that holds them up.
 #include "fork_guard.hpp"
 
 #include <pthread.h>
+
+#include <memory>
 
 namespace tenure::engine
 {
@@ -12,9 +14,23 @@ constinit std::atomic<std::uint64_t> forks{0};
 namespace
 {
 
-[[maybe_unused]] int const installed =
-    ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+/// owned by a thread while it forks
+constinit std::shared_mutex forking;
+
+void begin_child() noexcept
+{
+    forks.fetch_add(1, std::memory_order_relaxed);
+    // not unlocked, because its owner has another thread ID here
+    std::construct_at(&forking);
+}
+
+[[maybe_unused]] int const installed = ::pthread_atfork([] { forking.lock(); }, [] { forking.unlock(); }, &begin_child);
 
 } // namespace
+
+std::shared_lock<std::shared_mutex> hold_forks()
+{
+    return std::shared_lock(forking);
+}
 
 } // namespace tenure::engine

@@ -1,9 +1,11 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Detection of forks.
+// Detection of forks, and what holds them up.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <shared_mutex>
 
 namespace tenure::engine
 {
@@ -17,5 +19,10 @@ extern std::atomic<std::uint64_t> forks;
 {
     return forks.load(std::memory_order_relaxed);
 }
+
+/** While this lock exists, forks of other threads wait. Hold it where a thread of the library takes a mutex of the
+ *  user's executor: in a child without that thread the mutex would stay locked. Only around calls that neither wait nor
+ *  run user code, and once per thread. */
+[[nodiscard]] std::shared_lock<std::shared_mutex> hold_forks();
 
 } // namespace tenure::engine
