@@ -182,23 +182,27 @@ void VirtualTime::skip(Clock::duration duration) noexcept
 
 void VirtualTime::start_wait(Clock::duration duration, WaitHandler handler)
 {
-    auto waiting = std::make_shared<WaitHandler>(std::move(handler));
-    auto const executor = asio::get_associated_executor(*waiting, get_executor());
-    auto const finish = [waiting, executor](error_code error) {
-        if (*waiting)
-            asio::dispatch(executor, [handler = std::move(*waiting), error]() mutable { std::move(handler)(error); });
-    };
+    auto const waiting = std::make_shared<WaitHandler>(std::move(handler));
+    auto const finish =
+        [executor = asio::get_associated_executor(*waiting, get_executor())](WaitHandler& ended, error_code error) {
+            if (ended)
+                asio::dispatch(executor, [handler = std::move(ended), error]() mutable { std::move(handler)(error); });
+        };
     auto slot = asio::get_associated_cancellation_slot(*waiting);
-    auto const timer = state_->at(state_->now + duration, [finish, slot]() mutable {
+    auto const timer = state_->at(state_->now + duration, [finish, waiting, slot]() mutable {
         if (slot.is_connected())
             slot.clear();
-        finish({});
+        finish(*waiting, {});
     });
     if (slot.is_connected())
-        slot.assign([state = state_, timer, finish](asio::cancellation_type) {
+        // The slot's signal is often owned by the handler, as in a coroutine, so its function must not own the handler.
+        slot.assign([finish, state = state_, timer, weak = std::weak_ptr(waiting)](asio::cancellation_type) {
+            auto const alive = weak.lock();
+            if (!alive)
+                return;
             state->cancel(timer);
             // never inside the call that cancels
-            state->at(state->now, [finish] { finish(asio::error::operation_aborted); });
+            state->at(state->now, [finish, alive] { finish(*alive, asio::error::operation_aborted); });
         });
 }
 

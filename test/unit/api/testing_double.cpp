@@ -5,11 +5,14 @@
 #include <tenure/testing.hpp>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include <exception>
+#include <memory>
 #include <optional>
 
 namespace
@@ -135,4 +138,21 @@ TEST_CASE("answers that are lost end a lease in time, and a second process takes
     test.time.run_for(4s);
     CHECK(error == error_code());
     CHECK(slot.valid());
+}
+
+TEST_CASE("virtual time that ends destroys the coroutines that wait for it")
+{
+    auto const signal = std::make_shared<asio::cancellation_signal>();
+    {
+        VirtualTime time;
+        auto const wait = [](VirtualTime* time) -> asio::awaitable<void> {
+            co_await time->async_wait_for(1h, asio::use_awaitable);
+        };
+        // the handler owns what can cancel it
+        auto const ended = [signal](std::exception_ptr const&) {};
+        asio::co_spawn(time.get_executor(), wait(&time), asio::bind_cancellation_slot(signal->slot(), ended));
+        time.run_for(1s);
+        CHECK(signal.use_count() > 2);
+    }
+    CHECK(signal.use_count() == 1);
 }
