@@ -94,8 +94,8 @@ public:
      *               errc::tls_failed, errc::protocol_error: errors of the store, see `Store::diagnostics`;
      *               errc::key_conflict: no key can become free by itself; errc::ttl_too_short: the round trips use up
      *               the ttl; errc::not_replicated: fewer replicas acknowledged the claim than the config requires;
-     *               errc::forked; asio::error::operation_aborted: cancelled by the caller; std::errc::invalid_argument:
-     *               an option
+     *               errc::closed: the store is being closed; errc::forked; asio::error::operation_aborted: cancelled
+     *               by the caller; std::errc::invalid_argument: an option
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting at any point; a grant that arrives
      * later is released in the background, and expires after the ttl if that release fails
      */
@@ -147,6 +147,8 @@ public:
      * waits for it to finish and starts again with another lease. Ends when the work ends by itself, also after it has
      * released its lease.
      *
+     *  The work runs on a strand over the handler's executor, as under `with_lease`.
+     *
      *  @param work  `asio::awaitable<void>(Lease&)` or `(Slot&)`, called once per lease; see `with_lease` about lambdas
      * and g++ 12
      *  @param options  as in `async_acquire`, for each acquisition; the default of wait is `forever`
@@ -189,7 +191,7 @@ public:
     /** Force-releases a key from the holder that `async_inspect` showed; if another holder has the key now, nothing
      * changes. As `Store::async_evict`.
      *
-     *  @param who  the evicting person or program: printable, at most 128 bytes */
+     *  @param who  the evicting person or program: printable, without blanks and '/', at most 128 bytes */
     template <class CompletionToken = asio::deferred_t>
     auto async_evict(KeyState const& seen, std::string who, CompletionToken&& completion = {}) const
     {

@@ -18,14 +18,14 @@ namespace tenure
  *  | URL | store |
  *  | --- | --- |
  *  | `memory://`, `memory://NAME` | inside this process; stores opened with the same name share their keys |
- *  | `redis://[user[:password]@]host[:port][/database]` | one Redis or Valkey server |
+ *  | `redis://[[user]:password@]host[:port][/database]` | one Redis or Valkey server |
  *  | `rediss://...` | the same over TLS; options `?tls_ca=`, `tls_cert=`, `tls_key=`, `tls_server_name=` |
  *  | `redis+unix:///path/to/socket[?db=0]` | the same over a Unix socket |
- *  | `redis+sentinel://[user[:password]@]host[:port][,...]/master[/database]` | the master that sentinels name |
+ *  | `redis+sentinel://[[user]:password@]host[:port][,...]/master[/database]` | the master that sentinels name |
  *  | `rediss+sentinel://...` | the same over TLS, with the servers and with the sentinels |
- *  | `redis+cluster://[user[:password]@]host[:port][,...]` | a Redis Cluster, found through any of these nodes |
+ *  | `redis+cluster://[[user]:password@]host[:port][,...]` | a Redis Cluster, found through any of these nodes |
  *  | `rediss+cluster://...` | the same over TLS |
- *  | `redlock://[user[:password]@]host[:port],host[:port],...[/database]` | a majority of 3, 5, ... servers |
+ *  | `redlock://[[user]:password@]host[:port],host[:port],...[/database]` | a majority of 3, 5, ... servers |
  *  | `redlocks://...` | the same over TLS |
  *  | `etcd://[user:password@]host[:port][,...]` | etcd 3.4 or newer, through any of these members of a cluster |
  *  | `etcds://...` | the same over TLS |
@@ -42,8 +42,8 @@ namespace tenure
  * take `delay_after_failover=true`, which closes claims for a while after a failover (see RedisConfig).
  *
  *  The hosts of a `+sentinel` URL are sentinels (default port 26379). They have options of their own: `sentinel_user=`,
- *  `sentinel_password=`, `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on where they
- * differ from the servers.
+ *  `sentinel_password=`, `sentinel_tls=true` or `false`, `sentinel_tls_ca=` and so on. TLS options that are
+ * left out are those of the servers; user and password never are.
  *
  *  @param executor  the default executor of handlers. Renewals and the library's other work run on a strand over it, or
  *    on the store's own thread (`StoreOptions::own_thread`). Without that thread, a handler that blocks all threads of

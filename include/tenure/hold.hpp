@@ -29,7 +29,7 @@ struct Entry;
 /** One acquisition of a `ReentrantLock`. Move-only.
  *
  *  All Holds that one `Holder` has on a key share one lease: its fencing token, its validity and its cancellation
- *  token. A loss therefore reaches all of them. The key is given back when the last of them ends; the order in which
+ *  token. A loss therefore reaches all of them. The key is released when the last of them ends; the order in which
  *  they end does not matter. Destroying a Hold counts down like `async_release`. All queries are local and cost no I/O.
  *
  *  A Hold does less than a `Lease`, because other calls rely on the same lease. It cannot be detached, which would end
@@ -89,11 +89,12 @@ public:
     /** Where handlers run that have no executor of their own. */
     [[nodiscard]] executor_type get_executor() const noexcept;
 
-    /** Ends this Hold, and gives the key back if it is the holder's last one on the key.
+    /** Ends this Hold, and releases the key if it is the holder's last one on the key.
      *
      *  The Hold ends when the operation is initiated, whatever the outcome.
      *
-     *  @par Completion signature  void(error_code, ReleaseOutcome), with `still_held` if other Holds remain
+     *  @par Completion signature  void(error_code, ReleaseOutcome), with `still_held` if other Holds remain, and
+     *    `unconfirmed` after about 1 s without an answer
      *  @par Errors  errc::released: it was released before; asio::error::operation_aborted: cancelled by the caller,
      * the release continues in the background; errc::forked
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer

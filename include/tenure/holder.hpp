@@ -45,7 +45,7 @@ struct HolderOptions {
  *  {
  *      auto hold = co_await stock.async_acquire(holder);    // the store is asked
  *      co_await count(holder, stock);
- *  }                                                        // gives the key back
+ *  }                                                        // releases the key
  *  asio::awaitable<void> count(tenure::Holder holder, tenure::ReentrantLock stock)
  *  {
  *      auto again = co_await stock.async_acquire(holder);   // at once: the same lease, the same fencing token

@@ -47,13 +47,13 @@ struct KeyState {
 struct Finding {
     /// `unverified`: the check failed, for example because the user lacks a permission
     enum class Severity { ok, unverified, warning, error };
-    /// the worst one of all findings is the exit code of `tenure doctor`
+    /// the worst one of all findings determines the exit code of `tenure doctor`
     Severity severity = Severity::ok;
     /// the examined property: "version", "round trip", "persistence", "eviction policy" ...
     std::string subject;
     /// the observed value
     std::string observed;
-    /// the consequence for leases, and the remedy; empty if there is no problem
+    /// the consequence for leases, and the remedy. May also be given with `ok`; empty if there is nothing to say
     std::string advice;
 };
 /// all results of `Store::async_examine`

@@ -35,7 +35,8 @@ enum class LeaseState {
     /// held, but a renewal was refused or has been unanswered for ttl/6; the work continues
     at_risk,
     /// the token was cancelled by a loss (`is_loss(token().reason())`) and nothing is renewed: the work has to stop.
-    /// `valid()` may remain true for the notice. Operations end with `errc::lease_lost`
+    /// `valid()` may remain true until `valid_until`. `async_renew` and `async_wait_at_risk` end with
+    /// `errc::lease_lost`; a release still works
     cancelled,
     /// released, detached, or moved from, by the holder itself. Operations end with `errc::released`
     released
@@ -125,7 +126,7 @@ public:
      *
      *  The lease ends when the operation is initiated, whatever the outcome.
      *
-     *  @par Completion signature  void(error_code, ReleaseOutcome)
+     *  @par Completion signature  void(error_code, ReleaseOutcome); `unconfirmed` after about 1 s without answer
      *  @par Errors  errc::released: it was released before; asio::error::operation_aborted: cancelled by the caller,
      * the release continues in the background; errc::forked
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
@@ -153,8 +154,8 @@ public:
      *  @par Completion signature  void(error_code)
      *  @par Errors  none: the store confirmed it; errc::lease_lost: the key no longer belonged to this lease, and
      * nothing was changed; errc::released: the lease was released or detached before; errc::store_unavailable: not
-     * confirmed yet: the detachment continues in the background, and the key expires within its ttl, or within
-     * `remaining` if the store has executed it; std::errc::invalid_argument: the store does not allow this time;
+     * confirmed within about 1 s: the detachment continues in the background, and the key expires within its ttl, or
+     * within `remaining` if the store has executed it; std::errc::invalid_argument: the store does not allow this time;
      * std::errc::operation_not_supported: the store cannot detach (ZooKeeper); for both, the log and
      * `Store::diagnostics()` have the details; asio::error::operation_aborted: cancelled by the caller, the detachment
      * continues in the background; errc::forked

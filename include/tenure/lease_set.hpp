@@ -30,7 +30,8 @@ class HeldSet;
  *  A set is valid while all its leases are valid, and its token is cancelled when the first lease's token is. Each key
  *  has its own fencing token: pass a key's token with the writes that the key guards.
  *
- *  @par Thread safety  Distinct objects: safe. Shared objects: const members are safe.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
  */
 class TENURE_API LeaseSet
 {
@@ -77,7 +78,7 @@ public:
      *  The set ends when the operation is initiated, whatever the outcome.
      *
      *  @par Completion signature  void(error_code, ReleaseOutcome): `was_lost` if any lease had been lost before, else
-     * `unconfirmed` if any release was not answered, else `released`
+     * `unconfirmed` if any release was not answered within about 1 s, else `released`
      *  @par Errors  errc::released: its release has begun before; errc::forked; asio::error::operation_aborted:
      * cancelled by the caller
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answers

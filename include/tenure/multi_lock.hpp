@@ -54,7 +54,8 @@ struct MultiLockConfig {
  *  Without contention all keys of a store are claimed in one write. While a key is contended, later keys may be taken
  *  for a moment and released.
  *
- *  @par Thread safety  Distinct and shared objects: safe.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
  *  @par Object lifetime  May be destroyed while operations are in progress and leases are held; both continue.
  */
 class TENURE_API MultiLock

@@ -33,14 +33,14 @@ struct LeaseOptions {
     /// how long before `valid_until` the token is cancelled: the time the work needs to stop. 0: ttl/10, at least 20
     /// ms. At most ttl/3
     std::chrono::milliseconds notice{0};
-    /// how much trouble cancels the token
+    /// when the token is cancelled
     CancelWhen cancel_when = CancelWhen::loss;
     /// who renews the lease
     Renewal renewal = Renewal::automatic;
     /// time from one renewal to the next, up to a tenth less to spread the load. 0: ttl/3. The interval must leave time
-    /// to retry a lost renewal before the token is cancelled; the lock or pool refuses a longer one. The limit is 0.64
-    /// ttl - 10 ms with the default notice, in general 0.74 ttl - 10 ms - notice. A longer interval tolerates shorter
-    /// outages. A lease with a shorter ttl than the lock or pool has the limit of its own ttl
+    /// to retry a lost renewal before the token is cancelled; the lock or pool refuses a longer one. The limit is 0.74
+    /// ttl - 10 ms - notice: 0.64 ttl - 10 ms with the default notice and a ttl of 200 ms or more. A longer interval
+    /// tolerates shorter outages. A lease with a shorter ttl than the lock or pool has the limit of its own ttl
     std::chrono::milliseconds renew_interval{0};
     /// after this time the token is cancelled and renewal ends, even if the store answers. 0: no limit
     std::chrono::milliseconds max_hold{0};

@@ -39,9 +39,9 @@ public:
     Collector& operator=(Collector const&) = delete;
     ~Collector() override;
 
-    /** From now on its metrics are shown. */
+    /** Adds the store to the output. */
     void add(Store store);
-    /** No longer. What it counted is gone: counters may go back, as after a restart. */
+    /** Removes the store. Its counts disappear, so totals may decrease. */
     void remove(Store const& store);
 
     /** Without I/O. */

@@ -89,6 +89,7 @@ public:
      *  @par Completion signature  void(error_code, Hold)
      *  @par Errors  as `Lock::async_acquire`; errc::lease_lost: the holder's lease was lost, and Holds of it are alive;
      * errc::out_of_order: with Order::checked the holder holds a key of this store above this one;
+     * errc::would_deadlock: with Order::checked the holder holds this key by a `Lock`;
      * std::errc::invalid_argument, also if the lease has, or is claimed with, another ttl than the requested one. For
      * these the log and `Store::diagnostics()` have the details
      *  @par Per-operation cancellation  terminal, partial, total: stops only this wait. A shared claim ends with its

@@ -49,7 +49,8 @@ struct SegmentedLockConfig {
  *      auto one = co_await stock.for_item("sku-1").async_acquire(5s);
  *      auto order = co_await stock.for_items(skus).async_acquire(5s);
  *
- *  @par Thread safety  Distinct and shared objects: safe.
+ *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
+ *    assigning and destroying it require that no other thread uses it.
  *  @par Object lifetime  May be destroyed while operations are in progress and leases are held; both continue.
  */
 class TENURE_API SegmentedLock

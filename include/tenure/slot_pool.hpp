@@ -16,7 +16,8 @@ namespace tenure
 
 /** One pool: the keys `prefix + 0` .. `prefix + (size - 1)`, and how its slots are held. */
 struct SlotPoolConfig {
-    /// 1 byte to 1 KiB, no NUL or line breaks, braces only as one clean hash tag
+    /// 1 byte to 1 KiB, no NUL or line breaks, braces only as one clean hash tag. Pools of unrelated services on one
+    /// store need different prefixes
     std::string prefix = "thread_id_lock:";
     /// number of slots; 1 to 2^20. Required: the constructor refuses 0
     std::uint32_t size = 0;

@@ -43,25 +43,26 @@ class Handle;
 
 /** Options of every kind of store. */
 struct StoreOptions {
-    /// readable first part of every owner; printable, no '/', not `evicted`, `kept` or `resting`, at most 128 bytes.
-    /// Empty: host:pid
+    /// readable first part of every owner; printable, without blanks and '/', at most 128 bytes, not `evicted`, `kept`
+    /// or `resting`. Empty: host:pid
     std::string worker_name = {};
-    /// where log lines go; empty: `default_log_sink()`, which is standard error. A sink may block
+    /// where log lines go. Empty: `default_log_sink()`, which is spdlog's logger `tenure` if the program has registered
+    /// it, else standard error. A sink may block
     LogSink log = {};
     /// the lowest level that is logged
     LogLevel log_level = LogLevel::warning;
-    /// receives each acquisition, wait, renewal in danger, loss and release, for tracing. Called by the thread of the
+    /// receives each acquisition, wait, lease at risk, loss and release, for tracing. Called by the thread of the
     /// log, so it may block. Empty: events are not made
     EventHook on_event = {};
     /// all I/O, timers and renewals of the store run on a thread of its own: handlers that block the executor cost no
-    /// lease. Handlers still run on the executor, never on that thread; only a `CredentialsSource` runs there. The
-    /// thread is detached, blocks all signals and ends when the store is closed. The store then does not count as work
-    /// of the executor: `io_context::run()` waits for pending operations, not for held leases. Opening the store throws
-    /// std::system_error if no thread can be started
+    /// lease. Handlers still run on the executor, never on that thread; only a `CredentialsSource` and an `AddressMap`
+    /// run there. The thread is detached, blocks all signals and ends when the store is closed. The store then does not
+    /// count as work of the executor: `io_context::run()` waits for pending operations, not for held leases. Opening
+    /// the store throws std::system_error if no thread can be started
     bool own_thread = false;
     /// orders the locks of several stores, for `MultiLock`. Use the same name in every process that uses this store,
-    /// whatever its address there, and a different name for every other store. Printable, no '/', at most 128 bytes.
-    /// Empty: a MultiLock with locks of this store and of another one is refused
+    /// whatever its address there, and a different name for every other store. Printable, without blanks and '/', at
+    /// most 128 bytes. Empty: a MultiLock with locks of this store and of another one is refused
     std::string order_name = {};
 };
 
@@ -128,8 +129,9 @@ public:
     /** Lists the holder of each key of the range: a snapshot for display that proves nothing.
      *
      *  @par Completion signature  void(error_code, std::vector<KeyState>)
-     *  @par Errors  errc::store_unavailable, errc::store_refused, errc::permission_denied and other errors of the
-     * store; asio::error::operation_aborted
+     *  @par Errors  errc::store_unavailable: no connection within 5 s, or no answer on it; errc::store_refused,
+     *               errc::permission_denied and other errors of the store; errc::closed: the store was closed;
+     *               errc::forked; asio::error::operation_aborted
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
@@ -144,10 +146,11 @@ public:
      * certainly ended.
      *
      *  @param owner  as `async_inspect` showed it; if the key has another owner now, nothing changes
-     *  @param who  the evicting person or program: printable, at most 128 bytes
+     *  @param who  the evicting person or program: printable, without blanks and '/', at most 128 bytes
      *  @par Completion signature  void(error_code, std::chrono::milliseconds), the time until the key frees
-     *  @par Errors  errc::lease_lost: the key does not have that owner; errors of the store;
-     *               asio::error::operation_aborted: it may still take effect
+     *  @par Errors  errc::lease_lost: the key does not have that owner; errc::store_unavailable: no connection within
+     *               5 s, or no answer on it and it may still take effect; other errors of the store; errc::closed: the
+     *               store was closed; errc::forked; asio::error::operation_aborted: it may still take effect
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
     template <class CompletionToken = asio::deferred_t>
@@ -163,7 +166,8 @@ public:
     /** Examines the server on behalf of leases with this ttl: version, round trip, persistence, eviction, permissions.
      *
      *  @par Completion signature  void(error_code, Findings)
-     *  @par Errors  asio::error::operation_aborted; a failed check is a finding, not an error
+     *  @par Errors  errc::forked; asio::error::operation_aborted; a failed check is a finding and no
+     *               error, and so is no connection within 5 s
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */
     template <class CompletionToken = asio::deferred_t>
@@ -204,7 +208,8 @@ public:
      *
      *  @param timeout  0 or more: how long leases may still be held
      *  @par Completion signature  void(error_code)
-     *  @par Errors  none: every lease was released; errc::timed_out: leases were still held at the timeout;
+     *  @par Errors  none: no lease is held; a release that is unanswered at the timeout expires with its ttl;
+     *               errc::timed_out: leases were still held at the timeout;
      *               errc::forked; asio::error::operation_aborted: cancelled by the caller, the store continues to close
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting
      */

@@ -103,7 +103,7 @@ public:
     void remove(std::string const& key);
     /** Simulates another client that takes the key for `ttl`. */
     void overwrite(std::string const& key, std::chrono::milliseconds ttl);
-    /** Whether the key is held. */
+    /** Whether the key is taken: held, resting, kept, evicted or overwritten. */
     [[nodiscard]] bool held(std::string const& key) const;
 
     struct State;

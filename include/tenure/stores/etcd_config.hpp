@@ -29,9 +29,9 @@ struct EtcdConfig {
     /// how many requests may be pending at the same time, each on its own connection; 1 to 256. Connections are opened
     /// on demand
     std::uint32_t connections = 32;
-    /// limit of resolve, connect and TLS together; milliseconds, 100 and up
+    /// limit of resolve, connect and TLS together; 100 ms to 1 h
     std::chrono::milliseconds connect_timeout{2000};
-    /// longest pause between two attempts to connect; milliseconds, 10 and up; the pauses grow with jitter from 100 ms
+    /// longest pause between two attempts to connect; 10 ms to 1 h; the pauses grow with jitter from 100 ms
     std::chrono::milliseconds reconnect_backoff{2000};
 };
 

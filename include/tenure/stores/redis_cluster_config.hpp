@@ -28,9 +28,9 @@ struct RedisClusterConfig {
     /// contain: set `cluster-announce-hostname` and `cluster-preferred-endpoint-type hostname` there, or put addresses
     /// into the certificates
     TlsConfig tls = {};
-    /// limit per node of resolve, connect, TLS and login together; milliseconds, 100 and up
+    /// limit per node of resolve, connect, TLS and login together; 100 ms to 1 h
     std::chrono::milliseconds connect_timeout{2000};
-    /// longest pause per node between two attempts to connect; milliseconds, 10 and up
+    /// longest pause per node between two attempts to connect; 10 ms to 1 h
     std::chrono::milliseconds reconnect_backoff{2000};
     /// where to reach the nodes that the cluster announces; null: at the announced address
     AddressMap address_map = {};

@@ -49,9 +49,9 @@ struct RedisConfig {
     std::uint32_t database = 0;
     /// off by default
     TlsConfig tls = {};
-    /// limit of resolve, connect, TLS and login together; milliseconds, 100 and up
+    /// limit of resolve, connect, TLS and login together; 100 ms to 1 h
     std::chrono::milliseconds connect_timeout{2000};
-    /// longest pause between two attempts to connect; milliseconds, 10 and up; the pauses grow with jitter from 100 ms
+    /// longest pause between two attempts to connect; 10 ms to 1 h; the pauses grow with jitter from 100 ms
     std::chrono::milliseconds reconnect_backoff{2000};
     /// off by default; not available for servers of a RedlockConfig, which need no replicas
     ReplicaAcknowledgement replicas = {};

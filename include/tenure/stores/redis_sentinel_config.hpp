@@ -40,14 +40,14 @@ struct RedisSentinelConfig {
     std::string sentinel_username = {};
     /// of the sentinels, never taken from `password`; empty: no authentication
     std::string sentinel_password = {};
-    /// for the sentinels, never taken from `tls`
+    /// for the sentinels: a config never takes it from `tls`, but a URL does
     TlsConfig sentinel_tls = {};
 
-    /// limit of the sentinel query, connect, TLS and login together; milliseconds, 100 and up. The query waits for the
+    /// limit of the sentinel query, connect, TLS and login together; 100 ms to 1 h. The query waits for the
     /// first answer at most three quarters of this time. After the first answer it waits for the other sentinels a
     /// quarter of this time, at most half a second
     std::chrono::milliseconds connect_timeout{2000};
-    /// longest pause between two attempts to connect; milliseconds, 10 and up; the pauses grow with jitter from 100 ms,
+    /// longest pause between two attempts to connect; 10 ms to 1 h; the pauses grow with jitter from 100 ms,
     /// and the announcement of another master ends them
     std::chrono::milliseconds reconnect_backoff{2000};
     /// of the master; off by default

@@ -31,9 +31,10 @@ struct ZookeeperConfig {
     std::string password = {};
     /// the servers' `tickTime`; milliseconds, 10 to 60,000. Must not be shorter than theirs: validity depends on it
     std::chrono::milliseconds tick{2000};
-    /// the servers' `minSessionTimeout`; milliseconds, 100 and up; 0: two ticks, as the servers have it
+    /// the servers' `minSessionTimeout`; 100 ms to 24 h, and at least one and a half ticks; 0: two ticks, as the
+    /// servers have it
     std::chrono::milliseconds shortest_ttl{0};
-    /// the servers' `maxSessionTimeout`; milliseconds, at most 24 hours; 0: twenty ticks, as the servers have it
+    /// the servers' `maxSessionTimeout`; `shortest_ttl` to 24 h; 0: twenty ticks, as the servers have it
     std::chrono::milliseconds longest_ttl{0};
     /// limit of connect and login with one server; milliseconds, 100 to one hour
     std::chrono::milliseconds connect_timeout{2000};
