@@ -105,6 +105,9 @@ public:
 private:
     asio::awaitable<int> operate()
     {
+        // a signal that came before there was an acquisition to cancel
+        if (asked_to_end_ != 0)
+            co_return by_signal + asked_to_end_;
         auto const over = std::make_shared<bool>(false);
         asio::co_spawn(loop_, announce(wait_, report_, over), asio::detached);
         if (settings_.window && settings_.window->names_occurrence())
