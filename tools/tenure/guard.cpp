@@ -51,7 +51,8 @@ Guard::~Guard()
 void Guard::start()
 {
     int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    // neither side ever waits for the other one to read
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
         throw std::system_error(errno, std::generic_category(), "cannot make a channel to the guard");
     channel_ = Descriptor(ends[0]);
     auto const other = Descriptor(ends[1]);

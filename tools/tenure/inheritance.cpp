@@ -28,6 +28,16 @@ void set_disposition(int signal, void (*disposition)(int)) noexcept
     static_cast<void>(::sigaction(signal, &action, nullptr));
 }
 
+/** Opens a standard descriptor that is closed. Otherwise the first socket of this program would get its number, and the
+ * other end would read the messages. The command finds the descriptor closed. */
+void occupy_closed_standard_descriptors() noexcept
+{
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor)
+        if (::fcntl(descriptor, F_GETFD) < 0)
+            // the lowest free number is this one
+            static_cast<void>(::open("/dev/null", O_RDWR | O_CLOEXEC));
+}
+
 bool close_all_on_exec() noexcept
 {
 #ifdef CLOSE_RANGE_CLOEXEC
@@ -41,6 +51,7 @@ bool close_all_on_exec() noexcept
 
 Inheritance Inheritance::record()
 {
+    occupy_closed_standard_descriptors();
     Inheritance result;
     ::sigemptyset(&result.ignored_);
     for (int signal = 1; signal < NSIG; ++signal) {

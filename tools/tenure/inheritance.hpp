@@ -12,8 +12,8 @@ namespace tenure::tool
 class Inheritance
 {
 public:
-    /** To be called first thing in main, before anything is opened. Makes sure that ended children are reported, and
-     * that a closed pipe is an error of the write. */
+    /** To be called first thing in main, before anything is opened. Makes sure that ended children are reported, that
+     * a closed pipe is an error of the write, and that nothing else gets the number of a standard descriptor. */
     [[nodiscard]] static Inheritance record();
 
     /** The same, and one more descriptor to pass on. */
