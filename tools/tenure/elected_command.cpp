@@ -3,6 +3,7 @@
 
 #include "command_environment.hpp"
 #include "duration.hpp"
+#include "ending.hpp"
 #include "exit_code.hpp"
 #include "guard.hpp"
 #include "guarded_command.hpp"
@@ -65,10 +66,11 @@ public:
     {
     }
 
-    int run()
+    Ending run()
     {
         signals_.start([this](int signal) { on_signal(signal); });
-        return run_to_end(loop_, operate());
+        auto const code = run_to_end(loop_, operate());
+        return {code, interruption_};
     }
 
 private:
@@ -87,11 +89,15 @@ private:
             environment.push_back("TENURE_ELECTION=" + settings_.name);
             auto const result = co_await command_.run(held_, std::move(environment));
             co_await resign();
-            if (!result.lost)
-                co_return result.code;
+            if (!result.lost) {
+                interruption_ = result.ending.interruption;
+                co_return result.ending.code;
+            }
             report_.say("campaigning again for " + printable(settings_.name, 256));
         }
         co_await resign();
+        if (asked_to_end_ == SIGINT)
+            interruption_ = Interruption::of_group;
         co_return by_signal + asked_to_end_;
     }
 
@@ -160,7 +166,16 @@ private:
     HeldKeys held_;
     /// the first signal that asked to end
     int asked_to_end_ = 0;
+    /// of the campaign or of the command
+    Interruption interruption_ = Interruption::none;
 };
+
+Ending run_under_guard(ElectSettings const& settings, Invocation const& invocation)
+{
+    // before there is anything that a fork could take with it
+    Guard guard;
+    return ElectedCommand(settings, invocation, guard).run();
+}
 
 } // namespace
 
@@ -170,9 +185,7 @@ int run_elected(ElectSettings const& settings, Invocation const& invocation)
     if (settings.store.url.starts_with("memory:"))
         settings.store.report().warning(
             "memory:// is a store inside this very process: no other program takes part in this election");
-    // before there is anything that a fork could take with it
-    Guard guard;
-    return ElectedCommand(settings, invocation, guard).run();
+    return carry_out(run_under_guard(settings, invocation));
 }
 
 } // namespace tenure::tool

@@ -30,7 +30,7 @@ enum ExitCode : int {
     not_executable = 126,
     /// run: there is no such command
     not_found = 127,
-    /// plus the number of the signal
+    /// plus the number of the signal; after SIGINT, run and elect die of it (`carry_out`)
     by_signal = 128
 };
 

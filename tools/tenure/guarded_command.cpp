@@ -45,6 +45,13 @@ private:
     Guard& guard_;
 };
 
+Interruption interruption_of(Supervision::Result const& result) noexcept
+{
+    if (!result.status.signalled || result.status.number != SIGINT)
+        return Interruption::none;
+    return result.had_terminal ? Interruption::of_command : Interruption::of_group;
+}
+
 } // namespace
 
 GuardedCommand::GuardedCommand(Store const& store, Invocation const& invocation, Guard& guard, Report const& report)
@@ -62,14 +69,14 @@ asio::awaitable<GuardedCommand::Result> GuardedCommand::run(HeldKeys const& held
     GuardDismissal const dismissal(guard_);
     if (!guard_.watch(child.id(), deadlines(held))) {
         report_.error("no guard process can be started: the command is not run");
-        co_return Result{system_failed, false};
+        co_return Result{{system_failed}, false};
     }
     terminal.lend(child.id());
     // a process that was stopped until here must not start anything under a lease that has ended meanwhile; from
     // here on the guard would end it
     if (held.token().cancelled()) {
         report_.error("the lease on " + held.describe() + " was lost before the command could start");
-        co_return Result{lease_lost, true};
+        co_return Result{{lease_lost}, true};
     }
     child.open_gate();
     Supervision supervision(store_.get_executor(), held, guard_, child, terminal, report_);
@@ -120,13 +127,13 @@ GuardedCommand::Result GuardedCommand::result_of(Supervision::Result const& resu
 {
     if (result.start_error != 0) {
         report_.error("cannot run '" + invocation_.after_dashes.front() + "': " + std::strerror(result.start_error));
-        return {result.start_error == ENOENT ? not_found : not_executable, false};
+        return {{result.start_error == ENOENT ? not_found : not_executable}, false};
     }
     if (!result.lost)
-        return {result.status.code(), false};
+        return {{result.status.code(), interruption_of(result)}, false};
     if (guard_.has_acted())
         report_.error("the guard ended the command: this process had been stopped, or was stuck");
-    return {lease_lost, true};
+    return {{lease_lost}, true};
 }
 
 } // namespace tenure::tool

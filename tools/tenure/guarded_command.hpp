@@ -2,6 +2,7 @@
 #pragma once
 
 #include "command.hpp"
+#include "ending.hpp"
 #include "guard.hpp"
 #include "held_keys.hpp"
 #include "report.hpp"
@@ -23,8 +24,8 @@ class GuardedCommand
 {
 public:
     struct Result {
-        /// the program's exit code for it
-        int code = 0;
+        /// how the program ends after it
+        Ending ending;
         /// the keys were lost, and the command was ended for it, or not even begun
         bool lost = false;
     };

@@ -3,6 +3,7 @@
 
 #include "command_environment.hpp"
 #include "duration.hpp"
+#include "ending.hpp"
 #include "exit_code.hpp"
 #include "guard.hpp"
 #include "guarded_command.hpp"
@@ -92,14 +93,15 @@ public:
         }
     }
 
-    int run()
+    Ending run()
     {
         signals_.start([this](int signal) { on_signal(signal); });
         if (server_) {
             server_->start();
             report_.info("serving metrics on " + server_->url());
         }
-        return run_to_end(loop_, operate());
+        auto const code = run_to_end(loop_, operate());
+        return {code, interruption_};
     }
 
 private:
@@ -107,7 +109,7 @@ private:
     {
         // a signal that came before there was an acquisition to cancel
         if (asked_to_end_ != 0)
-            co_return by_signal + asked_to_end_;
+            co_return end_by_signal();
         auto const over = std::make_shared<bool>(false);
         asio::co_spawn(loop_, announce(wait_, report_, over), asio::detached);
         if (settings_.window && settings_.window->names_occurrence())
@@ -117,17 +119,26 @@ private:
         *over = true;
         if (asked_to_end_ != 0 || has_been_run_) {
             co_await release();
-            co_return asked_to_end_ != 0 ? by_signal + asked_to_end_ : window_taken;
+            co_return asked_to_end_ != 0 ? end_by_signal() : window_taken;
         }
         if (error)
             co_return co_await tell_end(error);
         report_.info("holding " + held_.describe() + ", token " + std::to_string(held_[0].fencing_token()));
         auto const result = co_await command_.run(held_, environment_for(held_));
-        if (settings_.window && result.code == success)
+        interruption_ = result.ending.interruption;
+        if (settings_.window && result.ending.code == success)
             co_await keep(granted);
         else
             co_await release();
-        co_return result.code;
+        co_return result.ending.code;
+    }
+
+    /** A signal has asked to end before the command ran. @return the exit code */
+    int end_by_signal() noexcept
+    {
+        if (asked_to_end_ == SIGINT)
+            interruption_ = Interruption::of_group;
+        return by_signal + asked_to_end_;
     }
 
     asio::awaitable<std::string> metrics() { co_return page_->text(); }
@@ -280,7 +291,16 @@ private:
     bool has_been_run_ = false;
     /// the first signal that asked to end before the command ran
     int asked_to_end_ = 0;
+    /// of the wait or of the command
+    Interruption interruption_ = Interruption::none;
 };
+
+Ending run_under_guard(RunSettings const& settings, Invocation const& invocation)
+{
+    // before there is anything that a fork could take with it
+    Guard guard;
+    return LeasedCommand(settings, invocation, guard).run();
+}
 
 } // namespace
 
@@ -298,9 +318,7 @@ int run_leased(RunSettings const& settings, Invocation const& invocation)
     if (settings.store.url.starts_with("memory:"))
         settings.store.report().warning(
             "memory:// is a store inside this very process: no other program sees this lease");
-    // before there is anything that a fork could take with it
-    Guard guard;
-    return LeasedCommand(settings, invocation, guard).run();
+    return carry_out(run_under_guard(settings, invocation));
 }
 
 } // namespace tenure::tool

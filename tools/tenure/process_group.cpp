@@ -8,7 +8,9 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tenure::tool
@@ -49,19 +51,37 @@ bool lives_in(pid_t group, std::string const& line)
     return (state != 'Z' && state != 'X') || threads > 1;
 }
 
-} // namespace
-
-bool has_live_member(pid_t group)
+/** True if a process of the group other than `except` runs; empty if /proc cannot be read. */
+std::optional<bool> runs_in(pid_t group, pid_t except)
 {
     auto const directory = std::unique_ptr<DIR, int (*)(DIR*)>(::opendir("/proc"), ::closedir);
     if (!directory)
-        return false;
+        return std::nullopt;
     while (auto const* const entry = ::readdir(directory.get())) {
-        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) != 0 &&
+        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) != 0 && std::atoi(entry->d_name) != except &&
             lives_in(group, status_line(entry->d_name)))
             return true;
     }
     return false;
+}
+
+} // namespace
+
+bool has_live_member(pid_t group)
+{
+    return runs_in(group, 0).value_or(false);
+}
+
+bool is_alone_in_group()
+{
+    return !runs_in(::getpgrp(), ::getpid()).value_or(true);
+}
+
+pid_t parent_of(pid_t process)
+{
+    pid_t parent = 0;
+    auto const line = status_line(std::to_string(process).c_str());
+    return std::sscanf(line.c_str(), " %*c %d", &parent) == 1 ? parent : 0;
 }
 
 } // namespace tenure::tool

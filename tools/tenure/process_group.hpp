@@ -10,4 +10,10 @@ namespace tenure::tool
  * cannot be read it says false. */
 [[nodiscard]] bool has_live_member(pid_t group);
 
+/** True if no other process of this process' group runs. Where /proc cannot be read it says false. */
+[[nodiscard]] bool is_alone_in_group();
+
+/** The parent of a process; 0 if the process has gone. */
+[[nodiscard]] pid_t parent_of(pid_t process);
+
 } // namespace tenure::tool

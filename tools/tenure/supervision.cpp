@@ -36,10 +36,14 @@ nanoseconds kill_margin(nanoseconds notice)
     return std::max(least_kill_margin, notice / 4);
 }
 
-bool shell_can_continue_us() noexcept
+/** True if a shell of this session has started this process' group as a job. */
+bool shell_can_continue_us()
 {
-    auto const parent = ::getppid();
-    return ::getsid(parent) == ::getsid(0) && ::getpgid(parent) != ::getpgrp();
+    auto parent = ::getppid();
+    // the shell of a script belongs to the job
+    while (parent > 0 && ::getpgid(parent) == ::getpgrp())
+        parent = parent_of(parent);
+    return parent > 0 && ::getsid(parent) == ::getsid(0);
 }
 
 std::string rounded(nanoseconds duration)
@@ -81,7 +85,7 @@ asio::awaitable<Supervision::Result> Supervision::run()
         next_look_.expires_after(until_next_look());
         co_await next_look_.async_wait(asio::as_tuple(asio::use_awaitable));
     }
-    auto const result = Result{*status_, lost_ || guard_.has_acted(), child_.start_error()};
+    auto const result = Result{*status_, lost_ || guard_.has_acted(), child_.start_error(), terminal_.is_lent()};
     guard_.dismiss();
     child_.reap();
     terminal_.take_back();
@@ -162,9 +166,15 @@ void Supervision::follow_child()
 void Supervision::suspend(int signal)
 {
     stopped_ = true;
-    if (signal == SIGTTIN || signal == SIGTTOU)
-        return; // stopped because it needs the terminal: the lease stays, and the command continues once it gets the
-                // terminal
+    if (signal == SIGTTIN || signal == SIGTTOU) {
+        // the lease stays, and the command continues once it gets the terminal
+        if (terminal_.is_lent())
+            resume();
+        else
+            terminal_.demand();
+        return;
+    }
+    bool const was_lent = terminal_.is_lent();
     if (!terminal_.take_back())
         return; // stopped by a signal, in the background: the lease stays
     // without a shell above that could continue this process, the kernel would ignore the signal below
@@ -181,7 +191,11 @@ void Supervision::suspend(int signal)
     standard.sa_handler = SIG_DFL;
     ::sigemptyset(&standard.sa_mask);
     ::sigaction(SIGTSTP, &standard, &before);
-    ::raise(SIGTSTP);
+    // if the terminal was lent, its key has not reached the rest of this process' group
+    if (was_lent)
+        ::kill(0, SIGTSTP);
+    else
+        ::raise(SIGTSTP);
     ::sigaction(SIGTSTP, &before, nullptr);
     resume();
 }

@@ -35,6 +35,8 @@ public:
         bool lost = false;
         /// why the command could not be started (an errno); 0 if it was
         int start_error = 0;
+        /// the command had the terminal when it ended
+        bool had_terminal = false;
     };
 
     /** Everything named here outlives this object; the guard watches the child, whose gate is open. */

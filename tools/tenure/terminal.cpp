@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "terminal.hpp"
 
+#include "process_group.hpp"
+
 #include <unistd.h>
 
 #include <csignal>
@@ -12,6 +14,7 @@ namespace tenure::tool
 Terminal::Terminal() noexcept
 {
     std::signal(SIGTTOU, SIG_IGN);
+    std::signal(SIGTTIN, SIG_IGN);
 }
 
 Terminal::~Terminal()
@@ -19,13 +22,26 @@ Terminal::~Terminal()
     take_back();
 }
 
-bool Terminal::lend(pid_t group) noexcept
+bool Terminal::lend(pid_t group)
 {
     // fails with ENOTTY where standard input is no terminal, or not the one of this session
-    if (::tcgetpgrp(STDIN_FILENO) != ::getpgrp() || ::tcsetpgrp(STDIN_FILENO, group) != 0)
+    if (::tcgetpgrp(STDIN_FILENO) != ::getpgrp())
+        return false;
+    if (!demanded_) {
+        alone_ = alone_ && is_alone_in_group();
+        if (!alone_)
+            return false;
+    }
+    if (::tcsetpgrp(STDIN_FILENO, group) != 0)
         return false;
     borrower_ = group;
+    demanded_ = false;
     return true;
+}
+
+bool Terminal::is_lent() const noexcept
+{
+    return borrower_ != 0 && ::tcgetpgrp(STDIN_FILENO) == borrower_;
 }
 
 bool Terminal::take_back() noexcept

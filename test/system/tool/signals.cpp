@@ -38,3 +38,36 @@ TEST_CASE("a signal that comes just before the wait begins ends the program at o
         CHECK(tool.exit_code() == 128 + SIGTERM);
     }
 }
+
+TEST_CASE("a run dies of SIGINT if its command did, and exits if its command exited", "[integration][tool]")
+{
+    auto const end_of = [](std::string const& script) {
+        ToolProcess tool({"run", "--lock", "x", "sh", "-c", script}, "memory://");
+        return tool.process().wait_for(30s);
+    };
+    CHECK(end_of("kill -INT $$") == ExitStatus{-1, SIGINT});
+    CHECK(end_of("exit 130") == ExitStatus{130, 0});
+    CHECK(end_of("kill -TERM $$") == ExitStatus{143, 0});
+}
+
+TEST_CASE("a run that SIGINT ended holds nothing", "[integration][tool]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    ToolProcess tool({"run", "--lock", "x", "sh", "-c", "echo ready; exec sleep 600"}, server.url());
+    REQUIRE(tool.says("ready"));
+    REQUIRE(redis.get("x").has_value());
+    tool.process().signal(SIGINT);
+    CHECK(tool.process().wait_for(30s) == ExitStatus{-1, SIGINT});
+    CHECK_FALSE(redis.get("x").has_value());
+}
+
+TEST_CASE("a campaign that SIGINT ended dies of it", "[integration][tool]")
+{
+    auto const nowhere = "redis://127.0.0.1:" + std::to_string(free_port());
+    ToolProcess tool({"elect", "scheduler", "true"}, nowhere);
+    REQUIRE(tool.says("campaigning on"));
+    tool.process().signal(SIGINT);
+    CHECK(tool.process().wait_for(30s) == ExitStatus{-1, SIGINT});
+}

@@ -1,7 +1,9 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// `tenure run` on a terminal: the command reads it and gets its control keys, and a shell can suspend the job.
+// `tenure run` on a terminal: the command reads it and gets its control keys, and a shell can suspend the job. In
+// scripts and pipelines, the other processes keep the terminal and its keys.
 #include "harness/eventually.hpp"
 #include "harness/paths.hpp"
+#include "harness/redis_server.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -107,6 +109,12 @@ constexpr auto reader = "echo ready; while read line; do echo got:$line; done; e
 constexpr auto interrupt_key = "\x03";
 constexpr auto suspend_key = "\x1a";
 
+/** A script that starts the run again as soon as it has ended. */
+std::vector<std::string> endless(std::string const& run)
+{
+    return {"bash", "-c", "while :; do " + tool_path() + " run --lock x " + run + "; done"};
+}
+
 } // namespace
 
 TEST_CASE("a command on a terminal reads what is typed and is interrupted by its key", "[integration][tool]")
@@ -168,4 +176,80 @@ TEST_CASE("a suspended run whose lease ends is killed, and says so when it is co
     REQUIRE(shell.shows("code=79"));
     shell.type("exit 0\n");
     CHECK(shell.exit_code() == 0);
+}
+
+TEST_CASE("the interrupt key ends a script, and not only the command that runs in it", "[integration][tool]")
+{
+    OnTerminal script(endless("-- sh -c 'echo ready; exec sleep 600'"));
+    REQUIRE(script.shows("ready"));
+    script.type(interrupt_key);
+    CHECK(script.exit_code() == 128 + SIGINT);
+}
+
+TEST_CASE("the interrupt key ends a script whose command has the terminal", "[integration][tool]")
+{
+    OnTerminal script(endless(std::string("-- sh -c '") + reader + "'"));
+    REQUIRE(script.shows("ready"));
+    script.type("hello\n");
+    REQUIRE(script.shows("got:hello"));
+    script.type(interrupt_key);
+    CHECK(script.exit_code() == 128 + SIGINT);
+}
+
+TEST_CASE("the interrupt key ends a script that waits for a lease", "[integration][tool]")
+{
+    auto const nowhere = " --store redis://127.0.0.1:" + std::to_string(free_port());
+    OnTerminal script(endless("--wait forever" + nowhere + " -- true"));
+    REQUIRE(script.shows("waiting for the lock x"));
+    script.type(interrupt_key);
+    CHECK(script.exit_code() == 128 + SIGINT);
+}
+
+TEST_CASE("a pipeline's other member reads the terminal, and the lease is kept", "[integration][tool]")
+{
+    OnTerminal shell(interactive_shell);
+    REQUIRE(shell.shows("prompt> "));
+    // the pauses are longer than the ttl
+    shell.type(
+        tool_path() + " run --lock x --ttl 1s -- sh -c 'echo begin; sleep 2; echo kept' | sh -c 'read one; " +
+        "echo ready; read line </dev/tty; echo got:$line; read two; echo then:$two'\n");
+    REQUIRE(shell.shows("\nready"));
+    shell.type("hello\n");
+    REQUIRE(shell.shows("\ngot:hello"));
+    CHECK(shell.shows("\nthen:kept"));
+}
+
+TEST_CASE("a member that is stopped because the command has the terminal does not stop the run", "[integration][tool]")
+{
+    OnTerminal shell(interactive_shell);
+    REQUIRE(shell.shows("prompt> "));
+    shell.type(
+        tool_path() + " run --lock x --ttl 1s -- sh -c 'echo ready >/dev/tty; read line; echo got:$line >/dev/tty; " +
+        "echo go; sleep 2; echo kept >/dev/tty' | sh -c 'read go; read line </dev/tty'\n");
+    REQUIRE(shell.shows("\nready"));
+    shell.type("hello\n");
+    REQUIRE(shell.shows("\ngot:hello"));
+    CHECK(shell.shows("\nkept"));
+}
+
+TEST_CASE("a shell can suspend a script with its run and bring it back", "[integration][tool]")
+{
+    OnTerminal shell(interactive_shell);
+    REQUIRE(shell.shows("prompt> "));
+    shell.type("(" + tool_path() + " run --lock x --ttl 60s -- sh -c '" + reader + "'; echo after)\n");
+    REQUIRE(shell.shows("\nready"));
+    shell.type("first\n");
+    REQUIRE(shell.shows("\ngot:first"));
+    shell.type(suspend_key);
+    REQUIRE(shell.shows("Stopped"));
+    REQUIRE(shell.shows("prompt> "));
+    shell.type("fg\n");
+    REQUIRE(shell.shows("run --lock x"));
+    shell.type("second\n");
+    REQUIRE(shell.shows("\ngot:second"));
+    shell.type("\x04");
+    REQUIRE(shell.shows("\nafter"));
+    REQUIRE(shell.shows("prompt> "));
+    shell.type("exit 7\n");
+    CHECK(shell.exit_code() == 7);
 }
