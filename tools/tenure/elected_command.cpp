@@ -140,7 +140,7 @@ private:
 
     void on_signal(int signal)
     {
-        if (command_.running()) {
+        if (command_.running() || signal == SIGCHLD) {
             // a command that ends by itself ends the program; one that is ended for a lost leadership does not
             if (asked_to_end_ == 0 && (signal == SIGINT || signal == SIGTERM))
                 asked_to_end_ = signal;

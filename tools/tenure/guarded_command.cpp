@@ -6,6 +6,7 @@
 #include "holders_text.hpp"
 #include "key_look.hpp"
 #include "loop.hpp"
+#include "orphans.hpp"
 #include "terminal.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -85,6 +86,8 @@ asio::awaitable<GuardedCommand::Result> GuardedCommand::run(HeldKeys const& held
     watch_token(held);
     auto const result = co_await supervision.run();
     supervision_ = nullptr;
+    // those that ended after the command
+    reap_orphans(-1, guard_.id());
     while (looks_for_cause_)
         co_await pause_for(milliseconds{5});
     co_return result_of(result);
@@ -92,7 +95,9 @@ asio::awaitable<GuardedCommand::Result> GuardedCommand::run(HeldKeys const& held
 
 void GuardedCommand::on_signal(int signal)
 {
-    if (signal == SIGCHLD)
+    if (supervision_ == nullptr)
+        reap_orphans(-1, guard_.id());
+    else if (signal == SIGCHLD)
         supervision_->wake();
     else
         supervision_->forward(signal);

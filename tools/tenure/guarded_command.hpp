@@ -39,7 +39,8 @@ public:
 
     /** True while there is something to pass signals on to. */
     [[nodiscard]] bool running() const noexcept { return supervision_ != nullptr; }
-    /** The program got this signal while the command runs. */
+    /** The program got this signal while the command runs; or SIGCHLD at any time, for a daemon that an earlier command
+     * has left. */
     void on_signal(int signal);
 
 private:

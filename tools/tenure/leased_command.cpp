@@ -262,7 +262,7 @@ private:
 
     void on_signal(int signal)
     {
-        if (command_.running()) {
+        if (command_.running() || signal == SIGCHLD) {
             command_.on_signal(signal);
         } else if (asks_to_end(signal)) {
             if (asked_to_end_ == 0)

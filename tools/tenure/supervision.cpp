@@ -2,6 +2,7 @@
 #include "supervision.hpp"
 
 #include "duration.hpp"
+#include "orphans.hpp"
 #include "process_group.hpp"
 #include "table.hpp"
 
@@ -109,6 +110,7 @@ void Supervision::look()
 {
     follow_leases();
     follow_child();
+    reap_orphans(child_.id(), guard_.id());
     if (!over_ && end_by_ && Clock::now() >= *end_by_)
         child_.signal_group(SIGKILL);
 }
