@@ -33,7 +33,8 @@ enum class errc {
     tls_failed,
     /// the server violated the protocol; the connection was closed
     protocol_error,
-    /// every key is held by another program's value that never expires: tenure neither waits for it nor deletes it
+    /// every key is held by another program's value that never expires: tenure neither waits for it nor deletes it.
+    /// Of an eviction: the key is no lease
     key_conflict,
     /// the round trip to the store uses up the ttl
     ttl_too_short,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,8 +32,10 @@ struct KeyState {
     std::uint32_t index = 0;
     /// free, held, or why it is taken without a holder
     Kind kind = Kind::free;
-    /// the value under the key. It begins with the name of the holder, and its random part is a secret. Empty for a
-    /// free key
+    /// all owners of this library are shorter
+    static constexpr std::size_t longest_owner = 1024;
+    /// the value under the key, cut off after `longest_owner` bytes. It begins with the name of the holder, and its
+    /// random part is a secret. Empty for a free key
     std::string owner;
     /// time until the key expires without a renewal; unset if it is free or never expires
     std::optional<std::chrono::milliseconds> remaining;

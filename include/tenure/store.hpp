@@ -148,9 +148,11 @@ public:
      *  @param owner  as `async_inspect` showed it; if the key has another owner now, nothing changes
      *  @param who  the evicting person or program: printable, without blanks and '/', at most 128 bytes
      *  @par Completion signature  void(error_code, std::chrono::milliseconds), the time until the key frees
-     *  @par Errors  errc::lease_lost: the key does not have that owner; errc::store_unavailable: no connection within
-     *               5 s, or no answer on it and it may still take effect; other errors of the store; errc::closed: the
-     *               store was closed; errc::forked; asio::error::operation_aborted: it may still take effect
+     *  @par Errors  errc::lease_lost: the key does not have that owner; errc::key_conflict: it is no lease, because it
+     *               never expires or its value is longer than an owner; std::errc::invalid_argument: `who`;
+     *               errc::store_unavailable: no connection within 5 s, or no answer on it and it may still take effect;
+     *               other errors of the store; errc::closed: the store was closed; errc::forked;
+     *               asio::error::operation_aborted: it may still take effect
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answer
      */
     template <class CompletionToken = asio::deferred_t>

@@ -224,10 +224,19 @@ void Store::start_evict(
         std::move(handle), std::move(handler),
         [request = std::move(request)](engine::Core& core, Deadline const& not_after, auto const& done) mutable {
             request.not_after = not_after;
-            core.backend().evict(std::move(request), [done](EvictReply reply) {
+            auto const range = request.range;
+            auto const index = request.index;
+            // an inspection shows the beginning of a longer value, which equals none
+            bool const is_cut = request.owner.size() >= KeyState::longest_owner;
+            core.backend().evict(std::move(request), [done, range, index, is_cut](EvictReply reply) {
                 using std::chrono::milliseconds;
                 if (auto const* evicted = std::get_if<Evicted>(&reply))
                     done({}, evicted->remaining.value_or(milliseconds{0}), {});
+                else if (std::holds_alternative<NotOwner>(reply) && is_cut)
+                    done(
+                        make_error_code(errc::key_conflict), milliseconds{0},
+                        range->key(index) + ": its value is too long for a lease, so another program wrote it; delete "
+                                            "it by hand if no program uses it");
                 else if (std::holds_alternative<NotOwner>(reply))
                     done(
                         make_error_code(errc::lease_lost), milliseconds{0},

@@ -39,7 +39,7 @@ CommandHelp evict_help()
              {"tenure evict --lock nightly --yes --worker admin", "does not ask"}},
         .exit_codes = {
             {"0", "evicted"},
-            {"1", "there was nothing to evict, the holder has changed meanwhile, or you said no"},
+            {"1", "there was nothing to evict, the key is another program's, the holder has changed, or you said no"},
             {"64", "the command line is wrong"},
             {"69", "the store cannot be reached or refuses"}}};
 }
@@ -132,7 +132,7 @@ asio::awaitable<int> evict(EvictSettings const& settings, Store store, KeyRangeP
     }
     if (error) {
         settings.store.report().error(explain(store, error));
-        co_return exit_code_for(error);
+        co_return error == errc::key_conflict ? attention : exit_code_for(error);
     }
     std::cout << "evicted: " << key << " frees in " << describe(std::get<1>(result)) << '\n';
     co_return success;

@@ -22,6 +22,8 @@ std::string words_for(error_code error)
         return "the store's user lacks a permission that leases need";
     if (error == errc::wrong_server)
         return "the server is not of the kind that the URL names";
+    if (error == errc::key_conflict)
+        return "another program uses the key";
     if (error == errc::ttl_too_short)
         return "the round trip to the store leaves nothing of the ttl: use a longer --ttl";
     return error.message();

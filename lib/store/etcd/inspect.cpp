@@ -24,7 +24,6 @@ namespace tenure::etcd
 namespace
 {
 
-constexpr std::size_t longest_owner = 1024;
 constexpr std::size_t most_looks = 1000;
 
 KeyState state_of(KeyValue const& entry, std::uint32_t index)
@@ -35,7 +34,7 @@ KeyState state_of(KeyValue const& entry, std::uint32_t index)
     auto const ended = read_ended_claim(entry.value);
     if (ended && entry.lease != 0)
         state.kind = ended->kind;
-    state.owner = (ended ? ended->last_owner : std::string_view(entry.value)).substr(0, longest_owner);
+    state.owner = (ended ? ended->last_owner : std::string_view(entry.value)).substr(0, KeyState::longest_owner);
     state.fencing_token = entry.create_revision;
     return state;
 }

@@ -54,7 +54,7 @@ TEST_CASE("an inspection reports the holder of each key and the duration", "[red
     CHECK_FALSE(keys[2].remaining);
     CHECK(keys[3].kind == KeyState::Kind::foreign);
     CHECK_FALSE(keys[3].remaining);
-    CHECK(keys[4].owner.size() == 1024);
+    CHECK(keys[4].owner.size() == KeyState::longest_owner);
     CHECK(keys[5].kind == KeyState::Kind::free);
     CHECK(keys[6].kind == KeyState::Kind::foreign);
     CHECK(keys[6].owner.empty());

@@ -159,6 +159,21 @@ TEST_CASE("evict changes no free key, no foreign key, and no key without a confi
     CHECK(no_slot.exit_code() == 64);
 }
 
+TEST_CASE("evict says of a long value that another program wrote it", "[integration][tool]")
+{
+    require_redis();
+    RedisServer server;
+    auto redis = server.client();
+    auto const value = std::string(2'000, 'x');
+    static_cast<void>(redis.call("SET", "job", value, "PX", 600'000));
+    ToolProcess evict({"evict", "--lock", "job", "--yes"}, server.url());
+    CHECK(evict.exit_code() == 1);
+    CHECK_THAT(
+        evict.output(),
+        ContainsSubstring("job: its value is too long for a lease") && !ContainsSubstring("another holder"));
+    CHECK(redis.get("job") == value);
+}
+
 TEST_CASE("doctor warns of an evicting server, with advice", "[integration][tool]")
 {
     require_redis();
