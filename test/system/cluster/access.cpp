@@ -42,7 +42,7 @@ TEST_CASE("the documented permissions are enough in a cluster, and nothing is re
     std::string const user =
         "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
         "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +cluster|shards +asking ~P* "
-        "~tenure:fence:* ~{P*}:waiting ~{P*}:watched +ssubscribe +spublish &{P*}:free &P*";
+        "~tenure:fence:* ~{P*}:waiting ~{P*}:watched +ssubscribe +sunsubscribe +spublish &{P*}:free &P*";
     RedisCluster cluster{{.replicas = 0, .node = {.config = {user}}}};
     RunningStore running{"redis+cluster://worker:secret@127.0.0.1:" + std::to_string(cluster.port(2))};
     for (std::string const prefix : {"P:", "P{t}:"}) {
@@ -83,7 +83,7 @@ TEST_CASE("a user's missing permissions in a cluster are found before the first 
         if (!of_permissions(finding))
             continue;
         CHECK(finding.severity == Finding::Severity::warning);
-        CHECK(finding.observed.ends_with("missing: +spublish +ssubscribe +asking"));
+        CHECK(finding.observed.ends_with("missing: +spublish +ssubscribe +sunsubscribe +asking"));
         CHECK(finding.advice.find("a hash slot that is being moved") != std::string::npos);
     }
 }

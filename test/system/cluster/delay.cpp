@@ -47,7 +47,7 @@ TEST_CASE("in a cluster the first use of each hash slot waits for one ttl, and n
     std::string const user =
         "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
         "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +cluster|shards +asking +info "
-        "~P* ~tenure:fence:* ~{P*}:waiting ~{P*}:watched ~tenure:master:* +ssubscribe +spublish "
+        "~P* ~tenure:fence:* ~{P*}:waiting ~{P*}:watched ~tenure:master:* +ssubscribe +sunsubscribe +spublish "
         "&{P*}:free &P*";
     RedisCluster cluster{{.replicas = 0, .node = {.config = {user}}}};
     RunningStore running{

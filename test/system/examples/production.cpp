@@ -36,7 +36,8 @@ RedisServerOptions production_server(Authority const& authority)
     // the permissions that docs/integrators/redis-protocol.md lists
     options.config.push_back(
         "user orders on >first resetchannels -@all +multi +exec +eval +evalsha +get +mget +exists +set +del +pexpire "
-        "+pttl +incr +time +subscribe +publish +lpos +rpush +lpush +lpop +lrem +llen ~orders:* ~tenure:fence "
+        "+pttl +incr +time +subscribe +unsubscribe +publish +lpos +rpush +lpush +lpop +lrem +llen ~orders:* "
+        "~tenure:fence "
         "&{orders:*}:free ~{orders:*}:waiting ~{orders:*}:watched");
     return options;
 }

@@ -28,9 +28,8 @@ namespace
 std::string const minimal =
     "user worker on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
     "+pttl +incr +time +multi +exec ~P* ~tenure:fence";
-std::string const with_notifications =
-    minimal +
-    " +subscribe +publish &{P*}:free +lpos +rpush +lpush +lpop +lrem +lrange +llen ~{P*}:waiting ~{P*}:watched";
+std::string const with_notifications = minimal + " +subscribe +unsubscribe +publish &{P*}:free +lpos +rpush +lpush "
+                                                 "+lpop +lrem +lrange +llen ~{P*}:waiting ~{P*}:watched";
 
 RedisConfig worker_of(RedisServer const& server)
 {

@@ -186,7 +186,7 @@ TEST_CASE("replicas need only the permission +wait, and its absence is reported"
     require_redis();
     std::string const minimal = " on >secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
                                 "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~wanted* "
-                                "~tenure:fence ~{wanted*}:waiting ~{wanted*}:watched +subscribe +publish "
+                                "~tenure:fence ~{wanted*}:waiting ~{wanted*}:watched +subscribe +unsubscribe +publish "
                                 "&{wanted*}:free";
     Replicated servers{{"user worker" + minimal + " +wait", "user hasty" + minimal}};
     auto const url_of = [&](std::string const& user) {

@@ -25,7 +25,7 @@ namespace
 constexpr auto password = "very-secret";
 constexpr auto user =
     "user worker on >very-secret resetchannels -@all +eval +evalsha +get +mget +exists +set +del +pexpire "
-    "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +subscribe +publish "
+    "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen +subscribe +unsubscribe +publish "
     "~thread_id_lock:* ~tenure:fence ~{thread_id_lock:*}:waiting ~{thread_id_lock:*}:watched &{thread_id_lock:*}:free";
 
 /** The secret part of an owner. */

@@ -46,6 +46,8 @@ constexpr std::array commands{
     CommandToCheck{{"subscribe", "channel", "", "", ""}, Without::waking_later, Asked::unsharded},
     CommandToCheck{{"spublish", "channel", "message", "", ""}, Without::waking_later, Asked::sharded_cluster},
     CommandToCheck{{"ssubscribe", "channel", "", "", ""}, Without::waking_later, Asked::sharded_cluster},
+    CommandToCheck{{"unsubscribe", "channel", "", "", ""}, Without::unsubscribing, Asked::unsharded},
+    CommandToCheck{{"sunsubscribe", "channel", "", "", ""}, Without::unsubscribing, Asked::sharded_cluster},
     CommandToCheck{{"asking", "", "", "", ""}, Without::losing_moved_slots, Asked::cluster},
 };
 
@@ -56,7 +58,8 @@ std::string minimal_acl(ServerInfo const& server)
                        "+multi +exec ") +
            (cluster ? "+cluster|shards +asking " : "") + "~PREFIX* ~tenure:fence" + (cluster ? ":*" : "") +
            ", and for notifications " +
-           (cluster && server.version.has_sharded_channels() ? "+spublish +ssubscribe" : "+publish +subscribe") +
+           (cluster && server.version.has_sharded_channels() ? "+spublish +ssubscribe +sunsubscribe"
+                                                             : "+publish +subscribe +unsubscribe") +
            " +lpos +rpush +lpush +lpop +lrem +lrange +llen ~{PREFIX*}:waiting ~{PREFIX*}:watched &{PREFIX*}:free";
 }
 
@@ -257,6 +260,10 @@ Finding permissions(Facts const& facts)
         Without::waiting_in_line,
         "without the commands of lists waiters are served in no order; grant them with the keys ~{PREFIX*}:waiting "
         "~{PREFIX*}:watched");
+    advise(
+        Without::unsubscribing,
+        "without +unsubscribe (in a cluster +sunsubscribe) the server keeps subscriptions that nobody needs until the "
+        "connection ends");
     advise(
         Without::losing_moved_slots,
         "without +asking leases in a hash slot that is being moved are not renewed meanwhile");

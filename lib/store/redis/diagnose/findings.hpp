@@ -24,7 +24,13 @@ struct CommandToCheck {
     /// unused elements are empty
     std::array<std::string_view, 5> words;
     /// the function that is lost without the command
-    enum class Without { nothing, waking_later, waiting_in_line, losing_moved_slots } without = Without::nothing;
+    enum class Without {
+        nothing,
+        waking_later,
+        waiting_in_line,
+        losing_moved_slots,
+        unsubscribing
+    } without = Without::nothing;
     /// servers on which it is checked
     enum class Asked { all, unsharded, cluster, sharded_cluster } asked = Asked::all;
 

@@ -23,6 +23,9 @@ using namespace std::chrono_literals;
 // Interval of the checks that drop idle channels and probe the connection.
 constexpr auto period = 10s;
 
+/// limit of subscriptions without a watcher, where the user may not UNSUBSCRIBE
+constexpr std::size_t most_left_behind = 1000;
+
 constexpr std::size_t name_size = 32;
 constexpr std::string_view digits_of_names = "0123456789abcdef";
 
@@ -256,16 +259,16 @@ void Subscriber::tick()
         auto const& [name, channel] = *entry;
         bool const idle = channel.idle(now);
         if (idle && channel.state == State::in_force && connection_->ready())
-            connection_->execute(
-                resp::Command(in_shards() ? "SUNSUBSCRIBE" : "UNSUBSCRIBE", name), now + period, [](Outcome const&) {});
+            unsubscribe(name);
         entry = idle ? channels.erase(entry) : std::next(entry);
     }
     if (channels.empty()) {
         drop_connection();
         return;
     }
-    if (probing_ && connection_->ready()) {
-        // The last probe got no reply for a whole period: the connection hangs.
+    if ((probing_ || left_behind_ >= most_left_behind) && connection_->ready()) {
+        // The last probe got no reply for a whole period: the connection hangs. Or the server can end subscriptions
+        // only by the end of the connection.
         interrupted();
         drop_connection();
         open();
@@ -290,10 +293,23 @@ void Subscriber::tick()
         timer_.after(period, weak_from_this(), &Subscriber::tick);
 }
 
+void Subscriber::unsubscribe(std::string const& name)
+{
+    connection_->execute(
+        resp::Command(in_shards() ? "SUNSUBSCRIBE" : "UNSUBSCRIBE", name), runtime_->now() + period,
+        [weak = weak_from_this(), number = connection_number_](Outcome const& outcome) {
+            auto const self = weak.lock();
+            if (self && self->connection_number_ == number && outcome.delivery == Delivery::answered &&
+                outcome.reply.is_error())
+                ++self->left_behind_;
+        });
+}
+
 void Subscriber::drop_connection() noexcept
 {
     ++connection_number_;
     probing_ = false;
+    left_behind_ = 0;
     if (connection_ != nullptr)
         std::exchange(connection_, nullptr)->close();
 }

@@ -8,6 +8,7 @@
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -86,6 +87,7 @@ private:
     [[nodiscard]] bool in_shards() const;
     void moved_away(std::string const& name, resp::Value const& said);
     void tick();
+    void unsubscribe(std::string const& name);
     void drop_connection() noexcept;
 
     std::shared_ptr<Runtime> runtime_;
@@ -102,6 +104,8 @@ private:
     std::uint64_t connection_number_ = 0;
     Channels channels_;
     Timer timer_;
+    /// subscriptions of this connection that the server refused to end
+    std::size_t left_behind_ = 0;
     /// a probe of the connection is unanswered
     bool probing_ = false;
     /// the refusal of subscriptions was logged

@@ -6,6 +6,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -255,6 +256,43 @@ TEST_CASE("a server that cannot subscribe for now is asked again later", "[redis
     setting.runtime->run_for(10s);
     setting.last().answer(confirmation("x"));
     CHECK(events == Events{WatchEvent::in_force});
+}
+
+TEST_CASE(
+    "a server that may not end subscriptions ends them with the connection, when there are many", "[redis][watch]")
+{
+    WatchSetting setting;
+    Events kept;
+    auto const watch = setting.watch("kept", kept);
+    setting.runtime->run_ready();
+    setting.last().answer(confirmation("kept"));
+    auto const refuse_after = [&](int count) {
+        Events events;
+        std::vector<std::unique_ptr<Watch>> watches;
+        for (int i = 0; i < count; ++i)
+            watches.push_back(setting.watch(std::to_string(i), events));
+        setting.runtime->run_ready();
+        for (int i = 0; i < count; ++i)
+            setting.last().answer(confirmation(std::to_string(i)));
+        watches.clear();
+        for (int second = 0; second < 60; ++second) {
+            setting.runtime->run_for(1s);
+            auto& sent = setting.last().sent;
+            for (auto oldest = sent.end();
+                 (oldest = std::ranges::find_if(sent, &FakeConnection::Sent::open)) != sent.end();)
+                setting.last().answer(
+                    oldest->words.front() == "UNSUBSCRIBE"
+                        ? Value::error("NOPERM User worker has no permissions to run the 'unsubscribe' command")
+                        : confirmation("kept"));
+        }
+    };
+    refuse_after(999);
+    CHECK(setting.connections.made.size() == 1);
+    refuse_after(1);
+    REQUIRE(setting.connections.made.size() == 2);
+    CHECK(std::ranges::count(kept, WatchEvent::interrupted) == 1);
+    CHECK(kept.back() == WatchEvent::in_force);
+    CHECK(setting.last().sent.front().words == std::vector<std::string>{"SUBSCRIBE", "kept"});
 }
 
 TEST_CASE("after closing nothing is heard, and new watches are unavailable", "[redis][watch]")
