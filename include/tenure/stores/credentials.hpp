@@ -19,8 +19,10 @@ struct Credentials {
  * provider, rotated secrets.
  *
  *  Called on the store's strand before each login, so it must not block: keep the newest credentials in the program,
- * and return it. An exception fails that attempt to connect, with its text in the error; the next attempt calls the
- * function again.
+ * and return them. An exception or an empty password fails that attempt to connect, with the exception's text in the
+ * error; the next attempt calls the function again. Credentials that the server refuses end waiting operations with
+ * errc::authentication_failed. A connection to Redis that was logged in before tries again instead, because a new
+ * password may reach the server before it reaches the program.
  */
 using CredentialsSource = std::function<Credentials()>;
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <stdexcept>
 #include <utility>
 
 namespace tenure::redis
@@ -48,6 +49,9 @@ void Handshake::start(std::string address)
     server_.address = std::move(address);
     if (credentials_) {
         auto now = credentials_();
+        // without a password the connection would be the default user's
+        if (now.password.empty())
+            throw std::runtime_error("it returned no password");
         username_ = std::move(now.username);
         password_ = std::move(now.password);
     }
@@ -94,6 +98,7 @@ Handshake::Progress Handshake::ask(Step step)
 
 Handshake::Progress Handshake::after_login()
 {
+    was_accepted_ = true;
     return master_only_ && server_.role.empty() ? ask(Step::role) : after_role();
 }
 
@@ -208,10 +213,12 @@ Handshake::Progress Handshake::refuse(resp::Value const& value)
     auto const words = harmless(error);
     auto const word = value.error_word();
     auto const user = username_.empty() ? std::string("the default user") : "user '" + username_ + "'";
+    // a new password may reach the server before it reaches the program
+    bool const for_good = credentials_ == nullptr || !was_accepted_;
 
     if (word == "WRONGPASS" || contains(error, "invalid password") || contains(error, "invalid username-password"))
         return refuse(
-            errc::authentication_failed, true,
+            errc::authentication_failed, for_good,
             "the server refused the login of " + user + " (" + words + "): correct user or password");
     if (word == "NOAUTH" || contains(error, "Authentication required"))
         return refuse(

@@ -72,6 +72,8 @@ private:
     std::string password_;
     /// null: fixed credentials
     CredentialsSource credentials_;
+    /// the server has accepted a login
+    bool was_accepted_ = false;
     std::uint32_t database_;
     bool master_only_;
     bool learns_run_id_;

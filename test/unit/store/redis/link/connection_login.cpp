@@ -485,6 +485,59 @@ TEST_CASE("a credentials callback that throws fails that attempt, and the next o
     CHECK(test.received() == encoded(Command("HELLO", 3, "AUTH", "default", "fresh")));
 }
 
+TEST_CASE("a credentials callback without a password logs nobody in")
+{
+    RedisConfig config;
+    std::string password;
+    config.credentials = [&password] { return Credentials{"worker", password}; };
+    ConnectionFixture test(config);
+    auto const outcome = test.ask(Command("PING"));
+    test.runtime->run_ready();
+    test.stream().accept();
+    test.runtime->run_ready();
+    CHECK(test.received().empty());
+    CHECK(test.connection->last_error() == "the credentials callback of the config failed: it returned no password");
+    password = "fresh";
+    test.runtime->run_for(1s);
+    test.stream().accept();
+    CHECK(test.received() == encoded(Command("HELLO", 3, "AUTH", "worker", "fresh")));
+}
+
+TEST_CASE("a server that has a new password before the program has it is asked again, and not at the first login")
+{
+    RedisConfig config;
+    std::string password = "first";
+    config.credentials = [&password] { return Credentials{"worker", password}; };
+    ConnectionFixture test(config);
+    bool const was_logged_in = GENERATE(true, false);
+    test.connection->open();
+    test.runtime->run_ready();
+    test.stream().accept();
+    (void)test.received();
+    if (was_logged_in) {
+        test.stream().send(hello_reply);
+        test.cut();
+        test.runtime->run_for(1s);
+        test.stream().accept();
+        (void)test.received();
+    }
+    auto const outcome = test.ask(Command("PING"), 1min);
+    test.stream().send("-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+    test.runtime->run_ready();
+    CHECK(outcome->has_value() != was_logged_in);
+    password = "second";
+    test.runtime->run_for(5s);
+    if (was_logged_in) {
+        test.stream().accept();
+        CHECK(test.received() == encoded(Command("HELLO", 3, "AUTH", "worker", "second")));
+        CHECK_FALSE(outcome->has_value());
+    } else {
+        REQUIRE(outcome->has_value());
+        CHECK((*outcome)->error == errc::authentication_failed);
+        CHECK((*outcome)->fatal);
+    }
+}
+
 TEST_CASE("a fixed password beside a credentials callback is refused, without being shown")
 {
     asio::io_context context;
