@@ -80,7 +80,28 @@ void check_ipv6_address(std::string_view address)
         check_host_name(address.substr(zone + 1));
 }
 
-Endpoint parse_host(std::string_view text)
+/** The address as the system takes it: a URL writes the '%' before a zone as %25. @see RFC 6874 */
+std::string with_plain_zone(std::string_view address)
+{
+    std::string plain(address);
+    if (auto const zone = plain.find("%25"); zone != std::string::npos && zone + 3 < plain.size())
+        plain.erase(zone + 1, 2);
+    return plain;
+}
+
+/** Refuses a port. What could be a password without its '@' is not shown. */
+[[noreturn]] void refuse_port(std::string_view port, bool after_user)
+{
+    std::string const rule = "must be a number from 1 to 65535";
+    bool const may_be_password =
+        !after_user && (port.size() > 5 || port.find_first_not_of("0123456789") != std::string_view::npos);
+    if (may_be_password)
+        refuse_url("port", rule + "; write '@' and the host behind a user and password");
+    refuse_url("port", port, rule);
+}
+
+/** @param after_user  the URL has an '@' in front of its hosts */
+Endpoint parse_host(std::string_view text, bool after_user)
 {
     std::size_t const bracket = text.starts_with('[') ? 1 : 0;
     auto const end = std::min(text.find(bracket != 0 ? ']' : ':'), text.size());
@@ -93,13 +114,14 @@ Endpoint parse_host(std::string_view text)
         check_ipv6_address(name);
     if (name.empty())
         refuse_url("host", "must not be empty");
+    auto host = bracket == 0 ? std::string(name) : with_plain_zone(name);
     auto const rest = text.substr(end + bracket);
     if (rest.empty())
-        return {std::string(name), 0};
+        return {std::move(host), 0};
     auto const port = number_from<std::uint16_t>(rest.substr(1));
     if (rest.front() != ':' || !port || *port == 0)
-        refuse_url("port", rest.front() == ':' ? rest.substr(1) : rest, "must be a number from 1 to 65535");
-    return {std::string(name), *port};
+        refuse_port(rest.front() == ':' ? rest.substr(1) : rest, after_user);
+    return {std::move(host), *port};
 }
 
 void parse_user(Url& url, std::string_view text)
@@ -111,14 +133,14 @@ void parse_user(Url& url, std::string_view text)
         url.password = decode("password", text.substr(colon + 1));
 }
 
-void parse_hosts(Url& url, std::string_view text)
+void parse_hosts(Url& url, std::string_view text, bool after_user)
 {
     if (text.empty())
         return;
     for (auto const part : std::views::split(text, ',')) {
         if (url.hosts.size() == max_hosts)
             refuse_url("hosts", "must be at most 64");
-        url.hosts.push_back(parse_host({part.begin(), part.end()}));
+        url.hosts.push_back(parse_host({part.begin(), part.end()}, after_user));
     }
 }
 
@@ -171,11 +193,13 @@ Url parse_url(std::string_view text)
     if (rest.find('#') != std::string_view::npos)
         refuse_url("fragment", "must not be there: write a '#' as %23");
 
-    if (auto const at = authority.find('@'); at != std::string_view::npos) {
+    auto const at = authority.find('@');
+    bool const has_user = at != std::string_view::npos;
+    if (has_user) {
         parse_user(url, authority.substr(0, at));
         authority.remove_prefix(at + 1);
     }
-    parse_hosts(url, authority);
+    parse_hosts(url, authority, has_user);
 
     auto const query = rest.find('?');
     url.path = decode("path", rest.substr(0, query));

@@ -76,13 +76,16 @@ TEST_CASE("a URL with everything is taken apart and decoded", "[url]")
 
 TEST_CASE("several hosts and IPv6 addresses are understood", "[url]")
 {
-    auto const url = tenure::parse_url("REDIS+Sentinel://a:1,[::1]:26379,[fe80::1%eth0],c/the-master");
+    auto const url =
+        tenure::parse_url("REDIS+Sentinel://a:1,[::1]:26379,[fe80::1%eth0],[fe80::1%25eth0]:7,c/the-master");
     CHECK(url.scheme == "redis+sentinel");
-    REQUIRE(url.hosts.size() == 4);
+    REQUIRE(url.hosts.size() == 5);
     CHECK(url.hosts[0] == tenure::Endpoint{"a", 1});
     CHECK(url.hosts[1] == tenure::Endpoint{"::1", 26379});
     CHECK(url.hosts[2] == tenure::Endpoint{"fe80::1%eth0", 0});
-    CHECK(url.hosts[3] == tenure::Endpoint{"c", 0});
+    // as RFC 6874 writes it
+    CHECK(url.hosts[3] == tenure::Endpoint{"fe80::1%eth0", 7});
+    CHECK(url.hosts[4] == tenure::Endpoint{"c", 0});
     CHECK(url.path == "/the-master");
 }
 
@@ -109,8 +112,9 @@ TEST_CASE("a malformed URL is refused with field and rule", "[url]")
         {"redis://host:0", "port '0'"},
         {"redis://host:65536", "port '65536'"},
         {"redis://host:", "port ''"},
-        {"redis://host:12a", "port '12a'"},
-        {"redis://host:-1", "port '-1'"},
+        {"redis://host:12a", "port: must be"},
+        {"redis://:p@host:12a", "port '12a'"},
+        {"redis://:p@host:-1", "port '-1'"},
         {"redis://[::1", "host"},
         {"redis://[::1]6379", "port"},
         {"redis://[localhost]", "host"},
@@ -143,6 +147,7 @@ TEST_CASE("no error shows any part of a password", "[url]")
         "redis://user:hush%00@host", "redis://user:hush@host:99999", "redis://user:hush@ho!st",
         "redis://user:hush@host/x", "redis://user:hush@host?unknown=1", "redis://:hush@", "etcd://user:hush@host/x",
         "redis://hush@host", "redis://user:hush,hush:0@host,host", "redis://user:hush@host#x", "user:hush@host",
+        "redis://user:hush", "redis://user:hush%40host", "redis://user:hush%40host:6379", "redis://user:123hush",
         "redis+sentinel://host/name?sentinel_password=x&hush", "redis+sentinel://host/name?sentinel_password=x&hush=",
         "redis+sentinel://host/name?sentinel_password=hush&sentinel_password=hush",
         "redis+sentinel://host/name?sentinel_password=%hush", "redis+sentinel://user:hush@host");
