@@ -76,12 +76,19 @@ Granted Domain::grant(ClaimRequest const& request, std::uint32_t index, std::str
     granted.ttl = request.ttl;
     granted.since = now;
     if (request.fencing)
-        granted.fencing_token = ++fences_[key];
-    auto& entry = entries_[key];
-    entry.owner = request.owner;
-    entry.expires = now + request.lifetime();
-    entry.granted = now;
+        granted.fencing_token = ++last_fencing_token_;
+    sweep(now);
+    entries_[key] = {request.owner, now + request.lifetime(), now, granted.fencing_token};
     return granted;
+}
+
+void Domain::sweep(Instant now)
+{
+    if (entries_.size() < sweep_at_)
+        return;
+    std::erase_if(entries_, [now](auto const& entry) { return entry.second.expires <= now; });
+    lines_.sweep(now);
+    sweep_at_ = std::max<std::size_t>(1024, 2 * entries_.size());
 }
 
 StoreName Domain::new_store()
@@ -135,13 +142,13 @@ void Domain::end_claim(std::string const& key, Entry& entry, milliseconds reuse_
         entries_.erase(key);
         return;
     }
-    entry = {resting_value(entry.owner), now + reuse_after, now};
+    entry = {resting_value(entry.owner), now + reuse_after, now, entry.fencing_token};
 }
 
 void Domain::keep(Entry& entry, milliseconds keep_for, Instant now)
 {
     auto const expires = keep_for > milliseconds{0} ? now + keep_for : entry.expires;
-    entry = {kept_value(entry.owner), expires, entry.granted};
+    entry = {kept_value(entry.owner), expires, entry.granted, entry.fencing_token};
 }
 
 namespace
@@ -223,13 +230,12 @@ std::vector<KeyState> Domain::inspect(KeyRange const& range, Instant now) const
         auto const key = range.key(index);
         KeyState state;
         state.index = index;
-        if (auto const fence = fences_.find(key); fence != fences_.end())
-            state.fencing_token = fence->second;
         if (auto const found = entries_.find(key); found != entries_.end() && found->second.expires > now) {
             auto const ended = read_ended_claim(found->second.owner);
             state.kind = ended ? ended->kind : KeyState::Kind::held;
             state.owner = ended ? ended->last_owner : found->second.owner;
             state.remaining = remaining(found->second.expires, now);
+            state.fencing_token = found->second.fencing_token;
             if (!ended)
                 state.held_for = std::chrono::floor<milliseconds>(now - found->second.granted);
         }
@@ -264,6 +270,12 @@ bool Domain::held(std::string const& key, Instant now)
 {
     std::lock_guard const lock(mutex_);
     return find(key, now) != nullptr;
+}
+
+std::size_t Domain::size() const
+{
+    std::lock_guard const lock(mutex_);
+    return entries_.size();
 }
 
 std::uint64_t Domain::subscribe(std::function<void(WatchEvent)> tell, KeyRange range, WatchAs as, StoreName store)
@@ -327,6 +339,11 @@ void Lines::join(KeyRange const& range, StoreName store, bool in_front, Instant 
         stores.push_front(store);
     else
         stores.push_back(store);
+}
+
+void Lines::sweep(Instant now)
+{
+    std::erase_if(lines_, [now](auto const& line) { return line.second.lapses <= now; });
 }
 
 void Lines::leave(KeyRange const& range, StoreName store)

@@ -40,6 +40,8 @@ public:
 
     /** Appends the store, or puts it in front. No effect if the store is in the line, or the line is full. */
     void join(KeyRange const& range, StoreName store, bool in_front, Instant now);
+    /** Removes the lines that have lapsed. */
+    void sweep(Instant now);
     void leave(KeyRange const& range, StoreName store);
     /** Removes the first `count` stores from the line and returns them. */
     [[nodiscard]] std::vector<StoreName> name_first(KeyRange const& range, std::size_t count, Instant now);
@@ -78,10 +80,14 @@ public:
     [[nodiscard]] std::vector<KeyState> inspect(KeyRange const& range, Instant now) const;
     [[nodiscard]] EvictReply evict(EvictRequest const& request, Instant now);
 
-    /** For tests: removes a key of any owner, as another program could. */
+    // -- for tests --
+
+    /** Removes a key of any owner, as another program could. */
     void remove(std::string const& key);
     void overwrite(std::string const& key, std::string owner, std::chrono::milliseconds ttl, Instant now);
     [[nodiscard]] bool held(std::string const& key, Instant now);
+    /** Number of keys in memory, those that have expired included. */
+    [[nodiscard]] std::size_t size() const;
 
     /** Registers `tell`, which is called on the releasing thread for each release with notifications. It must only
      *  post. */
@@ -94,11 +100,15 @@ private:
         std::string owner;
         Instant expires{};
         Instant granted{};
+        /// 0: granted without one
+        std::uint64_t fencing_token = 0;
     };
 
     /** The unexpired entry of a key; null: the key is free. */
     [[nodiscard]] Entry* find(std::string const& key, Instant now);
     [[nodiscard]] Granted grant(ClaimRequest const& request, std::uint32_t index, std::string const& key, Instant now);
+    /** Now and then removes all keys that have expired: programs may never ask for them again. */
+    void sweep(Instant now);
     /** Frees the key, or starts its quarantine. */
     void end_claim(std::string const& key, Entry& entry, std::chrono::milliseconds reuse_after, Instant now);
     /** See `ReleaseRequest::keep_for`. */
@@ -119,8 +129,9 @@ private:
     std::uint64_t const fork_generation_ = engine::fork_generation();
     mutable std::mutex mutex_;
     std::unordered_map<std::string, Entry> entries_;
-    /// last fencing token of each key
-    std::unordered_map<std::string, std::uint64_t> fences_;
+    /// number of entries at which the next sweep is due
+    std::size_t sweep_at_ = 1024;
+    std::uint64_t last_fencing_token_ = 0;
     Lines lines_;
     StoreName last_store_ = nameless;
     std::map<std::uint64_t, Subscription> subscriptions_;

@@ -3,7 +3,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -114,6 +116,33 @@ TEST_CASE("where nobody stands in line, a release is a hint to all who watch")
     CHECK_FALSE(test.release(lock, 1));
     CHECK(test.told[2] == Events{WatchEvent::hint});
     CHECK(test.told[9] == Events{WatchEvent::hint});
+}
+
+TEST_CASE("a domain forgets keys that have expired, and gives none of them a lower fencing token")
+{
+    LineTest test;
+    auto const claim = [&](std::string const& key, std::chrono::milliseconds ttl) {
+        ClaimRequest request;
+        request.range = named_key(key);
+        request.owner = "owner";
+        request.ttl = ttl;
+        request.fencing = true;
+        auto const reply = test.domain->claim(request, test.now);
+        REQUIRE(std::holds_alternative<Granted>(reply));
+        return std::get<Granted>(reply).fencing_token;
+    };
+    (void)claim("kept", 24h);
+    auto const first = claim("job", 1s);
+    std::size_t most = 0;
+    for (int i = 0; i < 10'000; ++i) {
+        (void)claim(std::to_string(i), 1s);
+        test.now += 10ms;
+        most = std::max(most, test.domain->size());
+    }
+    // 100 are held at a time
+    CHECK(most < 2000);
+    CHECK(test.domain->held("kept", test.now));
+    CHECK(claim("job", 1s) > first);
 }
 
 TEST_CASE("a store that names itself has named no other")
