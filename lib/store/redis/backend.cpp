@@ -179,7 +179,7 @@ private:
     std::shared_ptr<Subscriber> subscriber_;
     Observers observers_;
     ServerPtr server_;
-    /// carries only claims and renewals that replicas must acknowledge; null: `route_` carries them
+    /// carries only claims and renewals that replicas must acknowledge; null: `channel_` carries them
     std::shared_ptr<HedgedLink> acknowledged_route_;
     /// the server, reached through the acknowledged link; without one, `server_`
     ServerPtr holding_node_;

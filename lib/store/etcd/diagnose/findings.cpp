@@ -2,6 +2,7 @@
 // Findings of `tenure doctor` about an etcd cluster.
 #include "findings.hpp"
 
+#include "store/diagnosis.hpp"
 #include "store/etcd/leases/leases.hpp"
 
 #include <algorithm>
@@ -15,12 +16,6 @@ namespace
 {
 
 using Severity = Finding::Severity;
-
-std::string milliseconds(std::chrono::nanoseconds duration)
-{
-    auto const tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
-    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
-}
 
 Finding version(Facts const& facts)
 {
@@ -50,27 +45,12 @@ Finding version(Facts const& facts)
 
 Finding round_trip(Facts const& facts)
 {
-    auto times = facts.round_trips;
-    if (times.empty())
+    if (facts.round_trips.empty())
         return {
             Severity::error, "round trip", "a read is refused: " + facts.refused,
             "the server cannot answer for a majority now, or the user may not read"};
-    std::sort(times.begin(), times.end());
-    auto const worst = times.back();
-    Finding finding{
-        Severity::ok, "round trip",
-        "median " + milliseconds(times[times.size() / 2]) + ", worst of " + std::to_string(times.size()) + " " +
-            milliseconds(worst) + ", ttl " + std::to_string(facts.ttl.count()) + " ms",
-        ""};
     // a renewal takes two round trips, and each write waits for the disks of a majority
-    if (worst * 6 > facts.ttl) {
-        finding.severity = Severity::error;
-        finding.advice = "a lease is used up before it arrives: raise the ttl to twenty round trips or more";
-    } else if (worst * 20 > facts.ttl) {
-        finding.severity = Severity::warning;
-        finding.advice = "a few slow answers in a row lose a lease: raise the ttl to twenty round trips or more";
-    }
-    return finding;
+    return judge_round_trips(facts.round_trips, facts.ttl, 2);
 }
 
 Finding leader(Facts const& facts)

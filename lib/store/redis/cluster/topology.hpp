@@ -50,9 +50,6 @@ public:
     /** Why the last refresh brought no map; its detail is empty after a success. */
     [[nodiscard]] Refusal const& failure() const noexcept { return failure_; }
 
-    /** The number of refreshes so far. */
-    [[nodiscard]] std::size_t refreshes() const noexcept { return refreshes_; }
-
     void close() noexcept;
 
 private:
