@@ -116,9 +116,7 @@ public:
     template <class Rep, class Period, class CompletionToken = asio::deferred_t>
     auto async_acquire(std::chrono::duration<Rep, Period> wait, CompletionToken&& completion = {}) const
     {
-        return async_acquire(
-            AcquireOptions{std::chrono::ceil<std::chrono::milliseconds>(wait)},
-            std::forward<CompletionToken>(completion));
+        return async_acquire(AcquireOptions{detail::wait_of(wait)}, std::forward<CompletionToken>(completion));
     }
 
     /** Tries once, as `async_acquire` with a wait of 0 does, and completes with `std::nullopt` and no error if others

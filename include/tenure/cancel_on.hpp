@@ -115,10 +115,15 @@ public:
                 if (auto alive = weak.lock())
                     alive->cancel_operation.emit(type);
             });
-        auto executor = asio::get_associated_executor(handler, cancellation_.get_executor());
+        // a handler without an executor is called on the operation's, as a rule
+        auto executor = asio::get_associated_executor(
+            handler, asio::get_associated_executor(initiation_, cancellation_.get_executor()));
         std::move(initiation_)(
             CancelOnHandler<std::decay_t<Handler>>(std::forward<Handler>(handler), link),
             std::forward<Arguments>(arguments)...);
+        // the operation may have completed at once
+        if (link.use_count() == 1)
+            return;
         cancellation_.async_wait(asio::bind_cancellation_slot(
             link->stop_waiting.slot(), asio::bind_executor(executor, [weak = std::weak_ptr(link)](error_code error) {
                 if (auto alive = weak.lock(); alive && !error)

@@ -140,9 +140,7 @@ public:
     template <class Rep, class Period, class CompletionToken = asio::deferred_t>
     auto async_campaign(std::chrono::duration<Rep, Period> wait, CompletionToken&& completion = {}) const
     {
-        return async_campaign(
-            AcquireOptions{std::chrono::ceil<std::chrono::milliseconds>(wait)},
-            std::forward<CompletionToken>(completion));
+        return async_campaign(AcquireOptions{detail::wait_of(wait)}, std::forward<CompletionToken>(completion));
     }
 
     /** Leads around the work, as `Lock::async_run`: campaigns, calls `work(lease)`, and when the lease is lost, cancels

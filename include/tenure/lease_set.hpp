@@ -33,7 +33,7 @@ class HeldSet;
  *  @par Thread safety  All members may be called at the same time, from any thread, on the same object; moving,
  *    assigning and destroying it require that no other thread uses it.
  */
-class TENURE_API LeaseSet
+class [[nodiscard]] TENURE_API LeaseSet
 {
 public:
     /// the type of `get_executor()`
@@ -84,9 +84,10 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: stops waiting for the answers
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_release(CompletionToken&& token = {})
+    auto async_release(CompletionToken&& completion = {})
     {
-        return asio::async_initiate<CompletionToken, void(error_code, ReleaseOutcome)>(InitiateRelease{held_}, token);
+        return asio::async_initiate<CompletionToken, void(error_code, ReleaseOutcome)>(
+            InitiateRelease{held_}, completion);
     }
 
 private:

@@ -94,24 +94,23 @@ public:
      *  @par Per-operation cancellation  terminal, partial, total: gives up at any point
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_acquire(AcquireOptions const& options = {}, CompletionToken&& token = {}) const
+    auto async_acquire(AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, LeaseSet)>(
-            Initiate<LeaseSet>{locks_}, token, options);
+            Initiate<LeaseSet>{locks_}, completion, options);
     }
     /** Overload with default options. */
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
-    auto async_acquire(CompletionToken&& token) const
+    auto async_acquire(CompletionToken&& completion) const
     {
-        return async_acquire(AcquireOptions{}, std::forward<CompletionToken>(token));
+        return async_acquire(AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
     /** Overload with only a wait time: `co_await locks.async_acquire(5s)`. */
     template <class Rep, class Period, class CompletionToken = asio::deferred_t>
-    auto async_acquire(std::chrono::duration<Rep, Period> wait, CompletionToken&& token = {}) const
+    auto async_acquire(std::chrono::duration<Rep, Period> wait, CompletionToken&& completion = {}) const
     {
-        return async_acquire(
-            AcquireOptions{std::chrono::ceil<std::chrono::milliseconds>(wait)}, std::forward<CompletionToken>(token));
+        return async_acquire(AcquireOptions{detail::wait_of(wait)}, std::forward<CompletionToken>(completion));
     }
 
     /** Tries once, without waiting; the result is `std::nullopt` if others hold any of the keys.
@@ -121,17 +120,17 @@ public:
      *  @par Errors, per-operation cancellation  as `async_acquire`, but for errc::timed_out
      */
     template <class CompletionToken = asio::deferred_t>
-    auto async_try_acquire(AcquireOptions const& options = {}, CompletionToken&& token = {}) const
+    auto async_try_acquire(AcquireOptions const& options = {}, CompletionToken&& completion = {}) const
     {
         return asio::async_initiate<CompletionToken, void(error_code, std::optional<LeaseSet>)>(
-            Initiate<std::optional<LeaseSet>>{locks_}, token, options);
+            Initiate<std::optional<LeaseSet>>{locks_}, completion, options);
     }
     /** Overload with default options. */
     template <class CompletionToken>
         requires detail::is_completion_token<CompletionToken>
-    auto async_try_acquire(CompletionToken&& token) const
+    auto async_try_acquire(CompletionToken&& completion) const
     {
-        return async_try_acquire(AcquireOptions{}, std::forward<CompletionToken>(token));
+        return async_try_acquire(AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
 
     /** Runs work while all keys are held; acquires the keys again and restarts the work after each loss. As
@@ -141,7 +140,7 @@ public:
      *  @param options  wait: default `forever`
      */
     template <class Work, class CompletionToken = asio::deferred_t>
-    auto async_run(Work&& work, AcquireOptions options, CompletionToken&& token = {}) const
+    auto async_run(Work&& work, AcquireOptions options, CompletionToken&& completion = {}) const
     {
         constexpr bool is_work = detail::is_work_without_result<Work, LeaseSet>();
         static_assert(
@@ -151,16 +150,17 @@ public:
         options.wait = options.wait.value_or(forever);
         if constexpr (is_work)
             return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(
-                detail::InitiateRunHeld{get_executor()}, token, *this, options, std::forward<Work>(work));
+                detail::InitiateRunHeld{get_executor()}, completion, *this, options, std::forward<Work>(work));
         else
-            return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(detail::InitiateNothing{}, token);
+            return asio::async_initiate<CompletionToken, void(std::exception_ptr)>(
+                detail::InitiateNothing{}, completion);
     }
     /** Overload with default options: it waits `forever`. */
     template <class Work, class CompletionToken = asio::deferred_t>
         requires detail::is_completion_token<CompletionToken>
-    auto async_run(Work&& work, CompletionToken&& token = {}) const
+    auto async_run(Work&& work, CompletionToken&& completion = {}) const
     {
-        return async_run(std::forward<Work>(work), AcquireOptions{}, std::forward<CompletionToken>(token));
+        return async_run(std::forward<Work>(work), AcquireOptions{}, std::forward<CompletionToken>(completion));
     }
 
 private:

@@ -114,9 +114,7 @@ public:
     auto async_acquire(
         Holder const& holder, std::chrono::duration<Rep, Period> wait, CompletionToken&& completion = {}) const
     {
-        return async_acquire(
-            holder, AcquireOptions{std::chrono::ceil<std::chrono::milliseconds>(wait)},
-            std::forward<CompletionToken>(completion));
+        return async_acquire(holder, AcquireOptions{detail::wait_of(wait)}, std::forward<CompletionToken>(completion));
     }
 
     /** Tries once, as `async_acquire` with a wait of 0 does, and completes with `std::nullopt` and no error if others

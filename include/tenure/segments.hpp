@@ -6,6 +6,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,16 @@
 
 namespace tenure
 {
+
+namespace detail
+{
+
+template <class T>
+inline constexpr bool is_bool_or_character =
+    std::same_as<T, bool> || std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
+    std::same_as<T, char16_t> || std::same_as<T, char32_t>;
+
+} // namespace detail
 
 /** An item that belongs to a segment: a text, a number or a time. It refers to the text, which must outlive the call.
  */
@@ -38,10 +49,13 @@ public:
         : value_(std::string_view(text))
     {
     }
-    /** A number, for `ranges`. */
+    /** A number, for `ranges`. One above the largest `std::int64_t` is in the last range. */
     template <std::integral Number>
+        requires(!detail::is_bool_or_character<Number>)
     SegmentItem(Number number) noexcept
-        : value_(static_cast<std::int64_t>(number))
+        : value_(
+              std::in_range<std::int64_t>(number) ? static_cast<std::int64_t>(number)
+                                                  : std::numeric_limits<std::int64_t>::max())
     {
     }
     /** The item's own time, such as the time of an order or a run. With "now", two clients could both enter at the edge

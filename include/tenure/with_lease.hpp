@@ -116,7 +116,8 @@ private:
     void spawn()
     {
         auto self = this->shared_from_this();
-        if (!lease_) {
+        // empty, or given away before by a release or detachment
+        if (!lease_ || (token_.cancelled() && !is_loss(token_.reason()))) {
             finished(std::make_exception_ptr(boost::system::system_error(make_error_code(errc::released))), Value{});
             return;
         }
@@ -228,7 +229,8 @@ struct InitiateWithLease {
  *    twice inside a co_await expression: name the lambda first, or capture by reference
  *  @par Completion signature  void(std::exception_ptr, T), or void(std::exception_ptr) where T is void
  *  @par Errors  boost::system::system_error(errc::lease_lost): the lease was lost (the work may have noticed that and
- * returned normally); system_error(errc::released): the lease is empty, and the work was not called; any other
+ * returned normally); system_error(errc::released): the lease is empty or its release has begun, and the work was not
+ * called; any other
  * exception is the work's own
  *  @par Per-operation cancellation  passed on to the work; the release still completes
  */

@@ -17,8 +17,7 @@ namespace tenure
 namespace
 {
 
-/** Hands a release that has begun to the strand. A fork of the process, or one whose context is gone, releases nothing.
- */
+/** Hands a release that has begun to the strand. */
 void hand_over(
     engine::LeaseRecordPtr record, std::shared_ptr<engine::Handle> handle,
     engine::ReleaseQueue::PendingReleasePtr pending)
@@ -237,9 +236,12 @@ void Lease::start_renew(RecordPtr record, std::chrono::milliseconds ttl, WaitHan
     auto handle = record->handle();
     if (!handle)
         return refuse(make_error_code(errc::released));
-    auto const limits = handle->core()->ttl_limits();
-    if (ttl != std::chrono::milliseconds{0} && (ttl < limits.shortest || ttl > limits.longest))
-        return refuse(make_error_code(boost::system::errc::invalid_argument));
+    auto const refusal =
+        ttl != std::chrono::milliseconds{0} ? engine::refuse_ttl(handle->core()->ttl_limits(), ttl) : std::nullopt;
+    if (refusal) {
+        handle->core()->store_log().refuse(refusal->error, record->key() + " is not renewed: " + refusal->words);
+        return refuse(refusal->error);
+    }
     auto call = engine::Call<>::start(std::move(completion), runtime);
     runtime->strand().execute(
         [record = std::move(record), handle = std::move(handle), ttl, call = std::move(call)]() mutable {

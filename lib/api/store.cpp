@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <unistd.h>
@@ -28,12 +29,19 @@ constexpr std::size_t longest_name = 128;
 /// a query that no lease depends on is given up after this time
 constexpr std::chrono::seconds answer_limit{5};
 
+constexpr std::string_view rule_for_names = " must be printable, without blanks and '/', and at most 128 bytes long";
+
+bool is_name(std::string_view name)
+{
+    return name.size() <= longest_name && std::ranges::all_of(name, [](char c) {
+               return static_cast<unsigned char>(c) > 0x20 && c != 0x7f && c != '/';
+           });
+}
+
 void check_name(std::string const& field, std::string const& name)
 {
-    bool const printable =
-        std::ranges::all_of(name, [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f && c != '/'; });
-    if (!printable || name.size() > longest_name)
-        throw std::invalid_argument(field + " must be printable, without blanks and '/', and at most 128 bytes long");
+    if (!is_name(name))
+        throw std::invalid_argument(field + std::string(rule_for_names));
 }
 
 /** Refuses names that are reserved for values without an owner. */
@@ -214,7 +222,13 @@ void Store::start_inspect(HandlePtr handle, KeyRangePtr range, InspectHandler ha
 void Store::start_evict(
     HandlePtr handle, KeyRangePtr range, std::uint32_t index, std::string owner, std::string who, EvictHandler handler)
 {
-    check_name("who", who);
+    if (auto& core = *handle->core(); core.same_process() && !is_name(who)) {
+        auto const invalid = make_error_code(boost::system::errc::invalid_argument);
+        core.store_log().refuse(invalid, range->key(index) + " is not evicted: who" + std::string(rule_for_names));
+        engine::Completion<void(error_code, std::chrono::milliseconds)>(std::move(handler), core.runtime().get())
+            .post(invalid, {});
+        return;
+    }
     EvictRequest request;
     request.range = std::move(range);
     request.index = index;

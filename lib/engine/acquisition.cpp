@@ -357,9 +357,7 @@ void Acquisition::granted(Granted const& grant, Instant now)
     core_->keeper().add(record, now);
     // another claim of this acquisition may have found the key held after this one took it
     bool const leaves_line = (claims_overlap_ || (queue_ && queue_->place_may_stay())) && may_stand_in_line();
-    end();
-    if (leaves_line)
-        core_->queues().gave_up(range_);
+    end(leaves_line);
     call_handler({}, std::move(record));
 }
 
@@ -463,15 +461,12 @@ void Acquisition::finish(error_code error)
         core_->withdraw(range_, claim_->owner, lifetime(), terms_.notifications);
     if (asked) {
         drop_claims(machine_->asking());
-        bool const leaves_line = may_stand_in_line();
-        end();
-        if (leaves_line)
-            core_->queues().gave_up(range_);
+        end(may_stand_in_line());
     }
     call_handler(error, nullptr);
 }
 
-void Acquisition::end()
+void Acquisition::end(bool leaves_line)
 {
     auto const self = shared_from_this();
     machine_->end();
@@ -480,6 +475,9 @@ void Acquisition::end()
         queue->leave(*this);
         core_->queues().left(queue);
     }
+    // before the core, which may close the store
+    if (leaves_line)
+        core_->queues().gave_up(range_);
     core_->remove(*this);
     // late answers need only the core: an ended acquisition keeps no store open
     target_.reset();

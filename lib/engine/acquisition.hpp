@@ -96,7 +96,7 @@ private:
     void busy(Busy const& reply, Clock::duration took, Instant now);
     void preferred_held(Instant now);
     void finish(error_code error);
-    void end();
+    void end(bool leaves_line);
     /** Drops the unwritten claims of the current owner. */
     void drop_claims(bool any_unanswered);
     void call_handler(error_code error, LeaseRecordPtr record);

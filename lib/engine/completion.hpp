@@ -7,6 +7,7 @@
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/errc.hpp>
+#include <tenure/lease.hpp>
 
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_completion_handler.hpp>
@@ -26,6 +27,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace tenure::engine
@@ -134,6 +136,16 @@ private:
     std::unique_ptr<Waiting> waiting_;
 };
 
+/** The result that a cancelled call reports. */
+template <class Result>
+[[nodiscard]] Result unfinished()
+{
+    if constexpr (std::is_same_v<Result, ReleaseOutcome>)
+        return ReleaseOutcome::unconfirmed;
+    else
+        return Result{};
+}
+
 /** A user's asynchronous call that waits for an answer. The answer or the user's cancellation completes it, whichever
  *  reaches the strand first. The requested operation continues without it. */
 template <class... Results>
@@ -152,7 +164,8 @@ public:
             slot.assign([weak = std::weak_ptr(call), runtime = std::weak_ptr(runtime)](asio::cancellation_type) {
                 auto const strand = runtime.lock();
                 if (auto alive = weak.lock(); alive && strand)
-                    strand->post([alive] { alive->complete(asio::error::operation_aborted, Results{}...); });
+                    strand->post(
+                        [alive] { alive->complete(asio::error::operation_aborted, unfinished<Results>()...); });
             });
         return call;
     }

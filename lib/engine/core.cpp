@@ -91,7 +91,7 @@ void Core::remove(Acquisition& acquisition)
     take_one(acquisition.name_counters().waiting);
     acquisitions_.erase(acquisition.position_);
     if (closing_)
-        close_if_idle();
+        close_soon();
 }
 
 bool Core::add(std::shared_ptr<Readiness> readiness)
@@ -323,13 +323,21 @@ void Core::close_by(Instant at, std::shared_ptr<Call<>> call)
         end_followers();
     }
     close_at(at);
-    close_if_idle();
+    close_soon();
 }
 
 void Core::tell_closed(error_code error)
 {
     for (auto const& call : std::exchange(close_calls_, {}))
         call->complete(error);
+}
+
+void Core::close_soon()
+{
+    runtime_->post([weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            self->close_if_idle();
+    });
 }
 
 void Core::close_if_idle()

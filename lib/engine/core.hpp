@@ -154,6 +154,8 @@ private:
     void claim_next(std::size_t count);
     void claim_soon();
     void close_if_idle();
+    /** Checks behind what runs now, such as requests that leave a line of waiters. */
+    void close_soon();
     void close();
     /** Closes the store at this instant, if not earlier. */
     void close_at(Instant at);

@@ -124,7 +124,8 @@ void Keeper::wake_by(Instant when)
 {
     if (when >= timer_at_ || closed_)
         return;
-    timer_at_ = when;
+    // where setting it fails, the next call tries again
+    timer_at_ = Instant::max();
     // an instant in the past does not prove a blocked executor
     auto const due = std::max(when, runtime_->now());
     timer_.at(when, weak_from_this(), [due](Keeper& self) {
@@ -133,6 +134,7 @@ void Keeper::wake_by(Instant when)
         self.note_lateness(now - due, now);
         self.run_due(now);
     });
+    timer_at_ = when;
 }
 
 void Keeper::note_lateness(Clock::duration late, Instant now)

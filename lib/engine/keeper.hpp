@@ -47,7 +47,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return agenda_.empty(); }
 
 private:
-    /** An explicit renewal by the user. */
+    /** A renewal that was sent. */
     struct Renewal {
         LeaseRecordPtr record;
         LeaseMachine::AttemptId attempt = 0;

@@ -30,6 +30,13 @@ void check_wait(milliseconds wait, bool is_try)
 }
 
 /** @throws std::invalid_argument naming the option and the rule */
+void check_ttl(Backend::TtlLimits const& limits, milliseconds ttl)
+{
+    if (auto const refusal = refuse_ttl(limits, ttl))
+        throw std::invalid_argument("AcquireOptions::" + refusal->words);
+}
+
+/** @throws std::invalid_argument naming the option and the rule */
 void check_prefer(KeyRange const& range, std::uint32_t prefer)
 {
     auto const refuse = [&](std::string const& rule) {
@@ -57,14 +64,14 @@ void LeaseTarget::acquire(
         check_wait(wait, is_try);
         if (options.prefer)
             check_prefer(*range_, *options.prefer);
-        if (options.ttl != milliseconds{0})
+        if (options.ttl != milliseconds{0}) {
+            check_ttl(core->ttl_limits(), options.ttl);
             terms = terms_for(options.ttl);
+        }
     } catch (std::invalid_argument const& error) {
-        // to the strand, to which the runtime's log belongs
-        core->runtime()->post(
-            [core, words = std::string(error.what())] { core->store_log().log(LogLevel::error, words); });
-        core->store_log().record_error(make_error_code(boost::system::errc::invalid_argument), error.what());
-        handler(make_error_code(boost::system::errc::invalid_argument), Lease());
+        auto const invalid = make_error_code(boost::system::errc::invalid_argument);
+        core->store_log().refuse(invalid, error.what());
+        handler(invalid, Lease());
         return;
     }
     Acquisition::start(

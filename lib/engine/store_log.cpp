@@ -35,7 +35,9 @@ void StoreLog::record_error(Failure const& failure)
 
 void StoreLog::refuse(error_code error, std::string words)
 {
-    log(LogLevel::error, words);
+    // not inside the user's call: the log of a runtime may belong to the strand
+    if (runtime_->logs(LogLevel::error))
+        runtime_->post([runtime = runtime_, line = store_ + ": " + words] { runtime->log(LogLevel::error, line); });
     record_error(error, std::move(words));
 }
 

@@ -27,11 +27,10 @@ public:
     StoreLog(std::shared_ptr<Runtime> runtime, std::string store);
 
     void log(LogLevel level, std::string_view line) const;
-    [[nodiscard]] bool logs(LogLevel level) const noexcept { return runtime_->logs(level); }
 
     /** Records an error of the store, in the store's words. */
     void record_error(error_code error, std::string detail);
-    /** Logs the error; keeps it only if it says something about the store. */
+    /** As above, unless the request was dropped, which says nothing about the store. */
     void record_error(Failure const& failure);
 
     /** Logs and records why a call was refused before any request. Any thread. */

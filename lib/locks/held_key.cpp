@@ -209,10 +209,10 @@ void HeldKey::released(error_code error, ReleaseOutcome outcome)
         releasing_ = false;
         grant_.reset();
         releaser = std::exchange(releaser_, std::nullopt);
-        if (!waiters_.empty()) {
-            cancel_limits(waiters_.front().lock.core()->runtime());
+        if (auto const runtime = std::exchange(limited_by_, nullptr))
+            cancel_limits(runtime);
+        if (!waiters_.empty())
             ask();
-        }
         settle();
     }
     if (releaser)
@@ -270,6 +270,7 @@ void HeldKey::limit(Waiter const& waiter, milliseconds time)
     auto const when = engine::later(runtime->now(), time);
     if (when == Instant::max())
         return;
+    limited_by_ = runtime;
     runtime->strand().execute([weak = weak_from_this(), runtime, when, id = waiter.id] {
         if (auto const self = weak.lock())
             self->limits_.push_back(runtime->call_at(when, [weak, id] {

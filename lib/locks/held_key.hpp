@@ -133,6 +133,8 @@ private:
     std::optional<std::pair<Id, ReleaseHandler>> releaser_;
     /// timers of the waits for the answer to the release; only the strand uses them
     std::vector<Runtime::TimerId> limits_;
+    /// where there may be such timers. Under the mutex
+    std::shared_ptr<Runtime> limited_by_;
 };
 
 } // namespace tenure::locks

@@ -67,6 +67,10 @@ public:
 
     MultiAcquisition(
         std::shared_ptr<OrderedLocks const> locks, AcquireOptions const& options, bool is_try, Handler handler);
+    MultiAcquisition(MultiAcquisition const&) = delete;
+    MultiAcquisition& operator=(MultiAcquisition const&) = delete;
+    // without completion only a context that ends destroys it, on any thread
+    ~MultiAcquisition() { timer_.forget(); }
 
 private:
     struct Part {

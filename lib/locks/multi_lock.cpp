@@ -2,6 +2,7 @@
 // MultiLock: checks the named locks and starts acquisitions of all of them.
 #include <tenure/multi_lock.hpp>
 
+#include "lock_of.hpp"
 #include "multi_acquisition.hpp"
 
 #include "engine/core.hpp"
@@ -94,7 +95,8 @@ std::vector<Lock> locks_of(Store const& store, MultiLockConfig config)
     std::vector<Lock> locks;
     locks.reserve(config.keys.size());
     for (auto& key : config.keys)
-        locks.emplace_back(store, LockConfig{std::move(key), config.ttl, config.lease, config.note});
+        locks.push_back(
+            locks::lock_of(store, {std::move(key), config.ttl, config.lease, config.note}, "MultiLockConfig", "keys"));
     return locks;
 }
 

@@ -2,6 +2,8 @@
 // SegmentedLock: a MultiLock over the segments of the items.
 #include <tenure/segmented_lock.hpp>
 
+#include "lock_of.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -49,17 +51,9 @@ public:
 private:
     [[nodiscard]] Lock lock(std::string const& suffix) const
     {
-        try {
-            return {store_, LockConfig{config_.prefix + suffix, config_.ttl, config_.lease, config_.note}};
-        } catch (std::invalid_argument const& error) {
-            std::string what = error.what();
-            // the user's config has another name for this field
-            if (what.starts_with("LockConfig::key"))
-                what.replace(0, 15, "SegmentedLockConfig::prefix with the segment");
-            else if (what.starts_with("LockConfig"))
-                what.replace(0, 10, "SegmentedLockConfig");
-            throw std::invalid_argument(what);
-        }
+        return lock_of(
+            store_, {config_.prefix + suffix, config_.ttl, config_.lease, config_.note}, "SegmentedLockConfig",
+            "prefix with the segment");
     }
 
     Store store_;

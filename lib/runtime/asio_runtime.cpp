@@ -136,13 +136,15 @@ private:
         auto const now = Clock::now();
         auto const first = timers_.first_due();
         auto const sleep = std::clamp<Clock::duration>(first - now, Clock::duration::zero(), longest_sleep);
-        armed_for_ = std::min(first, now + sleep);
+        // where this fails, the next call tries again
+        armed_for_ = Instant::max();
         auto const arming = ++arming_;
         alarm_.expires_after(sleep);
         alarm_.async_wait([weak = weak_from_this(), arming](boost::system::error_code const& error) {
             if (auto self = weak.lock(); self && !error && self->arming_ == arming)
                 self->run_due();
         });
+        armed_for_ = std::min(first, now + sleep);
     }
 
     void disarm() noexcept

@@ -54,6 +54,9 @@ public:
             runtime_->cancel(std::exchange(id_, 0));
     }
 
+    /** For owners that are destroyed outside of the strand: the runtime keeps the timer, which then calls nothing. */
+    void forget() noexcept { id_ = 0; }
+
     [[nodiscard]] bool pending() const noexcept { return id_ != 0; }
 
 private:

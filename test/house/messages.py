@@ -26,8 +26,7 @@ FEWEST = 40
 
 # Calls whose text is made elsewhere: (file, what is passed), and where its words are documented or checked.
 COMPOSED = {
-    ("lib/engine/lease_target.cpp", "words"): "a message about an option",
-    ("lib/engine/store_log.cpp", "words"): "a message about an option",
+    ("lib/engine/store_log.cpp", "line"): "a message about an option",
     ("lib/engine/store_log.cpp", 'store_ + ": " + std::string(line)'): "puts the store's name in front",
     ("lib/runtime/log.cpp", "line"): "hands a line on",
     ("lib/store/redis/link/connection.cpp", "line->line"): "hands on the lines of connection_machine.cpp",

@@ -67,7 +67,11 @@ public:
         return std::make_unique<Subscription>(*this);
     }
     [[nodiscard]] bool keeps_line() const noexcept override { return line; }
-    void leave_line(KeyRangePtr) override { ++lines_left; }
+    void leave_line(KeyRangePtr) override
+    {
+        ++lines_left;
+        left_after_shutdown = left_after_shutdown || shutdowns > 0;
+    }
     [[nodiscard]] bool frees_silently() const noexcept override { return silent_releases; }
     void ready(Deadline not_after, ReplyHandler<ReadyReply> handler) override
     {
@@ -140,6 +144,8 @@ public:
     bool line = false;
     bool silent_releases = false;
     int lines_left = 0;
+    /// a line was left after the shutdown
+    bool left_after_shutdown = false;
     bool renew_throws = false;
     int renew_calls = 0;
     int watching = 0;

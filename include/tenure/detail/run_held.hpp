@@ -75,9 +75,12 @@ private:
 
     void run(LeaseType lease)
     {
+        auto token = lease.token();
         with_lease(
-            std::move(lease), std::ref(work_), step([self = this->shared_from_this()](std::exception_ptr failure) {
-                if (!is_loss(failure))
+            std::move(lease), std::ref(work_),
+            step([self = this->shared_from_this(), token = std::move(token)](std::exception_ptr failure) {
+                // the work may have lost another lease
+                if (!is_loss(failure) || !tenure::is_loss(token.reason()))
                     self->complete(failure);
                 else if (self->cancelled_)
                     self->complete(aborted());

@@ -156,6 +156,25 @@ void check_reuse_after(
                 "; use another store, or set it to 0");
 }
 
+namespace
+{
+
+std::optional<Refusal> refuse_beyond(Backend::TtlLimits const& limits, std::string const& name, milliseconds time)
+{
+    if (time >= limits.shortest && time <= limits.longest)
+        return std::nullopt;
+    return Refusal{
+        make_error_code(boost::system::errc::invalid_argument),
+        name + " is " + text(time) + ": this store allows " + text(limits.shortest) + " to " + text(limits.longest)};
+}
+
+} // namespace
+
+std::optional<Refusal> refuse_ttl(Backend::TtlLimits const& limits, milliseconds ttl)
+{
+    return refuse_beyond(limits, "ttl", ttl);
+}
+
 std::optional<Refusal>
 refuse_detachment(char const* no_detach, Backend::TtlLimits const& limits, std::optional<milliseconds> remaining)
 {
@@ -165,11 +184,7 @@ refuse_detachment(char const* no_detach, Backend::TtlLimits const& limits, std::
             make_error_code(errors::operation_not_supported),
             "the store cannot keep a key taken without a holder: " + std::string(no_detach) +
                 "; use another store, or release the lease"};
-    if (remaining && (*remaining < limits.shortest || *remaining > limits.longest))
-        return Refusal{
-            make_error_code(errors::invalid_argument), "remaining is " + text(*remaining) + ": this store allows " +
-                                                           text(limits.shortest) + " to " + text(limits.longest)};
-    return std::nullopt;
+    return remaining ? refuse_beyond(limits, "remaining", *remaining) : std::nullopt;
 }
 
 } // namespace tenure::engine

@@ -58,6 +58,9 @@ struct Refusal {
     std::string words;
 };
 
+/** Checks the ttl of a renewal. */
+[[nodiscard]] std::optional<Refusal> refuse_ttl(Backend::TtlLimits const& limits, std::chrono::milliseconds ttl);
+
 /** Checks how long a key shall stay taken after its lease.
  *
  *  @param no_detach  the text of `Backend::no_detach`

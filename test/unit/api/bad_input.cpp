@@ -270,6 +270,36 @@ TEST_CASE("a URL that cannot work is refused with its part and the rule, as docu
     CHECK(documented(refusal([&] { static_cast<void>(connect(context.get_executor(), url)); })));
 }
 
+TEST_CASE("operations that cannot work end with an error, and diagnostics say why, as documented")
+{
+    asio::io_context context;
+    auto const store = open_memory(context.get_executor(), {}, {.worker_name = {}, .log = silent_log_sink()});
+    Lock const lock{store, {.key = "stock", .ttl = 3s}};
+    bool const renews = GENERATE(true, false);
+    Lease lease;
+    std::optional<error_code> error;
+    lock.async_acquire([&](error_code, Lease granted) {
+        lease = std::move(granted);
+        if (renews)
+            lease.async_renew(1ms, [&](error_code failure) { error = failure; });
+        else
+            store.async_evict(
+                lock.range(), 0, lease.owner(), "the operator", [&](error_code failure, auto) { error = failure; });
+        context.stop();
+    });
+    context.run();
+    CHECK_FALSE(error);
+    context.restart();
+    while (!error && context.run_one() > 0) {
+    }
+    CHECK(error == make_error_code(std::errc::invalid_argument));
+    auto const words = store.diagnostics().last_detail;
+    INFO(words);
+    CHECK_THAT(words, ContainsSubstring("stock is not "));
+    CHECK(documented(words));
+    CHECK(lease.valid());
+}
+
 TEST_CASE("pools of different size over one prefix share their slots")
 {
     asio::io_context context;

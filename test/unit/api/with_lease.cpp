@@ -7,6 +7,7 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -243,6 +244,51 @@ TEST_CASE("async_run takes another slot when one is lost, and ends when the work
     CHECK(held == std::vector<std::uint32_t>{0, 1});
 }
 
+TEST_CASE("the loss of another lease is an error of the work, and async_run does not begin again")
+{
+    Bench bench;
+    SlotPool const pool(*bench.store, {.size = 2, .ttl = 300ms});
+    auto other = bench.acquire(pool);
+    int begun = 0;
+    auto const work = [&](Slot& slot) -> asio::awaitable<void> {
+        ++begun;
+        CHECK(slot.id() != other.id());
+        bench.evict(pool, other);
+        co_await with_lease(std::move(other), endless, asio::deferred);
+    };
+    std::optional<error_code> ended;
+    pool.async_run(work, [&](std::exception_ptr failure) {
+        ended = code_of(failure);
+        bench.context.stop();
+    });
+    bench.run();
+    CHECK(ended == make_error_code(errc::lease_lost));
+    CHECK(begun == 1);
+}
+
+TEST_CASE("with_lease calls no work under a lease whose release has begun")
+{
+    Bench bench;
+    SlotPool const pool(*bench.store, {.size = 1, .ttl = 3s});
+    auto slot = bench.acquire(pool);
+    if (GENERATE(true, false))
+        slot.async_release(asio::detached);
+    else
+        slot.async_detach(1s, asio::detached);
+    bool called = false;
+    auto const work = [&](Slot&) -> asio::awaitable<void> {
+        called = true;
+        co_return;
+    };
+    std::optional<error_code> ended;
+    with_lease(std::move(slot), work, asio::bind_executor(bench.context, [&](std::exception_ptr failure) {
+                   ended = code_of(failure);
+               }));
+    bench.run();
+    CHECK(ended == make_error_code(errc::released));
+    CHECK_FALSE(called);
+}
+
 TEST_CASE("async_run can be cancelled while it waits for a slot, and while the work runs")
 {
     Bench bench;
@@ -295,6 +341,26 @@ TEST_CASE("an operation under cancel_on ends when the token fires, and leaves th
     CHECK(first == error_code());
     CHECK(second == error_code(asio::error::operation_aborted));
     CHECK(slot.token().reason() == CancelReason::not_owner);
+}
+
+TEST_CASE("an operation of another context under cancel_on is cancelled on its own thread")
+{
+    Bench bench;
+    SlotPool const pool(*bench.store, {.size = 1, .ttl = 300ms});
+    auto slot = bench.acquire(pool);
+    asio::io_context own;
+    asio::steady_timer never(own, 1h);
+    std::optional<error_code> result;
+    never.async_wait(cancel_on(slot.token(), [&](error_code error) { result = error; }));
+    bench.evict(pool, slot);
+    bench.context.restart();
+    while (!slot.token().cancelled())
+        bench.context.run_one_for(1s);
+    bench.context.run_for(10ms);
+    // the timer is still untouched: it belongs to who runs its context
+    CHECK(never.cancel() == 1);
+    own.run_for(1s);
+    CHECK(result == error_code(asio::error::operation_aborted));
 }
 
 TEST_CASE("an operation under cancel_on still obeys its caller")

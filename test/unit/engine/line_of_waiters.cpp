@@ -234,6 +234,21 @@ TEST_CASE("the last waiter that gives up takes the store out of the line")
     CHECK(test.backend->lines_left == 1);
 }
 
+TEST_CASE("a waiter that the end of the store ends leaves the line before the store is shut down")
+{
+    LineTest test;
+    Attempt<Lease> waiting;
+    test.line_up(waiting);
+    std::optional<error_code> closed;
+    test.store->async_close(60s, [&](error_code error) { closed = error; });
+    test.runtime->run_ready();
+    CHECK(waiting.error == make_error_code(errc::closed));
+    CHECK(closed == error_code());
+    CHECK(test.backend->shutdowns == 1);
+    CHECK(test.backend->lines_left == 1);
+    CHECK_FALSE(test.backend->left_after_shutdown);
+}
+
 TEST_CASE("a wait that is over takes the store out of the line, and one that ends with a grant has left already")
 {
     LineTest test;

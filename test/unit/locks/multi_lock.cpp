@@ -290,7 +290,8 @@ TEST_CASE("bad input of a MultiLock is refused in words")
     many.back() = many.front();
     CHECK(test.locks(many).size() == 1024);
     CHECK_THROWS_MATCHES(
-        test.locks({"a", ""}), std::invalid_argument, MessageMatches(ContainsSubstring("LockConfig::key")));
+        test.locks({"a", ""}), std::invalid_argument,
+        MessageMatches(ContainsSubstring("MultiLockConfig::keys is \"\"")));
     Attempt attempt;
     attempt.start(test.locks({"a", "b"}), {.wait = -1ms});
     test.time.run_ready();

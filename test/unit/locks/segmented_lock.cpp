@@ -14,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -97,6 +98,8 @@ TEST_CASE("bad input of segments is refused in words")
     CHECK_THROWS_MATCHES(Segments::hashed(4).suffix_of(7), std::invalid_argument, refusal("give a text"));
     CHECK_THROWS_MATCHES(Segments::ranges({7}).suffix_of("7"), std::invalid_argument, refusal("give a number"));
     CHECK_THROWS_MATCHES(Segments::windows(1s).suffix_of(7), std::invalid_argument, refusal("give a time"));
+    static_assert(!std::is_constructible_v<SegmentItem, bool> && !std::is_constructible_v<SegmentItem, char>);
+    CHECK(Segments::ranges({0, 7}).suffix_of(std::numeric_limits<std::uint64_t>::max()) == "2");
     CHECK_THROWS_MATCHES(Segments::hashed(4).suffix(4), std::invalid_argument, refusal("segment 4 of 4"));
 
     SegmentedTest test;
