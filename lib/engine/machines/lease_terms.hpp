@@ -58,7 +58,7 @@ struct Refusal {
     std::string words;
 };
 
-/** Checks the ttl of a renewal. */
+/** Checks the ttl of an acquisition or renewal. */
 [[nodiscard]] std::optional<Refusal> refuse_ttl(Backend::TtlLimits const& limits, std::chrono::milliseconds ttl);
 
 /** Checks how long a key shall stay taken after its lease.

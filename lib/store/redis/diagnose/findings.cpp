@@ -262,8 +262,8 @@ Finding permissions(Facts const& facts)
         "~{PREFIX*}:watched");
     advise(
         Without::unsubscribing,
-        "without +unsubscribe (in a cluster +sunsubscribe) the server keeps subscriptions that nobody needs until the "
-        "connection ends");
+        "without +unsubscribe (in a cluster +sunsubscribe) the server keeps unused subscriptions until the connection "
+        "ends");
     advise(
         Without::losing_moved_slots,
         "without +asking leases in a hash slot that is being moved are not renewed meanwhile");

@@ -485,7 +485,7 @@ TEST_CASE("a credentials callback that throws fails that attempt, and the next o
     CHECK(test.received() == encoded(Command("HELLO", 3, "AUTH", "default", "fresh")));
 }
 
-TEST_CASE("a credentials callback without a password logs nobody in")
+TEST_CASE("a credentials callback that returns an empty password fails the attempt")
 {
     RedisConfig config;
     std::string password;
@@ -503,7 +503,7 @@ TEST_CASE("a credentials callback without a password logs nobody in")
     CHECK(test.received() == encoded(Command("HELLO", 3, "AUTH", "worker", "fresh")));
 }
 
-TEST_CASE("a server that has a new password before the program has it is asked again, and not at the first login")
+TEST_CASE("a refused password is final at the first login, and asked for again at later ones")
 {
     RedisConfig config;
     std::string password = "first";
