@@ -62,6 +62,7 @@ target_sources(
     runtime/own_thread.cpp
     runtime/strand.cpp
     store/etcd/config.cpp
+    store/claim_window.cpp
     store/memory/backend.cpp
     store/memory/domain.cpp
     store/redis/backend.cpp

@@ -87,12 +87,13 @@ public:
     using engine::Call<Result>::Call;
 
     void keep_open(std::shared_ptr<engine::Handle> handle) noexcept { handle_ = std::move(handle); }
-    [[nodiscard]] std::atomic<bool> const& over() const noexcept { return over_; }
+    [[nodiscard]] bool over() const noexcept { return mark_.ended.load(std::memory_order_acquire); }
+    [[nodiscard]] RequestMark& mark() noexcept { return mark_; }
 
     /** On the strand, by the answer or by the user's cancellation. */
     void complete(error_code error, Result result)
     {
-        if (over_.exchange(true, std::memory_order_acq_rel))
+        if (mark_.ended.exchange(true, std::memory_order_acq_rel))
             return;
         if (auto const handle = std::exchange(handle_, nullptr); handle && error == asio::error::operation_aborted)
             handle->core()->drop_abandoned();
@@ -101,7 +102,7 @@ public:
 
 private:
     std::shared_ptr<engine::Handle> handle_;
-    std::atomic<bool> over_{false};
+    RequestMark mark_;
 };
 
 /** Starts a query of the store: `ask(core, deadline, done)` on the strand. */
@@ -120,8 +121,8 @@ void start_query(
             return;
         auto const core = handle->core();
         call->keep_open(std::move(handle));
-        auto const deadline = Deadline(core->runtime()->now() + answer_limit, Deadline::Abandoned(call, &call->over()))
-                                  .with_one_attempt();
+        auto const deadline =
+            Deadline(core->runtime()->now() + answer_limit, Deadline::Mark(call, &call->mark())).with_one_attempt();
         ask(*core, deadline, [core, call](error_code error, Result result, std::string detail) {
             if (error && !call->over())
                 core->store_log().record_error(error, std::move(detail));

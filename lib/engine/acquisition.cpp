@@ -93,21 +93,7 @@ void Acquisition::begin()
     limits.longest_pause = terms_.max_poll_interval;
     machine_.emplace(limits);
     core_->add(shared_from_this());
-    if (core_->may_claim(*this)) {
-        contend(started_);
-    } else {
-        waits_to_claim_ = true;
-        wake_at(limits.deadline);
-    }
-}
-
-bool Acquisition::claim_late()
-{
-    if (!handler_)
-        return false;
-    waits_to_claim_ = false;
-    contend(core_->runtime()->now());
-    return true;
+    contend(started_);
 }
 
 void Acquisition::contend(Instant now)
@@ -179,17 +165,25 @@ void Acquisition::wake_at(Instant when)
         if (!self.handler_)
             return;
         self.wakes_at_ = Instant::max();
+        self.note_progress();
         auto const now = self.core_->runtime()->now();
         self.carry_out(self.machine_->tick(now), now);
     });
     wakes_at_ = when;
 }
 
+void Acquisition::note_progress()
+{
+    if (claim_ && claim_->mark.progressed != Instant{})
+        machine_->progressed(claim_->mark.progressed);
+}
+
 std::string Acquisition::make_owner()
 {
     auto& runtime = *core_->runtime();
-    auto const high = runtime.random();
-    return tenure::make_owner(target_->owner_prefix(), runtime.wall_clock(), high, runtime.random());
+    OwnerDigits random;
+    runtime.random_bytes(random);
+    return tenure::make_owner(target_->owner_prefix(), runtime.wall_clock(), random);
 }
 
 Waits Acquisition::place()
@@ -221,7 +215,9 @@ void Acquisition::ask(Instant now)
     request.range = only ? one_of(*range_, *only) : range_;
     request.owner = claim_->owner;
     request.ttl = terms_.ttl;
-    request.not_after = {write_by_, Deadline::Abandoned(claim_, &claim_->ended)};
+    // of earlier claims of this owner, which no longer count
+    claim_->mark.progressed = {};
+    request.not_after = {write_by_, Deadline::Mark(claim_, &claim_->mark)};
     request.fencing = terms_.fencing;
     request.earliest_attempt = earliest_attempt_;
     request.reuse_after = terms_.reuse_after;
@@ -286,9 +282,13 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
         else
             busy(*held, now - asked.when, now);
     } else if (auto const* const failure = std::get_if<Failure>(&reply)) {
-        core_->store_log().record_error(*failure);
         // a claim that was too late to be sent changes nothing
         auto const error = failure->was_dropped() ? machine_->reason() : failure->error;
+        if (failure->was_dropped() && !failure->detail.empty() && machine_->silence())
+            core_->store_log().record_error(
+                error, range_->describe() + ": not sent within " + waited_text(now) + ": " + failure->detail);
+        else
+            core_->store_log().record_error(*failure);
         carry_out(machine_->failed(error, failure->fatal, now, core_->runtime()->random()), now);
     }
     // no claim is pending and every outcome is known, so the next attempt is a first one again
@@ -450,13 +450,8 @@ void Acquisition::finish(error_code error)
         core_->events().waited(*range_, target_->owner_prefix(), now - started_, error, now);
     }
     bool const asked = machine_.has_value();
-    if (asked && error == errc::store_unavailable && (waits_to_claim_ || machine_->silence()))
-        core_->store_log().record_error(
-            error, range_->describe() +
-                       (waits_to_claim_ ? ": not claimed, because many claims had no answer, within "
-                                        : ": no answer within ") +
-                       std::to_string(std::chrono::round<milliseconds>(core_->runtime()->now() - started_).count()) +
-                       " ms");
+    if (asked && error == errc::store_unavailable && machine_->silence())
+        core_->store_log().record_error(error, silence_text(core_->runtime()->now()));
     if (asked && unknown_)
         core_->withdraw(range_, claim_->owner, lifetime(), terms_.notifications);
     if (asked) {
@@ -464,6 +459,17 @@ void Acquisition::finish(error_code error)
         end(may_stand_in_line());
     }
     call_handler(error, nullptr);
+}
+
+std::string Acquisition::silence_text(Instant now) const
+{
+    bool const written = claim_ && claim_->mark.progressed != Instant{};
+    return range_->describe() + (written ? ": no answer within " : ": not sent within ") + waited_text(now);
+}
+
+std::string Acquisition::waited_text(Instant now) const
+{
+    return std::to_string(std::chrono::round<milliseconds>(now - started_).count()) + " ms";
 }
 
 void Acquisition::end(bool leaves_line)
@@ -487,7 +493,7 @@ void Acquisition::drop_claims(bool any_unanswered)
 {
     if (!claim_)
         return;
-    claim_->ended.store(true, std::memory_order_release);
+    claim_->mark.ended.store(true, std::memory_order_release);
     if (any_unanswered)
         core_->drop_abandoned();
 }

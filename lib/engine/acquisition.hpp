@@ -53,9 +53,6 @@ public:
     /** Where it is counted. */
     [[nodiscard]] NameCounters& name_counters() const noexcept;
 
-    /** Sends the claim that `Core::may_claim` delayed. False: the acquisition has ended meanwhile. */
-    bool claim_late();
-
     /** Ends with this error, because the store is being closed. */
     void refuse(error_code error);
 
@@ -70,6 +67,11 @@ private:
     void cancel();
     void carry_out(AcquireMachine::Step const& step, Instant now);
     void wake_at(Instant when);
+    /** Passes the progress that the store has reported to the machine. */
+    void note_progress();
+    /** The detail of an end without any answer. */
+    [[nodiscard]] std::string silence_text(Instant now) const;
+    [[nodiscard]] std::string waited_text(Instant now) const;
     void ask(Instant now);
     /** One claim, as it was sent. */
     struct Asked {
@@ -138,8 +140,6 @@ private:
     bool lines_up_ = false;
     /// two claims were pending at the same time
     bool claims_overlap_ = false;
-    /// until `claim_late`
-    bool waits_to_claim_ = false;
     /// when the machine runs next
     Instant wakes_at_ = Instant::max();
     Timer timer_;

@@ -23,9 +23,6 @@ namespace
 
 /// limit of the retries of a store without users; after it keys expire by their ttl
 constexpr std::chrono::seconds closing_time{1};
-/// Limit of unanswered claims for first claims at once. Further acquisitions wait for an answer, or for `claim_pause`.
-constexpr std::size_t most_claims = 1024;
-constexpr std::chrono::milliseconds claim_pause{10};
 
 } // namespace
 
@@ -132,38 +129,9 @@ void Core::refuse_readiness()
         readiness->complete(make_error_code(errc::closed));
 }
 
-bool Core::may_claim(Acquisition& acquisition)
-{
-    if (claims_ < most_claims && claim_later_.empty())
-        return true;
-    claim_later_.push_back(acquisition.weak_from_this());
-    claim_soon();
-    return false;
-}
-
-void Core::claim_soon()
-{
-    if (!claim_later_.empty() && !claim_timer_.pending())
-        claim_timer_.after(claim_pause, weak_from_this(), [](Core& core) { core.claim_next(most_claims); });
-}
-
-void Core::claim_next(std::size_t count)
-{
-    // a claim that throws must not stop the ones behind it
-    claim_soon();
-    while (count > 0 && !claim_later_.empty()) {
-        auto const next = claim_later_.front().lock();
-        claim_later_.pop_front();
-        if (next && next->claim_late())
-            --count;
-    }
-}
-
 void Core::claim_ends()
 {
     --claims_;
-    if (claims_ < most_claims)
-        claim_next(1);
     if (closing_)
         close_if_idle();
 }
@@ -355,8 +323,6 @@ void Core::close()
     if (auto* const thread = runtime_->own_thread())
         thread->let_go();
     closing_timer_.cancel();
-    claim_timer_.cancel();
-    claim_later_.clear();
     bool const held = !keeper_->empty();
     if (held)
         store_log_.log(
@@ -404,8 +370,6 @@ void Core::abandon() noexcept
         closed_ = true;
         until_closed_.reset();
         closing_timer_.cancel();
-        claim_timer_.cancel();
-        claim_later_.clear();
         queues_.close();
         auto const acquisitions = std::exchange(acquisitions_, {});
         for (auto const& acquisition : acquisitions)

@@ -21,7 +21,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <list>
 #include <memory>
@@ -121,9 +120,6 @@ public:
     };
     [[nodiscard]] bool claims_together() const noexcept { return claims_together_; }
 
-    /** True if the acquisition may claim now. False: too many claims are unanswered; the core starts it after some
-     *  answers, or a moment later. */
-    [[nodiscard]] bool may_claim(Acquisition& acquisition);
     /** Counts a claim that was passed to the store. A store without users stays open for its answer for at most a
      *  second. */
     void claim_begins() noexcept { ++claims_; }
@@ -151,8 +147,6 @@ private:
     void all_given_back() override { close_if_idle(); }
     /** Ends the renewals of the lease. */
     void lease_ends(LeaseRecord& record, Instant now);
-    void claim_next(std::size_t count);
-    void claim_soon();
     void close_if_idle();
     /** Checks behind what runs now, such as requests that leave a line of waiters. */
     void close_soon();
@@ -184,11 +178,6 @@ private:
     std::list<std::shared_ptr<Acquisition>> acquisitions_;
     /// number of unanswered claims
     std::size_t claims_ = 0;
-    /// Acquisitions that have not claimed yet. The limit of pending claims saves memory when many acquisitions begin at
-    /// once.
-    std::deque<std::weak_ptr<Acquisition>> claim_later_;
-    /// limits how long a silent server delays claims on other servers
-    Timer claim_timer_{*runtime_};
     /// within a `ClaimsTogether`
     bool claims_together_ = false;
     /// `Backend::drop_abandoned` will be called

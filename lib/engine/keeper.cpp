@@ -62,7 +62,7 @@ void Keeper::add(LeaseRecordPtr const& record, Instant now)
     add_one(counters_.names.at(record->name).held);
     record->kept = true;
     note_ttl(record->machine.ttl(), 1);
-    auto const step = record->machine.tick(now, Clock::duration::zero(), 0);
+    auto const step = record->machine.tick(now, Clock::duration::zero());
     record->agenda_place = agenda_.add(record, step.wake_at);
     carry_out(record, step, now);
 }
@@ -166,7 +166,7 @@ void Keeper::run_due(Instant now)
             auto const slack = slack_for(record->machine.ttl());
             try {
                 if (record->kept && record->agenda_place.when() <= now + slack)
-                    carry_out(record, record->machine.tick(now, slack, jitter(now)), due);
+                    carry_out(record, record->machine.tick(now, slack), due);
             } catch (...) {
                 failure = std::current_exception();
             }
@@ -238,7 +238,7 @@ void Keeper::send(DueRenewals due)
     // shared, because the handler may be copied
     auto requests = std::move(due.requests);
     auto const open = std::make_shared<DueRenewals>(std::move(due));
-    backend_->renew(std::move(requests), [weak = weak_from_this(), open](std::span<RenewAnswer const> answers) {
+    auto answered = [weak = weak_from_this(), open](std::span<RenewAnswer const> answers) {
         auto const self = weak.lock();
         if (!self)
             return;
@@ -254,7 +254,22 @@ void Keeper::send(DueRenewals due)
         self->send(std::move(next));
         if (failure)
             std::rethrow_exception(failure);
-    });
+    };
+    try {
+        backend_->renew(std::move(requests), std::move(answered));
+    } catch (...) {
+        not_taken(*open);
+        throw;
+    }
+}
+
+void Keeper::not_taken(DueRenewals const& renewals)
+{
+    DueRenewals none;
+    none.when = runtime_->now();
+    for (auto const& [record, attempt] : renewals.renewals)
+        if (record)
+            carry_out(record, record->machine.failed(attempt, true, none.when, jitter(none.when)), none);
 }
 
 void Keeper::answered(Renewal const& renewal, Instant sent, RenewReply const& reply, DueRenewals& due)
@@ -283,7 +298,7 @@ void Keeper::answered(Renewal const& renewal, Instant sent, RenewReply const& re
 
 void Keeper::lose(LeaseRecordPtr const& record, CancelReason reason)
 {
-    record->claim().ended.store(true, std::memory_order_release);
+    record->claim().mark.ended.store(true, std::memory_order_release);
     record->token().cancel(reason);
     report_loss(*record);
     record->tell_risk_waiters(make_error_code(errc::lease_lost));

@@ -71,6 +71,8 @@ private:
     /** As above for a single lease. */
     void carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& step, Instant now);
     void send(DueRenewals due);
+    /** The store has thrown instead of taking these renewals: they may be pending or not, and are sent again. */
+    void not_taken(DueRenewals const& renewals);
     /** @param sent  when the renewal was handed to the store */
     void answered(Renewal const& renewal, Instant sent, RenewReply const& reply, DueRenewals& due);
     /** Spreads the renewals of many processes. Leases that are judged within one burst get the same number, so that

@@ -65,7 +65,7 @@ std::shared_ptr<Handle> LeaseRecord::begin(Ending ending, CancelReason because) 
 {
     if (auto none = Ending::none; !ending_.compare_exchange_strong(none, ending, std::memory_order_acq_rel))
         return nullptr;
-    claim_->ended.store(true, std::memory_order_release);
+    claim_->mark.ended.store(true, std::memory_order_release);
     // a thread that does not exist in a child of fork may own the mutex
     if (forked())
         return nullptr;

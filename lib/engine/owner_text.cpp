@@ -3,11 +3,11 @@
 #include "owner_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <stdexcept>
 #include <system_error>
+#include <tuple>
 
 namespace tenure
 {
@@ -16,19 +16,10 @@ namespace
 {
 
 constexpr std::size_t longest_note = 128;
-constexpr std::size_t digits_of_a_number = 16;
-constexpr std::size_t random_digits = 2 * digits_of_a_number;
+constexpr std::string_view hexadecimal = "0123456789abcdef";
+constexpr std::size_t random_digits = 2 * std::tuple_size_v<OwnerDigits>;
 /// digits of a time in seconds; more would exceed the clock's type, or the year 30,000
 constexpr std::size_t most_digits_of_a_second = 12;
-
-/** Adds all digits of the number. */
-void add_hex(std::string& text, std::uint64_t number)
-{
-    std::array<char, digits_of_a_number> digits;
-    auto const* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
-    auto const size = static_cast<std::size_t>(end - digits.data());
-    text.append(digits_of_a_number - size, '0').append(digits.data(), size);
-}
 
 bool consists_of(std::string_view text, std::string_view digits) noexcept
 {
@@ -78,23 +69,24 @@ std::string owner_prefix(std::string_view worker, std::string_view note)
     return prefix;
 }
 
-std::string
-make_owner(std::string_view prefix, std::chrono::sys_seconds claimed_at, std::uint64_t high, std::uint64_t low)
+std::string make_owner(std::string_view prefix, std::chrono::sys_seconds claimed_at, OwnerDigits const& random)
 {
     std::string owner;
     owner.reserve(prefix.size() + most_digits_of_a_second + 1 + random_digits);
     // clamps clocks before 1970 or far in the future
     auto const second = std::clamp<std::int64_t>(claimed_at.time_since_epoch().count(), 0, 999'999'999'999);
     owner.append(prefix).append(std::to_string(second)).push_back('/');
-    add_hex(owner, high);
-    add_hex(owner, low);
+    for (auto const byte : random) {
+        owner.push_back(hexadecimal[std::to_integer<unsigned>(byte) >> 4U]);
+        owner.push_back(hexadecimal[std::to_integer<unsigned>(byte) & 0xfU]);
+    }
     return owner;
 }
 
 std::optional<OwnerText> read_owner(std::string_view owner)
 {
     auto const random = cut_last(owner);
-    if (random.size() != random_digits || !consists_of(random, "0123456789abcdef"))
+    if (random.size() != random_digits || !consists_of(random, hexadecimal))
         return std::nullopt;
     OwnerText text;
     auto rest = owner;

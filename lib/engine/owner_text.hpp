@@ -3,8 +3,9 @@
 
 #include <tenure/owner.hpp>
 
+#include <array>
 #include <chrono>
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -19,9 +20,12 @@ void check_note(std::string const& field, std::string_view note);
  *  @param note  empty: none */
 [[nodiscard]] std::string owner_prefix(std::string_view worker, std::string_view note);
 
+/// 128 bits of `Runtime::random_bytes`
+using OwnerDigits = std::array<std::byte, 16>;
+
 /** Makes one owner.
- *  @param high, low  128 random bits */
+ *  @param random  drawn for this owner alone */
 [[nodiscard]] std::string
-make_owner(std::string_view prefix, std::chrono::sys_seconds claimed_at, std::uint64_t high, std::uint64_t low);
+make_owner(std::string_view prefix, std::chrono::sys_seconds claimed_at, OwnerDigits const& random);
 
 } // namespace tenure

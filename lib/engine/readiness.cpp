@@ -48,7 +48,7 @@ void Readiness::begin(std::shared_ptr<Handle> handle, milliseconds timeout)
 
 void Readiness::ask()
 {
-    Deadline const not_after(ask_until_, Deadline::Abandoned(shared_from_this(), &over_));
+    Deadline const not_after(ask_until_, Deadline::Mark(shared_from_this(), &mark_));
     handle_->core()->backend().ready(
         not_after, [self = shared_from_this()](ReadyReply const& reply) { self->answered(reply); });
 }
@@ -104,7 +104,7 @@ void Readiness::time_is_over()
 
 void Readiness::complete(error_code error)
 {
-    over_.store(true, std::memory_order_release);
+    mark_.ended.store(true, std::memory_order_release);
     stop_timers();
     if (auto const handle = std::exchange(handle_, nullptr)) {
         auto const keep = shared_from_this();
@@ -119,7 +119,7 @@ void Readiness::complete(error_code error)
 
 void Readiness::abandon() noexcept
 {
-    over_.store(true, std::memory_order_release);
+    mark_.ended.store(true, std::memory_order_release);
     stop_timers();
     handle_.reset();
 }

@@ -50,7 +50,7 @@ private:
     /// asks again
     Runtime::TimerId pause_timer_ = 0;
     /// unwritten requests read it
-    std::atomic<bool> over_{false};
+    RequestMark mark_;
 };
 
 } // namespace tenure::engine

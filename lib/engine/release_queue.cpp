@@ -20,7 +20,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// an unanswered request is retried after this time, then after twice this time, and so on
+/// a waiting call ends with `unconfirmed` after this time
 constexpr Clock::duration patience = milliseconds{1000};
 /// without users of the store: limit for each key, and for a key that was tried long before
 constexpr Clock::duration hurried = milliseconds{1000};
@@ -92,11 +92,6 @@ void ReleaseQueue::ask(PendingReleasePtr const& pending, Instant now)
         finish(pending, ReleaseOutcome::unconfirmed);
         return;
     }
-    if (now >= pending->tell_at_) {
-        pending->tell_at_ = Instant::max();
-        notify(listener_.lock().get(), *pending, ReleaseOutcome::unconfirmed);
-    }
-    auto const waited = std::min(pending->asked_, most_doublings);
     ++pending->asked_;
     pending->timed_from_ = sent_++ % timed_every == 0 ? std::optional(now) : std::nullopt;
     if (pending->claim_) {
@@ -122,20 +117,38 @@ void ReleaseQueue::ask(PendingReleasePtr const& pending, Instant now)
                 self->answered(pending, RequestKind::withdraw, reply);
         });
     }
-    retry_at(pending, now + patience * (1 << waited));
+    // an unanswered request is repeated only through another connection: see `reachable`
+    ask_at(pending, Instant::max());
 }
 
-void ReleaseQueue::retry_at(PendingReleasePtr const& pending, Instant when)
+void ReleaseQueue::ask_at(PendingReleasePtr const& pending, Instant when)
 {
-    pending->ask_at_ = std::min(when, pending->give_up_at_);
+    pending->ask_at_ = when;
+    auto const wake_at = std::min({when, pending->tell_at_, pending->give_up_at_});
     runtime_->cancel(std::exchange(pending->timer_, 0));
-    pending->timer_ = runtime_->call_at(pending->ask_at_, [weak = weak_from_this(), waiting = std::weak_ptr(pending)] {
+    pending->timer_ = runtime_->call_at(wake_at, [weak = weak_from_this(), waiting = std::weak_ptr(pending)] {
         auto const self = weak.lock();
         if (auto const alive = waiting.lock(); self && alive) {
             alive->timer_ = 0;
-            self->ask(alive, self->runtime_->now());
+            self->tick(alive, self->runtime_->now());
         }
     });
+}
+
+void ReleaseQueue::tick(PendingReleasePtr const& pending, Instant now)
+{
+    if (now >= pending->give_up_at_) {
+        finish(pending, ReleaseOutcome::unconfirmed);
+        return;
+    }
+    if (now >= pending->tell_at_) {
+        pending->tell_at_ = Instant::max();
+        notify(listener_.lock().get(), *pending, ReleaseOutcome::unconfirmed);
+    }
+    if (now >= pending->ask_at_)
+        ask(pending, now);
+    else
+        ask_at(pending, pending->ask_at_);
 }
 
 template <class Reply>
@@ -153,7 +166,7 @@ void ReleaseQueue::answered(PendingReleasePtr const& pending, RequestKind kind, 
         pending->may_be_done_ = pending->may_be_done_ || failure->may_take_effect();
         store_log_.record_error(*failure);
         auto const backoff = first_retry_pause * (1 << std::min(pending->failed_++, most_doublings));
-        retry_at(pending, runtime_->now() + backoff);
+        ask_at(pending, std::min(pending->ask_at_, runtime_->now() + backoff));
     } else if (auto const* const released = std::get_if<Released>(&reply)) {
         finish(pending, ReleaseOutcome::released, released->named_another);
     } else if (pending->detachment_ && pending->may_be_done_) {
@@ -221,7 +234,7 @@ void ReleaseQueue::reachable()
     auto const now = runtime_->now();
     auto const all = std::vector<PendingReleasePtr>(pending_.begin(), pending_.end());
     for (auto const& pending : all)
-        if (!pending->finished_ && pending->asked_ == 0)
+        if (!pending->finished_)
             ask(pending, now);
 }
 
@@ -232,7 +245,7 @@ void ReleaseQueue::hurry(Instant now)
         auto const give_up_at = std::max(now + last_chance, pending->began_ + hurried);
         if (!pending->finished_ && give_up_at < pending->give_up_at_) {
             pending->give_up_at_ = give_up_at;
-            retry_at(pending, std::min(pending->ask_at_, give_up_at));
+            ask_at(pending, pending->ask_at_);
         }
     }
 }

@@ -31,8 +31,9 @@ struct Detachment {
     std::shared_ptr<Call<>> call;
 };
 
-/** Gives keys back or detaches them: retries until the store has answered or the key has expired. Callers cannot cancel
- *  it. Everything runs on the strand. */
+/** Gives keys back or detaches them, until the store has answered or the key has expired. A failed request is retried
+ *  with growing pauses; an unanswered one when a new connection works. Callers cannot cancel it. Everything runs on the
+ *  strand. */
 class ReleaseQueue : public std::enable_shared_from_this<ReleaseQueue>
 {
 public:
@@ -85,7 +86,7 @@ public:
         KeyRangePtr range, std::string owner, bool notifications, std::chrono::milliseconds reuse_after, Instant now,
         std::chrono::milliseconds ttl);
 
-    /** The store is reachable again: retries failed requests at once. */
+    /** A new connection to the store works: retries failed and unanswered requests at once. */
     void reachable();
 
     /** The store has no users left: limits the retries to one second per key, and to a last moment from now. */
@@ -103,7 +104,9 @@ public:
 private:
     void begin(PendingReleasePtr const& pending, Instant now);
     void ask(PendingReleasePtr const& pending, Instant now);
-    void retry_at(PendingReleasePtr const& pending, Instant when);
+    /** Sends the request at `when`, unless its call or its time ends before. */
+    void ask_at(PendingReleasePtr const& pending, Instant when);
+    void tick(PendingReleasePtr const& pending, Instant now);
     void finish(PendingReleasePtr const& pending, ReleaseOutcome outcome, bool named_another = false);
     void log_unconfirmed(PendingRelease const& pending) const;
     static void notify(Listener* listener, PendingRelease& pending, ReleaseOutcome outcome);

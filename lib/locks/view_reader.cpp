@@ -169,7 +169,7 @@ void ViewReader::read()
     news_ = false;
     asked_ = runtime_->now();
     auto const not_after =
-        Deadline(asked_ + answer_limit, Deadline::Abandoned(shared_from_this(), &over_)).with_one_attempt();
+        Deadline(asked_ + answer_limit, Deadline::Mark(shared_from_this(), &mark_)).with_one_attempt();
     core_->backend().inspect(range_, not_after, [weak = weak_from_this(), asked = asked_](InspectReply&& reply) {
         if (auto const self = weak.lock(); self && self->core_)
             self->answered(std::move(reply), asked);
@@ -252,7 +252,7 @@ void ViewReader::wake()
 
 void ViewReader::stop_reading() noexcept
 {
-    over_.store(true, std::memory_order_release);
+    mark_.ended.store(true, std::memory_order_release);
     watch_.reset();
     timer_.cancel();
 }

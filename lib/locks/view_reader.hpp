@@ -42,7 +42,7 @@ public:
     [[nodiscard]] KeyRangePtr const& range() const noexcept { return range_; }
     [[nodiscard]] bool forked() const noexcept;
     /** True after the end of the reading. */
-    [[nodiscard]] bool over() const noexcept { return over_.load(std::memory_order_acquire); }
+    [[nodiscard]] bool over() const noexcept { return mark_.ended.load(std::memory_order_acquire); }
 
     [[nodiscard]] ViewSnapshot snapshot();
     /** Completes as soon as the version differs from `seen`.
@@ -89,7 +89,7 @@ private:
     Clock::duration const refresh_;
     std::uint64_t const fork_generation_;
     /// written on the strand; an unwritten request reads it
-    std::atomic<bool> over_{false};
+    RequestMark mark_;
 
     // -- on the strand --
     /// null before the beginning and after the end

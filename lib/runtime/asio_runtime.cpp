@@ -4,6 +4,7 @@
 
 #include "log_queue.hpp"
 #include "own_thread.hpp"
+#include "split_mix.hpp"
 #include "timer_queue.hpp"
 
 #include <tenure/store.hpp>
@@ -11,7 +12,6 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -28,38 +28,25 @@ namespace tenure::engine
 namespace
 {
 
-/** Unpredictable numbers from the system, fetched a page at a time to save system calls. For one thread at a time. */
-class RandomPool
+/** @throws std::system_error if the system has none to give */
+void fill_from_kernel(std::span<std::byte> bytes)
 {
-public:
-    /** @throws std::system_error if the system has none to give */
-    [[nodiscard]] std::uint64_t next()
-    {
-        if (next_ == numbers_.size())
-            refill();
-        // wiped, because the number may become part of an owner, which is a secret of its holder
-        return std::exchange(numbers_[next_++], 0);
+    while (!bytes.empty()) {
+        auto const count = ::getrandom(bytes.data(), bytes.size(), 0);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            throw std::system_error(errno, std::generic_category(), "getrandom");
+        bytes = bytes.subspan(static_cast<std::size_t>(count));
     }
+}
 
-private:
-    void refill()
-    {
-        std::span<std::byte> bytes = std::as_writable_bytes(std::span(numbers_));
-        while (!bytes.empty()) {
-            auto const count = ::getrandom(bytes.data(), bytes.size(), 0);
-            if (count < 0 && errno == EINTR)
-                continue;
-            if (count < 0)
-                throw std::system_error(errno, std::generic_category(), "getrandom");
-            bytes = bytes.subspan(static_cast<std::size_t>(count));
-        }
-        next_ = 0;
-    }
-
-    std::array<std::uint64_t, 128> numbers_{};
-    /// first number not yet given out
-    std::size_t next_ = 128;
-};
+std::uint64_t make_seed()
+{
+    std::uint64_t seed = 0;
+    fill_from_kernel(std::as_writable_bytes(std::span(&seed, 1)));
+    return seed;
+}
 
 /** Runtime over Asio: one Asio timer drives all of a store's timers.
  *
@@ -91,6 +78,7 @@ public:
         return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     }
     [[nodiscard]] std::uint64_t random() override { return random_.next(); }
+    void random_bytes(std::span<std::byte> bytes) override { fill_from_kernel(bytes); }
     [[nodiscard]] asio::any_io_executor const& user_executor() const noexcept override
     {
         return thread_ ? thread_->user_executor() : user_executor_;
@@ -194,7 +182,8 @@ private:
     asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Strand> alarm_;
     LogSink log_;
     LogLevel log_level_;
-    RandomPool random_;
+    /// for jitter: nothing that it gives has to be unique
+    SplitMix random_{make_seed()};
 
     // -- on the strand --
     TimerQueue timers_;

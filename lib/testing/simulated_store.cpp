@@ -27,6 +27,8 @@ struct SimulatedStore::State {
     /// of the stores that are open
     std::vector<std::function<void()>> on_reachable;
     std::uint64_t opened = 0;
+
+    void report_reachable() const;
 };
 
 namespace
@@ -76,6 +78,8 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
+        if (state_->reachable)
+            request.not_after.progressed(runtime_->now());
         ask<ClaimReply>([&](Instant now) { return state_->domain->claim(request, now, name_); }, std::move(handler));
     }
     void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
@@ -192,18 +196,27 @@ void SimulatedStore::answer_after(Clock::duration delay)
     state_->delay = delay;
 }
 
+void SimulatedStore::State::report_reachable() const
+{
+    for (auto const& tell : on_reachable)
+        tell();
+}
+
 void SimulatedStore::set_reachable(bool reachable)
 {
     bool const again = reachable && !state_->reachable;
     state_->reachable = reachable;
     if (again)
-        for (auto const& tell : state_->on_reachable)
-            tell();
+        state_->report_reachable();
 }
 
 void SimulatedStore::set_answers_lost(bool lost)
 {
+    // a client opens another connection while the old one is silent
+    bool const again = !lost && state_->answers_lost && state_->reachable;
     state_->answers_lost = lost;
+    if (again)
+        state_->report_reachable();
 }
 
 void SimulatedStore::remove(std::string const& key)

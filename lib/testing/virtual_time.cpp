@@ -2,6 +2,8 @@
 // VirtualTime: the work and the timers of simulated time.
 #include "virtual_time.hpp"
 
+#include "runtime/split_mix.hpp"
+
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/execution/blocking.hpp>
@@ -73,14 +75,8 @@ public:
     {
         return std::chrono::sys_seconds(std::chrono::floor<std::chrono::seconds>(state_->now.time_since_epoch()));
     }
-    [[nodiscard]] std::uint64_t random() override
-    {
-        // splitmix64: any seed gives a full-period sequence
-        std::uint64_t z = (random_ += 0x9e3779b97f4a7c15U);
-        z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-        return z ^ (z >> 31U);
-    }
+    [[nodiscard]] std::uint64_t random() override { return random_.next(); }
+    void random_bytes(std::span<std::byte> bytes) override { random_.fill(bytes); }
     [[nodiscard]] asio::any_io_executor const& user_executor() const noexcept override { return executor_; }
     [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }
     void post(Task task) override { strand_.post(std::move(task)); }
@@ -96,7 +92,7 @@ private:
     std::shared_ptr<VirtualTime::State> state_;
     asio::any_io_executor executor_;
     Strand strand_;
-    std::uint64_t random_;
+    SplitMix random_;
 };
 
 } // namespace

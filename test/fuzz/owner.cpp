@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     if (!text->claimed_at)
         return 0;
     auto const again =
-        tenure::read_owner(tenure::make_owner(tenure::owner_prefix(text->worker, text->note), *text->claimed_at, 1, 2));
+        tenure::read_owner(tenure::make_owner(tenure::owner_prefix(text->worker, text->note), *text->claimed_at, {}));
     demand(again && again->worker == text->worker && again->note == text->note);
     demand(again->claimed_at == text->claimed_at);
     return 0;

@@ -23,6 +23,8 @@ using std::chrono::milliseconds;
 
 /// a request is given up after this time without an answer
 constexpr Ns patience = 1000 * millisecond;
+/// a second connection is opened after this part of a ttl without an answer
+constexpr Ns part_of_ttl = 6;
 
 milliseconds to_milliseconds(Ns time)
 {
@@ -180,6 +182,7 @@ void Link::write(Request& request)
 {
     request.since = process_.now();
     request.written = true;
+    request.not_after.progressed(process_.now());
     network_.send(request.message);
 }
 
@@ -187,8 +190,12 @@ void Link::will_stay_unanswered(std::uint32_t link, std::uint64_t id)
 {
     if (link != number_)
         return;
-    if (auto* request = find(id); request != nullptr && !std::exchange(request->doomed, true))
-        world_.scheduler.at(world_.now() + patience, *this, give_up, id);
+    auto* const request = find(id);
+    if (request == nullptr || std::exchange(request->doomed, true))
+        return;
+    world_.scheduler.at(world_.now() + patience, *this, give_up, id);
+    if (request->message.kind == Message::Kind::renew)
+        world_.scheduler.at(world_.now() + std::min(patience, request->message.ttl / part_of_ttl), *this, hedge, id);
 }
 
 void Link::answered(Message const& message)
@@ -368,6 +375,11 @@ void Link::happens(std::uint32_t what, std::uint64_t value)
             connected_now();
         else
             connect_soon();
+        break;
+    case hedge:
+        // the silent connection is still read
+        if (find(value) != nullptr && connected_ && network_.reachable(process_.id()) && reachable_)
+            reachable_();
         break;
     case expire:
         if (auto* request = find(value); request != nullptr && !request->written)

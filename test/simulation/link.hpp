@@ -78,7 +78,7 @@ public:
     void on_event(std::uint32_t what, std::uint64_t value) override;
 
 private:
-    enum What : std::uint32_t { give_up, connect, expire, in_force };
+    enum What : std::uint32_t { give_up, connect, expire, in_force, hedge };
     struct Subscription {
         std::function<void(WatchEvent)> handler;
         bool in_force = false;

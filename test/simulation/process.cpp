@@ -4,6 +4,8 @@
 #include "world.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -38,6 +40,11 @@ public:
         return std::chrono::sys_seconds(std::chrono::floor<std::chrono::seconds>(now().time_since_epoch()));
     }
     [[nodiscard]] std::uint64_t random() override { return random_.next(); }
+    void random_bytes(std::span<std::byte> bytes) override
+    {
+        for (auto& byte : bytes)
+            byte = static_cast<std::byte>(random_.next() >> 56U);
+    }
     [[nodiscard]] asio::any_io_executor const& user_executor() const noexcept override { return executor_; }
     [[nodiscard]] Strand const& strand() const noexcept override { return strand_; }
     void post(Task task) override { asio::post(strand_, std::move(task)); }

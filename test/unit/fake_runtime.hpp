@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,7 @@ public:
     [[nodiscard]] Instant now() const noexcept override { return runtime_->now(); }
     [[nodiscard]] std::chrono::sys_seconds wall_clock() const noexcept override { return runtime_->wall_clock(); }
     [[nodiscard]] std::uint64_t random() override { return runtime_->random(); }
+    void random_bytes(std::span<std::byte> bytes) override { runtime_->random_bytes(bytes); }
     [[nodiscard]] asio::any_io_executor const& user_executor() const noexcept override
     {
         return runtime_->user_executor();

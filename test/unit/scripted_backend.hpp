@@ -32,6 +32,8 @@ public:
 
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
+        if (writes_claims)
+            request.not_after.progressed(runtime_->now());
         claims.push_back({std::move(request), std::move(handler)});
     }
     void renew(std::vector<RenewRequest> requests, RenewHandler handler) override
@@ -137,6 +139,8 @@ public:
     WatchAs watched_as = WatchAs::waiter;
     std::function<void()> reachable;
     std::vector<std::chrono::milliseconds> told_ttls;
+    /// false: claims wait for their turn
+    bool writes_claims = true;
     bool owners_are_spent = false;
     /// false: an inspection is refused at once
     bool answers_inspections = false;

@@ -42,9 +42,8 @@ struct Claim {
     std::shared_ptr<void> handle;
     /// how long the key stays taken after the claim ends, by release or by expiry
     std::chrono::milliseconds reuse_after{};
-    /// the lease is over, by release or by loss (set from any thread): from then on no renewal of this claim may be
-    /// written
-    mutable std::atomic<bool> ended{false};
+    /// `ended`: the lease is over, by release or by loss, and no renewal of this claim may be written
+    mutable RequestMark mark;
 
     /** Name of the key in the store. */
     [[nodiscard]] std::string key() const { return range->key(index); }
@@ -91,8 +90,9 @@ struct Failure {
         return {Effect::unknown, error, std::move(detail), false};
     }
     /** Not sent although the store is healthy: `not_after` passed before the request was written, or its owner gave up.
-     */
-    [[nodiscard]] static Failure dropped() { return {Effect::not_sent, {}, {}, false}; }
+     *
+     *  @param why  the request waited for its turn: how many requests of this process were ahead of it */
+    [[nodiscard]] static Failure dropped(std::string why = {}) { return {Effect::not_sent, {}, std::move(why), false}; }
 
     /** True if the store made this of a request whose time was over: it says nothing about the store's health. */
     [[nodiscard]] bool was_dropped() const noexcept { return effect == Effect::not_sent && !error; }
@@ -191,7 +191,8 @@ struct ClaimRequest {
     std::string owner;
     /// the ttl of the grant; within `Backend::ttl_limits`
     std::chrono::milliseconds ttl{};
-    /// a request that is still unwritten at this deadline is answered `Failure::dropped`
+    /// A request that is still unwritten at this deadline is answered `Failure::dropped`. The store reports each
+    /// written step and its answer with `Deadline::progressed`
     Deadline not_after;
     /// draw a fencing token with the grant
     bool fencing = true;
@@ -347,8 +348,8 @@ public:
      *  The engine passes all renewals that are due in one call, so a store can send one request for many keys; stores
      *  without such a request use `renew_each`. Each claim gets its own answer: a refused renewal does not affect the
      *  others, and an unresponsive node does not delay the answers of another node. Without a connection the answer is
-     *  `Failure::not_sent` at once: a renewal never waits inside the store. A renewal whose `Claim::ended` is set must
-     *  not be written; check it right before the request is written. */
+     *  `Failure::not_sent` at once: a renewal never waits inside the store. A renewal whose `Claim::mark` has ended
+     * must not be written; check it right before the request is written. */
     virtual void renew(std::vector<RenewRequest> requests, RenewHandler handler) = 0;
 
     /** Frees a key, quarantines it, or keeps it taken for a time (`ReleaseRequest::keep_for`) if, and only if, it has

@@ -11,6 +11,15 @@
 namespace tenure
 {
 
+/** What the owner of a request and the store report to each other while the request is pending. */
+struct RequestMark {
+    /// the owner has given up, or its lease is over (set from any thread, once): nothing more may be written for it
+    std::atomic<bool> ended{false};
+    /// when the store last wrote a step of the request, or got the answer to one; the clock's origin: nothing was
+    /// written yet. Belongs to the strand
+    Instant progressed{};
+};
+
 /** How long a request may wait to be written: until an instant, or until its owner gives up.
  *
  *  A request that still waits for a connection at its deadline is dropped and answered `Failure::dropped`. A written
@@ -19,8 +28,8 @@ namespace tenure
 class Deadline
 {
 public:
-    /// set by the owner of a request from any thread, once, to give up
-    using Abandoned = std::shared_ptr<std::atomic<bool> const>;
+    /// shared by the owner of a request and the store
+    using Mark = std::shared_ptr<RequestMark>;
 
     Deadline() noexcept = default;
     /** The request waits until `at`, and its owner cannot abandon it. */
@@ -28,10 +37,11 @@ public:
         : at_(at)
     {
     }
-    /** @param abandoned  true once the owner of the request has given up; `Backend::drop_abandoned` is called then */
-    Deadline(Instant at, Abandoned abandoned) noexcept
+    /** @param mark  `ended` is set once the owner of the request has given up; `Backend::drop_abandoned` is called
+     *  then */
+    Deadline(Instant at, Mark mark) noexcept
         : at_(at)
-        , abandoned_(std::move(abandoned))
+        , mark_(std::move(mark))
     {
     }
 
@@ -62,16 +72,25 @@ public:
     /** True once the owner has given up. */
     [[nodiscard]] bool abandoned() const noexcept
     {
-        return abandoned_ != nullptr && abandoned_->load(std::memory_order_acquire);
+        return mark_ != nullptr && mark_->ended.load(std::memory_order_acquire);
     }
     /** True if the request must not be written any longer. */
     [[nodiscard]] bool over(Instant now) const noexcept { return now >= at_ || abandoned(); }
     /** True if the first failed attempt to connect ends the request. */
     [[nodiscard]] bool one_attempt() const noexcept { return one_attempt_; }
 
+    /** Reports that a step of the request was written, or that the answer to one has arrived. The store calls it on the
+     * strand: the owner repeats a claim only if a written step stays unanswered, and never while it waits for its turn.
+     */
+    void progressed(Instant now) const noexcept
+    {
+        if (mark_ != nullptr)
+            mark_->progressed = now;
+    }
+
 private:
     Instant at_{};
-    Abandoned abandoned_;
+    Mark mark_;
     bool one_attempt_ = false;
 };
 

@@ -11,8 +11,10 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -55,8 +57,14 @@ public:
     /** The machine's wall clock, which may be adjusted: for display only. */
     [[nodiscard]] virtual std::chrono::sys_seconds wall_clock() const noexcept = 0;
 
-    /** 64 bits that no other process can guess (in a simulation: derived from its seed). */
+    /** 64 random bits for pauses and choices. They are no secret, and a copy of the process, such as a resumed snapshot
+     * of its machine, draws the same ones. */
     [[nodiscard]] virtual std::uint64_t random() = 0;
+
+    /** Fills `bytes` with what no other process can guess and no copy of this process draws: for owners and other names
+     *  that must be unique. The kernel makes them in this call, and none are kept for later. In a simulation they
+     *  follow from its seed. */
+    virtual void random_bytes(std::span<std::byte> bytes) = 0;
 
     /** The user's executor: where handlers without an executor of their own run. */
     [[nodiscard]] virtual asio::any_io_executor const& user_executor() const noexcept = 0;

@@ -60,6 +60,7 @@ AcquireMachine::Step AcquireMachine::ask(Instant now)
     ask_after_answer_ = false;
     yields_until_ = Instant::max();
     ++asked_;
+    unwritten_ = true;
     next_ask_ = now + patience();
     return {true, std::nullopt, std::min(next_ask_, limits_.deadline)};
 }
@@ -135,9 +136,20 @@ AcquireMachine::Step AcquireMachine::tick(Instant now)
         return {};
     if (now >= limits_.deadline)
         return finish(reason());
-    if (now >= next_ask_)
-        return ask(now);
+    if (now >= next_ask_) {
+        if (phase_ != Phase::asking || !unwritten_)
+            return ask(now);
+        next_ask_ = now + patience();
+    }
     return {false, std::nullopt, std::min(next_ask_, limits_.deadline)};
+}
+
+void AcquireMachine::progressed(Instant when) noexcept
+{
+    if (phase_ != Phase::asking)
+        return;
+    unwritten_ = false;
+    next_ask_ = when + patience();
 }
 
 Clock::duration AcquireMachine::next_backoff(std::uint64_t random, Clock::duration longest) noexcept

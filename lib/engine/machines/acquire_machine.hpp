@@ -26,7 +26,8 @@ public:
         Instant deadline = Instant::max();
         /// one attempt, whose answer is final
         bool only_try = false;
-        /// an unanswered claim is retried after this time, then after twice this time, and so on up to half a minute
+        /// A written claim that stays without any answer is retried after this time, then after twice this time, and
+        /// so on up to half a minute. A claim that waits to be written is never retried.
         Clock::duration patience{};
         /// waiters are notified of releases (else the machine polls more often)
         bool hints = true;
@@ -63,6 +64,9 @@ public:
      *  until then, or until half of the rest of its wait has passed. */
     [[nodiscard]] Step hold_back(Instant until, Instant now);
     [[nodiscard]] Step tick(Instant now);
+    /** The store wrote a step of the pending claim, or got the answer to one, at this instant: patience counts from it.
+     */
+    void progressed(Instant when) noexcept;
 
     /** All keys are held; the first of them expires in `earliest_expiry`.
      *  @param took  time between the claim and its answer */
@@ -109,8 +113,11 @@ private:
     unsigned asked_ = 0;
     /// a claim was requested while an answer was pending
     bool ask_after_answer_ = false;
-    /// when to claim again: the pause is over, a key expires, or a claim stays unanswered
+    /// when to claim again: the pause is over, a key expires, or a claim stays unanswered. While nothing of the claim
+    /// is written: when to look at its progress
     Instant next_ask_ = Instant::max();
+    /// nothing of the last claim is written, so it must not be repeated
+    bool unwritten_ = false;
     /// when to claim even if others are named meanwhile: the end of the pause after the last answer, or the latest end
     /// of holding back
     Instant poll_at_ = Instant::max();

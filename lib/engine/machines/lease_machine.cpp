@@ -117,7 +117,7 @@ LeaseMachine::AttemptId LeaseMachine::begin_attempt(Instant now)
     return last_id_;
 }
 
-LeaseMachine::Step LeaseMachine::tick(Instant now, Clock::duration slack, std::uint64_t random)
+LeaseMachine::Step LeaseMachine::tick(Instant now, Clock::duration slack)
 {
     if (ended_)
         return {};
@@ -126,7 +126,7 @@ LeaseMachine::Step LeaseMachine::tick(Instant now, Clock::duration slack, std::u
     AttemptId renewal = 0;
     if (next_renewal_ != Instant::max() && next_renewal_ <= now + slack) {
         renewal = begin_attempt(now);
-        next_renewal_ = in_time(now + patience() + fraction_of(patience() / 4, random), now);
+        next_renewal_ = Instant::max();
     }
     auto step = look_again();
     step.renew = renewal;
@@ -219,7 +219,7 @@ LeaseMachine::Step LeaseMachine::renew_now(milliseconds ttl, Instant now)
         return fire(reason);
     auto const renewal = begin_attempt(now);
     if (terms_.renewal == Renewal::automatic)
-        next_renewal_ = in_time(now + patience(), now);
+        next_renewal_ = Instant::max();
     auto step = look_again();
     step.renew = renewal;
     return step;
@@ -229,7 +229,8 @@ LeaseMachine::Step LeaseMachine::reachable(Instant now) noexcept
 {
     if (ended_)
         return {};
-    if (failures_ > 0 && terms_.renewal == Renewal::automatic)
+    bool const unanswered = oldest_unanswered() != Instant::max();
+    if ((failures_ > 0 || unanswered) && terms_.renewal == Renewal::automatic)
         next_renewal_ = std::min(next_renewal_, now);
     return look_again();
 }

@@ -16,8 +16,10 @@ namespace tenure::engine
 /** The life of one lease after its grant, as a pure state machine: events and instants in, actions out; no I/O, no
  *  clock.
  *
- *  Three rules hold. Validity counts from before the answered request, and only an answer extends it. An unanswered
- *  request is repeated until time or a proven loss ends the lease. After the end the machine sends nothing. */
+ *  Four rules hold. Validity counts from before the answered request, and only an answer extends it. A failed request
+ *  is repeated until time or a proven loss ends the lease. An unanswered one is repeated only where a new connection to
+ *  the store may answer it: a slow store must not get more requests than a fast one. After the end the machine sends
+ *  nothing. */
 class LeaseMachine
 {
 public:
@@ -40,9 +42,8 @@ public:
     /** A claim with this ttl is pending or was lost: it may set the store's ttl again at any time. */
     void expect_claim(milliseconds ttl) noexcept { shortest_unknown_ = std::min(shortest_unknown_, ttl); }
 
-    /** Time has passed. A renewal that falls due within `slack` is sent at once, so that renewals leave in batches.
-     *  @param random  any 64 bits, for the jitter */
-    [[nodiscard]] Step tick(Instant now, Clock::duration slack, std::uint64_t random);
+    /** Time has passed. A renewal that falls due within `slack` is sent at once, so that renewals leave in batches. */
+    [[nodiscard]] Step tick(Instant now, Clock::duration slack);
 
     /** A renewal was answered: the store keeps the claim for `granted` counted from `since`. */
     [[nodiscard]] Step renewed(AttemptId id, milliseconds granted, Instant since, Instant now, std::uint64_t random);
@@ -56,7 +57,7 @@ public:
     /** The holder requests a renewal with this ttl (zero: unchanged). A shorter ttl shortens the validity at once. */
     [[nodiscard]] Step renew_now(milliseconds ttl, Instant now);
 
-    /** The store is reachable again: failed renewals are retried at once. */
+    /** A new connection to the store works: failed and unanswered renewals are retried at once. */
     [[nodiscard]] Step reachable(Instant now) noexcept;
 
     /** The lease was released: the machine sends no further renewals. */
@@ -97,7 +98,7 @@ private:
     /** Cancels if the time is over, and otherwise marks the lease at risk if an answer is overdue. */
     [[nodiscard]] CancelReason what_time_says(Instant now) noexcept;
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
-    /** How long a renewal may stay unanswered before it is retried. */
+    /** How long a renewal may stay unanswered before the lease is at risk. */
     [[nodiscard]] Clock::duration patience() const noexcept { return Clock::duration(ttl_) / 6; }
     [[nodiscard]] milliseconds notice() const noexcept;
     /** The time between two renewals while validity depends on this ttl. */

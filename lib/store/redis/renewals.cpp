@@ -93,7 +93,7 @@ void Renewals::drop_ended(Batch& batch)
 {
     Batch ended{{}, batch.handler};
     std::erase_if(batch.pending, [&](Pending& pending) {
-        if (!pending.request.claim->ended.load(std::memory_order_acquire))
+        if (!pending.request.claim->mark.ended.load(std::memory_order_acquire))
             return false;
         ended.pending.push_back(std::move(pending));
         return true;

@@ -181,8 +181,9 @@ private:
         ask_limit(least_timeout, facts_.shortest);
         ask_limit(std::chrono::hours(24), facts_.longest);
         ++open_;
-        auto const nodes =
-            ensemble_->nodes(*named_key("tenure-doctor-" + std::to_string(ensemble_->runtime().random())));
+        std::uint64_t number = 0;
+        ensemble_->runtime().random_bytes(std::as_writable_bytes(std::span(&number, 1)));
+        auto const nodes = ensemble_->nodes(*named_key("tenure-doctor-" + std::to_string(number)));
         create_parent(
             session_, nodes.parent(), [self = shared_from_this(), path = nodes.path(0)](Response const& made) {
                 if (!made.exists()) {

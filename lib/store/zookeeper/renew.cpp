@@ -42,7 +42,7 @@ void renew(EnsemblePtr const& ensemble, RenewRequest request, ReplyHandler<Renew
         return;
     }
     auto const wanted = [ensemble, claim = request.claim, not_after = request.not_after] {
-        return !claim->ended && ensemble->runtime().now() <= not_after;
+        return !claim->mark.ended && ensemble->runtime().now() <= not_after;
     };
     node->session->read_with_next_write(
         node->path, wanted,

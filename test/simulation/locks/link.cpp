@@ -82,6 +82,8 @@ public:
     void claim(ClaimRequest request, ReplyHandler<ClaimReply> handler) override
     {
         std::string owner = request.owner;
+        if (link_->reachable_)
+            request.not_after.progressed(link_->time_.now());
         ask<ClaimReply>(
             owner,
             [request = std::move(request)](memory::Domain& domain, Instant now, memory::StoreName store) {
@@ -241,8 +243,7 @@ void Link::set_reachable(bool reachable)
     reachable_ = reachable;
     if (!again)
         return;
-    for (auto const& tell : on_reachable_)
-        later({}, tell);
+    report_reachable();
     for (auto const& one : watching_)
         later(any_delay(), [one] {
             if (auto const handler = one.lock())
@@ -254,8 +255,18 @@ void Link::set_loses(bool requests, bool replies)
 {
     if (troubled())
         last_trouble_ = time_.now();
+    bool const again = reachable_ && !requests && !replies && (loses_requests_ || loses_replies_);
     loses_requests_ = requests;
     loses_replies_ = replies;
+    // a client opens another connection while the old one is silent
+    if (again)
+        report_reachable();
+}
+
+void Link::report_reachable()
+{
+    for (auto const& tell : on_reachable_)
+        later({}, tell);
 }
 
 bool Link::knows_of_loss(std::string const& owner) const

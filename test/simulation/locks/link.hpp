@@ -56,6 +56,7 @@ private:
     class Subscription;
 
     [[nodiscard]] Clock::duration any_delay();
+    void report_reachable();
     [[nodiscard]] bool troubled() const noexcept { return !reachable_ || loses_requests_ || loses_replies_; }
     void tell(WatchEvent event, std::function<void(WatchEvent)> const& handler);
     /** Runs the task after a while, unless the process has crashed by then. */

@@ -210,7 +210,7 @@ void Holder::end(bool lost)
 {
     world_.outcome.counts["losses"] += lost ? 1U : 0U;
     world_.note(lost ? 2 : 1);
-    claim_->ended.store(true);
+    claim_->mark.ended.store(true);
     world_.relies(claim_->key(), number_, world_.runtime->now());
     ReleaseRequest request;
     request.claim = std::exchange(claim_, nullptr);

@@ -3,8 +3,12 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,7 +23,12 @@ constexpr std::chrono::sys_seconds claimed{std::chrono::seconds{1'764'000'000}};
 
 std::string made(std::string const& worker, std::string const& note)
 {
-    return make_owner(owner_prefix(worker, note), claimed, 0x0123'4567'89ab'cdefU, 0xfedc'ba98'7654'3210U);
+    OwnerDigits digits{};
+    std::ranges::copy(
+        std::array{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0xfe, 0xdc, 0xba, 0x98, 0x76, 0x54, 0x32, 0x10} |
+            std::views::transform([](int digit) { return static_cast<std::byte>(digit); }),
+        digits.begin());
+    return make_owner(owner_prefix(worker, note), claimed, digits);
 }
 
 } // namespace
@@ -29,9 +38,11 @@ TEST_CASE("an owner names worker, note and second, and ends with 128 random bits
     CHECK(made("host:12", "") == "host:12/1764000000/0123456789abcdeffedcba9876543210");
     CHECK(made("host:12", "a b/c") == "host:12/a b/c/1764000000/0123456789abcdeffedcba9876543210");
     CHECK(
-        make_owner("w/", std::chrono::sys_seconds{std::chrono::seconds{-5}}, 0, 0) ==
+        make_owner("w/", std::chrono::sys_seconds{std::chrono::seconds{-5}}, OwnerDigits{}) ==
         "w/0/00000000000000000000000000000000");
-    CHECK(make_owner("w/", std::chrono::sys_seconds::max(), 0, 0) == "w/999999999999/00000000000000000000000000000000");
+    CHECK(
+        make_owner("w/", std::chrono::sys_seconds::max(), OwnerDigits{}) ==
+        "w/999999999999/00000000000000000000000000000000");
 }
 
 TEST_CASE("what an owner says can be read, whatever the note is")

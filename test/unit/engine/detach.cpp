@@ -250,7 +250,7 @@ TEST_CASE("a renewal that is under way when its lease is detached changes nothin
     CHECK(renewed == make_error_code(errc::released));
     REQUIRE(test.backend->releases.size() == 1);
     // a store that keeps several requests under way looks at this before it writes
-    CHECK(test.backend->renewals.front().request.claim->ended.load());
+    CHECK(test.backend->renewals.front().request.claim->mark.ended.load());
     SECTION("it came first")
     {
         test.backend->answer(test.backend->renewals, Renewed{3s, test.runtime->now()});

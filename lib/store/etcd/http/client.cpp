@@ -146,7 +146,7 @@ void Client::drop_overdue()
     auto const now = runtime_->now();
     std::erase_if(queue_, [&](Pending& pending) {
         bool const ended = pending.request.unless_ended != nullptr &&
-                           pending.request.unless_ended->ended.load(std::memory_order_acquire);
+                           pending.request.unless_ended->mark.ended.load(std::memory_order_acquire);
         if (!ended && !pending.request.not_after.over(now))
             return false;
         auto outcome = not_sent();

@@ -7,6 +7,8 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <utility>
 
 namespace tenure::etcd
@@ -120,7 +122,9 @@ Leases::grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, 
     auto& client = *self->client_;
     auto const lease = std::make_shared<Lease>();
     // chosen by the client, so that a lease with an unanswered grant can be revoked
-    lease->id = static_cast<LeaseId>(client.runtime().random() >> 1U) | 1;
+    std::uint64_t id = 0;
+    client.runtime().random_bytes(std::as_writable_bytes(std::span(&id, 1)));
+    lease->id = static_cast<LeaseId>(id >> 1U) | 1;
     lease->seconds = whole_seconds(lifetime);
     auto const term_before = self->raft_term_;
     auto request = send(self->client_, {"lease/grant", grant_body(lease->id, lease->seconds), not_after});

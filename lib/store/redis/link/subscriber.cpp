@@ -5,6 +5,7 @@
 #include "store/redis/wire/server_error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -40,9 +41,12 @@ std::string make_waiter_name(Runtime& runtime)
 {
     std::string name;
     name.reserve(name_size);
-    for (auto const bits : {runtime.random(), runtime.random()})
-        for (unsigned shift = 64; shift > 0; shift -= 4)
-            name += digits_of_names[(bits >> (shift - 4)) & 0xFU];
+    std::array<std::byte, name_size / 2> random;
+    runtime.random_bytes(random);
+    for (auto const byte : random) {
+        name += digits_of_names[std::to_integer<unsigned>(byte) >> 4U];
+        name += digits_of_names[std::to_integer<unsigned>(byte) & 0xFU];
+    }
     return name;
 }
 

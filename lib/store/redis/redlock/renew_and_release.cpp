@@ -77,7 +77,7 @@ private:
     /** Claims the key only if it is free. Another holder there is in a minority, and will expire. */
     void heal(Quorum::Voter const& node) const
     {
-        if (request_.claim->ended.load(std::memory_order_acquire))
+        if (request_.claim->mark.ended.load(std::memory_order_acquire))
             return;
         ClaimRequest taking;
         taking.range = single_key(request_.claim->range, request_.claim->index);
@@ -90,7 +90,7 @@ private:
             auto const* const granted = std::get_if<Granted>(&reply);
             if (granted == nullptr)
                 return;
-            if (!claim->ended.load(std::memory_order_acquire)) {
+            if (!claim->mark.ended.load(std::memory_order_acquire)) {
                 restore_token(*node, claim, granted->since + ttl);
                 return;
             }

@@ -23,6 +23,24 @@ AcquireMachine::Limits limits_of(Clock::duration wait)
     return limits;
 }
 
+/** A claim that the store writes at once. */
+AcquireMachine::Step written(AcquireMachine& machine, AcquireMachine::Step const& step, Instant now)
+{
+    if (step.ask)
+        machine.progressed(now);
+    return step;
+}
+
+AcquireMachine::Step ask_written(AcquireMachine& machine, Instant now)
+{
+    return written(machine, machine.ask_now(now), now);
+}
+
+AcquireMachine::Step tick_written(AcquireMachine& machine, Instant now)
+{
+    return written(machine, machine.tick(now), now);
+}
+
 } // namespace
 
 TEST_CASE("an acquisition asks, waits while all are held, and asks again when it is told")
@@ -61,7 +79,7 @@ TEST_CASE("a preferred key that is held leads to one question about the others, 
 TEST_CASE("a late answer about the preferred key that is the last one awaited leads to a pause, and no longer one")
 {
     AcquireMachine machine(limits_of(30s));
-    (void)machine.ask_now(start);
+    (void)ask_written(machine, start);
     (void)machine.tick(start + 500ms);
     (void)machine.preferred_held(true, start + 501ms, 7);
     CHECK(machine.failed(make_error_code(errc::store_refused), false, start + 502ms, 7).wake_at > start + 1s);
@@ -281,12 +299,48 @@ TEST_CASE("what only a person can mend ends the wait at once")
     CHECK(other.busy(Busy{std::nullopt, true}, 1ms, start, 7).finish == make_error_code(errc::key_conflict));
 }
 
+TEST_CASE("a claim that is not written is never repeated, and its wait ends as it would")
+{
+    AcquireMachine machine(limits_of(30s));
+    auto step = machine.ask_now(start);
+    while (step.wake_at < start + 30s) {
+        step = machine.tick(step.wake_at);
+        REQUIRE_FALSE(step.ask);
+        REQUIRE_FALSE(step.finish);
+    }
+    CHECK(machine.tick(start + 30s).finish == make_error_code(errc::store_unavailable));
+}
+
+TEST_CASE("patience with a claim counts from its last progress")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    // the claim waited for its turn
+    machine.progressed(start + 3s);
+    CHECK(machine.tick(start + 3s).wake_at == start + 3500ms);
+    // the answer to its first step
+    machine.progressed(start + 3400ms);
+    CHECK_FALSE(machine.tick(start + 3899ms).ask);
+    CHECK(machine.tick(start + 3900ms).ask);
+    // the repetition waits for its turn
+    CHECK_FALSE(machine.tick(start + 10s).ask);
+}
+
+TEST_CASE("progress while no claim is pending changes nothing")
+{
+    AcquireMachine machine(limits_of(30s));
+    (void)machine.ask_now(start);
+    auto const pause = machine.busy(Busy{}, 1ms, start, 7);
+    machine.progressed(start);
+    CHECK(machine.tick(start + 1ms).wake_at == pause.wake_at);
+}
+
 TEST_CASE("an unanswered claim is asked again, each time with twice the patience")
 {
     AcquireMachine machine(limits_of(30s));
-    CHECK(machine.ask_now(start).wake_at == start + 500ms);
+    CHECK(ask_written(machine, start).wake_at == start + 500ms);
     CHECK_FALSE(machine.tick(start + 499ms).ask);
-    auto const again = machine.tick(start + 500ms);
+    auto const again = tick_written(machine, start + 500ms);
     CHECK(again.ask);
     CHECK(again.wake_at == start + 1500ms);
     // one of them fails: the other one is still awaited
@@ -297,16 +351,16 @@ TEST_CASE("an unanswered claim is asked again, each time with twice the patience
 TEST_CASE("a claim that stays without an answer lengthens the patience with others once")
 {
     AcquireMachine machine(limits_of(30s));
-    (void)machine.ask_now(start);
+    (void)ask_written(machine, start);
     auto now = start + 500ms;
-    auto step = machine.tick(now);
+    auto step = tick_written(machine, now);
     for (int polls = 0; polls < 10; ++polls) {
         REQUIRE(step.ask);
         CHECK(step.wake_at == now + 1s);
         step = machine.busy(Busy{}, 1ms, now + 1ms, 7);
         REQUIRE_FALSE(step.ask);
         now = step.wake_at;
-        step = machine.tick(now);
+        step = tick_written(machine, now);
     }
 }
 
@@ -314,11 +368,11 @@ TEST_CASE("the patience with unanswered claims grows to half a minute")
 {
     AcquireMachine machine(limits_of(24h));
     auto now = start;
-    auto step = machine.ask_now(now);
+    auto step = ask_written(machine, now);
     for (int asked = 1; asked < 100; ++asked) {
         CHECK(step.wake_at - now <= 30s);
         now = step.wake_at;
-        step = machine.tick(now);
+        step = tick_written(machine, now);
         REQUIRE(step.ask);
     }
     CHECK(step.wake_at == now + 30s);
@@ -327,7 +381,7 @@ TEST_CASE("the patience with unanswered claims grows to half a minute")
 TEST_CASE("when an owner is spent, one answer is all there is to wait for")
 {
     AcquireMachine machine(limits_of(30s));
-    static_cast<void>(machine.ask_now(start));
+    (void)ask_written(machine, start);
     REQUIRE(machine.tick(start + 500ms).ask);
     machine.owner_spent();
     auto const step = machine.failed(make_error_code(errc::store_unavailable), false, start + 510ms, 7);
@@ -342,8 +396,8 @@ TEST_CASE("when an owner is spent, one answer is all there is to wait for")
 TEST_CASE("after a grant that came too late, claims of its owner are not waited for")
 {
     AcquireMachine machine(limits_of(30s));
-    (void)machine.ask_now(start);
-    CHECK(machine.tick(start + 500ms).ask);
+    (void)ask_written(machine, start);
+    CHECK(tick_written(machine, start + 500ms).ask);
     CHECK(machine.tick(start + 1500ms).ask);
     // two more are under way; the pause after a grant is that of any other answer
     auto const pause = machine.given_back(make_error_code(errc::ttl_too_short), false, start + 1600ms, 1023);

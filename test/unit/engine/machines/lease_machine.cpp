@@ -45,8 +45,8 @@ TEST_CASE("the notice is a tenth of the ttl, at least 20 ms, at most a third")
 TEST_CASE("a renewal is due at a third of the ttl, and leaves earlier only within the slack")
 {
     auto machine = held(terms_of(3s));
-    CHECK(machine.tick(granted_at + 999ms, no_slack, 0).renew == 0);
-    CHECK(machine.tick(granted_at + 900ms, 100ms, 0).renew == 1);
+    CHECK(machine.tick(granted_at + 999ms, no_slack).renew == 0);
+    CHECK(machine.tick(granted_at + 900ms, 100ms).renew == 1);
 }
 
 TEST_CASE("a renewal is due at the interval that was asked for, longer or shorter than a third of the ttl")
@@ -57,9 +57,9 @@ TEST_CASE("a renewal is due at the interval that was asked for, longer or shorte
         auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
         auto now = granted_at;
         for (int i = 0; i < 3; ++i) {
-            CHECK(machine.tick(now + interval - 1ms, no_slack, 0).renew == 0);
+            CHECK(machine.tick(now + interval - 1ms, no_slack).renew == 0);
             now += interval;
-            auto const attempt = machine.tick(now, no_slack, 0).renew;
+            auto const attempt = machine.tick(now, no_slack).renew;
             REQUIRE(attempt != 0);
             (void)machine.renewed(attempt, 3s, now, now, 0);
         }
@@ -85,50 +85,67 @@ TEST_CASE("the longest interval between renewals leaves time for a second one wh
                 }();
                 CAPTURE(ttl, notice, random, options.renew_interval);
                 auto machine = held(terms);
-                auto const lost = machine.tick(granted_at + options.renew_interval, no_slack, random);
+                auto const lost = machine.tick(granted_at + options.renew_interval, no_slack);
                 REQUIRE(lost.renew != 0);
-                auto now = lost.wake_at;
-                auto step = machine.tick(now, no_slack, random);
-                while (step.renew == 0 && step.fire == CancelReason::none) {
-                    now = step.wake_at;
-                    step = machine.tick(now, no_slack, random);
-                }
-                CHECK(step.renew != 0);
+                // a store opens another connection after this time without an answer
+                auto const now = granted_at + options.renew_interval + ttl / 6;
+                (void)machine.reachable(now);
+                CHECK(machine.tick(now, no_slack).renew != 0);
                 CHECK(machine.fires_at() - now >= Clock::duration(ttl) / 50);
             }
 }
 
 TEST_CASE("a renewal that keeps failing is asked a last time before the token is cancelled")
 {
-    for (auto const failure : {"not sent", "unanswered"})
-        for (std::uint64_t random = 0; random < 1024; random += 31) {
-            CAPTURE(failure, random);
-            constexpr Clock::duration ttl = 5s;
-            auto machine = held(terms_of(5s));
-            auto step = machine.tick(granted_at, no_slack, random);
-            auto now = granted_at;
-            auto last = now;
-            while (step.fire == CancelReason::none) {
-                if (step.renew != 0) {
-                    last = now;
-                    if (failure == std::string("not sent")) {
-                        step = machine.failed(step.renew, false, now, random);
-                        continue;
-                    }
-                }
-                now = std::max(step.wake_at, now);
-                step = machine.tick(now, no_slack, random);
+    for (std::uint64_t random = 0; random < 1024; random += 31) {
+        CAPTURE(random);
+        constexpr Clock::duration ttl = 5s;
+        auto machine = held(terms_of(5s));
+        auto step = machine.tick(granted_at, no_slack);
+        auto now = granted_at;
+        auto last = now;
+        while (step.fire == CancelReason::none) {
+            if (step.renew != 0) {
+                last = now;
+                step = machine.failed(step.renew, false, now, random);
+                continue;
             }
-            CHECK(machine.fires_at() - last >= ttl / 20);
-            CHECK(machine.fires_at() - last <= ttl / 12);
+            now = std::max(step.wake_at, now);
+            step = machine.tick(now, no_slack);
         }
+        CHECK(machine.fires_at() - last >= ttl / 20);
+        CHECK(machine.fires_at() - last <= ttl / 12);
+    }
+}
+
+TEST_CASE("an unanswered renewal is repeated when a new connection works, and not by time")
+{
+    auto machine = held(terms_of(3s));
+    auto const first = machine.tick(granted_at + 1s, no_slack).renew;
+    REQUIRE(first != 0);
+    for (auto now = granted_at + 1s; now < machine.fires_at(); now += 10ms)
+        REQUIRE(machine.tick(now, no_slack).renew == 0);
+    (void)machine.reachable(granted_at + 2s);
+    auto const again = machine.tick(granted_at + 2s, no_slack);
+    CHECK(again.renew == first + 1);
+    CHECK(machine.tick(granted_at + 2s, no_slack).renew == 0);
+    (void)machine.renewed(again.renew, 3s, granted_at + 2s, granted_at + 2100ms, 0);
+    CHECK(machine.valid_until() == engine::valid_until(granted_at + 2s, 3s));
+}
+
+TEST_CASE("a new connection causes no renewal of a lease whose renewals were answered")
+{
+    auto machine = held(terms_of(3s));
+    (void)machine.renewed(machine.tick(granted_at + 1s, no_slack).renew, 3s, granted_at + 1s, granted_at + 1s, 0);
+    (void)machine.reachable(granted_at + 1100ms);
+    CHECK(machine.tick(granted_at + 1100ms, no_slack).renew == 0);
 }
 
 TEST_CASE("a renewal that is answered moves validity to what its request's start allows")
 {
     auto machine = held(terms_of(3s));
     auto const sent = granted_at + 1s;
-    auto const attempt = machine.tick(sent, no_slack, 0).renew;
+    auto const attempt = machine.tick(sent, no_slack).renew;
     REQUIRE(attempt != 0);
     (void)machine.renewed(attempt, 3s, sent + 1ms, sent + 500ms, 0);
     CHECK(machine.valid_until() == engine::valid_until(sent + 1ms, 3s));
@@ -138,12 +155,12 @@ TEST_CASE("a failed or unanswered renewal never extends validity")
 {
     auto machine = held(terms_of(3s));
     auto const until = machine.valid_until();
-    auto const first = machine.tick(granted_at + 1s, no_slack, 0).renew;
+    auto const first = machine.tick(granted_at + 1s, no_slack).renew;
     (void)machine.failed(first, true, granted_at + 1001ms, 0);
-    auto const second = machine.tick(granted_at + 1001ms, no_slack, 0).renew;
+    auto const second = machine.tick(granted_at + 1001ms, no_slack).renew;
     REQUIRE(second != 0);
     CHECK(machine.valid_until() == until);
-    CHECK(machine.tick(until - 300ms, no_slack, 0).fire == CancelReason::expired);
+    CHECK(machine.tick(until - 300ms, no_slack).fire == CancelReason::expired);
 }
 
 TEST_CASE("after the first failure it is asked again at once, then ever more slowly, but often enough")
@@ -154,7 +171,7 @@ TEST_CASE("after the first failure it is asked again at once, then ever more slo
     auto last = now;
     auto longest = Clock::duration::zero();
     for (;;) {
-        auto const step = machine.tick(now, no_slack, 512);
+        auto const step = machine.tick(now, no_slack);
         if (step.fire != CancelReason::none)
             break;
         if (step.renew != 0) {
@@ -176,17 +193,14 @@ TEST_CASE("an answer that is overdue by ttl/6 puts the lease at risk, and a succ
 {
     auto machine = held(terms_of(3s));
     auto const sent = granted_at + 1s;
-    auto const attempt = machine.tick(sent, no_slack, 0).renew;
-    (void)machine.tick(sent + 499ms, no_slack, 0);
+    auto const attempt = machine.tick(sent, no_slack).renew;
+    (void)machine.tick(sent + 499ms, no_slack);
     CHECK_FALSE(machine.at_risk());
-    auto const again = machine.tick(sent + 500ms, no_slack, 0);
+    CHECK(machine.tick(sent + 500ms, no_slack).fire == CancelReason::none);
     CHECK(machine.at_risk());
-    CHECK(again.fire == CancelReason::none);
-    // the first is still unanswered: it is asked again beside it
-    CHECK(again.renew == attempt + 1);
-    (void)machine.renewed(again.renew, 3s, sent + 500ms, sent + 501ms, 0);
+    (void)machine.renewed(attempt, 3s, sent, sent + 501ms, 0);
     CHECK_FALSE(machine.at_risk());
-    CHECK(machine.valid_until() == engine::valid_until(sent + 500ms, 3s));
+    CHECK(machine.valid_until() == engine::valid_until(sent, 3s));
 }
 
 TEST_CASE("on request the token fires at the first renewal that fails or is overdue")
@@ -197,24 +211,24 @@ TEST_CASE("on request the token fires at the first renewal that fails or is over
     SECTION("failed")
     {
         auto machine = held(terms);
-        auto const attempt = machine.tick(granted_at + 1s, no_slack, 0).renew;
+        auto const attempt = machine.tick(granted_at + 1s, no_slack).renew;
         CHECK(machine.failed(attempt, false, granted_at + 1s, 0).fire == CancelReason::first_failed_renewal);
     }
     SECTION("overdue")
     {
         auto machine = held(terms);
-        REQUIRE(machine.tick(granted_at + 1s, no_slack, 0).renew != 0);
-        CHECK(machine.tick(granted_at + 1500ms, no_slack, 0).fire == CancelReason::first_failed_renewal);
+        REQUIRE(machine.tick(granted_at + 1s, no_slack).renew != 0);
+        CHECK(machine.tick(granted_at + 1500ms, no_slack).fire == CancelReason::first_failed_renewal);
     }
 }
 
 TEST_CASE("a proven loss fires at once, and nothing is ever asked after the end")
 {
     auto machine = held(terms_of(3s));
-    auto const attempt = machine.tick(granted_at + 1s, no_slack, 0).renew;
+    auto const attempt = machine.tick(granted_at + 1s, no_slack).renew;
     CHECK(machine.disowned().fire == CancelReason::not_owner);
     CHECK(machine.disowned().fire == CancelReason::none);
-    CHECK(machine.tick(granted_at + 2s, no_slack, 0).renew == 0);
+    CHECK(machine.tick(granted_at + 2s, no_slack).renew == 0);
     CHECK(machine.renewed(attempt, 3s, granted_at + 1s, granted_at + 1100ms, 0).fire == CancelReason::none);
     CHECK(machine.renew_now(0ms, granted_at + 1200ms).renew == 0);
 }
@@ -222,7 +236,7 @@ TEST_CASE("a proven loss fires at once, and nothing is ever asked after the end"
 TEST_CASE("a renewal whose answer arrives after the token's instant fires instead of extending")
 {
     auto machine = held(terms_of(3s));
-    auto const attempt = machine.tick(granted_at + 1s, no_slack, 0).renew;
+    auto const attempt = machine.tick(granted_at + 1s, no_slack).renew;
     auto const late = machine.fires_at();
     CHECK(machine.renewed(attempt, 3s, granted_at + 1s, late, 0).fire == CancelReason::expired);
     CHECK(machine.valid_until() == engine::valid_until(granted_at, 3s));
@@ -277,7 +291,7 @@ TEST_CASE("of two renewals that were under way together, either may have taken e
     }
     CHECK(machine.valid_until() == engine::valid_until(granted_at + 200ms, 1s));
     // and it is renewed while that lasts, not when a third of the longer ttl has passed
-    CHECK(machine.tick(granted_at + 200ms + 334ms, no_slack, 0).renew != 0);
+    CHECK(machine.tick(granted_at + 200ms + 334ms, no_slack).renew != 0);
 }
 
 TEST_CASE("a renewal that was sent after the answer to a shorter one counts in full")
@@ -297,7 +311,7 @@ TEST_CASE("while a claim may still set the ttl anew, a longer one is not relied 
     auto const longer = machine.renew_now(5s, granted_at + 100ms).renew;
     (void)machine.renewed(longer, 5s, granted_at + 100ms, granted_at + 110ms, 0);
     CHECK(machine.valid_until() == engine::valid_until(granted_at + 100ms, 1s));
-    CHECK(machine.tick(granted_at + 100ms + 334ms, no_slack, 0).renew != 0);
+    CHECK(machine.tick(granted_at + 100ms + 334ms, no_slack).renew != 0);
 }
 
 TEST_CASE("max_hold ends a lease however well the store answers")
@@ -307,7 +321,7 @@ TEST_CASE("max_hold ends a lease however well the store answers")
     auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
     auto now = granted_at;
     for (;;) {
-        auto const step = machine.tick(now, no_slack, 0);
+        auto const step = machine.tick(now, no_slack);
         if (step.fire != CancelReason::none) {
             CHECK(step.fire == CancelReason::max_hold);
             break;
@@ -327,13 +341,13 @@ TEST_CASE("max_hold may be as long as its type allows")
     auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
     CHECK(machine.fires_at() == machine.valid_until() - 300ms);
     CHECK(machine.fires_because() == CancelReason::expired);
-    CHECK(machine.tick(granted_at, no_slack, 0).fire == CancelReason::none);
+    CHECK(machine.tick(granted_at, no_slack).fire == CancelReason::none);
 }
 
 TEST_CASE("an answer counts unless another ttl was asked for since")
 {
     auto machine = held(terms_of(3s));
-    auto const before = machine.tick(granted_at + 1s, no_slack, 0);
+    auto const before = machine.tick(granted_at + 1s, no_slack);
     auto const after = machine.renew_now(5s, granted_at + 1100ms);
     REQUIRE(before.renew != 0);
     CHECK_FALSE(machine.renewed(before.renew, 3s, granted_at + 1s, granted_at + 1200ms, 0).renewed);
@@ -345,12 +359,12 @@ TEST_CASE("a manual lease renews only on request")
     LeaseOptions options;
     options.renewal = Renewal::manual;
     auto machine = held(make_terms("test", 3s, options, Backend::TtlLimits{}));
-    CHECK(machine.tick(granted_at + 2s, no_slack, 0).renew == 0);
+    CHECK(machine.tick(granted_at + 2s, no_slack).renew == 0);
     auto const attempt = machine.renew_now(0ms, granted_at + 2s).renew;
     CHECK(attempt != 0);
     (void)machine.renewed(attempt, 3s, granted_at + 2s, granted_at + 2s, 0);
     CHECK(machine.fires_at() == granted_at + 2s + 3s - 40ms - 300ms);
-    CHECK(machine.tick(machine.fires_at(), no_slack, 0).fire == CancelReason::expired);
+    CHECK(machine.tick(machine.fires_at(), no_slack).fire == CancelReason::expired);
 }
 
 TEST_CASE("a store that grants less than was asked for counts with what it granted")

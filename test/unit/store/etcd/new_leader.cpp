@@ -284,7 +284,7 @@ TEST_CASE("a key that is released while it moves is released, and leaves no leas
     {
         gateway.on_request = [&](std::string const& path) {
             if (path == "lease/grant")
-                claim->ended = true;
+                claim->mark.ended = true;
         };
         CHECK(renewed(gateway.renew(claim)));
         gateway.run_for(10ms);
@@ -298,7 +298,7 @@ TEST_CASE("a key that is released while it moves is released, and leaves no leas
         gateway.mute = true;
         CHECK(renewed(gateway.renew(claim)));
         gateway.run_for(100ms);
-        claim->ended = true;
+        claim->mark.ended = true;
         CHECK(std::holds_alternative<Released>(gateway.release(claim)));
         gateway.run_for(10ms);
         CHECK(gateway.take("lease/revoke") == 2);

@@ -319,11 +319,11 @@ TEST_CASE("no renewal is written once its lease is over, not even as a repetitio
     auto const& second = replies[1];
     bool const in_the_same_turn = GENERATE(true, false);
     if (in_the_same_turn)
-        released->ended = true;
+        released->mark.ended = true;
     setting.runtime->run_ready();
     if (!in_the_same_turn) {
         CHECK(setting.words(0).at(2) == "2");
-        released->ended = true;
+        released->mark.ended = true;
         setting.connection().answer(Value::error("NOSCRIPT No matching script. Please use EVAL."));
         setting.runtime->run_ready();
     }

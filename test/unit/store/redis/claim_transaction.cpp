@@ -129,9 +129,10 @@ TEST_CASE("a claim whose owner has given up goes alone, so that it can be droppe
     ClaimFixture test;
     test.connect();
     (void)test.occupy();
-    auto const abandoned = std::make_shared<std::atomic<bool>>(true);
+    auto const mark = std::make_shared<RequestMark>();
+    mark->ended = true;
     auto request = test.request_for(named_key("a"));
-    request.not_after = {test.runtime->now() + 1s, abandoned};
+    request.not_after = {test.runtime->now() + 1s, mark};
     (void)test.claim(std::move(request));
     (void)test.claim("b");
     test.runtime->run_ready();

@@ -140,14 +140,14 @@ TEST_CASE("an abandoned request leaves the queue at once, unless it was written"
     ConnectionFixture test;
     test.open();
     test.stream().stalled = true;
-    auto const abandoned = std::make_shared<std::atomic<bool>>(false);
-    Deadline const deadline(Instant::max(), abandoned);
+    auto const mark = std::make_shared<RequestMark>();
+    Deadline const deadline(Instant::max(), mark);
     auto const written = test.ask(Command("GET", "a"), deadline);
     test.runtime->run_ready();
     auto const waiting = test.ask(Command("GET", "b"), deadline);
     auto const of_another = test.ask(Command("GET", "c"));
     test.runtime->run_ready();
-    *abandoned = true;
+    mark->ended = true;
     test.connection->drop_abandoned();
     CHECK_FALSE(waiting->has_value());
     test.runtime->run_ready();

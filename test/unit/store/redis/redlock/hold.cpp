@@ -145,7 +145,7 @@ TEST_CASE("a server that lost a lease gets it back once a majority has proven it
         CHECK_FALSE(quorum[0].claims.front().first.fencing);
         SECTION("and if it was released meanwhile, it is given back")
         {
-            renewing.claim->ended = true;
+            renewing.claim->mark.ended = true;
             ScriptedNode::answer(quorum[0].claims, Granted{0, 0, 2s, now, nullptr});
             CHECK(quorum[0].releases.size() == 1);
         }
@@ -160,7 +160,7 @@ TEST_CASE("a server that lost a lease gets it back once a majority has proven it
     }
     SECTION("not after its release began")
     {
-        renewing.claim->ended = true;
+        renewing.claim->mark.ended = true;
         ScriptedNode::answer(quorum[2].renewals, Renewed{2s, now});
         CHECK(quorum[0].claims.empty());
     }
