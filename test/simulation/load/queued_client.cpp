@@ -51,6 +51,7 @@ void QueuedClient::pump()
         queue->pop_front();
         ++written_;
         pending->deadline.progressed(runtime_->now());
+        written_at_.push_back(runtime_->now());
         server_.arrive([weak = weak_from_this(), pending] {
             pending->execute();
             auto const self = weak.lock();
@@ -58,12 +59,19 @@ void QueuedClient::pump()
                 return;
             self->runtime_->post([self, pending] {
                 --self->written_;
+                self->longest_answer_ = self->longest_silence();
+                self->written_at_.pop_front();
                 pending->deadline.progressed(self->runtime_->now());
                 pending->answered();
                 self->pump();
             });
         });
     }
+}
+
+Clock::duration QueuedClient::longest_silence() const noexcept
+{
+    return written_at_.empty() ? longest_answer_ : std::max(longest_answer_, runtime_->now() - written_at_.front());
 }
 
 void QueuedClient::claim(ClaimRequest request, ReplyHandler<ClaimReply> handler)

@@ -41,6 +41,8 @@ public:
 
     /** The most claims of one owner. */
     [[nodiscard]] unsigned most_claims() const noexcept { return most_claims_; }
+    /** The longest time that a written request took to be answered, or has been unanswered until now. */
+    [[nodiscard]] Clock::duration longest_silence() const noexcept;
     /** The most renewals of one lease that were pending at a time. */
     [[nodiscard]] unsigned most_renewals() const noexcept { return most_renewals_; }
 
@@ -83,6 +85,9 @@ private:
     std::unordered_map<std::string, unsigned> claims_;
     /// pending renewals of each owner
     std::unordered_map<std::string, unsigned> renewals_;
+    /// of the unanswered requests; the server answers in their order
+    std::deque<Instant> written_at_;
+    Clock::duration longest_answer_{};
     unsigned most_claims_ = 0;
     unsigned most_renewals_ = 0;
 };
