@@ -184,6 +184,11 @@ void Link::write(Request& request)
     request.written = true;
     request.not_after.progressed(process_.now());
     network_.send(request.message);
+    // a silent connection must not cost leases, also where the answer is only late
+    if (request.message.kind == Message::Kind::renew)
+        world_.scheduler.at(
+            world_.now() + std::min(patience, request.message.ttl / part_of_ttl), *this, hedge,
+            request.message.request);
 }
 
 void Link::will_stay_unanswered(std::uint32_t link, std::uint64_t id)
@@ -194,8 +199,6 @@ void Link::will_stay_unanswered(std::uint32_t link, std::uint64_t id)
     if (request == nullptr || std::exchange(request->doomed, true))
         return;
     world_.scheduler.at(world_.now() + patience, *this, give_up, id);
-    if (request->message.kind == Message::Kind::renew)
-        world_.scheduler.at(world_.now() + std::min(patience, request->message.ttl / part_of_ttl), *this, hedge, id);
 }
 
 void Link::answered(Message const& message)
