@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// ClaimWindow: turns, deadlines, and claims that nobody waits for.
+// ClaimWindow: turns, deadlines, and abandoned claims.
 #include "claim_window.hpp"
 
 #include <algorithm>

@@ -80,7 +80,7 @@ private:
     void want(Wanted& wanted);
     void finish();
     void look();
-    /** The time in which the server answers so many requests, if it is never idle. */
+    /** How long the server takes for these requests, if it is never idle. */
     [[nodiscard]] Clock::duration serves(std::int64_t requests) const
     {
         return Clock::duration(1s) / per_second_ * requests;
@@ -181,7 +181,7 @@ void LoadWorld::look()
 void LoadWorld::finish()
 {
     auto const before = server_.executed();
-    // a server that nobody waits for any longer gets renewals alone
+    // a server without waiting clients gets renewals alone
     time_.run_for(ttl);
     look();
     auto const renewals = static_cast<std::uint64_t>(held_.size()) * 4 + 4;
