@@ -20,7 +20,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-/// a waiting call ends with `unconfirmed` after this time
+/// a waiting call ends with `unconfirmed` after this time, and an unanswered request is overdue
 constexpr Clock::duration patience = milliseconds{1000};
 /// without users of the store: limit for each key, and for a key that was tried long before
 constexpr Clock::duration hurried = milliseconds{1000};
@@ -93,6 +93,7 @@ void ReleaseQueue::ask(PendingReleasePtr const& pending, Instant now)
         return;
     }
     ++pending->asked_;
+    pending->asked_at_ = now;
     pending->timed_from_ = sent_++ % timed_every == 0 ? std::optional(now) : std::nullopt;
     if (pending->claim_) {
         ReleaseRequest request;
@@ -173,8 +174,9 @@ void ReleaseQueue::answered(PendingReleasePtr const& pending, RequestKind kind, 
         // an earlier request may have kept the key, which may have expired since
         finish(pending, ReleaseOutcome::unconfirmed);
     } else {
-        // the key has another owner or none: an earlier request, whose answer was lost, may have freed it
-        finish(pending, pending->may_be_done_ ? ReleaseOutcome::released : ReleaseOutcome::was_lost);
+        // the key has another owner or none: another request, whose answer is lost or pending, may have freed it
+        bool const may_be_ours = pending->may_be_done_ || pending->asked_ > 0;
+        finish(pending, may_be_ours ? ReleaseOutcome::released : ReleaseOutcome::was_lost);
     }
 }
 
@@ -235,7 +237,8 @@ void ReleaseQueue::reachable()
     auto const all = std::vector<PendingReleasePtr>(pending_.begin(), pending_.end());
     for (auto const& pending : all)
         if (!pending->finished_)
-            ask(pending, now);
+            // the new connection may be to another server than the one that has not answered yet
+            ask_at(pending, pending->asked_ == 0 ? now : std::max(now, pending->asked_at_ + patience));
 }
 
 void ReleaseQueue::hurry(Instant now)

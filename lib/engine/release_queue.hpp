@@ -86,7 +86,8 @@ public:
         KeyRangePtr range, std::string owner, bool notifications, std::chrono::milliseconds reuse_after, Instant now,
         std::chrono::milliseconds ttl);
 
-    /** A new connection to the store works: retries failed and unanswered requests at once. */
+    /** A new connection to the store works: retries failed requests at once, and unanswered ones once they are overdue.
+     */
     void reachable();
 
     /** The store has no users left: limits the retries to one second per key, and to a last moment from now. */
@@ -169,6 +170,8 @@ private:
     Runtime::TimerId timer_ = 0;
     /// number of unanswered requests
     unsigned asked_ = 0;
+    /// when the last one was sent
+    Instant asked_at_{};
     /// number of failed requests
     unsigned failed_ = 0;
     /// a failed request may have taken effect

@@ -229,9 +229,13 @@ LeaseMachine::Step LeaseMachine::reachable(Instant now) noexcept
 {
     if (ended_)
         return {};
-    bool const unanswered = oldest_unanswered() != Instant::max();
-    if ((failures_ > 0 || unanswered) && terms_.renewal == Renewal::automatic)
+    if (terms_.renewal != Renewal::automatic)
+        return look_again();
+    if (failures_ > 0)
         next_renewal_ = std::min(next_renewal_, now);
+    // the new connection may be to another server than the one that has not answered yet
+    if (oldest_unanswered() != Instant::max())
+        next_renewal_ = std::min(next_renewal_, std::max(now, attempts_.back().sent + patience()));
     return look_again();
 }
 

@@ -57,7 +57,8 @@ public:
     /** The holder requests a renewal with this ttl (zero: unchanged). A shorter ttl shortens the validity at once. */
     [[nodiscard]] Step renew_now(milliseconds ttl, Instant now);
 
-    /** A new connection to the store works: failed and unanswered renewals are retried at once. */
+    /** A new connection to the store works: failed renewals are retried at once, and unanswered ones as soon as their
+     *  answer is overdue. */
     [[nodiscard]] Step reachable(Instant now) noexcept;
 
     /** The lease was released: the machine sends no further renewals. */

@@ -88,7 +88,7 @@ TEST_CASE("the longest interval between renewals leaves time for a second one wh
                 auto const lost = machine.tick(granted_at + options.renew_interval, no_slack);
                 REQUIRE(lost.renew != 0);
                 // a store opens another connection after this time without an answer
-                auto const now = granted_at + options.renew_interval + ttl / 6;
+                auto const now = granted_at + options.renew_interval + Clock::duration(ttl) / 6;
                 (void)machine.reachable(now);
                 CHECK(machine.tick(now, no_slack).renew != 0);
                 CHECK(machine.fires_at() - now >= Clock::duration(ttl) / 50);
@@ -123,7 +123,7 @@ TEST_CASE("an unanswered renewal is repeated when a new connection works, and no
     auto machine = held(terms_of(3s));
     auto const first = machine.tick(granted_at + 1s, no_slack).renew;
     REQUIRE(first != 0);
-    for (auto now = granted_at + 1s; now < machine.fires_at(); now += 10ms)
+    for (auto now = granted_at + 1s; now < granted_at + 2s; now += 10ms)
         REQUIRE(machine.tick(now, no_slack).renew == 0);
     (void)machine.reachable(granted_at + 2s);
     auto const again = machine.tick(granted_at + 2s, no_slack);
@@ -131,6 +131,23 @@ TEST_CASE("an unanswered renewal is repeated when a new connection works, and no
     CHECK(machine.tick(granted_at + 2s, no_slack).renew == 0);
     (void)machine.renewed(again.renew, 3s, granted_at + 2s, granted_at + 2100ms, 0);
     CHECK(machine.valid_until() == engine::valid_until(granted_at + 2s, 3s));
+}
+
+TEST_CASE("a new connection repeats a renewal only after its answer is overdue")
+{
+    auto machine = held(terms_of(3s));
+    auto const first = machine.tick(granted_at + 1s, no_slack).renew;
+    CHECK(machine.reachable(granted_at + 1100ms).wake_at == granted_at + 1500ms);
+    SECTION("it stays unanswered")
+    {
+        CHECK(machine.tick(granted_at + 1499ms, no_slack).renew == 0);
+        CHECK(machine.tick(granted_at + 1500ms, no_slack).renew == first + 1);
+    }
+    SECTION("it is answered before")
+    {
+        (void)machine.renewed(first, 3s, granted_at + 1s, granted_at + 1400ms, 0);
+        CHECK(machine.tick(granted_at + 1500ms, no_slack).renew == 0);
+    }
 }
 
 TEST_CASE("a new connection causes no renewal of a lease whose renewals were answered")
