@@ -7,6 +7,7 @@
 #include <tenure/stores/endpoint.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,9 +17,10 @@ namespace tenure
 
 /** A ZooKeeper server or ensemble (3.5 and newer).
  *
- *  The ttl of a lease is the timeout of a session. Leases of one ttl share a session, and each further ttl costs
- *  another session. A server limits the timeouts that it grants, by default to 2 to 20 of its ticks. A ttl outside the
- *  limits of this config is refused before any request; if the server grants another timeout, that one counts.
+ *  The ttl of a lease is the timeout of a session. Leases of one ttl share a session until it is full
+ *  (`jute_maxbuffer`), and each further ttl costs another session. A server limits the timeouts that it grants, by
+ * default to 2 to 20 of its ticks. A ttl outside the limits of this config is refused before any request; if the server
+ * grants another timeout, that one counts.
  */
 struct ZookeeperConfig {
     /// 1 to 64 servers of one ensemble (usually port 2181), preferably all of them; the order does not matter
@@ -36,6 +38,10 @@ struct ZookeeperConfig {
     std::chrono::milliseconds shortest_ttl{0};
     /// the servers' `maxSessionTimeout`; `shortest_ttl` to 24 h; 0: twenty ticks, as the servers have it
     std::chrono::milliseconds longest_ttl{0};
+    /// the servers' `jute.maxbuffer`; bytes, 64 KiB to 1 GiB. A session takes nodes whose paths fill half of it, and
+    /// further leases open another session. Must not be larger than theirs: a server whose log has a longer
+    /// transaction does not start again
+    std::uint32_t jute_maxbuffer = 1'048'575;
     /// limit of connect and login with one server; milliseconds, 100 to one hour
     std::chrono::milliseconds connect_timeout{2000};
 };

@@ -21,9 +21,10 @@ namespace
 class ZookeeperBackend final : public Backend
 {
 public:
-    ZookeeperBackend(std::shared_ptr<Runtime> runtime, ZookeeperConfig const& config)
+    ZookeeperBackend(std::shared_ptr<Runtime> runtime, ZookeeperConfig const& config, MakeLink make_link)
         : limits_(limits_of(config))
-        , ensemble_(std::make_shared<Ensemble>(std::move(runtime), config, tenure::zookeeper::describe(config)))
+        , ensemble_(std::make_shared<Ensemble>(
+              std::move(runtime), config, tenure::zookeeper::describe(config), std::move(make_link)))
         , watches_(std::make_shared<Watches>(ensemble_))
     {
     }
@@ -115,8 +116,14 @@ private:
 
 std::shared_ptr<Backend> make_backend(std::shared_ptr<Runtime> runtime, ZookeeperConfig const& config)
 {
+    return make_backend_over(nullptr, std::move(runtime), config);
+}
+
+std::shared_ptr<Backend>
+make_backend_over(MakeLink make_link, std::shared_ptr<Runtime> runtime, ZookeeperConfig const& config)
+{
     check_config(config);
-    return std::make_shared<ZookeeperBackend>(std::move(runtime), config);
+    return std::make_shared<ZookeeperBackend>(std::move(runtime), config, std::move(make_link));
 }
 
 } // namespace tenure::zookeeper

@@ -2,11 +2,14 @@
 // Claims on ZooKeeper: creation of the node of a key.
 #include "operations.hpp"
 
+#include <store/claim_window.hpp>
 #include <store/not_written.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace tenure::zookeeper
@@ -28,25 +31,49 @@ public:
         , request_(std::move(request))
         , handler_(std::move(handler))
         , nodes_(ensemble_->nodes(*request_.range))
-        , session_(ensemble_->lease_session(request_.ttl))
+        , bytes_(SessionRoom::bytes_of(nodes_.path(request_.range->count - 1)))
+        , attempts_(ensemble_->attempts_of(request_.owner, *request_.range, request_.ttl, bytes_))
+        , session_(attempts_->session)
         , use_(session_->use())
+        , room_(session_->room().reserve(bytes_))
     {
     }
 
     void start()
     {
         if (session_->connected())
-            begin(); // never answers inside this call
+            wait_for_turn();
         else
             session_->when_connected(request_.not_after, [self = shared_from_this()](Failure const* why) {
                 if (why != nullptr)
-                    self->handler_(*why);
+                    self->answer(*why);
                 else
-                    self->begin();
+                    self->wait_for_turn();
             });
     }
 
 private:
+    void wait_for_turn()
+    {
+        // never answers inside this call
+        session_->claims().begin(
+            request_.not_after, [self = shared_from_this()](std::variant<store::ClaimWindow::Place, Failure>&& turn) {
+                if (auto* const failure = std::get_if<Failure>(&turn)) {
+                    self->answer(std::move(*failure));
+                    return;
+                }
+                self->place_ = std::move(std::get<store::ClaimWindow::Place>(turn));
+                self->begin();
+            });
+    }
+
+    void answer(ClaimReply reply)
+    {
+        room_.give_back();
+        place_ = {};
+        handler_(std::move(reply));
+    }
+
     void begin()
     {
         if (request_.earliest_attempt) {
@@ -55,6 +82,17 @@ private:
             earlier_ = ensemble_->registry().find_all(request_.owner, *request_.range);
         }
         try_next();
+    }
+
+    /** Sends a step, the first one behind those of claims that have begun. */
+    void ask(Request request, ResponseHandler handler)
+    {
+        auto const urgency = std::exchange(first_step_, false) ? Urgency::first_step : Urgency::later_step;
+        session_->ask(std::move(request), std::move(handler), terms(urgency));
+    }
+    [[nodiscard]] Terms terms(Urgency urgency) const
+    {
+        return {urgency, request_.not_after, {attempts_, &attempts_->given_back}};
     }
 
     /** Tries the nodes of earlier attempts, then those keys that seem to be free. */
@@ -88,19 +126,19 @@ private:
 
     void list_keys()
     {
-        session_->ask({Request::Kind::sync, nodes_.parent()}, [](Response const&) {});
-        session_->ask(
-            {Request::Kind::children, nodes_.parent()}, [self = shared_from_this()](Response const& response) {
-                if (response.code != ZOK && response.code != ZNONODE) {
-                    self->fail(response, self->request_.range->describe());
-                    return;
-                }
-                self->taken_.assign(self->request_.range->count, false);
-                for (auto const& name : response.children)
-                    if (auto const index = self->nodes_.index_of(name))
-                        self->taken_[*index] = true;
-                self->try_free();
-            });
+        // both are the first step
+        session_->ask({Request::Kind::sync, nodes_.parent()}, [](Response const&) {}, terms(Urgency::first_step));
+        ask({Request::Kind::children, nodes_.parent()}, [self = shared_from_this()](Response const& response) {
+            if (response.code != ZOK && response.code != ZNONODE) {
+                self->fail(response, self->request_.range->describe());
+                return;
+            }
+            self->taken_.assign(self->request_.range->count, false);
+            for (auto const& name : response.children)
+                if (auto const index = self->nodes_.index_of(name))
+                    self->taken_[*index] = true;
+            self->try_free();
+        });
     }
 
     void try_free()
@@ -130,12 +168,11 @@ private:
     {
         if (request_.not_after.over(ensemble_->runtime().now())) {
             forget(*node);
-            ensemble_->runtime().post([self = shared_from_this()] { self->handler_(Failure::dropped()); });
+            ensemble_->runtime().post([self = shared_from_this()] { self->answer(Failure::dropped()); });
             return;
         }
         ensemble_->registry().begin_creating(*node);
-        session_->ask(
-            {Request::Kind::claim, node->path, encode(request_.owner, session_->timeout()), 0, false, node->generation},
+        ask({Request::Kind::claim, node->path, encode(request_.owner, session_->timeout()), 0, false, node->generation},
             [self = shared_from_this(), node](Response const& response) {
                 if (response.code == ZNODEEXISTS) {
                     self->read_holder(node);
@@ -160,14 +197,14 @@ private:
                 self->create_failed(*node, response);
         };
         if (generation)
-            create_generation(session_, node->generation, std::move(created));
+            create_generation(session_, node->generation, std::move(created), terms(Urgency::later_step));
         else
-            create_parent(session_, nodes_.parent(), std::move(created));
+            create_parent(session_, nodes_.parent(), std::move(created), terms(Urgency::later_step));
     }
 
     void read_holder(OwnedNodePtr const& node)
     {
-        session_->ask({Request::Kind::get, node->path}, [self = shared_from_this(), node](Response const& read) {
+        ask({Request::Kind::get, node->path}, [self = shared_from_this(), node](Response const& read) {
             self->ensemble_->registry().end_creating(*node);
             if (read.code == ZOK && node->still_owned(read))
                 self->granted(node, read);
@@ -188,7 +225,7 @@ private:
     void taken_by_another()
     {
         if (!tries_earlier_ && request_.range->count == 1)
-            handler_(Busy{std::nullopt, foreign_});
+            answer(Busy{std::nullopt, foreign_});
         else
             try_next();
     }
@@ -206,7 +243,7 @@ private:
         if (node->state == OwnedNode::State::gone) {
             if (response.stat.ephemeral_owner != session_->id()) {
                 // the session expired before the response was delivered
-                handler_(Failure::unknown(
+                answer(Failure::unknown(
                     errc::store_unavailable, ensemble_->name() + ": " + node->path + ": the session expired"));
                 return;
             }
@@ -218,15 +255,15 @@ private:
         if (response.generation_version || node->czxid != response.stat.czxid)
             node->generation_version = response.generation_version;
         node->czxid = response.stat.czxid;
-        node->session_id = session_->id();
+        node->session_id = node->session->id();
         Granted granted;
         granted.index = node->index;
         granted.fencing_token = request_.fencing ? static_cast<std::uint64_t>(response.stat.czxid) : 0;
-        granted.ttl = session_->timeout();
-        granted.since = session_->proven();
+        granted.ttl = node->session->timeout();
+        granted.since = node->session->proven();
         granted.handle = node;
         registry.extend(*node, granted.since + granted.ttl);
-        handler_(std::move(granted));
+        answer(std::move(granted));
     }
 
     void create_failed(OwnedNode& node, Response const& response)
@@ -234,38 +271,45 @@ private:
         auto failure = ensemble_->failure(response, *request_.range, node.index);
         if (!failure.may_take_effect())
             forget(node);
-        handler_(std::move(failure));
+        answer(std::move(failure));
     }
 
     /** All keys are held. A node without a session never expires, so it searches for a node that can. */
     void read_busy(std::uint32_t index)
     {
         if (index >= std::min(request_.range->count, busy_keys_read)) {
-            handler_(Busy{std::nullopt, index == request_.range->count});
+            answer(Busy{std::nullopt, index == request_.range->count});
             return;
         }
-        session_->ask(
-            {Request::Kind::get, nodes_.path(index)}, [self = shared_from_this(), index](Response const& read) {
-                if (read.code == ZOK && read.stat.ephemeral_owner == 0)
-                    self->read_busy(index + 1);
-                else if (read.code == ZOK || read.code == ZNONODE || read.code == ZNOAUTH)
-                    self->handler_(Busy{std::nullopt, false});
-                else
-                    self->fail(read, self->request_.range->describe());
-            });
+        ask({Request::Kind::get, nodes_.path(index)}, [self = shared_from_this(), index](Response const& read) {
+            if (read.code == ZOK && read.stat.ephemeral_owner == 0)
+                self->read_busy(index + 1);
+            else if (read.code == ZOK || read.code == ZNONODE || read.code == ZNOAUTH)
+                self->answer(Busy{std::nullopt, false});
+            else
+                self->fail(read, self->request_.range->describe());
+        });
     }
 
     void fail(Response const& response, std::string const& what)
     {
-        handler_(not_written(ensemble_->failure(response, what)));
+        answer(not_written(ensemble_->failure(response, what)));
     }
 
     EnsemblePtr ensemble_;
     ClaimRequest request_;
     ReplyHandler<ClaimReply> handler_;
     RangeNodes nodes_;
+    /// of the longest path that it may create
+    std::size_t bytes_;
+    std::shared_ptr<Ensemble::Attempts> attempts_;
     SessionPtr session_;
     Session::Use use_;
+    /// until it is answered
+    SessionRoom::Taken room_;
+    /// from its turn until it is answered
+    store::ClaimWindow::Place place_;
+    bool first_step_ = true;
     /// nodes of earlier attempts that are still to be tried
     std::vector<OwnedNodePtr> earlier_;
     bool tries_earlier_ = false;

@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 namespace
 {
 
+constexpr char const* jute_maxbuffer_rule = "must be a number of bytes from 65536 to 1073741824";
+
 void check_chroot(std::string const& chroot)
 {
     if (chroot.empty())
@@ -48,6 +50,7 @@ ZookeeperConfig config_from(Url const& url)
     options.read("tick", config.tick);
     options.read("shortest_ttl", config.shortest_ttl);
     options.read("longest_ttl", config.longest_ttl);
+    options.read_number("jute_maxbuffer", config.jute_maxbuffer, jute_maxbuffer_rule);
     options.refuse_others();
     return config;
 }
@@ -86,6 +89,8 @@ void check_config(ZookeeperConfig const& config)
             prefix + "shortest_ttl", duration_text(limits.shortest),
             "must be at least one and a half ticks, " + duration_text(config.tick * 3 / 2));
     check_duration(prefix + "connect_timeout", config.connect_timeout, 100ms, 1h);
+    if (config.jute_maxbuffer < 64U * 1024 || config.jute_maxbuffer > 1024U * 1024 * 1024)
+        refuse_config(prefix + "jute_maxbuffer", std::to_string(config.jute_maxbuffer), jute_maxbuffer_rule);
 }
 
 std::string describe(ZookeeperConfig const& config)

@@ -5,11 +5,18 @@
 #include "store/zookeeper/session/ensemble.hpp"
 
 #include <tenure/backend/backend.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/stores/zookeeper.hpp>
 
 #include <chrono>
+#include <memory>
 
 namespace tenure::zookeeper
 {
+
+/** As `make_backend`, over links of the caller's: for tests. */
+[[nodiscard]] std::shared_ptr<Backend>
+make_backend_over(MakeLink make_link, std::shared_ptr<Runtime> runtime, ZookeeperConfig const& config);
 
 /** Creates the node of a lock, or of the first free key of a pool. */
 void claim(EnsemblePtr ensemble, ClaimRequest request, ReplyHandler<ClaimReply> handler);

@@ -166,6 +166,7 @@ private:
 
 void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<ReleaseReply> handler)
 {
+    ensemble->give_back(request.claim->owner);
     auto node = ensemble->registry().find(*request.claim);
     if (node == nullptr)
         ensemble->runtime().post([handler = std::move(handler)]() mutable { handler(NotOwner{}); });
@@ -175,6 +176,7 @@ void release(EnsemblePtr const& ensemble, ReleaseRequest request, ReplyHandler<R
 
 void withdraw(EnsemblePtr const& ensemble, WithdrawRequest const& request, ReplyHandler<WithdrawReply> handler)
 {
+    ensemble->give_back(request.owner);
     auto run = std::make_shared<Withdrawal>(ensemble, request, std::move(handler));
     ensemble->runtime().post([run] { run->next(); });
 }

@@ -21,6 +21,7 @@ judge_read(Ensemble const& ensemble, OwnedNode& node, Response const& write, Res
     if (response.code != ZOK)
         return ensemble.failure(response, node.range->key(node.index));
     if (!node.still_owned(response)) {
+        node.session->forget(node.path);
         if (!node.matches(response))
             ensemble.registry().remove(node);
         return NotOwner{};
@@ -41,14 +42,12 @@ void renew(EnsemblePtr const& ensemble, RenewRequest request, ReplyHandler<Renew
             [handler = std::move(handler), reply = std::move(reply)]() mutable { handler(std::move(reply)); });
         return;
     }
-    auto const wanted = [ensemble, claim = request.claim, not_after = request.not_after] {
-        return !claim->mark.ended && ensemble->runtime().now() <= not_after;
-    };
-    node->session->read_with_next_write(
-        node->path, wanted,
-        [ensemble, node, handler = std::move(handler)](Response const& write, Response const& read) mutable {
-            handler(judge_read(*ensemble, *node, write, read));
-        });
+    Deadline not_after(request.not_after, Deadline::Mark(request.claim, &request.claim->mark));
+    node->session->prove(
+        {node->path, std::move(not_after),
+         [ensemble, node, handler = std::move(handler)](Response const& write, Response const& read) mutable {
+             handler(judge_read(*ensemble, *node, write, read));
+         }});
 }
 
 } // namespace tenure::zookeeper

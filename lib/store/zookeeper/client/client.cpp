@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 Client::Client(
     std::shared_ptr<Runtime> runtime, ClientHandle::Settings const& settings, std::chrono::milliseconds connect_timeout,
-    ClientListener& listener)
+    LinkListener& listener)
     : runtime_(std::move(runtime))
     , handle_(*runtime_, settings)
     , connect_limit_(std::min<Clock::duration>(connect_timeout, std::max<Clock::duration>(settings.timeout / 6, 500ms)))
@@ -35,12 +35,6 @@ void Client::start()
 void Client::ask(Request request, ResponseHandler handler)
 {
     handle_.ask(std::move(request), std::move(handler));
-    pump_soon();
-}
-
-void Client::unwatch(std::string const& path)
-{
-    handle_.unwatch(path);
     pump_soon();
 }
 

@@ -22,53 +22,33 @@ namespace tenure::zookeeper
 
 using boost::system::error_code;
 
-/** Handler of a client's session events, called on the strand, never inside a call to the client. */
-class ClientListener
-{
-public:
-    ClientListener() = default;
-    ClientListener(ClientListener const&) = delete;
-    ClientListener& operator=(ClientListener const&) = delete;
-    virtual ~ClientListener() = default;
-
-    virtual void on_session_event(SessionEvent const& event) = 0;
-    /** All servers failed; they are tried again after a pause. */
-    virtual void on_no_server() = 0;
-};
-
 /** Drives a handle of the C client on the runtime's strand: waits for its descriptor and its timer, and lets it work.
  *
  *  The descriptor is watched through a duplicate, because the C client may close and open its own at any time. A server
  *  that is silent, or slow to connect, is replaced by the next one long before the C client would do so, because a
  *  lease may not last that long. */
-class Client final : public std::enable_shared_from_this<Client>
+class Client final : public ServerLink, public std::enable_shared_from_this<Client>
 {
 public:
     /** @param connect_timeout  from the first attempt at a server to the session; shorter for a short session */
     Client(
         std::shared_ptr<Runtime> runtime, ClientHandle::Settings const& settings,
-        std::chrono::milliseconds connect_timeout, ClientListener& listener);
+        std::chrono::milliseconds connect_timeout, LinkListener& listener);
     Client(Client const&) = delete;
     Client& operator=(Client const&) = delete;
-    ~Client() = default;
+    ~Client() override = default;
 
-    void start();
-    /** Sends a request; requires a connection. The handler is never called inside this call. */
-    void ask(Request request, ResponseHandler handler);
-    void unwatch(std::string const& path);
-    /** Closes at once: open requests are answered ZCLOSING.
-     *  @param end_session  also tell the server, which deletes all nodes of the session */
-    void close(bool end_session) noexcept;
-    void drop_connection();
-    /** Only while not connected. */
-    void set_servers(std::string const& servers);
+    void start() override;
+    void ask(Request request, ResponseHandler handler) override;
+    void close(bool end_session) noexcept override;
+    void drop_connection() override;
+    void set_servers(std::string const& servers) override;
 
-    [[nodiscard]] bool connected() const { return !closed_ && handle_.connected(); }
-    [[nodiscard]] std::chrono::milliseconds timeout() const { return handle_.timeout(); }
-    [[nodiscard]] std::int64_t session_id() const { return handle_.session_id(); }
-    [[nodiscard]] std::string const& last_words() const noexcept { return handle_.last_words(); }
-    /** Just before the current connection was begun. */
-    [[nodiscard]] Instant connection_begun() const noexcept { return begun_; }
+    [[nodiscard]] bool connected() const override { return !closed_ && handle_.connected(); }
+    [[nodiscard]] std::chrono::milliseconds timeout() const override { return handle_.timeout(); }
+    [[nodiscard]] std::int64_t session_id() const override { return handle_.session_id(); }
+    [[nodiscard]] std::string const& last_words() const noexcept override { return handle_.last_words(); }
+    [[nodiscard]] Instant connection_begun() const noexcept override { return begun_; }
 
 private:
     void pump_soon();
@@ -94,7 +74,7 @@ private:
     /// current limit of silence: grows each time another connection did not help
     Clock::duration patience_;
     /// null after `close`
-    ClientListener* listener_;
+    LinkListener* listener_;
     /// a duplicate of the handle's descriptor; closed while the handle has none
     asio::posix::stream_descriptor descriptor_;
     /// of the handle's connection, 0: none

@@ -44,13 +44,16 @@ thread_local ClientHandle* calling_handle = nullptr;
 /** Callbacks of the C client for the session, inside a call into it. */
 struct ClientHandle::Callbacks {
     static void on_login(int, void const*) {}
-    static void on_unwatched(int, void const*) {}
 
     static void on_event(zhandle_t*, int type, int state, char const* path, void* context)
     {
         using Kind = SessionEvent::Kind;
         auto& self = *static_cast<ClientHandle*>(context);
-        auto const node = [path] { return std::string(path == nullptr ? "" : path); };
+        auto const node = [&self, path] {
+            std::string text(path == nullptr ? "" : path);
+            self.watched_.erase(text);
+            return text;
+        };
         if (type == ZOO_DELETED_EVENT)
             self.events_.emplace_back(SessionEvent{Kind::node_deleted, node()});
         else if (type == ZOO_CREATED_EVENT || type == ZOO_CHANGED_EVENT || type == ZOO_CHILD_EVENT)
@@ -157,6 +160,11 @@ void ClientHandle::ask(Request request, ResponseHandler handler)
     asked.request = std::move(request);
     asked.handler = std::move(handler);
     asked.sent = runtime_.now();
+    if (fork_generation_ != engine::fork_generation()) {
+        // the connection is the parent's
+        finish(id, {ZINVALIDSTATE});
+        return;
+    }
     LibraryCall const call(this);
     bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
     bool const is_alone = pending_.size() == 1;
@@ -169,17 +177,23 @@ void ClientHandle::ask(Request request, ResponseHandler handler)
     wrote(was_connected);
 }
 
-void ClientHandle::unwatch(std::string const& path)
+void ClientHandle::note_watch(Request const& request, int code)
 {
-    if (fork_generation_ != engine::fork_generation())
-        return;
-    LibraryCall const call(this);
-    bool const was_connected = ::zoo_state(handle_) == ZOO_CONNECTED_STATE;
-    // A server forgets its watches with the connection; the C client sets its known watches again on the next one. The
-    // function itself is passed and called, although the parameter has the type of a pointer to it.
-    auto* const called = reinterpret_cast<void_completion_t*>(&Callbacks::on_unwatched);
-    ::zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, was_connected ? 0 : 1, called, nullptr);
-    wrote(was_connected);
+    using Kind = Request::Kind;
+    if (request.kind == Kind::unwatch)
+        watched_.erase(request.path);
+    else if (request.watch && (code == ZOK || (code == ZNONODE && request.kind == Kind::exists)))
+        watched_.insert(request.path);
+}
+
+void ClientHandle::forget_watches() noexcept
+{
+    // A server forgets its watches with the connection. The C client would set all of them again on the next one, in
+    // one request that may be longer than the server accepts: it would close that connection, and each later one. The
+    // owners of the watches set them again.
+    for (auto const& path : watched_)
+        ::zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, 1, nullptr, nullptr);
+    watched_.clear();
 }
 
 ClientHandle::Pending& ClientHandle::place(std::uint64_t id)
@@ -199,6 +213,7 @@ void ClientHandle::finish(std::uint64_t id, Response response)
     auto found = pending_.extract(id);
     if (found.empty() || !found.mapped()->handler)
         return;
+    note_watch(found.mapped()->request, response.code);
     response.sent = found.mapped()->sent;
     response.answered = runtime_.now();
     events_.emplace_back(Finished{std::move(found.mapped()->handler), std::move(response)});
@@ -246,6 +261,8 @@ ClientHandle::Interest ClientHandle::interest()
 void ClientHandle::process(bool readable, bool writable)
 {
     LibraryCall const call(this);
+    if (!watched_.empty() && ::zoo_state(handle_) != ZOO_CONNECTED_STATE)
+        forget_watches(); // before the answer of the next server
     if (writable)
         unflushed_ = std::max(unflushed_, 1);
     int const events = (readable ? ZOOKEEPER_READ : 0) | (writable ? ZOOKEEPER_WRITE : 0);

@@ -1,7 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
-#include "request.hpp"
+#include "link.hpp"
 
 #include <tenure/backend/runtime.hpp>
 
@@ -13,27 +13,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
 namespace tenure::zookeeper
 {
-
-/** A change of a handle's session, or the event of a watch. */
-struct SessionEvent {
-    enum class Kind {
-        connected,
-        disconnected,
-        expired,
-        authentication_failed,
-        /// of a watch, which has fired and ended: the node, or a child of it
-        node_changed,
-        node_deleted
-    };
-    Kind kind;
-    /// path of the node, for the event of a watch
-    std::string path = {};
-};
 
 /** One handle of the C client in its single-threaded form. It works only in `process`, when the condition that
  *  `interest` reports has occurred.
@@ -44,15 +29,7 @@ struct SessionEvent {
 class ClientHandle
 {
 public:
-    struct Settings {
-        /// name of the store, for the log
-        std::string name;
-        /// numeric addresses, because the C client's resolver would block: `127.0.0.1:2181,::1:2182`
-        std::string servers;
-        std::chrono::milliseconds timeout{};
-        /// `user:password` of the scheme digest; empty: none
-        std::string login = {};
-    };
+    using Settings = LinkSettings;
     /** Conditions that the C client waits for. */
     struct Interest {
         /// -1: none currently. Owned by the C client
@@ -79,8 +56,6 @@ public:
 
     /** Requests are sent together in the next call of `interest`, or at once while no response is pending. */
     void ask(Request request, ResponseHandler handler);
-    /** Ends all watches of a node. An open request may still begin one. */
-    void unwatch(std::string const& path);
     [[nodiscard]] Interest interest();
     /** Lets the C client work. Call `interest` afterwards. */
     void process(bool readable, bool writable);
@@ -153,6 +128,10 @@ private:
     void wrote(bool was_connected) noexcept;
     void flush() noexcept;
     void finish(std::uint64_t id, Response response);
+    /** Keeps the record of watches. */
+    void note_watch(Request const& request, int code);
+    /** Makes the C client forget its watches. */
+    void forget_watches() noexcept;
     /** Records a log line of the C client. */
     void log(std::string_view line);
 
@@ -174,6 +153,8 @@ private:
     /// node of the last answered request, reused for the next
     std::map<std::uint64_t, std::unique_ptr<Pending>>::node_type spare_;
     std::uint64_t last_id_ = 0;
+    /// nodes that the C client watches on this connection
+    std::unordered_set<std::string> watched_;
     std::vector<Event> events_;
     std::string last_words_;
     std::uint64_t fork_generation_;

@@ -103,7 +103,7 @@ int ClientHandle::Pending::submit(zhandle_t* handle, ACL_vector const* acl)
     case Kind::create_persistent:
         return create(ZOO_PERSISTENT);
     case Kind::get:
-        return ::zoo_aget(handle, path, 0, &Callbacks::on_data, this);
+        return ::zoo_aget(handle, path, request.watch ? 1 : 0, &Callbacks::on_data, this);
     case Kind::exists:
         return ::zoo_aexists(handle, path, request.watch ? 1 : 0, &Callbacks::on_stat, this);
     case Kind::children:
@@ -133,6 +133,10 @@ int ClientHandle::Pending::submit(zhandle_t* handle, ACL_vector const* acl)
         return ::zoo_amulti(handle, 1, operations.data(), results.data(), &Callbacks::on_void, this);
     case Kind::sync:
         return ::zoo_async(handle, path, &Callbacks::on_synced, this);
+    case Kind::unwatch:
+        // the function itself is passed and called, although the parameter has the type of a pointer to it
+        return ::zoo_aremove_all_watches(
+            handle, path, ZWATCHTYPE_ANY, 0, reinterpret_cast<void_completion_t*>(&Callbacks::on_void), this);
     }
     return ZBADARGUMENTS;
 }

@@ -49,6 +49,8 @@ bool is_answered(int code) noexcept
 Failure
 failure_of(Response const& response, std::string const& where, std::string const& what, std::string const& login)
 {
+    if (response.dropped)
+        return Failure::dropped();
     auto const words = where + ": " + what + ": " + ::zerror(response.code);
     switch (response.code) {
     case ZINVALIDSTATE:

@@ -26,7 +26,7 @@ struct Request {
         claim,
         create_container,
         create_persistent,
-        /// data and stat
+        /// data and stat; if `watch` is set, the next change or the deletion of the node is an event
         get,
         /// stat; if `watch` is set, the next change or the creation of the node is an event
         exists,
@@ -37,7 +37,9 @@ struct Request {
         /// a write that changes nothing: a transaction of one check
         check,
         /// synchronizes the connected server with the leader
-        sync
+        sync,
+        /// ends the watches of the node that earlier requests have begun
+        unwatch
     };
     Kind kind;
     std::string path;
@@ -74,6 +76,8 @@ struct Response {
     bool of_generation = false;
     /// of a successful claim: the version of its generation, unless that version means any
     std::optional<std::int32_t> generation_version = {};
+    /// the request was not sent, because its time was over or its owner has given up
+    bool dropped = false;
 
     /** Of a creation: the node exists, created by this request or by an earlier one. */
     [[nodiscard]] bool exists() const noexcept { return code == ZOK || code == ZNODEEXISTS; }

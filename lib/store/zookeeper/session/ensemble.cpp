@@ -2,22 +2,35 @@
 // Ensemble: its sessions, and the parents of keys.
 #include "ensemble.hpp"
 
+#include "store/zookeeper/client/client.hpp"
+
+#include <algorithm>
 #include <utility>
 
 namespace tenure::zookeeper
 {
 
-Ensemble::Ensemble(std::shared_ptr<Runtime> runtime, ZookeeperConfig config, std::string name)
+Ensemble::Ensemble(std::shared_ptr<Runtime> runtime, ZookeeperConfig config, std::string name, MakeLink make_link)
     : runtime_(std::move(runtime))
     , config_(std::make_shared<ZookeeperConfig const>(std::move(config)))
     , name_(std::move(name))
+    , make_link_(std::move(make_link))
     , registry_(std::make_shared<NodeRegistry>(runtime_))
 {
+    if (make_link_ == nullptr)
+        make_link_ = [runtime = runtime_,
+                      limit = config_->connect_timeout](LinkSettings const& settings, LinkListener& listener) {
+            return std::make_shared<Client>(runtime, settings, limit, listener);
+        };
 }
 
 SessionPtr Ensemble::make(Session::Settings settings)
 {
-    auto session = std::make_shared<Session>(runtime_, config_, std::move(settings));
+    settings.others_connected = [weak = weak_from_this()] {
+        auto const self = weak.lock();
+        return self != nullptr && std::ranges::any_of(self->sessions(), &Session::connected);
+    };
+    auto session = std::make_shared<Session>(runtime_, config_, make_link_, std::move(settings));
     if (closed_)
         session->close(false);
     std::erase_if(sessions_, [](auto const& other) { return other.expired(); });
@@ -25,17 +38,56 @@ SessionPtr Ensemble::make(Session::Settings settings)
     return session;
 }
 
-SessionPtr Ensemble::lease_session(std::chrono::milliseconds ttl)
+SessionPtr Ensemble::lease_session(std::chrono::milliseconds ttl, std::size_t bytes)
 {
-    auto& session = lease_sessions_[ttl];
-    if (session == nullptr) {
-        session = make({name_, ttl, false});
-        session->on_event([weak = weak_from_this()](Session const& of, SessionEvent const& event) {
-            if (auto const self = weak.lock())
-                self->on_event(of, event.kind);
-        });
+    // there are hardly more than a server allows connections from one address
+    auto& sessions = lease_sessions_[ttl];
+    SessionPtr found;
+    for (auto const& session : sessions) {
+        if (!session->room().fits(bytes))
+            continue;
+        if (session->connected())
+            return session;
+        if (found == nullptr)
+            found = session;
     }
+    if (found != nullptr)
+        return found;
+    auto session = make({name_, ttl, false});
+    session->on_event([weak = weak_from_this()](Session const& of, SessionEvent const& event) {
+        if (auto const self = weak.lock())
+            self->on_event(of, event.kind);
+    });
+    sessions.push_back(session);
     return session;
+}
+
+std::shared_ptr<Ensemble::Attempts>
+Ensemble::attempts_of(std::string const& owner, KeyRange const& range, std::chrono::milliseconds ttl, std::size_t bytes)
+{
+    auto& entry = attempts_[owner];
+    if (auto pending = entry.lock())
+        return pending;
+    SessionPtr session;
+    for (auto const& node : registry_->find_all(owner, range))
+        session = node->session;
+    if (session == nullptr)
+        session = lease_session(ttl, bytes);
+    std::shared_ptr<Attempts> attempts(
+        new Attempts{owner, std::move(session)}, [weak = weak_from_this()](Attempts const* ended) {
+            if (auto const self = weak.lock())
+                self->attempts_.erase(ended->owner);
+            delete ended;
+        });
+    entry = attempts;
+    return attempts;
+}
+
+void Ensemble::give_back(std::string const& owner)
+{
+    if (auto const found = attempts_.find(owner); found != attempts_.end())
+        if (auto const attempts = found->second.lock())
+            attempts->given_back = true;
 }
 
 SessionPtr Ensemble::query_session()
@@ -54,8 +106,10 @@ void Ensemble::on_event(Session const& session, SessionEvent::Kind kind)
 {
     if (kind == SessionEvent::Kind::expired)
         registry_->session_expired(session.id());
-    // also after an expiry: the leases are lost, and their holders learn it from the next request
-    if (kind != SessionEvent::Kind::disconnected && reachable_)
+    // When a connection ends, all its requests fail: so they can be repeated as soon as there is another. Also after an
+    // expiry: the leases are lost, and their holders learn it from the next request.
+    using Kind = SessionEvent::Kind;
+    if ((kind == Kind::connected || kind == Kind::expired || kind == Kind::authentication_failed) && reachable_)
         reachable_();
 }
 
@@ -79,7 +133,7 @@ void Ensemble::close() noexcept
     closed_ = true;
     // nodes that leases may still rely on stay until the session's timeout
     for (auto const& session : sessions())
-        session->close(!registry_->holds_any(session->id()));
+        session->close(!session->room().has_nodes());
     registry_->close();
 }
 
@@ -87,39 +141,39 @@ namespace
 {
 
 /** Creates a node, and missing nodes above it. */
-void create(SessionPtr const& session, Request const& node, ResponseHandler handler)
+void create(SessionPtr const& session, Request const& node, ResponseHandler handler, Terms const& terms)
 {
-    session->ask(node, [session, node, handler = std::move(handler)](Response const& response) mutable {
-        auto const& path = node.path;
-        auto const parent = path.substr(0, path.rfind('/'));
+    auto answered = [session, node, terms, handler = std::move(handler)](Response const& response) mutable {
+        auto const parent = node.path.substr(0, node.path.rfind('/'));
         if (response.code != ZNONODE || parent.empty()) {
             handler(response);
             return;
         }
-        create(
-            session, {Request::Kind::create_persistent, parent},
-            [session, node, handler = std::move(handler)](Response const& created) mutable {
-                if (created.exists())
-                    session->ask(node, std::move(handler));
-                else
-                    handler(created);
-            });
-    });
+        auto created = [session, node, terms, handler = std::move(handler)](Response const& above) mutable {
+            if (above.exists())
+                session->ask(node, std::move(handler), terms);
+            else
+                handler(above);
+        };
+        create(session, {Request::Kind::create_persistent, parent}, std::move(created), terms);
+    };
+    session->ask(node, std::move(answered), terms);
 }
 
 } // namespace
 
-void create_parent(SessionPtr const& session, std::string const& path, ResponseHandler handler)
+void create_parent(SessionPtr const& session, std::string const& path, ResponseHandler handler, Terms const& terms)
 {
-    create(session, {Request::Kind::create_container, path}, std::move(handler));
+    create(session, {Request::Kind::create_container, path}, std::move(handler), terms);
 }
 
-void create_generation(SessionPtr const& session, std::string const& path, ResponseHandler handler)
+void create_generation(SessionPtr const& session, std::string const& path, ResponseHandler handler, Terms const& terms)
 {
-    create(session, {Request::Kind::create_persistent, path}, [handler = std::move(handler)](Response created) mutable {
+    auto answered = [handler = std::move(handler)](Response created) mutable {
         created.of_generation = !created.exists();
         handler(created);
-    });
+    };
+    create(session, {Request::Kind::create_persistent, path}, std::move(answered), terms);
 }
 
 } // namespace tenure::zookeeper

@@ -8,10 +8,12 @@
 #include <tenure/stores/zookeeper.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tenure::zookeeper
@@ -21,7 +23,8 @@ namespace tenure::zookeeper
 class Ensemble : public std::enable_shared_from_this<Ensemble>
 {
 public:
-    Ensemble(std::shared_ptr<Runtime> runtime, ZookeeperConfig config, std::string name);
+    /** @param make_link  null: links to real servers */
+    Ensemble(std::shared_ptr<Runtime> runtime, ZookeeperConfig config, std::string name, MakeLink make_link = nullptr);
     Ensemble(Ensemble const&) = delete;
     Ensemble& operator=(Ensemble const&) = delete;
     ~Ensemble() = default;
@@ -32,8 +35,20 @@ public:
     [[nodiscard]] NodeRegistry& registry() const noexcept { return *registry_; }
     [[nodiscard]] RangeNodes nodes(KeyRange const& range) const { return {config_->chroot, config_->username, range}; }
 
-    /** The session of leases with this ttl. */
-    [[nodiscard]] SessionPtr lease_session(std::chrono::milliseconds ttl);
+    /** What the attempts of one owner share while one of them is pending. */
+    struct Attempts {
+        std::string owner;
+        /// All of them use the session of the first one, because the server finds a node of another session taken.
+        SessionPtr session;
+        /// their claim was given back: steps that were not sent are dropped
+        bool given_back = false;
+    };
+    /** The pending attempts of an owner, which this one joins.
+     *  @param bytes  of the node that it may make */
+    [[nodiscard]] std::shared_ptr<Attempts>
+    attempts_of(std::string const& owner, KeyRange const& range, std::chrono::milliseconds ttl, std::size_t bytes);
+    /** Drops the steps of an owner's claims that were not sent: before its nodes are removed. */
+    void give_back(std::string const& owner);
     /** The session for reads, watches and evictions, without leases. */
     [[nodiscard]] SessionPtr query_session();
     /** Makes a session without leases that requests this timeout. */
@@ -65,13 +80,19 @@ private:
     /** A copy, because a handler may begin or end sessions. */
     [[nodiscard]] std::vector<SessionPtr> sessions() const;
     [[nodiscard]] SessionPtr make(Session::Settings settings);
+    /** A session for leases with this ttl that has room for a node. */
+    [[nodiscard]] SessionPtr lease_session(std::chrono::milliseconds ttl, std::size_t bytes);
     void on_event(Session const& session, SessionEvent::Kind kind);
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<ZookeeperConfig const> config_;
     std::string name_;
+    MakeLink make_link_;
     std::shared_ptr<NodeRegistry> registry_;
-    std::map<std::chrono::milliseconds, SessionPtr> lease_sessions_;
+    /// for each ttl, in the order in which they are filled
+    std::map<std::chrono::milliseconds, std::vector<SessionPtr>> lease_sessions_;
+    /// by owner, while they are pending
+    std::unordered_map<std::string, std::weak_ptr<Attempts>> attempts_;
     SessionPtr query_session_;
     /// all of them, including the probes
     std::vector<std::weak_ptr<Session>> sessions_;
@@ -82,8 +103,10 @@ private:
 using EnsemblePtr = std::shared_ptr<Ensemble>;
 
 /** Creates the parent of a range, and the chroot above it. The response is that of the last creation. */
-void create_parent(SessionPtr const& session, std::string const& path, ResponseHandler handler);
+void create_parent(
+    SessionPtr const& session, std::string const& path, ResponseHandler handler, Terms const& terms = {});
 /** As above for a generation. */
-void create_generation(SessionPtr const& session, std::string const& path, ResponseHandler handler);
+void create_generation(
+    SessionPtr const& session, std::string const& path, ResponseHandler handler, Terms const& terms = {});
 
 } // namespace tenure::zookeeper

@@ -81,7 +81,9 @@ OwnedNodePtr NodeRegistry::add(
     node->path = std::move(path);
     node->generation = std::move(generation);
     node->owner = owner;
+    node->room = node->session->room().take(SessionRoom::bytes_of(node->path));
     by_owner_.emplace(std::move(owner), node);
+    node->looked_at = agenda_.emplace(node->deadline, node.get());
     arm(node->deadline);
     return node;
 }
@@ -100,16 +102,25 @@ void NodeRegistry::end_creating(OwnedNode& node)
         creating_.erase(found);
 }
 
-void NodeRegistry::remove(OwnedNode& node)
+void NodeRegistry::let_go(OwnedNode& node) noexcept
 {
     node.state = OwnedNode::State::gone;
     node.use = nullptr;
+    node.room.give_back();
+}
+
+void NodeRegistry::remove(OwnedNode& node)
+{
     auto const [first, last] = by_owner_.equal_range(node.owner);
     for (auto entry = first; entry != last; ++entry)
         if (entry->second.get() == &node) {
+            auto const kept = entry->second; // may be the last reference
+            agenda_.erase(node.looked_at);
             by_owner_.erase(entry);
+            let_go(node);
             return;
         }
+    let_go(node); // the registry was closed
 }
 
 void NodeRegistry::extend(OwnedNode& node, Instant deadline)
@@ -152,12 +163,12 @@ void NodeRegistry::session_expired(std::int64_t session_id)
 {
     if (session_id == 0)
         return;
-    std::erase_if(by_owner_, [session_id](auto const& entry) {
+    std::erase_if(by_owner_, [this, session_id](auto const& entry) {
         auto& node = *entry.second;
         if (node.session_id != session_id)
             return false;
-        node.state = OwnedNode::State::gone;
-        node.use = nullptr;
+        agenda_.erase(node.looked_at);
+        let_go(node);
         return true;
     });
 }
@@ -194,16 +205,11 @@ std::vector<OwnedNodePtr> NodeRegistry::find_all(std::string const& owner, KeyRa
     return found;
 }
 
-bool NodeRegistry::holds_any(std::int64_t session_id) const noexcept
-{
-    return std::ranges::any_of(
-        by_owner_, [session_id](auto const& entry) { return entry.second->session_id == session_id; });
-}
-
 void NodeRegistry::close() noexcept
 {
     closed_ = true;
     timer_.cancel();
+    agenda_.clear();
     by_owner_.clear();
     creating_.clear();
     deleting_.clear();
@@ -219,21 +225,22 @@ void NodeRegistry::arm(Instant when)
 
 void NodeRegistry::remove_lapsed()
 {
-    // deadlines only move later, so an early call finds nothing to do
     auto const now = runtime_->now();
-    auto next = Instant::max();
     std::vector<OwnedNodePtr> due;
-    for (auto const& [owner, node] : by_owner_) {
-        if (node->deadline <= now) {
-            node->deadline = now + retry;
-            due.push_back(node);
+    while (!agenda_.empty() && agenda_.begin()->first <= now) {
+        auto& node = *agenda_.begin()->second;
+        agenda_.erase(agenda_.begin());
+        // deadlines only move later, and are found here
+        if (node.deadline <= now) {
+            node.deadline = now + retry;
+            due.push_back(node.shared_from_this());
         }
-        next = std::min(next, node->deadline);
+        node.looked_at = agenda_.emplace(node.deadline, &node);
     }
     for (auto const& node : due)
         remove_if_lapsed(node);
-    if (next != Instant::max())
-        arm(next);
+    if (!agenda_.empty())
+        arm(agenda_.begin()->first);
 }
 
 bool NodeRegistry::is_claimed(OwnedNode const& node) const

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +21,7 @@ namespace tenure::zookeeper
 {
 
 /** A node that this process created, or may have created, for one of its owners. A claim's handle. */
-struct OwnedNode {
+struct OwnedNode : std::enable_shared_from_this<OwnedNode> {
     enum class State {
         /// its creation is pending, or its outcome is unknown
         asked,
@@ -31,6 +32,8 @@ struct OwnedNode {
 
     SessionPtr session;
     Session::Use use;
+    /// of the session, until it is certain that the node is gone
+    SessionRoom::Taken room;
     /// the session that the node belongs to, by the server's number
     std::int64_t session_id = 0;
     KeyRangePtr range;
@@ -54,6 +57,8 @@ struct OwnedNode {
     Instant deadline{};
     /// number of grants and renewals
     std::uint64_t extensions = 0;
+    /// of the registry: when it looks at this node again
+    std::multimap<Instant, OwnedNode*>::iterator looked_at = {};
 
     /** True if the node that was read is this one. Its contents count only while its czxid is unknown. */
     [[nodiscard]] bool matches(Response const& read) const;
@@ -131,13 +136,12 @@ public:
     /** Begins a claim's creation of the node, which ends when the claim knows whether it has the node. */
     void begin_creating(OwnedNode& node);
     void end_creating(OwnedNode& node);
-    /** True if the session has nodes. */
-    [[nodiscard]] bool holds_any(std::int64_t session_id) const noexcept;
-
     void close() noexcept;
 
 private:
     void arm(Instant when);
+    /** The node is gone: it no longer takes room, and keeps its session open no longer. */
+    static void let_go(OwnedNode& node) noexcept;
     void remove_lapsed();
     /** True if a pending claim may still get the node. */
     [[nodiscard]] bool is_claimed(OwnedNode const& node) const;
@@ -145,6 +149,8 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     std::unordered_multimap<std::string, OwnedNodePtr> by_owner_;
+    /// by when each node is looked at again, which is never after its deadline
+    std::multimap<Instant, OwnedNode*> agenda_;
     std::unordered_map<std::string, int> creating_;
     /// removals that wait for the end of a deletion, by path; the request for the deletion owns the list
     std::unordered_map<std::string, std::weak_ptr<std::vector<std::function<void()>>>> deleting_;

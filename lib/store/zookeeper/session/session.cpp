@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Session: opening, regular writes, and expiry.
+// Session: opening, waiting for a connection, and expiry.
 #include "session.hpp"
 
 #include <tenure/errc.hpp>
@@ -22,22 +22,22 @@ constexpr int searches = 3;
 
 } // namespace
 
-Session::Session(std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings)
+Session::Session(
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, MakeLink make_link,
+    Settings settings)
     : runtime_(std::move(runtime))
     , config_(std::move(config))
+    , make_link_(std::move(make_link))
     , settings_(std::move(settings))
     , life_(config_->tick)
+    , room_(config_->jute_maxbuffer)
+    , claims_(std::make_shared<store::ClaimWindow>(runtime_, claims_at_a_time))
 {
 }
 
 std::chrono::milliseconds Session::timeout() const
 {
     return client_ != nullptr && id_ != 0 ? client_->timeout() : settings_.timeout;
-}
-
-Clock::duration Session::period() const
-{
-    return std::clamp<Clock::duration>(timeout() / 12, std::min<Clock::duration>(50ms, config_->tick), config_->tick);
 }
 
 bool Session::wanted() const noexcept
@@ -54,7 +54,7 @@ Session::Use Session::use()
 void Session::when_connected(Deadline not_after, ConnectedHandler handler)
 {
     last_used_ = runtime_->now();
-    waiting_.push_back({std::move(not_after), std::move(handler)});
+    waiting_.add(std::move(not_after), std::move(handler));
     if (closed_ || connected()) {
         runtime_->post([self = shared_from_this()] { self->answer_waiting(); });
         return;
@@ -65,61 +65,60 @@ void Session::when_connected(Deadline not_after, ConnectedHandler handler)
 
 void Session::answer_waiting()
 {
-    auto const now = runtime_->now();
-    auto const is_closed = Failure::not_sent(errc::closed, settings_.name + ": the store was closed");
-    auto const dropped = Failure::dropped();
-    for (auto& waiting : std::exchange(waiting_, {}))
-        if (closed_)
-            waiting.handler(&is_closed);
-        else if (waiting.not_after.over(now))
-            waiting.handler(&dropped);
-        else if (connected())
-            waiting.handler(nullptr);
-        else
-            waiting_.push_back(std::move(waiting));
+    if (closed_) {
+        fail_all_waiting(Failure::not_sent(errc::closed, settings_.name + ": the store was closed"));
+        return;
+    }
+    if (connected()) {
+        fail(
+            waiting_.take_if([now = runtime_->now()](Deadline const& deadline) { return deadline.over(now); }),
+            Failure::dropped());
+        for (auto& handler : waiting_.take_if([](Deadline const&) { return true; }))
+            handler(nullptr);
+    }
     set_waiting_timer();
 }
 
 void Session::set_waiting_timer()
 {
-    waiting_timer_.cancel();
-    if (waiting_.empty())
+    // a timer that fires early sets the next one
+    auto const first = waiting_.earliest();
+    if (first == Instant::max()) {
+        waiting_timer_.cancel();
         return;
-    auto const by_time = [](Waiting const& waiting) { return waiting.not_after.at(); };
-    auto const first = by_time(*std::ranges::min_element(waiting_, {}, by_time));
-    if (first == Instant::max())
-        return; // all of them wait without end
+    }
+    if (waiting_timer_.pending() && waiting_timer_due_ <= first)
+        return;
+    waiting_timer_due_ = first;
     waiting_timer_.at(first, weak_from_this(), [](Session& self) {
-        self.fail_waiting(
-            [now = self.runtime_->now()](Waiting const& waiting) { return waiting.not_after.over(now); },
-            self.connected() ? Failure::dropped() : self.why_not_connected());
+        auto late = self.waiting_.take_late(self.runtime_->now());
+        self.set_waiting_timer();
+        fail(std::move(late), self.connected() ? Failure::dropped() : self.why_not_connected());
     });
 }
 
 void Session::drop_abandoned()
 {
-    fail_waiting([](Waiting const& waiting) { return waiting.not_after.abandoned(); }, Failure::dropped());
+    fail(waiting_.take_if([](Deadline const& deadline) { return deadline.abandoned(); }), Failure::dropped());
+    claims_->drop_abandoned();
 }
 
 void Session::on_no_server()
 {
-    fail_waiting([](Waiting const& waiting) { return waiting.not_after.one_attempt(); }, why_not_connected());
+    fail(waiting_.take_if([](Deadline const& deadline) { return deadline.one_attempt(); }), why_not_connected());
 }
 
-void Session::fail_waiting(std::function<bool(Waiting const&)> const& fits, Failure const& why)
+void Session::fail(std::vector<ConnectedHandler> waiting, Failure const& why)
 {
-    auto failed = std::exchange(waiting_, {});
-    auto const rest = std::stable_partition(failed.begin(), failed.end(), fits);
-    std::move(rest, failed.end(), std::back_inserter(waiting_));
-    failed.erase(rest, failed.end());
-    set_waiting_timer();
-    for (auto& one : failed)
-        one.handler(&why);
+    for (auto& handler : waiting)
+        handler(&why);
 }
 
 void Session::fail_all_waiting(Failure const& why)
 {
-    fail_waiting([](Waiting const&) { return true; }, why);
+    claims_->fail_all(why);
+    fail(waiting_.take_if([](Deadline const&) { return true; }), why);
+    set_waiting_timer();
 }
 
 Failure Session::why_not_connected() const
@@ -127,6 +126,12 @@ Failure Session::why_not_connected() const
     auto words = client_ == nullptr ? search_error_ : client_->last_words();
     if (words.empty())
         words = "no server has answered yet";
+    // where the C client was told nothing at all
+    bool const closed_by_server = words.find("failed while receiving a server response") != std::string::npos;
+    if (closed_by_server && settings_.others_connected != nullptr && settings_.others_connected())
+        words +=
+            "; other sessions of this store are connected: if the server allows no more of this address, raise its "
+            "maxClientCnxns (60 unless it is set)";
     return Failure::not_sent(errc::store_unavailable, settings_.name + ": not connected: " + words);
 }
 
@@ -184,11 +189,11 @@ void Session::search_after(Clock::duration pause)
 void Session::open_client(std::string const& servers)
 {
     servers_ = servers;
-    ClientHandle::Settings settings{settings_.name, servers, settings_.timeout, {}};
+    LinkSettings settings{settings_.name, servers, settings_.timeout, {}};
     if (!config_->username.empty())
         settings.login = config_->username + ":" + config_->password;
     try {
-        client_ = std::make_shared<Client>(runtime_, settings, config_->connect_timeout, *this);
+        client_ = make_link_(settings, *this);
     } catch (std::exception const& error) {
         fail_all_waiting(Failure::not_sent(errc::store_unavailable, settings_.name + ": " + error.what()));
         return;
@@ -210,9 +215,10 @@ void Session::on_session_event(SessionEvent const& event)
     case Kind::disconnected:
         if (std::exchange(online_, false)) {
             life_.disconnected();
+            proofs_.disconnected();
             search_after(timeout() / searches);
             report(event);
-            fail_readings();
+            fail_unsent();
         }
         break;
     case Kind::expired:
@@ -229,6 +235,7 @@ void Session::on_session_event(SessionEvent const& event)
         break;
     case Kind::node_changed:
     case Kind::node_deleted:
+        proofs_.changed(event.path);
         report(event);
         break;
     }
@@ -270,113 +277,17 @@ void Session::expired()
     end_client(false);
     report({SessionEvent::Kind::expired});
     id_ = 0;
-    fail_readings();
+    fail_unsent();
 }
 
 void Session::end_client(bool end_session) noexcept
 {
     online_ = false;
     life_.disconnected();
+    proofs_.disconnected();
     search_timer_.cancel();
     if (client_ != nullptr)
         std::exchange(client_, nullptr)->close(end_session);
-}
-
-void Session::fail_readings()
-{
-    for (auto& reading : std::exchange(readings_, {}))
-        reading.handler(Response{ZINVALIDSTATE}, Response{ZINVALIDSTATE});
-}
-
-void Session::note(Request::Kind kind, Response const& response)
-{
-    using Kind = Request::Kind;
-    bool const writes = kind != Kind::get && kind != Kind::exists && kind != Kind::children && kind != Kind::sync;
-    if (writes && online_ && is_answered(response.code) && response.sent >= client_->connection_begun())
-        life_.wrote(response.sent, response.answered);
-    if (response.code == ZSESSIONEXPIRED && client_ != nullptr)
-        client_->drop_connection(); // the next connection shows whether the session has expired
-}
-
-void Session::ask(Request request, ResponseHandler handler)
-{
-    last_used_ = runtime_->now();
-    if (client_ == nullptr || !client_->connected()) {
-        runtime_->post([handler = std::move(handler)]() mutable { handler(Response{ZINVALIDSTATE}); });
-        return;
-    }
-    auto const kind = request.kind;
-    client_->ask(
-        std::move(request),
-        [self = shared_from_this(), kind, handler = std::move(handler)](Response const& response) mutable {
-            self->note(kind, response);
-            handler(response);
-        });
-}
-
-void Session::write(ResponseHandler handler)
-{
-    ask({Request::Kind::check, config_->chroot.empty() ? "/" : config_->chroot}, std::move(handler));
-}
-
-void Session::unwatch(std::string const& path)
-{
-    if (client_ != nullptr)
-        client_->unwatch(path);
-}
-
-void Session::read_with_next_write(std::string path, std::function<bool()> wanted, ProofHandler handler)
-{
-    last_used_ = runtime_->now();
-    readings_.push_back({std::move(path), std::move(wanted), std::move(handler)});
-    if (readings_.size() == 1)
-        runtime_->post([self = shared_from_this()] { self->arm_regular_write(); });
-}
-
-void Session::arm_regular_write()
-{
-    if (!connected() || (writing_ && readings_.empty()))
-        return;
-    auto const now = runtime_->now();
-    auto const pause = readings_.empty() ? period() : period() / 2;
-    auto const due = last_regular_write_ == Instant::min() ? now : last_regular_write_ + pause;
-    write_timer_.cancel();
-    if (due <= now)
-        write_regularly();
-    else
-        write_timer_.at(due, weak_from_this(), &Session::write_regularly);
-}
-
-void Session::write_regularly()
-{
-    if (!connected()) {
-        fail_readings();
-        return;
-    }
-    if (readings_.empty() && (writing_ || settings_.holds_no_leases))
-        return;
-    auto readings = std::exchange(readings_, {});
-    writing_ = true;
-    last_regular_write_ = runtime_->now();
-    auto const used = last_used_;
-    auto const write = std::make_shared<Response>();
-    this->write([self = shared_from_this(), write](Response const& response) {
-        *write = response;
-        self->writing_ = false;
-        if (self->connected())
-            self->arm_regular_write();
-        else
-            self->write_regularly(); // fails the waiting reads
-    });
-    last_used_ = used;
-    for (auto& reading : readings) {
-        if (!reading.wanted()) {
-            reading.handler(Response{ZINVALIDSTATE}, Response{ZINVALIDSTATE});
-            continue;
-        }
-        ask({Request::Kind::get, std::move(reading.path)},
-            [write, handler = std::move(reading.handler)](Response const& read) mutable { handler(*write, read); });
-    }
 }
 
 void Session::idle_check()
@@ -403,13 +314,16 @@ void Session::close(bool end_session) noexcept
         timer->cancel();
     search_ = nullptr;
     end_client(end_session);
+    auto const why = Failure::not_sent(errc::closed, settings_.name + ": the store was closed");
+    claims_->fail_all(why);
     // moved out, because the handlers may own this session
-    runtime_->post([waiting = std::exchange(waiting_, {}), readings = std::exchange(readings_, {}),
-                    why = Failure::not_sent(errc::closed, settings_.name + ": the store was closed")]() mutable {
-        for (auto& one : waiting)
-            one.handler(&why);
-        for (auto& reading : readings)
-            reading.handler(Response{ZINVALIDSTATE}, Response{ZINVALIDSTATE});
+    runtime_->post([waiting = waiting_.take_if([](Deadline const&) { return true; }), requests = requests_.take_all(),
+                    proofs = proofs_.take_all(), why]() mutable {
+        fail(std::move(waiting), why);
+        for (auto& one : requests)
+            one.handler(Response{ZINVALIDSTATE});
+        for (auto& proof : proofs)
+            proof.handler(Response{ZINVALIDSTATE}, Response{ZINVALIDSTATE});
     });
 }
 

@@ -1,16 +1,22 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "connection_waiters.hpp"
+#include "node_proofs.hpp"
+#include "request_queue.hpp"
 #include "runtime/timer.hpp"
 #include "session_life.hpp"
-#include "store/zookeeper/client/client.hpp"
+#include "session_room.hpp"
+#include "store/claim_window.hpp"
 #include "store/zookeeper/client/host_search.hpp"
+#include "store/zookeeper/client/link.hpp"
 
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/stores/zookeeper.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,12 +26,13 @@
 namespace tenure::zookeeper
 {
 
-/** One session with the ensemble, for the leases of one ttl or for all other requests. It opens on first use, reopens
- *  after an expiry, and closes after a while without use.
+/** One session with the ensemble, for leases of one ttl or for all other requests. It opens on first use, reopens after
+ *  an expiry, and closes after a while without use.
  *
  *  While it is open it writes every twelfth of its timeout (at most a tick, see SessionLife): a transaction that
- *  changes nothing, for all of its leases together. */
-class Session : public ClientListener, public std::enable_shared_from_this<Session>
+ *  changes nothing, for all of its leases together. Its other requests leave through a queue (RequestQueue); the
+ *  regular write does not, because all leases depend on it. */
+class Session : public LinkListener, public std::enable_shared_from_this<Session>
 {
 public:
     struct Settings {
@@ -35,33 +42,45 @@ public:
         std::chrono::milliseconds timeout{};
         /// not used by leases
         bool holds_no_leases = false;
+        /// true if other sessions of the store are connected; for the text of an error
+        std::function<bool()> others_connected = nullptr;
     };
+    /// Claims that may have begun: measured, a further one makes no answer come sooner.
+    static constexpr std::size_t claims_at_a_time = 64;
+
     using EventHandler = std::function<void(Session const&, SessionEvent const&)>;
     /** Null: connected. */
-    using ConnectedHandler = OneShot<void(Failure const*)>;
-    /** Responses to a write, and to the read right after it. */
-    using ProofHandler = OneShot<void(Response const& write, Response const& read)>;
+    using ConnectedHandler = ConnectionWaiters::Handler;
 
-    Session(std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, Settings settings);
+    Session(
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<ZookeeperConfig const> config, MakeLink make_link,
+        Settings settings);
     Session(Session const&) = delete;
     Session& operator=(Session const&) = delete;
     ~Session() override { close(false); }
 
     /** Calls the handler once, never inside this call: when connected, at `not_after`, or after a permanent failure. */
     void when_connected(Deadline not_after, ConnectedHandler handler);
-    /** Drops requests that wait for a connection and whose owners have given up (see Deadline). */
+    /** Drops requests that wait and whose owners have given up (see Deadline). */
     void drop_abandoned();
     [[nodiscard]] bool connected() const noexcept { return client_ != nullptr && client_->connected(); }
 
     [[nodiscard]] Failure why_not_connected() const;
 
-    /** Sends the request now. Without a connection the response is ZINVALIDSTATE. */
-    void ask(Request request, ResponseHandler handler);
+    /** Sends the request when it is its turn. Without a connection, or if the connection ends before, the response is
+     *  ZINVALIDSTATE: the request was not sent. */
+    void ask(Request request, ResponseHandler handler, Terms terms = {});
     /** Writes without a change: a later read sees all writes that any client finished before now. */
     void write(ResponseHandler handler);
-    /** Reads a node after the next regular write: now, unless the last one was too recent. `wanted` is called right
-     *  before it is sent; false: both responses are ZINVALIDSTATE. */
-    void read_with_next_write(std::string path, std::function<bool()> wanted, ProofHandler handler);
+    /** Proves what a node holds: by the next regular write if the node is known, otherwise after a read of it. */
+    void prove(NodeProofs::Proof proof);
+    /** Ends the watch of a node that is not to be proven again. */
+    void forget(std::string const& path);
+
+    /** Claims that have begun here, and those that wait for it. */
+    [[nodiscard]] store::ClaimWindow& claims() noexcept { return *claims_; }
+    /** What the nodes of this session may take. */
+    [[nodiscard]] SessionRoom const& room() const noexcept { return room_; }
 
     /** Keeps the session open: it closes some time after its last use. */
     using Use = std::shared_ptr<void>;
@@ -82,16 +101,6 @@ public:
     void close(bool end_session) noexcept;
 
 private:
-    struct Waiting {
-        Deadline not_after;
-        ConnectedHandler handler;
-    };
-    struct Reading {
-        std::string path;
-        std::function<bool()> wanted;
-        ProofHandler handler;
-    };
-
     void on_session_event(SessionEvent const& event) override;
     void on_no_server() override;
     void open();
@@ -106,12 +115,20 @@ private:
     void expired();
     /** Closes the client, if there is one. */
     void end_client(bool end_session) noexcept;
-    /** Fails the waiting requests for which `fits` is true. */
-    void fail_waiting(std::function<bool(Waiting const&)> const& fits, Failure const& why);
+    static void fail(std::vector<ConnectedHandler> waiting, Failure const& why);
     void fail_all_waiting(Failure const& why);
-    void fail_readings();
+    /** Nothing that has not left will leave: the connection ended. */
+    void fail_unsent();
     void answer_waiting();
     void set_waiting_timer();
+    /** Sends what has its turn. */
+    void send_queued();
+    /** @param queued  it came from the queue, which counts it */
+    void send(RequestQueue::Queued one, bool queued);
+    void drop(RequestQueue::Queued one, Response const& why);
+    void read_known(NodeProofs::Proof proof);
+    /** Answers the proofs of a write; a node that has changed since it was read is read again. */
+    void decide(std::vector<NodeProofs::Proof> proofs, Response const& write);
     void note(Request::Kind kind, Response const& response);
     void write_regularly();
     void arm_regular_write();
@@ -121,10 +138,11 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     std::shared_ptr<ZookeeperConfig const> config_;
+    MakeLink make_link_;
     Settings settings_;
     EventHandler event_handler_;
     /// null: not open
-    std::shared_ptr<Client> client_;
+    std::shared_ptr<ServerLink> client_;
     std::unique_ptr<HostSearch> search_;
     /// the last addresses of each server
     HostSearch::Addresses addresses_;
@@ -137,10 +155,14 @@ private:
     bool online_ = false;
     bool closed_ = false;
     SessionLife life_;
-    std::vector<Waiting> waiting_;
+    ConnectionWaiters waiting_;
     Timer waiting_timer_{*runtime_};
-    /// requests of read_with_next_write
-    std::vector<Reading> readings_;
+    /// when it fires
+    Instant waiting_timer_due_ = Instant::max();
+    RequestQueue requests_;
+    NodeProofs proofs_;
+    SessionRoom room_;
+    std::shared_ptr<store::ClaimWindow> claims_;
     Instant last_regular_write_ = Instant::min();
     bool writing_ = false;
     Timer write_timer_{*runtime_};

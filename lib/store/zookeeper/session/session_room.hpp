@@ -1,0 +1,90 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace tenure::zookeeper
+{
+
+/** How many nodes a session may have, counted in bytes of their paths.
+ *
+ *  A server ends a session by one transaction that names all of its nodes, and writes it to its log. A log with an
+ * entry longer than `jute.maxbuffer` cannot be read: the server does not start again. Pure: no I/O, no clock. */
+class SessionRoom
+{
+public:
+    /// A session takes this part of `jute.maxbuffer`; the rest is for what else such a transaction may hold.
+    static constexpr std::size_t part = 2;
+    /// of a path in a transaction: its length
+    static constexpr std::size_t path_overhead = 4;
+
+    [[nodiscard]] static constexpr std::size_t bytes_of(std::string_view path) noexcept
+    {
+        return path.size() + path_overhead;
+    }
+
+    /** Room that a node, or a claim, has taken. It is given back with the object. */
+    class Taken
+    {
+    public:
+        Taken() noexcept = default;
+        Taken(std::shared_ptr<std::size_t> used, std::size_t bytes) noexcept
+            : used_(std::move(used))
+            , bytes_(bytes)
+        {
+            *used_ += bytes_;
+        }
+        Taken(Taken const&) = delete;
+        Taken& operator=(Taken const&) = delete;
+        Taken(Taken&& other) noexcept
+            : used_(std::move(other.used_))
+            , bytes_(other.bytes_)
+        {
+        }
+        Taken& operator=(Taken&& other) noexcept
+        {
+            give_back();
+            used_ = std::move(other.used_);
+            bytes_ = other.bytes_;
+            return *this;
+        }
+        ~Taken() { give_back(); }
+
+        void give_back() noexcept
+        {
+            if (auto const used = std::exchange(used_, nullptr))
+                *used -= bytes_;
+        }
+
+    private:
+        std::shared_ptr<std::size_t> used_;
+        std::size_t bytes_ = 0;
+    };
+
+    /** @param longest_transaction  `jute.maxbuffer` of the servers */
+    explicit SessionRoom(std::size_t longest_transaction)
+        : limit_(longest_transaction / part)
+    {
+    }
+
+    [[nodiscard]] bool fits(std::size_t bytes) const noexcept { return *nodes_ + *claims_ + bytes <= limit_; }
+    /** For a node, also if it does not fit: a claim that has begun is not refused. */
+    [[nodiscard]] Taken take(std::size_t bytes) const { return {nodes_, bytes}; }
+    /** For the node that a claim may make. */
+    [[nodiscard]] Taken reserve(std::size_t bytes) const { return {claims_, bytes}; }
+    [[nodiscard]] bool has_nodes() const noexcept { return *nodes_ > 0; }
+    /** What nodes have taken. */
+    [[nodiscard]] std::size_t used() const noexcept { return *nodes_; }
+
+private:
+    std::size_t limit_;
+    /// bytes of nodes
+    std::shared_ptr<std::size_t> nodes_ = std::make_shared<std::size_t>(0);
+    /// bytes that pending claims have reserved
+    std::shared_ptr<std::size_t> claims_ = std::make_shared<std::size_t>(0);
+};
+
+} // namespace tenure::zookeeper
