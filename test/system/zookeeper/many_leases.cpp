@@ -17,9 +17,12 @@
 #include <chrono>
 #include <cstddef>
 #include <fstream>
+#include <future>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 

@@ -212,6 +212,8 @@ TEST_CASE("a ZooKeeper config that cannot work is refused by field, value and ru
         {[](ZookeeperConfig& config) { config.longest_ttl = 25h; }, "longest_ttl"},
         {[](ZookeeperConfig& config) { config.longest_ttl = 3s; }, "longest_ttl"},
         {[](ZookeeperConfig& config) { config.connect_timeout = 10ms; }, "connect_timeout"},
+        {[](ZookeeperConfig& config) { config.jute_maxbuffer = 65'535; }, "jute_maxbuffer"},
+        {[](ZookeeperConfig& config) { config.jute_maxbuffer = 1'073'741'825; }, "jute_maxbuffer"},
     }));
     auto config = good_config();
     change(config);
@@ -222,9 +224,9 @@ TEST_CASE("a ZooKeeper config that cannot work is refused by field, value and ru
 
 TEST_CASE("zookeeper URLs become a configuration with every server they name", "[zookeeper][url]")
 {
-    auto const config =
-        zookeeper::config_from(parse_url("zookeeper://worker:p%40ss@one,[::1]:2182/app/"
-                                         "locks?tick=3s&shortest_ttl=5s&longest_ttl=50s&connect_timeout=300ms"));
+    auto const config = zookeeper::config_from(
+        parse_url("zookeeper://worker:p%40ss@one,[::1]:2182/app/"
+                  "locks?tick=3s&shortest_ttl=5s&longest_ttl=50s&connect_timeout=300ms&jute_maxbuffer=4194304"));
     REQUIRE(config.servers.size() == 2);
     CHECK(config.servers[0].host == "one");
     CHECK(config.servers[0].port == 2181);
@@ -237,6 +239,7 @@ TEST_CASE("zookeeper URLs become a configuration with every server they name", "
     CHECK(config.shortest_ttl == 5s);
     CHECK(config.longest_ttl == 50s);
     CHECK(config.connect_timeout == 300ms);
+    CHECK(config.jute_maxbuffer == 4'194'304);
     CHECK(zookeeper::config_from(parse_url("zookeeper://one/")).chroot.empty());
 }
 
@@ -247,6 +250,7 @@ TEST_CASE("zookeeper URLs that say too much or too little are refused, without t
         {"zookeeper://hush@one", "user"},
         {"zookeeper://user:hush@one?replicas=1", "option"},
         {"zookeeper://user:hush@one?tick=soon", "option tick"},
+        {"zookeeper://user:hush@one?jute_maxbuffer=1M", "option jute_maxbuffer"},
         {"zookeeper://user:hush@one/app/", "chroot"},
     }));
     CAPTURE(text);

@@ -7,11 +7,12 @@
 
 #include <tenure/backend/backend.hpp>
 
-#include <cstdint>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>

@@ -13,7 +13,11 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <variant>
@@ -119,8 +123,13 @@ TEST_CASE("a session takes nodes until their paths fill half of the longest tran
     SECTION("a lease is renewed in its own session")
     {
         store.runtime->run_for(3s);
+        std::vector<ScriptedZookeeper::RenewAnswerOf> renewals;
         for (auto const& claim : claims)
-            REQUIRE(std::holds_alternative<Renewed>(store.renewed(claim)));
+            renewals.push_back(store.renew(claim));
+        for (auto const& renewal : renewals) {
+            store.run_until([&] { return renewal->has_value(); });
+            CHECK(std::holds_alternative<Renewed>(**renewal));
+        }
     }
     SECTION("room that was given back is taken again")
     {
@@ -155,14 +164,16 @@ TEST_CASE("all attempts of an owner use one session, also if it has become full"
     auto const began = store.runtime->now();
     store.server.answer(false);
     auto const first = store.claim(name(0, 1000), "owner-0");
+    std::vector<ScriptedZookeeper::ClaimAnswer> others;
     for (std::size_t i = 1; i < 60; ++i)
-        static_cast<void>(store.claim(name(i, 1000), "owner-" + std::to_string(i)));
+        others.push_back(store.claim(name(i, 1000), "owner-" + std::to_string(i)));
     auto const second = store.claim(name(0, 1000), "owner-0", began);
     store.server.answer(true);
     store.run_until([&] { return first->has_value() && second->has_value(); });
     REQUIRE(std::holds_alternative<Granted>(**first));
     REQUIRE(std::holds_alternative<Granted>(**second));
     CHECK(std::get<Granted>(**first).fencing_token == std::get<Granted>(**second).fencing_token);
+    store.run_until([&] { return std::ranges::all_of(others, [](auto const& one) { return one->has_value(); }); });
     // and after the first attempt has ended
     auto const third = store.claim(name(0, 1000), "owner-0", began);
     store.run_until([&] { return third->has_value(); });
@@ -176,10 +187,8 @@ TEST_CASE("what an owner has not sent is dropped when its claim is withdrawn", "
     ScriptedZookeeper store;
     static_cast<void>(store.take("first:", "owner"));
     store.server.answer(false);
-    for (std::size_t i = 0; i < RequestQueue::unanswered_limit; ++i)
-        store.backend->inspect(named_key(name(i)), store.runtime->now() + 10s, [](InspectReply&&) {});
     std::vector<ScriptedZookeeper::ClaimAnswer> answers;
-    for (std::size_t i = 0; i < 2 * RequestQueue::unanswered_limit; ++i)
+    for (std::size_t i = 0; i < 2 * Session::claims_at_a_time; ++i)
         answers.push_back(store.claim(name(i), "owner-" + std::to_string(i)));
     bool withdrawn = false;
     auto const last = answers.size() - 1;
@@ -200,7 +209,7 @@ TEST_CASE("a slow server loses no lease, and grants each claim that it can", "[z
         std::size_t claims;
         std::chrono::milliseconds wait;
     };
-    auto const load = GENERATE(Load{50, 400, 20s}, Load{500, 4000, 20s}, Load{5000, 20'000, 12s});
+    auto const load = GENERATE(Load{50, 400, 20s}, Load{500, 4000, 20s}, Load{5000, 10'000, 10s});
     CAPTURE(load.per_second);
     ScriptedZookeeper zookeeper;
     zookeeper.server.set_pause(std::chrono::nanoseconds(1s) / load.per_second);
@@ -264,7 +273,6 @@ TEST_CASE("more claims than a server can answer leave its pace as it is", "[zook
         zookeeper.run_until([&] { return granted.size() + failed == claims; });
         // each lease also costs a read
         CHECK(granted.size() >= per_second * 10 * 4 / 10);
-        CHECK_THAT(store.diagnostics().last_detail, ContainsSubstring(" claims of this process were ahead of it"));
         zookeeper.runtime->run_for(2 * ScriptedZookeeper::ttl);
         CHECK(std::ranges::none_of(granted, [](Lease const& lease) { return lease.token().cancelled(); }));
     }
