@@ -48,7 +48,7 @@ FOREIGN = [
     "Redis is running in protected mode", "DB index is out of range", "Redis is loading the dataset in memory",
     "max number of clients reached", "unknown command", "value is not an integer or out of range",
     "authentication failed, invalid user ID or password", "authentication is not enabled", "user name is empty", "permission denied",
-    "database space exceeded", "server refused to accept the client", "unable to get local issuer certificate",
+    "database space exceeded", "server refused to accept the client", "Host is down", "unable to get local issuer certificate",
     "self-signed certificate in certificate chain", "certificate has expired", "the system's certificates",
 ]
 

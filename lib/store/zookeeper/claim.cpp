@@ -62,6 +62,10 @@ private:
                     self->answer(std::move(*failure));
                     return;
                 }
+                if (!self->session_->connected()) {
+                    self->start(); // the connection was lost while it waited: others may have the place
+                    return;
+                }
                 self->place_ = std::move(std::get<store::ClaimWindow::Place>(turn));
                 self->begin();
             });

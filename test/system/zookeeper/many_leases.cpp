@@ -8,7 +8,11 @@
 #include "harness/scratch_directory.hpp"
 #include "harness/zookeeper_client.hpp"
 #include "harness/zookeeper_server.hpp"
+#include "system/support/live_backend.hpp"
 #include "system/support/running_store.hpp"
+
+#include "store/zookeeper/backend.hpp"
+#include "store/zookeeper/config.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -18,6 +22,7 @@
 #include <cstddef>
 #include <fstream>
 #include <future>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -172,6 +177,35 @@ TEST_CASE("the renewals of a thousand leases cost a server a few writes", "[zook
     auto const later = held.back().valid_until();
     REQUIRE(eventually([&] { return held.back().valid_until() > later + lasting; }, 10s));
     CHECK(received_by(server) - before < 300);
+}
+
+TEST_CASE("more watches than one request may name are set again on the next connection", "[zookeeper][many]")
+{
+    require_zookeeper();
+    ZookeeperOptions options;
+    options.java = {"-Djute.maxbuffer=65536"};
+    ZookeeperServer server{options};
+    FaultProxy proxy{server.port()};
+    LiveBackend client{[&](std::shared_ptr<Runtime> runtime) {
+        auto config = zookeeper::config_from(parse_url(server.url()));
+        config.servers[0].port = proxy.port();
+        config.jute_maxbuffer = 65'536;
+        return zookeeper::make_backend(std::move(runtime), config);
+    }};
+    constexpr std::size_t count = 400;
+    std::vector<std::unique_ptr<Watch>> watches;
+    std::size_t in_force = 0;
+    client.on_strand([&] {
+        for (std::size_t i = 0; i < count; ++i)
+            watches.push_back(client.backend().watch(
+                named_key(key(i) + std::string(300, 'x')), WatchAs::waiter,
+                [&in_force](WatchEvent event) { in_force += event == WatchEvent::in_force ? 1 : 0; }));
+    });
+    client.run_until([&] { return in_force == count; }, 10s);
+    proxy.reset_connections();
+    client.run_until([&] { return in_force == 2 * count; }, 10s);
+    client.on_strand([&] { watches.clear(); });
+    CHECK(server.log().find("Len error") == std::string::npos);
 }
 
 TEST_CASE("a server starts again after the end of a process with many leases of long names", "[zookeeper][many]")

@@ -13,6 +13,8 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace tenure;
 using namespace tenure::test;
@@ -48,6 +50,31 @@ TEST_CASE("ZooKeeper refuses the connection", "[zookeeper]")
     CHECK_THAT(
         refusal(nameless, "wanted", errc::store_unavailable),
         ContainsSubstring("zookeeper://no-such-host.invalid:2181/app: not connected: cannot resolve"));
+}
+
+TEST_CASE("a server that allows no more connections is told from one that is unavailable", "[zookeeper]")
+{
+    require_zookeeper();
+    ZookeeperOptions options;
+    options.config = {"maxClientCnxns=1"};
+    ZookeeperServer const server{options};
+    RunningStore running{server.url()};
+    // each ttl has a session of its own
+    std::vector<Lease> held;
+    std::string detail;
+    for (auto ttl = refused_ttl; detail.empty() && held.size() < 10; ttl += 100ms) {
+        auto [error, lease] =
+            soon(running.lock("with-" + std::to_string(ttl.count()), ttl).async_acquire({.wait = 1500ms}, as_future));
+        if (error)
+            detail = running.store().diagnostics().last_detail;
+        else
+            held.push_back(std::move(lease));
+    }
+    CHECK_FALSE(held.empty());
+    CHECK_THAT(detail, ContainsSubstring("raise its maxClientCnxns"));
+    CHECK(documented(detail));
+    for (auto const& lease : held)
+        CHECK_FALSE(lease.token().cancelled());
 }
 
 TEST_CASE("ZooKeeper has no quarantine, and a pool that asks for one is refused before any I/O", "[zookeeper]")

@@ -26,10 +26,6 @@ Ensemble::Ensemble(std::shared_ptr<Runtime> runtime, ZookeeperConfig config, std
 
 SessionPtr Ensemble::make(Session::Settings settings)
 {
-    settings.others_connected = [weak = weak_from_this()] {
-        auto const self = weak.lock();
-        return self != nullptr && std::ranges::any_of(self->sessions(), &Session::connected);
-    };
     auto session = std::make_shared<Session>(runtime_, config_, make_link_, std::move(settings));
     if (closed_)
         session->close(false);

@@ -126,12 +126,11 @@ Failure Session::why_not_connected() const
     auto words = client_ == nullptr ? search_error_ : client_->last_words();
     if (words.empty())
         words = "no server has answered yet";
-    // where the C client was told nothing at all
-    bool const closed_by_server = words.find("failed while receiving a server response") != std::string::npos;
-    if (closed_by_server && settings_.others_connected != nullptr && settings_.others_connected())
+    // it was accepted and closed, which a server does also while it has no leader
+    if (words.find("failed while receiving a server response") != std::string::npos)
         words +=
-            "; other sessions of this store are connected: if the server allows no more of this address, raise its "
-            "maxClientCnxns (60 unless it is set)";
+            "; if the server serves others, it allows no more connections from this address: raise its maxClientCnxns "
+            "(60 unless it is set)";
     return Failure::not_sent(errc::store_unavailable, settings_.name + ": not connected: " + words);
 }
 

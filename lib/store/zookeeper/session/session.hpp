@@ -42,8 +42,6 @@ public:
         std::chrono::milliseconds timeout{};
         /// not used by leases
         bool holds_no_leases = false;
-        /// true if other sessions of the store are connected; for the text of an error
-        std::function<bool()> others_connected = nullptr;
     };
     /// Claims that may have begun: measured, a further one makes no answer come sooner.
     static constexpr std::size_t claims_at_a_time = 64;

@@ -59,9 +59,12 @@ public:
             work();
     }
     void set_pause(Clock::duration pause) { pause_ = pause; }
-    /** Ends the connections of all sessions, which come back after a moment; what was asked on them is lost. */
-    void break_connections()
+    /** Ends the connections of all sessions, which come back after a moment. What waits is executed later, and answered
+     * to nobody; or it is lost. */
+    void break_connections(bool requests_are_lost = false)
     {
+        if (requests_are_lost)
+            jobs_.clear();
         for (auto const& weak : std::vector(links_))
             if (auto const link = weak.lock())
                 link->lose_connection();

@@ -182,6 +182,64 @@ TEST_CASE("all attempts of an owner use one session, also if it has become full"
     CHECK(store.server.bytes_of_sessions().size() >= 2);
 }
 
+TEST_CASE(
+    "a claim whose request was lost is repeated in its own session, although that is full", "[zookeeper][sessions]")
+{
+    ScriptedZookeeper store([](ZookeeperConfig& config) { config.jute_maxbuffer = 65'536; });
+    static_cast<void>(store.take("first:", "owner"));
+    auto const began = store.runtime->now();
+    store.server.answer(false);
+    auto const first = store.claim(name(0, 1000), "owner-0");
+    store.runtime->run_for(50ms);
+    store.server.break_connections(true);
+    store.run_until([&] { return first->has_value(); });
+    REQUIRE(std::get<Failure>(**first).may_take_effect());
+    store.runtime->run_for(100ms);
+    store.server.answer(true);
+    std::vector<ScriptedZookeeper::ClaimAnswer> others;
+    for (std::size_t i = 1; i < 60; ++i)
+        others.push_back(store.claim(name(i, 1000), "owner-" + std::to_string(i)));
+    store.run_until([&] { return std::ranges::all_of(others, [](auto const& one) { return one->has_value(); }); });
+    REQUIRE(store.server.bytes_of_sessions().size() >= 2);
+    auto const second = store.claim(name(0, 1000), "owner-0", began);
+    store.run_until([&] { return second->has_value(); });
+    auto const claim = ScriptedZookeeper::claim_of(name(0, 1000), "owner-0", **second);
+    store.runtime->run_for(3s);
+    CHECK(std::holds_alternative<Renewed>(store.renewed(claim)));
+}
+
+TEST_CASE("thousands of releases delay no proof", "[zookeeper][load]")
+{
+    ScriptedZookeeper zookeeper;
+    {
+        Store store(zookeeper.runtime, zookeeper.backend, StoreOptions{"worker", {}});
+        std::vector<Lease> held;
+        std::vector<Lease> many;
+        auto const acquire = [&](std::string const& key, std::vector<Lease>& into) {
+            LockConfig config;
+            config.key = key;
+            config.ttl = ScriptedZookeeper::ttl;
+            Lock const lock(store, config);
+            lock.async_acquire(AcquireOptions{.wait = 20s}, [&into](error_code error, Lease lease) {
+                if (!error)
+                    into.push_back(std::move(lease));
+            });
+        };
+        for (int i = 0; i < 50; ++i)
+            acquire("held-" + std::to_string(i) + ":", held);
+        for (std::size_t i = 0; i < 6000; ++i)
+            acquire(name(i), many);
+        zookeeper.run_until([&] { return held.size() == 50 && many.size() == 6000; });
+        zookeeper.runtime->run_for(5s);
+        zookeeper.server.set_pause(std::chrono::nanoseconds(1s) / 400);
+        many.clear();
+        zookeeper.runtime->run_for(20s);
+        CHECK(zookeeper.server.nodes.size() == 50);
+        CHECK(std::ranges::none_of(held, [](Lease const& lease) { return lease.token().cancelled(); }));
+    }
+    zookeeper.runtime->run_for(60s);
+}
+
 TEST_CASE("what an owner has not sent is dropped when its claim is withdrawn", "[zookeeper][window]")
 {
     ScriptedZookeeper store;
@@ -200,6 +258,26 @@ TEST_CASE("what an owner has not sent is dropped when its claim is withdrawn", "
     CHECK(std::get<Failure>(**answers[last]).was_dropped());
     CHECK(std::holds_alternative<Granted>(**answers[last - 1]));
     CHECK_FALSE(store.server.nodes.contains("/" + name(last) + "/lock"));
+}
+
+TEST_CASE("claims that wait for their turn wait on when the connection is lost", "[zookeeper][window]")
+{
+    ScriptedZookeeper store;
+    static_cast<void>(store.take("first:", "owner"));
+    store.server.answer(false);
+    std::vector<ScriptedZookeeper::ClaimAnswer> answers;
+    for (std::size_t i = 0; i < 3 * Session::claims_at_a_time; ++i)
+        answers.push_back(store.claim(name(i), "owner-" + std::to_string(i)));
+    store.runtime->run_for(100ms);
+    store.server.break_connections();
+    store.runtime->run_for(100ms);
+    store.server.answer(true);
+    store.run_until([&] { return std::ranges::all_of(answers, [](auto const& one) { return one->has_value(); }); });
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        CAPTURE(i);
+        // the first ones were sent, and their outcome is unknown
+        CHECK(std::holds_alternative<Granted>(**answers[i]) == (i >= Session::claims_at_a_time));
+    }
 }
 
 TEST_CASE("a slow server loses no lease, and grants each claim that it can", "[zookeeper][load]")
