@@ -46,7 +46,7 @@ struct Terms {
 class RequestQueue
 {
 public:
-    /// unanswered requests on one connection; measured: more are not faster, on loopback or over 5 ms
+    /// unanswered requests on one connection; on loopback 10,000 claims take 1.4 to 2.6 s with any limit from 32 to 512
     static constexpr std::size_t unanswered_limit = 64;
 
     /// between two reports of progress, which is far less than the patience of an acquisition

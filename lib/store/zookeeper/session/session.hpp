@@ -43,7 +43,7 @@ public:
         /// not used by leases
         bool holds_no_leases = false;
     };
-    /// Claims that may have begun: measured, a further one makes no answer come sooner.
+    /// Claims that may have begun: as many as requests that may be unanswered, so that they use the connection fully.
     static constexpr std::size_t claims_at_a_time = 64;
 
     using EventHandler = std::function<void(Session const&, SessionEvent const&)>;
