@@ -59,8 +59,8 @@ public:
             work();
     }
     void set_pause(Clock::duration pause) { pause_ = pause; }
-    /** Ends the connections of all sessions, which come back after a moment. What waits is executed later, and answered
-     * to nobody; or it is lost. */
+    /** Ends the connections of all sessions, which come back after a moment. What waits is executed later, and its
+     * answer is lost; or the request is lost itself. */
     void break_connections(bool requests_are_lost = false)
     {
         if (requests_are_lost)
@@ -224,7 +224,7 @@ private:
                 return;
             auto response = execute(job.request, *link);
             if (link->connection != job.connection || !link->is_connected)
-                return; // it was executed, and nobody hears of it
+                return; // it was executed, and its answer is lost
             auto one = std::move(link->asked.front());
             link->asked.pop_front();
             response.sent = one.sent;

@@ -166,7 +166,7 @@ TEST_CASE("after a new connection each node is read again before it is proven, a
     auto const reads = held.reads();
     held.server.most_waiting = 0;
     held.server.break_connections();
-    // nobody hears of these changes
+    // no watch tells of these changes
     held.server.set(path(0), "evicted/somebody\n");
     held.server.remove(path(1));
     held.server.remove(path(2));
