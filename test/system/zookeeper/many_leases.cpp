@@ -155,7 +155,7 @@ TEST_CASE("among a thousand leases of one session each lost one is noticed by it
         CHECK(*at - began < std::chrono::nanoseconds(renewal_interval + 500ms).count());
         CHECK(held[number].token().reason() == CancelReason::not_owner);
     }
-    // the thieves keep what they took, and nobody else lost anything
+    // the thieves keep what they took, and no other lease was lost
     CHECK(person.get(path(2)).value().data == "another\n");
     auto const last = held.back().valid_until();
     REQUIRE(eventually([&] { return held.back().valid_until() > last + renewal_interval; }, 10s));
