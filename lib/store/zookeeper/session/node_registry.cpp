@@ -253,12 +253,27 @@ bool NodeRegistry::is_claimed(OwnedNode const& node) const
 
 void NodeRegistry::remove_if_lapsed(OwnedNodePtr const& node)
 {
-    if (!node->session->connected() || is_claimed(*node))
+    // a look that waits in the queue of a slow server is not repeated
+    if (!node->session->connected() || is_claimed(*node) || node->being_removed)
         return;
+    /** As long as any of its requests is pending. */
+    struct Removing {
+        OwnedNodePtr node;
+        explicit Removing(OwnedNodePtr of)
+            : node(std::move(of))
+        {
+            node->being_removed = true;
+        }
+        Removing(Removing const&) = delete;
+        Removing& operator=(Removing const&) = delete;
+        ~Removing() { node->being_removed = false; }
+    };
+    auto removing = std::make_shared<Removing>(node);
     // after a write, because requests over another connection may reach this server late
     read_node(
         node->session, node->path, node->generation, true,
-        [self = shared_from_this(), node, extensions = node->extensions](NodeSnapshot const& snapshot) {
+        [self = shared_from_this(), node, removing = std::move(removing),
+         extensions = node->extensions](NodeSnapshot const& snapshot) {
             if (node->state == OwnedNode::State::gone || snapshot.failure() != nullptr)
                 return;
             // Claims and renewals that were requested before this read are answered by now. Later ones reach the server
@@ -273,7 +288,8 @@ void NodeRegistry::remove_if_lapsed(OwnedNodePtr const& node)
                 return;
             }
             // a failed deletion, or one during another removal, is tried again
-            self->delete_node(node, {snapshot.generation_version(), read.stat.version}, [](Response const&) {}, [] {});
+            self->delete_node(
+                node, {snapshot.generation_version(), read.stat.version}, [removing](Response const&) {}, [] {});
         });
 }
 

@@ -57,6 +57,8 @@ struct OwnedNode : std::enable_shared_from_this<OwnedNode> {
     Instant deadline{};
     /// number of grants and renewals
     std::uint64_t extensions = 0;
+    /// the registry is removing it, because it has expired
+    bool being_removed = false;
     /// of the registry: when it looks at this node again
     std::multimap<Instant, OwnedNode*>::iterator looked_at = {};
 

@@ -356,6 +356,17 @@ TEST_CASE("more claims than a server can answer leave its pace as it is", "[zook
     zookeeper.runtime->run_for(60s);
 }
 
+TEST_CASE("an expired node is looked at once, however late the server answers", "[zookeeper][load]")
+{
+    ScriptedZookeeper store;
+    for (std::size_t i = 0; i < 100; ++i)
+        static_cast<void>(store.take(name(i), "owner-" + std::to_string(i)));
+    store.server.set_pause(20ms);
+    store.run_until([&] { return store.server.nodes.empty(); });
+    // of the generation and of the node
+    CHECK(store.server.executed[Kind::get] <= 200);
+}
+
 TEST_CASE("watches are set again a few at a time after a new connection", "[zookeeper][watches]")
 {
     ScriptedZookeeper store;
