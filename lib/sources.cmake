@@ -60,6 +60,8 @@ target_sources(
     runtime/log.cpp
     runtime/log_queue.cpp
     runtime/own_thread.cpp
+    runtime/repeat_schedule.cpp
+    runtime/repeated_causes.cpp
     runtime/strand.cpp
     store/etcd/config.cpp
     store/claim_window.cpp
