@@ -22,6 +22,7 @@ target_sources(
     engine/counters.cpp
     engine/events.cpp
     engine/keeper.cpp
+    engine/lease_lines.cpp
     engine/lease_record.cpp
     engine/lease_target.cpp
     engine/name_counters.cpp

@@ -255,6 +255,8 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
     auto const& claim = asked.claim;
     auto const now = core_->runtime()->now();
     core_->counters().requests.ended(RequestKind::claim, reply, now - asked.when);
+    if (!std::holds_alternative<Failure>(reply))
+        core_->store_log().answered();
     if (!handler_ || claim != claim_) {
         answered_too_late(asked, reply);
         return;
@@ -288,7 +290,7 @@ void Acquisition::answered(Asked const& asked, ClaimReply const& reply)
             core_->store_log().record_error(
                 error, range_->describe() + ": not sent within " + waited_text(now) + ": " + failure->detail);
         else
-            core_->store_log().record_error(*failure);
+            core_->store_log().failed(*failure, StoreLog::Asked::by_caller);
         carry_out(machine_->failed(error, failure->fatal, now, core_->runtime()->random()), now);
     }
     // no claim is pending and every outcome is known, so the next attempt is a first one again
@@ -451,7 +453,8 @@ void Acquisition::finish(error_code error)
     }
     bool const asked = machine_.has_value();
     if (asked && error == errc::store_unavailable && machine_->silence())
-        core_->store_log().record_error(error, silence_text(core_->runtime()->now()));
+        core_->store_log().failed(
+            Failure::unknown(error, silence_text(core_->runtime()->now())), StoreLog::Asked::by_caller);
     if (asked && unknown_)
         core_->withdraw(range_, claim_->owner, lifetime(), terms_.notifications);
     if (asked) {

@@ -39,8 +39,9 @@ Core::Core(
     , generation_(fork_generation())
     , store_log_(runtime_, backend_->describe())
     , events_(std::move(on_event), store_log_.store(), counters_.events_dropped)
-    , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, store_log_, events_))
-    , releases_(std::make_shared<ReleaseQueue>(runtime_, backend_, counters_, store_log_))
+    , lines_(std::make_shared<LeaseLines>(runtime_, store_log_, [this] { return busy(); }))
+    , keeper_(std::make_shared<Keeper>(runtime_, backend_, counters_, store_log_, *lines_, events_))
+    , releases_(std::make_shared<ReleaseQueue>(runtime_, backend_, counters_, store_log_, *lines_))
     , queues_(runtime_, backend_)
 {
 }
@@ -80,6 +81,7 @@ void Core::add(std::shared_ptr<Acquisition> acquisition)
     added.position_ = acquisitions_.insert(acquisitions_.end(), std::move(acquisition));
     add_one(counters_.waiting);
     add_one(added.name_counters().waiting);
+    lines_->work_began();
 }
 
 void Core::remove(Acquisition& acquisition)
@@ -87,6 +89,7 @@ void Core::remove(Acquisition& acquisition)
     take_one(counters_.waiting);
     take_one(acquisition.name_counters().waiting);
     acquisitions_.erase(acquisition.position_);
+    lines_->work_ended();
     if (closing_)
         close_soon();
 }
@@ -308,9 +311,14 @@ void Core::close_soon()
     });
 }
 
+bool Core::busy() const noexcept
+{
+    return !keeper_->empty() || !releases_->idle() || !acquisitions_.empty();
+}
+
 void Core::close_if_idle()
 {
-    if (closing_ && claims_ == 0 && keeper_->empty() && releases_->idle() && acquisitions_.empty())
+    if (closing_ && claims_ == 0 && !busy())
         close();
 }
 
@@ -332,6 +340,8 @@ void Core::close()
     end_followers();
     keeper_->close();
     releases_->close();
+    lines_->close();
+    store_log_.close();
     backend_->shutdown();
     tell_closed(held ? make_error_code(errc::timed_out) : error_code());
     over_.store(true, std::memory_order_release);
@@ -357,7 +367,7 @@ try {
         what = error.what();
     } catch (...) { // NOLINT(bugprone-empty-catch): out of memory, see above
     }
-    store_log_.log(LogLevel::error, "the store's thread goes on after an exception: " + what);
+    store_log_.thread_failed(what);
 } catch (...) { // NOLINT(bugprone-empty-catch): a log that fails must not cost a lease
 }
 
@@ -376,6 +386,8 @@ void Core::abandon() noexcept
             acquisition->abandon();
         releases_->close();
         keeper_->close();
+        lines_->close();
+        store_log_.close();
         backend_->shutdown();
         // drops them without calling their handlers
         close_calls_.clear();

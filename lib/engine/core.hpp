@@ -7,6 +7,7 @@
 #include "events.hpp"
 #include "follower.hpp"
 #include "keeper.hpp"
+#include "lease_lines.hpp"
 #include "lease_record.hpp"
 #include "release_queue.hpp"
 #include "runtime/context_guard.hpp"
@@ -147,6 +148,8 @@ private:
     void all_given_back() override { close_if_idle(); }
     /** Ends the renewals of the lease. */
     void lease_ends(LeaseRecord& record, Instant now);
+    /** Leases, acquisitions or releases are left. */
+    [[nodiscard]] bool busy() const noexcept;
     void close_if_idle();
     /** Checks behind what runs now, such as requests that leave a line of waiters. */
     void close_soon();
@@ -171,6 +174,7 @@ private:
     Counters counters_;
     StoreLog store_log_;
     Events events_;
+    std::shared_ptr<LeaseLines> lines_;
     std::shared_ptr<Keeper> keeper_;
     std::shared_ptr<ReleaseQueue> releases_;
     WaitQueues queues_;

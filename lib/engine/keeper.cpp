@@ -5,6 +5,7 @@
 #include "completion.hpp"
 #include "counters.hpp"
 #include "events.hpp"
+#include "lease_lines.hpp"
 #include "store_log.hpp"
 
 #include <tenure/errc.hpp>
@@ -47,11 +48,12 @@ std::string milliseconds_text(Clock::duration duration)
 
 Keeper::Keeper(
     std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log,
-    Events const& events)
+    LeaseLines& lines, Events const& events)
     : runtime_(std::move(runtime))
     , backend_(std::move(backend))
     , counters_(counters)
     , store_log_(store_log)
+    , lines_(lines)
     , events_(events)
 {
 }
@@ -100,6 +102,7 @@ void Keeper::forget(LeaseRecord& record, Instant now)
     count_end(record, now);
     // keeps the record alive for the caller: the agenda may have owned it alone
     auto const alive = agenda_.take(record.agenda_place);
+    lines_.work_ended();
 }
 
 void Keeper::remove(LeaseRecord& record, Instant now)
@@ -210,13 +213,10 @@ void Keeper::carry_out(LeaseRecordPtr const& record, LeaseMachine::Step const& s
         return;
     }
     if (record->machine.at_risk() && !was_at_risk) {
-        store_log_.log(
-            LogLevel::warning, "lease on " + record->key() +
-                                   " is at risk: a renewal failed or is unanswered; it remains valid for " +
-                                   milliseconds_text(record->machine.valid_until() - runtime_->now()) + ", retrying");
+        lines_.at_risk(*record, record->machine.valid_until() - runtime_->now());
         events_.happened(Event::Kind::at_risk, *record, due.when);
     } else if (!record->machine.at_risk() && was_at_risk) {
-        store_log_.log(LogLevel::info, "lease on " + record->key() + " is renewed again");
+        lines_.renewed_again(*record);
         events_.happened(Event::Kind::renewed_late, *record, due.when);
     }
     agenda_.move(record->agenda_place, step.wake_at);
@@ -277,6 +277,8 @@ void Keeper::answered(Renewal const& renewal, Instant sent, RenewReply const& re
     auto const& [record, attempt] = renewal;
     auto const now = due.when;
     counters_.requests.ended(RequestKind::renew, reply, now - sent);
+    if (!std::holds_alternative<Failure>(reply))
+        store_log_.answered();
     auto& machine = record->machine;
     if (auto const* renewed = std::get_if<Renewed>(&reply)) {
         auto const step = machine.renewed(attempt, renewed->ttl, renewed->since, now, jitter(now));
@@ -290,7 +292,7 @@ void Keeper::answered(Renewal const& renewal, Instant sent, RenewReply const& re
         carry_out(record, machine.disowned(), due);
     } else if (auto const* const failure = std::get_if<Failure>(&reply)) {
         add_one(counters_.renewals_failed);
-        store_log_.record_error(*failure);
+        store_log_.failed(*failure, StoreLog::Asked::by_itself);
         finish_calls(*record, attempt, error_for_caller(*failure), true);
         carry_out(record, machine.failed(attempt, failure->may_take_effect(), now, jitter(now)), due);
     }
@@ -319,13 +321,8 @@ bool Keeper::count_loss(LeaseRecord& record)
 
 void Keeper::report_loss(LeaseRecord& record)
 {
-    if (!count_loss(record))
-        return;
-    auto const known = record.token().reason();
-    store_log_.log(
-        LogLevel::warning,
-        "lease on " + record.key() + " is lost (" + std::string(to_string(known)) + "): stop the work it covers" +
-            (known == CancelReason::not_owner ? "; the key was evicted, deleted or overwritten" : ""));
+    if (count_loss(record))
+        lines_.lost(record, record.token().reason());
 }
 
 void Keeper::renew(LeaseRecordPtr const& record, milliseconds ttl, std::shared_ptr<Call<>> call)

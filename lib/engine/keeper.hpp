@@ -17,6 +17,7 @@ namespace tenure::engine
 
 class Counters;
 class Events;
+class LeaseLines;
 class StoreLog;
 
 /** Renews all leases of a store, in batches, and cancels their tokens in time. One timer serves all leases. Each lease
@@ -27,7 +28,7 @@ class Keeper : public std::enable_shared_from_this<Keeper>
 public:
     Keeper(
         std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log,
-        Events const& events);
+        LeaseLines& lines, Events const& events);
 
     /** Keeps the lease until it is lost or `remove`d. */
     void add(LeaseRecordPtr const& record, Instant now);
@@ -92,6 +93,7 @@ private:
     std::shared_ptr<Backend> backend_;
     Counters& counters_;
     StoreLog& store_log_;
+    LeaseLines& lines_;
     Events const& events_;
     /// all leases
     LeaseAgenda agenda_;

@@ -63,7 +63,7 @@ void Readiness::answered(ReadyReply const& reply)
         return;
     }
     if (!failure->was_dropped()) {
-        handle_->core()->store_log().record_error(*failure);
+        handle_->core()->store_log().failed(*failure, StoreLog::Asked::by_caller);
         last_ = failure->error;
     }
     if (failure->fatal)

@@ -3,6 +3,7 @@
 #include "release_queue.hpp"
 
 #include "counters.hpp"
+#include "lease_lines.hpp"
 #include "lease_record.hpp"
 #include "store_log.hpp"
 
@@ -32,11 +33,13 @@ constexpr unsigned timed_every = 8;
 } // namespace
 
 ReleaseQueue::ReleaseQueue(
-    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log)
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log,
+    LeaseLines& lines)
     : runtime_(std::move(runtime))
     , backend_(std::move(backend))
     , counters_(counters)
     , store_log_(store_log)
+    , lines_(lines)
 {
 }
 
@@ -159,13 +162,15 @@ void ReleaseQueue::answered(PendingReleasePtr const& pending, RequestKind kind, 
     if (auto const from = std::exchange(pending->timed_from_, std::nullopt))
         took = runtime_->now() - *from;
     counters_.requests.ended(kind, reply, took);
+    if (!std::holds_alternative<Failure>(reply))
+        store_log_.answered();
     if (pending->finished_)
         return;
     if (pending->asked_ > 0)
         --pending->asked_;
     if (auto const* const failure = std::get_if<Failure>(&reply)) {
         pending->may_be_done_ = pending->may_be_done_ || failure->may_take_effect();
-        store_log_.record_error(*failure);
+        store_log_.failed(*failure, StoreLog::Asked::by_itself);
         auto const backoff = first_retry_pause * (1 << std::min(pending->failed_++, most_doublings));
         ask_at(pending, std::min(pending->ask_at_, runtime_->now() + backoff));
     } else if (auto const* const released = std::get_if<Released>(&reply)) {
@@ -198,16 +203,20 @@ void ReleaseQueue::finish(PendingReleasePtr const& pending, ReleaseOutcome outco
     else if (listener && named_another)
         // only a withdrawal that found a key has freed one
         listener->released(pending->range_, true, true);
-    if (pending_.empty() && listener)
-        listener->all_given_back();
+    if (pending_.empty()) {
+        lines_.work_ended();
+        if (listener)
+            listener->all_given_back();
+    }
 }
 
 void ReleaseQueue::log_unconfirmed(PendingRelease const& pending) const
 {
-    store_log_.log(
-        LogLevel::warning, (pending.detachment_ ? "the detachment of " : "the release of ") +
-                               (pending.claim_ ? pending.claim_->key() : pending.range_->describe()) +
-                               " was not confirmed; the key expires after its ttl");
+    auto const keys = pending.claim_ ? pending.claim_->key() : pending.range_->describe();
+    if (pending.detachment_)
+        lines_.detachment_unconfirmed(keys);
+    else
+        lines_.release_unconfirmed(keys);
 }
 
 void ReleaseQueue::notify(Listener* listener, Detachment& detachment, ReleaseOutcome outcome)

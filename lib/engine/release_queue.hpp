@@ -20,6 +20,7 @@ namespace tenure::engine
 {
 
 class Counters;
+class LeaseLines;
 class StoreLog;
 class LeaseRecord;
 
@@ -61,7 +62,8 @@ public:
     };
 
     ReleaseQueue(
-        std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log);
+        std::shared_ptr<Runtime> runtime, std::shared_ptr<Backend> backend, Counters& counters, StoreLog& store_log,
+        LeaseLines& lines);
 
     /** A key to give back, and the call that waits for the outcome. The call ends with `unconfirmed` if the answer is
      *  late or missing. */
@@ -119,6 +121,7 @@ private:
     std::shared_ptr<Backend> backend_;
     Counters& counters_;
     StoreLog& store_log_;
+    LeaseLines& lines_;
     /// releases that were sent; every eighth is timed, because a look at the clock is dear beside a release
     unsigned sent_ = 0;
     std::list<PendingReleasePtr> pending_;

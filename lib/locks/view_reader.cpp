@@ -182,7 +182,6 @@ void ViewReader::answered(InspectReply reply, Instant asked)
     auto const now = runtime_->now();
     core_->counters().requests.ended(RequestKind::inspect, reply, now - asked);
     if (auto* const keys = std::get_if<std::vector<KeyState>>(&reply)) {
-        logged_ = false;
         // pauses as long as the last read took, to relieve the store
         rests_until_ = now + (now - asked);
         std::unique_lock lock(mutex_);
@@ -200,8 +199,8 @@ void ViewReader::failed(Failure const& failure)
     auto& store_log = core_->store_log();
     store_log.record_error(failure);
     // The connection logs an unavailable store. A refusal may concern only views.
-    if (failure.effect == Failure::Effect::refused && !std::exchange(logged_, true))
-        store_log.log(LogLevel::warning, "a View cannot read " + range_->describe() + ": " + failure.detail);
+    if (failure.effect == Failure::Effect::refused)
+        store_log.view_refused(range_->describe(), failure);
 }
 
 Instant ViewReader::next_read(Instant expiry) const noexcept

@@ -101,8 +101,6 @@ private:
     bool reading_ = false;
     /// a change may have happened after the last read began
     bool news_ = false;
-    /// the current failure was logged
-    bool logged_ = false;
     /// when the last read began
     Instant asked_{};
     /// earliest begin of the next read

@@ -49,7 +49,7 @@ class Messages(unittest.TestCase):
         self.assert_found("`planted late`", "`planted early`")
 
     def test_a_log_line_that_is_gone(self):
-        self.change("lib/engine/keeper.cpp", '" is renewed again"', '" is fine"')
+        self.change("lib/engine/lease_lines.cpp", '" is renewed again"', '" is fine"')
         self.assert_found("no source logs `lease on KEY is renewed again`", "lacks the line `lease on ... is fine`")
 
     def test_a_new_error(self):
