@@ -263,8 +263,9 @@ void Watcher::broken(std::uint64_t number, std::string const& why, Fault fault)
         fault == Fault::lost && found->second.connection != nullptr && found->second.connection->proven();
     auto const names = found->second.names;
     drop(number);
-    if (cluster_->runtime().logs(LogLevel::info))
-        cluster_->runtime().log(LogLevel::info, cluster_->where() + ": hints are interrupted: " + why);
+    auto& runtime = cluster_->runtime();
+    if (auto const repeated = interruptions_.happened(why, runtime.now()))
+        runtime.log(LogLevel::info, cluster_->where() + ": hints are interrupted: " + why + how_often(*repeated));
     if (!pause_.pending())
         pause_.after(worked ? backoff_.after_loss() : backoff_.after_failure(), weak_from_this(), &Watcher::begin_soon);
     for (auto const& name : names)

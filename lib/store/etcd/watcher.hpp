@@ -5,6 +5,7 @@
 #include "store/etcd/http/messages.hpp"
 
 #include "runtime/once_per_turn.hpp"
+#include "runtime/repeated_causes.hpp"
 #include "runtime/timer.hpp"
 #include "store/hint_registry.hpp"
 
@@ -93,6 +94,7 @@ private:
 
     ClusterPtr cluster_;
     net::Backoff backoff_;
+    RepeatedCauses interruptions_;
     store::HintRegistry<Keys, Watched> watched_;
     std::map<std::uint64_t, Stream> streams_;
     std::uint64_t last_stream_ = 0;

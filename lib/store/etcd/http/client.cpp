@@ -212,6 +212,7 @@ void Client::open_one()
                 if (auto const alive = weak.lock(); alive && alive->reachable_)
                     alive->reachable_();
             });
+        self->log_end_of_outage();
         self->wants_connection_ = false;
         self->has_worked_ = true;
         self->failed_in_a_row_ = self->fatal_in_a_row_ = 0;
@@ -320,9 +321,19 @@ void Client::connect_failed(std::size_t endpoint, net::StreamError const& error)
     last_error_.fatal = error.fatal && fatal_in_a_row_ >= config_.endpoints.size();
     if (last_error_.fatal)
         fail_queue();
-    if (runtime_->logs(LogLevel::warning))
-        runtime_->log(LogLevel::warning, name_ + ": " + last_error_.text());
+    if (auto const repeated = failed_attempts_.happened(last_error_.text(), runtime_->now()))
+        runtime_->log(LogLevel::warning, name_ + ": " + last_error_.text() + how_often(*repeated));
     switch_endpoint(endpoint_epoch_);
+}
+
+void Client::log_end_of_outage()
+{
+    if (!failed_attempts_.lasts())
+        return;
+    if (auto const outage = failed_attempts_.end(runtime_->now()))
+        runtime_->log(
+            LogLevel::warning, name_ + ": reachable again after " + elapsed_text(outage->lasting) +
+                                   "; failed attempts to connect: " + std::to_string(outage->total));
 }
 
 void Client::switch_on_request(std::uint64_t epoch)

@@ -6,6 +6,7 @@
 
 #include <net/backoff.hpp>
 #include <runtime/once_per_turn.hpp>
+#include <runtime/repeated_causes.hpp>
 #include <runtime/timer.hpp>
 #include <store/coroutine.hpp>
 #include <tenure/backend/runtime.hpp>
@@ -101,6 +102,7 @@ private:
     /** Nullopt: the connection is already gone. */
     [[nodiscard]] std::optional<Link> take_out(Connection const* connection);
     void connect_failed(std::size_t endpoint, net::StreamError const& error);
+    void log_end_of_outage();
     /** Switches to the next endpoint. Pending requests at the old one may still be answered. */
     void switch_endpoint(std::uint64_t epoch);
     /** Limits the number of old connections that wait for replies. */
@@ -148,6 +150,8 @@ private:
     std::function<void()> reachable_;
     std::function<void()> endpoint_switched_;
     bool reached_ = false;
+    /// why attempts to connect failed: logged less and less often while an outage lasts
+    RepeatedCauses failed_attempts_{RepeatSchedule::Ends::when_told};
     /// an endpoint was reached before
     bool has_worked_ = false;
     /// opens a connection without waiting requests, because a renewal was not sent, or leases are held

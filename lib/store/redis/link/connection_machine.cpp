@@ -320,7 +320,6 @@ void ConnectionMachine::become_ready(Instant now)
     has_worked_ = true;
     login_ = next_login();
     failure_ = {};
-    logged_failure_.clear();
     auto const& server = handshake_.server();
     std::string what =
         server.server.empty() ? "a server that does not tell its version" : server.server + " " + server.version.text();
@@ -329,6 +328,9 @@ void ConnectionMachine::become_ready(Instant now)
     if (!address_.empty())
         what += " at " + address_;
     log(LogLevel::info, "connected to " + what + ", RESP" + std::to_string(server.protocol));
+    if (auto const outage = failed_attempts_.end(now))
+        log(LogLevel::warning, "reachable again after " + elapsed_text(outage->lasting) +
+                                   "; failed attempts to connect: " + std::to_string(outage->total));
     enter(Phase::ready);
 }
 
@@ -344,16 +346,16 @@ void ConnectionMachine::fail(Refusal why, Instant now)
     answer_written();
     if (failure_.fatal) {
         deadline_ = now + backoff_.after_refusal();
-        fail_for_good();
+        fail_for_good(now);
     } else {
         retry(was_ready, unanswered, now);
     }
 }
 
-void ConnectionMachine::fail_for_good()
+void ConnectionMachine::fail_for_good(Instant now)
 {
-    log(logged_failure_ == failure_.detail ? LogLevel::debug : LogLevel::error, "cannot be used: " + failure_.detail);
-    logged_failure_ = failure_.detail;
+    if (auto const repeated = failed_attempts_.happened(failure_.detail, now))
+        log(LogLevel::error, "cannot be used: " + failure_.detail + how_often(*repeated));
     refuse_all();
     enter(Phase::failed);
 }
@@ -364,11 +366,12 @@ void ConnectionMachine::retry(bool was_ready, std::size_t unanswered, Instant no
                        : now - ready_since_ >= proven ? backoff_.after_loss()
                                                       : backoff_.after_short_life();
     deadline_ = now + pause;
-    log(!was_ready && logged_failure_ == failure_.detail ? LogLevel::debug : LogLevel::warning,
+    auto const repeated = (was_ready ? losses_ : failed_attempts_).happened(failure_.detail, now);
+    log(repeated ? LogLevel::warning : LogLevel::debug,
         (was_ready ? "lost the connection: " : "cannot connect: ") + failure_.detail +
+            how_often(repeated.value_or(Repeated())) +
             (unanswered > 0 ? "; requests without an answer: " + std::to_string(unanswered) : "") +
             "; trying again in " + whole_milliseconds(pause));
-    logged_failure_ = failure_.detail;
     if (!was_ready)
         // requests that wait for only one attempt fail with its error
         refuse_waiting([](Request const& request) { return request.not_after.one_attempt(); }, failure_);

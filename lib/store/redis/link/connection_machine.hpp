@@ -8,6 +8,7 @@
 #include "stream.hpp"
 
 #include <net/backoff.hpp>
+#include <runtime/repeated_causes.hpp>
 
 #include <tenure/log.hpp>
 
@@ -203,7 +204,7 @@ private:
     void become_ready(Instant now);
     /// ends the attempt to connect or the connection
     void fail(Refusal why, Instant now);
-    void fail_for_good();
+    void fail_for_good(Instant now);
     void end(Refusal why);
     void retry(bool was_ready, std::size_t unanswered, Instant now);
     /// @param can_write  the connection works, so the requests are just too late
@@ -242,8 +243,10 @@ private:
     Refusal failure_;
     /// address of the current or last stream; empty: the config has it
     std::string address_;
-    /// the failure that was logged last, so that an outage is not logged at every attempt
-    std::string logged_failure_;
+    /// what kept this connection from working: logged less and less often while an outage lasts
+    RepeatedCauses failed_attempts_{RepeatSchedule::Ends::when_told};
+    /// what ended working connections
+    RepeatedCauses losses_;
     /// connecting, login: end of the attempt. backing_off, failed: earliest begin of the next
     Instant deadline_{};
     Instant ready_since_{};

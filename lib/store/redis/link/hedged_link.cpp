@@ -214,12 +214,12 @@ void HedgedLink::watch_silence()
             return;
     }
     last_silence_ = now;
-    if (runtime_->logs(LogLevel::warning))
+    if (auto const repeated = logged_silences_.happened(now)) {
+        auto const silence = elapsed_text(now - silent_since) + how_often(*repeated);
         runtime_->log(
             LogLevel::warning,
-            "redis: no answer for " +
-                std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now - silent_since).count()) +
-                " ms; opening a second connection beside the silent one");
+            "redis: no answer for " + silence + "; opening a second connection beside the silent one");
+    }
     replace_current("second", true);
     current_->open();
 }

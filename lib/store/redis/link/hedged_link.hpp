@@ -3,6 +3,7 @@
 
 #include "command_channel.hpp"
 #include "connection.hpp"
+#include "runtime/repeat_schedule.hpp"
 #include "runtime/timer.hpp"
 
 #include <tenure/backend/runtime.hpp>
@@ -105,6 +106,7 @@ private:
     Instant last_reconnect_ = Instant::min();
     /// when silence last caused a new connection
     Instant last_silence_{};
+    RepeatSchedule logged_silences_;
     Timer timer_;
     Instant timer_at_{};
     /// the timer was late and gave the loop time to read first; not twice in a row

@@ -105,6 +105,8 @@ void Session::drop_abandoned()
 
 void Session::on_no_server()
 {
+    if (auto const repeated = failed_rounds_.happened(runtime_->now()))
+        runtime_->log(LogLevel::warning, settings_.name + ": not connected: " + last_words() + how_often(*repeated));
     fail(waiting_.take_if([](Deadline const& deadline) { return deadline.one_attempt(); }), why_not_connected());
 }
 
@@ -123,6 +125,11 @@ void Session::fail_all_waiting(Failure const& why)
 
 Failure Session::why_not_connected() const
 {
+    return Failure::not_sent(errc::store_unavailable, settings_.name + ": not connected: " + last_words());
+}
+
+std::string Session::last_words() const
+{
     auto words = client_ == nullptr ? search_error_ : client_->last_words();
     if (words.empty())
         words = "no server has answered yet";
@@ -131,7 +138,7 @@ Failure Session::why_not_connected() const
         words +=
             "; if the server serves others, it allows no more connections from this address: raise its maxClientCnxns "
             "(60 unless it is set)";
-    return Failure::not_sent(errc::store_unavailable, settings_.name + ": not connected: " + words);
+    return words;
 }
 
 void Session::open()
@@ -264,6 +271,10 @@ void Session::connected_now()
                                    " ms, and the server grants " + std::to_string(timeout().count()) +
                                    " ms, which counts; set minSessionTimeout and maxSessionTimeout of the server, or "
                                    "ask for a ttl between them");
+    if (auto const outage = failed_rounds_.end(runtime_->now()))
+        runtime_->log(
+            LogLevel::warning, settings_.name + ": reachable again after " + elapsed_text(outage->lasting) +
+                                   "; failed attempts to connect: " + std::to_string(outage->total));
     report({SessionEvent::Kind::connected});
     answer_waiting();
     last_regular_write_ = Instant::min();

@@ -4,6 +4,7 @@
 #include "connection_waiters.hpp"
 #include "node_proofs.hpp"
 #include "request_queue.hpp"
+#include "runtime/repeat_schedule.hpp"
 #include "runtime/timer.hpp"
 #include "session_life.hpp"
 #include "session_room.hpp"
@@ -101,6 +102,8 @@ public:
 private:
     void on_session_event(SessionEvent const& event) override;
     void on_no_server() override;
+    /** Why there is no connection, in the words of the C client. */
+    [[nodiscard]] std::string last_words() const;
     void open();
     void search();
     /** @param beside_client  the search began while there was one */
@@ -169,6 +172,8 @@ private:
     Instant last_used_{};
     Timer idle_timer_{*runtime_};
     bool told_other_timeout_ = false;
+    /// rounds in which no server answered: logged less and less often while an outage lasts
+    RepeatSchedule failed_rounds_{RepeatSchedule::Ends::when_told};
 };
 
 using SessionPtr = std::shared_ptr<Session>;

@@ -225,3 +225,23 @@ TEST_CASE("a member that refuses further connections, and then falls silent, doe
     etcd.run_for(1100ms);
     CHECK(etcd.granted > 0);
 }
+
+TEST_CASE("a member that refuses connections is logged less and less often, and its return once", "[etcd][log]")
+{
+    ClusterNodes etcd{1};
+    etcd.says.assign(1, Says::yes);
+    etcd.lets_in[0] = false;
+    auto const end = etcd.runtime->now() + 70s;
+    while (etcd.runtime->now() < end) {
+        etcd.ask();
+        etcd.run_for(1s);
+    }
+    CHECK(etcd.connections > 50);
+    CHECK(etcd.runtime->logged("etcd://127.0.0.1:2379: Connection refused") == 4);
+    CHECK(etcd.runtime->logged(" times in 1 min") == 1);
+    etcd.lets_in[0] = true;
+    etcd.run_for(2s);
+    REQUIRE(etcd.granted > 0);
+    CHECK(etcd.runtime->logged("reachable again after 1 min 1") == 1);
+    CHECK(etcd.runtime->lines().size() == 5);
+}

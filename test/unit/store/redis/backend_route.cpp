@@ -171,6 +171,20 @@ TEST_CASE("where both connections are silent the older one makes room, once a se
     CHECK(setting.connections.made.size() == 3);
 }
 
+TEST_CASE("a server that stays silent makes few lines, however many connections are opened", "[redis][route][log]")
+{
+    RouteSetting setting;
+    setting.link->shortest_ttl(600ms);
+    setting.link->note_ttl(10s);
+    for (int i = 0; i < 300; ++i) {
+        setting.send();
+        setting.runtime->run_for(100ms);
+    }
+    CHECK(setting.connections.made.size() > 20);
+    // at once, and after 1 and 10 s
+    CHECK(setting.runtime->logged("; opening a second connection beside the silent one") == 3);
+}
+
 TEST_CASE("the first connection is used again if it answers while the second is silent", "[redis][route]")
 {
     RouteSetting setting;

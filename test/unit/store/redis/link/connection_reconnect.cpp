@@ -232,10 +232,78 @@ TEST_CASE("pauses between attempts grow up to the limit, with jitter")
         step = std::min<std::chrono::nanoseconds>(step * 2, 1000ms);
     }
     CHECK(pauses[10] != pauses[11]);
-    // an outage is news once
-    CHECK(std::ranges::count_if(test.runtime->lines(), [](auto const& line) {
-              return line.level >= LogLevel::warning;
-          }) == 1);
+}
+
+namespace
+{
+
+/** The warnings and errors among the lines. */
+std::vector<std::string> warnings(FakeRuntime const& runtime)
+{
+    std::vector<std::string> result;
+    for (auto const& line : runtime.lines())
+        if (line.level >= LogLevel::warning)
+            result.push_back(line.text);
+    return result;
+}
+
+} // namespace
+
+TEST_CASE("an outage of two hours is logged at once, after 1, 10 and 60 s, every 10 min, and at its end", "[log]")
+{
+    RedisConfig config;
+    config.reconnect_backoff = 1000ms;
+    ConnectionFixture test(config);
+    test.connection->open();
+    test.runtime->run_ready();
+    auto const began = test.runtime->now();
+    std::vector<std::chrono::seconds> times;
+    while (test.runtime->now() < began + 2h) {
+        test.stream().accept({asio::error::connection_refused, "refused", false});
+        test.runtime->run_ready();
+        while (times.size() < warnings(*test.runtime).size())
+            times.push_back(std::chrono::floor<std::chrono::seconds>(test.runtime->now() - began));
+        auto const count = test.streams.count();
+        REQUIRE(test.runtime->run_while_not([&] { return test.streams.count() > count; }, 10s));
+    }
+    std::vector<std::chrono::seconds> expected{0s, 1s, 10s, 60s};
+    // each is the first failure after its time
+    auto next = 660s;
+    REQUIRE(times.size() == 15);
+    for (std::size_t i = expected.size(); i < times.size(); ++i, next = times[i - 1] + 600s)
+        expected.push_back(next);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        CAPTURE(i, times[i].count(), expected[i].count());
+        CHECK(times[i] >= expected[i]);
+        CHECK(times[i] <= expected[i] + 2s);
+    }
+    auto const lines = warnings(*test.runtime);
+    CHECK(lines[0].find("cannot connect: refused; trying again in") != std::string::npos);
+    CHECK(lines[1].find("cannot connect: refused; 5 times in 1 s; trying again in") != std::string::npos);
+    CHECK(lines.back().find(" times in 1 h 5") != std::string::npos);
+    test.become_ready();
+    REQUIRE(test.connection->state() == ConnectionState::ready);
+    CHECK(
+        warnings(*test.runtime).back().find("reachable again after 2 h; failed attempts to connect: ") !=
+        std::string::npos);
+    CHECK(warnings(*test.runtime).size() == times.size() + 1);
+}
+
+TEST_CASE("a server that ends each connection at once makes few lines", "[log]")
+{
+    ConnectionFixture test;
+    test.connection->open();
+    test.runtime->run_ready();
+    auto const end = test.runtime->now() + 5min;
+    while (test.runtime->now() < end) {
+        test.become_ready();
+        auto const count = test.streams.count();
+        test.cut();
+        test.connection->open();
+        REQUIRE(test.runtime->run_while_not([&] { return test.streams.count() > count; }, 10s));
+    }
+    CHECK(warnings(*test.runtime).size() == 4);
+    CHECK(test.runtime->logged("lost the connection: the server closed the connection") > 1000);
 }
 
 TEST_CASE("a connection that worked is back soon, one that breaks at once is not tried in a hot loop")
