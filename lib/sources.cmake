@@ -106,6 +106,7 @@ target_sources(
     store/redis/diagnose/findings.cpp
     store/redis/link/connection.cpp
     store/redis/link/connection_handshake.cpp
+    store/redis/link/connection_handshake_refusals.cpp
     store/redis/link/connection_machine.cpp
     store/redis/link/connection_machine_replies.cpp
     store/redis/link/hedged_link.cpp
@@ -133,6 +134,7 @@ target_sources(
     store/redis/sentinel/sentinel_query.cpp
     store/redis/sentinel/sentinel_reply.cpp
     store/redis/wire/command.cpp
+    store/redis/wire/error_meaning.cpp
     store/redis/wire/parser.cpp
     store/redis/wire/server_error.cpp
     store/redis/wire/server_info.cpp

@@ -38,12 +38,12 @@ public:
     void protect(std::chrono::milliseconds shortest_ttl) noexcept { shortest_ttl_ = shortest_ttl; }
 
     /** A connection works: the next failure counts as the first. */
-    void worked() noexcept { failures_ = 0; }
+    void worked() noexcept { failures_ = rejections_ = 0; }
 
     /** The pause after a working connection was lost: the server is probably there, so leases should not wait long. */
     [[nodiscard]] std::chrono::nanoseconds after_loss()
     {
-        failures_ = 0;
+        failures_ = rejections_ = 0;
         return part_of(std::min<std::chrono::nanoseconds>(shortest / 4, longest_));
     }
 
@@ -55,8 +55,19 @@ public:
         return step / 2 + part_of(step / 2);
     }
 
+    /** The pause after a connection on which no lease depends was refused, or ended early although the login worked.
+     * The server or a proxy does so on purpose, so the pause doubles up to a minute. */
+    [[nodiscard]] std::chrono::nanoseconds after_rejection()
+    {
+        std::chrono::nanoseconds const step =
+            std::min<std::chrono::nanoseconds>(shortest * (1 << rejections_), longest_after_rejection);
+        rejections_ = std::min(rejections_ + 1, 16);
+        return step / 2 + part_of(step / 2);
+    }
+
 private:
     static constexpr std::chrono::milliseconds shortest{100};
+    static constexpr std::chrono::seconds longest_after_rejection{60};
     /// fraction of the shortest ttl: a lease survives an outage of about half its ttl
     static constexpr int attempts_per_ttl = 12;
 
@@ -78,6 +89,8 @@ private:
     std::function<std::uint64_t()> random_;
     /// failed attempts since the last working connection
     int failures_ = 0;
+    /// rejections since the last connection that lasted
+    int rejections_ = 0;
 };
 
 } // namespace tenure::net

@@ -41,7 +41,8 @@ public:
     {
         if (settings.replicas.acknowledged_by > 0) {
             acknowledged_route_ = HedgedLink::make(runtime, [connect](std::string_view purpose) {
-                return connect(purpose.empty() ? "replicated" : "replicated, second");
+                return connect(
+                    purpose.empty() ? std::string(replicated_purpose) : std::string(replicated_purpose) + ", second");
             });
             auto channel = std::make_shared<ReplicatedChannel>(runtime, acknowledged_route_, settings.replicas);
             holding_node_ = std::make_shared<ServerContext>(
@@ -199,7 +200,7 @@ make_backend(std::shared_ptr<Runtime> runtime, RedisConfig const& config, Stream
     check_config(config);
     BackendSettings settings{describe(config), config.replicas, config.delay_after_failover};
     settings.connect_to = connect_to_replicas(runtime, config, streams);
-    auto connect = connections_to(runtime, config, std::move(streams), {.name = settings.name});
+    auto connect = connections_to(runtime, config, std::move(streams), {.name = settings.name, .proves_scripts = true});
     return make_backend(std::move(runtime), std::move(connect), std::move(settings));
 }
 

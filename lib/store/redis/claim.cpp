@@ -230,7 +230,7 @@ void claim_held_key(ServerPtr const& server, ClaimRequest&& request, ReplyHandle
 bool may_claim_by_set(ServerContext const& server, ClaimRequest const& request)
 {
     return request.range->count == 1 && !request.earliest_attempt && !server.delays_after_failover() &&
-           request.waits != Waits::in_line;
+           request.waits != Waits::in_line && (!request.fencing || server.has_transactions());
 }
 
 } // namespace tenure::redis

@@ -32,8 +32,8 @@ void claim(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimRe
 /** Continues a claim after a SET that found its key held. */
 void claim_held_key(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
 
-/** True if `SET NX` suffices: a first attempt at a single key. A claim that waits in line uses the script, because it
- *  probably finds the key held. */
+/** True if `SET NX` suffices: a first attempt at a single key, which with fencing also needs a transaction. A claim
+ * that waits in line uses the script, because it probably finds the key held. */
 [[nodiscard]] bool may_claim_by_set(ServerContext const& server, ClaimRequest const& request);
 
 /** Claims single keys with fencing in one transaction: a `SET NX` for each key, and one token that all grants share.

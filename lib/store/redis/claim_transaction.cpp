@@ -3,6 +3,7 @@
 #include "claim.hpp"
 
 #include "store/redis/scripts/scripts.hpp"
+#include "store/redis/wire/error_meaning.hpp"
 #include "store/redis/wire/transaction.hpp"
 
 #include <tenure/errc.hpp>
@@ -66,7 +67,9 @@ private:
         if (outcome.delivery == Delivery::not_sent && claims_.size() > 1 && !outcome.fatal)
             send_each_alone(std::nullopt);
         else if (outcome.ran_apart)
-            ran_apart(outcome);
+            ran_apart(std::move(outcome));
+        else if (is_command_unavailable(outcome))
+            claim_by_script(outcome.reply);
         else if (claims_.size() > 1 && concerns_single_key(outcome))
             send_each_alone(server_->refuse(outcome.reply, "claim"));
         else if (!outcome.succeeded())
@@ -89,18 +92,53 @@ private:
         }
     }
 
-    /** MULTI was refused, so each SET took effect separately and no token belongs to it. Taken keys are given back. */
-    void ran_apart(Outcome const& outcome)
+    /** MULTI, EXEC or EVALSHA is not available, and nothing ran. */
+    void claim_by_script(resp::Value const& refusal)
+    {
+        server_->transactions_refused(refusal.as_string());
+        auto const reason = server_->refuse(refusal, "claim");
+        for (auto& [request, handler] : claims_)
+            claim(server_, std::move(request), or_refused(std::move(handler), reason));
+    }
+
+    /** MULTI was refused, so each SET took effect separately and no token belongs to it. */
+    void ran_apart(Outcome&& outcome)
     {
         auto const replies = outcome.reply.elements();
+        auto const refusal = replies.front();
+        if (!is_command_unavailable(refusal.as_string())) {
+            give_back(outcome);
+            return;
+        }
+        server_->transactions_refused(refusal.as_string());
+        outcome.reply = resp::Value::list(resp::Type::array, {replies.begin() + 1, replies.end()});
+        auto const sets = outcome.reply.elements().first(claims_.size());
+        if (!std::ranges::all_of(sets, is_answer_to_set))
+            malformed();
+        else if (std::ranges::any_of(sets, &resp::Value::is_ok))
+            draw_again(std::move(outcome));
+        else
+            finish(outcome, 0);
+    }
+
+    /** @param apart  begins with the refusal of MULTI */
+    void give_back(Outcome const& apart)
+    {
+        auto const replies = apart.reply.elements();
         std::size_t i = 0;
         answer_all(claims_, [&](ClaimRequest const& request) -> ClaimReply {
             auto refused = server_->refuse(replies[0], request.range->describe());
             if (!replies[++i].is_ok())
                 return refused;
             return Unconfirmed{
-                {0, 0, request.ttl, outcome.since, nullptr}, refused.error, std::move(refused.detail), refused.fatal};
+                {0, 0, request.ttl, apart.since, nullptr}, refused.error, std::move(refused.detail), refused.fatal};
         });
+    }
+
+    void malformed()
+    {
+        answer_all(
+            claims_, [this](ClaimRequest const& request) { return nonsense(*server_, request.range->describe()); });
     }
 
     void ran(Outcome&& outcome)
@@ -108,15 +146,14 @@ private:
         auto const replies = outcome.reply.elements();
         auto const sets = replies.first(claims_.size());
         if (!std::ranges::all_of(sets, is_answer_to_set)) {
-            answer_all(
-                claims_, [this](ClaimRequest const& request) { return nonsense(*server_, request.range->describe()); });
+            malformed();
             return;
         }
         auto const& drawn = replies.back();
         bool const grants = std::ranges::any_of(sets, &resp::Value::is_ok);
         if (auto const token = drawn_token(drawn); token || !grants)
             finish(outcome, token.value_or(0));
-        else if (drawn.error_word() == "NOSCRIPT")
+        else if (is_unknown_script(drawn))
             draw_again(std::move(outcome));
         else
             finish(outcome, 0, no_token(drawn));

@@ -194,7 +194,7 @@ void Releases::answered_natively(Pending pending, Outcome const& outcome)
         std::move(handler)(ReleaseReply(Released{}));
     } else if (reply.is_integer() && reply.as_integer() == 0) {
         std::move(handler)(ReleaseReply(NotOwner{}));
-    } else if (concerns_single_key(outcome)) {
+    } else if (concerns_single_key(outcome) || is_command_unavailable(outcome)) {
         auto reason = server_->refuse_native(reply, request.claim->key());
         send_script({std::move(request), or_refused(std::move(handler), std::move(reason))}, false);
     } else {

@@ -193,7 +193,7 @@ void Renewals::send_natively(Batch single)
 
 void Renewals::answered_natively(Batch single, Outcome const& outcome)
 {
-    if (concerns_single_key(outcome)) {
+    if (concerns_single_key(outcome) || is_command_unavailable(outcome)) {
         auto& pending = single.pending.front();
         auto reason = server_->refuse_native(outcome.reply, pending.request.claim->key());
         retry_alone(std::move(pending), single.handler, std::move(reason));

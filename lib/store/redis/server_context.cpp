@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace tenure::redis
 {
@@ -61,6 +62,17 @@ void ServerContext::publish_refused(std::string_view channel)
                                ", so waiters elsewhere wake later; grant " +
                                (announces_in_shard() ? "+spublish" : "+publish") + " and &" + std::string(channel) +
                                ", or switch notifications off");
+}
+
+void ServerContext::transactions_refused(std::string_view why)
+{
+    if (!std::exchange(has_transactions_, false))
+        return;
+    runtime_->log(
+        LogLevel::info, where() +
+                            ": does not run the transactions of claims, so scripts claim single keys, which costs "
+                            "more (" +
+                            classify(why).words + ")");
 }
 
 void ServerContext::line_refused(std::string_view line, std::string_view why)
@@ -138,6 +150,12 @@ bool concerns_single_key(Outcome const& outcome)
            concerns_single_key(classify(outcome.reply.as_string()));
 }
 
+bool is_command_unavailable(Outcome const& outcome)
+{
+    return outcome.delivery == Delivery::answered && outcome.reply.is_error() &&
+           is_command_unavailable(outcome.reply.as_string());
+}
+
 Failure nonsense(ServerContext& server, std::string_view what)
 {
     server.channel()->distrust("a malformed reply");
@@ -155,7 +173,8 @@ void take_notes(ServerContext& server, KeyRange const& range, ReleaseNotes const
 void note_line_refusal(ServerContext& server, KeyRange const& range, std::string_view words)
 {
     // other errors may be temporary, such as a migrating hash slot or a foreign key in place of the line
-    if (auto const error = classify(words); error.error == errc::permission_denied)
+    if (auto const error = classify(words);
+        error.error == errc::permission_denied || error.meaning == ErrorMeaning::command_unavailable)
         server.line_refused(line_of(range), error.words);
 }
 

@@ -106,6 +106,12 @@ public:
      *  scripts from now on. */
     [[nodiscard]] Failure refuse_native(resp::Value const& error, std::string_view what);
 
+    /** False after the server or a proxy refused MULTI, EXEC or EVALSHA: scripts by text do the same. A refused EXEC
+     * ends the connection, so later connections do not try again. */
+    [[nodiscard]] bool has_transactions() const noexcept { return has_transactions_; }
+    /** Records that transactions are refused, and logs it. */
+    void transactions_refused(std::string_view why);
+
     /** True if claims can be closed after a failover; `marker` is the key that reveals one. */
     [[nodiscard]] bool delays_after_failover() const noexcept { return settings_.delay_after_failover; }
     [[nodiscard]] std::string const& marker() const noexcept { return settings_.marker; }
@@ -141,6 +147,7 @@ private:
     RangeCache ranges_;
     ServerSettings settings_;
     Instant closed_until_ = Instant::min();
+    bool has_transactions_ = true;
     RefusedOnConnection publish_;
     RefusedOnConnection native_;
     RefusedOnConnection line_;
@@ -157,6 +164,9 @@ using ServerPtr = std::shared_ptr<ServerContext>;
 
 /** True if the server refused a call for several keys, and separate calls for each key may succeed. */
 [[nodiscard]] bool concerns_single_key(Outcome const& outcome);
+
+/** True if the server or a proxy refused the command itself, so nothing ran. */
+[[nodiscard]] bool is_command_unavailable(Outcome const& outcome);
 
 /** Answers a request that was sent again alone after a call for several was refused. If it was not sent this time,
  *  `reason` is the answer, because the first call was sent. */

@@ -188,7 +188,7 @@ TEST_CASE("replicas need only the permission +wait, and its absence is reported"
                                 "+pttl +incr +time +multi +exec +lpos +rpush +lpush +lpop +lrem +lrange +llen ~wanted* "
                                 "~tenure:fence ~{wanted*}:waiting ~{wanted*}:watched +subscribe +unsubscribe +publish "
                                 "&{wanted*}:free";
-    Replicated servers{{"user worker" + minimal + " +wait", "user hasty" + minimal}};
+    Replicated servers{{"user worker" + minimal + " +wait", "user other" + minimal}};
     auto const url_of = [&](std::string const& user) {
         return "redis://" + user + ":secret@127.0.0.1:" + std::to_string(servers.master.port()) +
                "?replicas=2&replicas_within=500ms";
@@ -202,9 +202,9 @@ TEST_CASE("replicas need only the permission +wait, and its absence is reported"
     CHECK(RunningStore::release(lease) == ReleaseOutcome::released);
     CHECK(servers.master.client().call("ACL", "LOG").elements.empty());
 
-    RunningStore hasty{url_of("hasty")};
-    CHECK(RunningStore::acquire_error(hasty.lock("wanted", 3s)) == errc::permission_denied);
-    auto const detail = hasty.store().diagnostics().last_detail;
+    RunningStore other{url_of("other")};
+    CHECK(RunningStore::acquire_error(other.lock("wanted", 3s)) == errc::permission_denied);
+    auto const detail = other.store().diagnostics().last_detail;
     CHECK_THAT(detail, ContainsSubstring("+wait"));
     CHECK(documented(detail));
     CHECK(eventually([&] { return !servers.master.client().get("wanted"); }));

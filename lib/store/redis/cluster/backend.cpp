@@ -238,7 +238,7 @@ make_cluster_backend(std::shared_ptr<Runtime> runtime, RedisClusterConfig const&
     check_config(config);
     streams = with_address_map(std::move(streams), config.address_map);
     ClusterAccess access;
-    access.connect = connect_like(runtime, server_config(config), std::move(streams));
+    access.connect = connect_like(runtime, server_config(config), std::move(streams), {.proves_scripts = true});
     access.seeds = config.seeds;
     access.tls = config.tls.enabled;
     access.name = describe(config);

@@ -135,7 +135,8 @@ void Topology::answered(
     }
     if (outcome.reply.is_error()) {
         auto const text = std::string(outcome.reply.as_string());
-        if (text.find("cluster support disabled") != std::string::npos) {
+        // a proxy hides the cluster behind it
+        if (text.find("cluster support disabled") != std::string::npos || (by_slots && is_command_unavailable(text))) {
             failed(
                 address, {errc::wrong_server,
                           "the server is no node of a cluster (" + classify(text).words + "): use " +

@@ -3,7 +3,9 @@
 #include "examine.hpp"
 
 #include "findings.hpp"
+#include "store/redis/wire/server_error.hpp"
 #include "store/redis/wire/server_info.hpp"
+#include "store/redis/wire/transaction.hpp"
 
 #include <algorithm>
 #include <array>
@@ -90,9 +92,11 @@ private:
                     facts_.settings.emplace(name, pair[1].as_string());
             });
         ask_one(resp::Command("EVAL", "return 1", 0), [this](resp::Value const& reply) {
-            if (reply.is_error())
+            // some proxies run scripts with keys only
+            if (reply.is_error() && meaning_of(reply.as_string()) != ErrorMeaning::arguments_unknown)
                 facts_.refused_commands.emplace_back("eval");
         });
+        ask_transaction();
         // the config may not know the user: a callback has supplied the name, or the server needs only a password
         ask_one(resp::Command("ACL", "WHOAMI"), [this](resp::Value const& reply) {
             if (reply.is_string())
@@ -103,6 +107,22 @@ private:
             ask_one(resp::Command("WAIT", 0, 1), [this](resp::Value const& reply) {
                 if (reply.is_error())
                     facts_.refused_commands.emplace_back("wait");
+            });
+    }
+
+    void ask_transaction()
+    {
+        resp::Transaction transaction(64);
+        transaction.add("TIME");
+        ++open_questions_;
+        server_->channel()->execute(
+            std::move(transaction).end(), not_after_, [self = shared_from_this()](Outcome outcome) {
+                auto const replies = outcome.reply.elements();
+                auto const& refusal = outcome.ran_apart ? replies.front() : outcome.reply;
+                if (is_command_unavailable(refusal.as_string()))
+                    self->facts_.transactions_refused = classify(refusal.as_string()).words;
+                if (--self->open_questions_ == 0)
+                    self->finish();
             });
     }
 

@@ -317,6 +317,11 @@ Findings judge(Facts const& facts)
     Findings findings{version(facts),  role(facts),        judge_round_trips(facts.round_trips, facts.ttl),
                       clock(facts),    persistence(facts), eviction(facts),
                       replicas(facts), permissions(facts)};
+    if (!facts.transactions_refused.empty())
+        findings.push_back(
+            {Severity::warning, "transactions", "refused (" + facts.transactions_refused + ")",
+             "scripts claim single keys, which costs the server more: let the proxy pass MULTI and EXEC, or connect to "
+             "the server itself"});
     for (auto const& replica : facts.replica_clocks)
         findings.push_back(judge(replica, facts.clock, facts.ttl));
     return findings;

@@ -58,6 +58,8 @@ struct Facts {
     std::map<std::string, std::string, std::less<>> settings;
     /// commands that the server refused
     std::vector<std::string> refused_commands;
+    /// why the server or a proxy does not run MULTI or EXEC; empty: it runs them
+    std::string transactions_refused;
     bool permissions_known = false;
     std::vector<CommandToCheck const*> missing_permissions;
 };

@@ -366,7 +366,12 @@ connections_to(std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFacto
         auto own = options;
         if (!purpose.empty())
             own.name.append(" (").append(purpose).append(")");
-        own.learns_run_id = config.delay_after_failover && purpose != hints_purpose;
+        bool const only_subscribes = purpose == hints_purpose;
+        own.learns_run_id = config.delay_after_failover && !only_subscribes;
+        own.proves_scripts = options.proves_scripts && !only_subscribes;
+        if (purpose.starts_with(replicated_purpose))
+            own.acknowledged_by = config.replicas.acknowledged_by;
+        own.carries_leases = options.carries_leases && !only_subscribes;
         return make_connection(runtime, config, streams, std::move(own));
     };
 }
@@ -389,7 +394,8 @@ ConnectTo connect_to_replicas(std::shared_ptr<Runtime> runtime, RedisConfig conf
     config.database = 0;
     config.delay_after_failover = false;
     config.socket_path.clear();
-    return connect_like(std::move(runtime), std::move(config), std::move(streams), {.quiet = true});
+    return connect_like(
+        std::move(runtime), std::move(config), std::move(streams), {.quiet = true, .carries_leases = false});
 }
 
 } // namespace tenure::redis

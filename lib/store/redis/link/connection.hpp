@@ -144,6 +144,8 @@ using ConnectTo = std::function<ConnectionFactory(ServerAddress const&)>;
 
 /** The purpose of connections that only subscribe. */
 inline constexpr std::string_view hints_purpose = "hints";
+/** The purpose of connections whose claims wait for replicas begins with this word. */
+inline constexpr std::string_view replicated_purpose = "replicated";
 
 struct ConnectionOptions {
     /// name of the connection in the log, "redis://host:6379/0"; empty: made from the config
@@ -156,6 +158,12 @@ struct ConnectionOptions {
     bool quiet = false;
     /// requests the server's run id (`INFO`) at login, for commands that carry it
     bool learns_run_id = false;
+    /// runs a script at login: a server that refuses scripts is refused before it gets a claim
+    bool proves_scripts = false;
+    /// runs WAIT at login, because claims will wait for this number of replicas; 0: they will not
+    std::uint32_t acknowledged_by = 0;
+    /// false: no lease is lost without this connection, so pauses grow while the server or a proxy ends each one early
+    bool carries_leases = true;
 };
 
 /** Makes an unopened connection. Call `close` on the strand before the last reference goes; a connection that is
@@ -164,7 +172,7 @@ struct ConnectionOptions {
     std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options = {});
 
 /** Makes connections to the server, with the purpose appended to `options.name` in their names. Connections for claims
- *  read the run id if claims are delayed after a failover. */
+ *  read the run id if claims are delayed after a failover. Connections that only subscribe carry no leases. */
 [[nodiscard]] ConnectionFactory connections_to(
     std::shared_ptr<Runtime> runtime, RedisConfig config, StreamFactory streams, ConnectionOptions options = {});
 

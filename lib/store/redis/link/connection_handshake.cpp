@@ -1,7 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// Handshake: HELLO or AUTH, ROLE, SELECT and INFO.
+// Handshake: HELLO or AUTH, ROLE, SELECT, INFO, a script, and WAIT.
 #include "connection_handshake.hpp"
 
+#include "store/redis/wire/error_meaning.hpp"
 #include "store/redis/wire/server_info.hpp"
 
 #include <algorithm>
@@ -17,27 +18,30 @@ namespace tenure::redis
 namespace
 {
 
-bool contains(std::string_view text, std::string_view part) noexcept
+/// HELLO is unavailable (before Redis 6, some proxies), RESP3 is not supported, or HELLO alone is not permitted. A
+/// proxy may accept nothing but AUTH before the login.
+bool wants_older_login(ErrorMeaning refusal, bool has_password) noexcept
 {
-    return text.find(part) != std::string_view::npos;
-}
-
-/// HELLO is unknown (before Redis 6, some proxies), RESP3 is not supported, or HELLO alone is not permitted
-bool wants_older_login(std::string_view error) noexcept
-{
-    return error.starts_with("NOPROTO") || error.starts_with("NOPERM") || contains(error, "unknown command") ||
-           contains(error, "unsupported command") || contains(error, "wrong number of arguments");
+    switch (refusal) {
+    case ErrorMeaning::command_unavailable:
+    case ErrorMeaning::arguments_unknown:
+    case ErrorMeaning::permission_missing:
+        return true;
+    case ErrorMeaning::login_missing:
+        return has_password;
+    default:
+        return false;
+    }
 }
 
 } // namespace
 
-Handshake::Handshake(RedisConfig const& config, bool master_only, bool learns_run_id)
+Handshake::Handshake(RedisConfig const& config, HandshakeNeeds needs)
     : username_(config.username)
     , password_(config.password)
     , credentials_(config.credentials)
     , database_(config.database)
-    , master_only_(master_only)
-    , learns_run_id_(learns_run_id)
+    , needs_(needs)
 {
 }
 
@@ -90,6 +94,13 @@ Handshake::Progress Handshake::ask(Step step)
     case Step::info:
         resp::Command("INFO", "server").append_to(bytes_);
         break;
+    case Step::script:
+        resp::Command("EVAL", "return 1", 0).append_to(bytes_);
+        break;
+    case Step::wait:
+        // for zero replicas it is answered at once
+        resp::Command("WAIT", 0, 1).append_to(bytes_);
+        break;
     case Step::done:
         return Progress::done;
     }
@@ -99,12 +110,12 @@ Handshake::Progress Handshake::ask(Step step)
 Handshake::Progress Handshake::after_login()
 {
     was_accepted_ = true;
-    return master_only_ && server_.role.empty() ? ask(Step::role) : after_role();
+    return needs_.master_only && server_.role.empty() ? ask(Step::role) : after_role();
 }
 
 Handshake::Progress Handshake::after_role()
 {
-    if (master_only_ && server_.role != "master")
+    if (needs_.master_only && server_.role != "master")
         return refuse(
             errc::store_refused, false,
             "the server is no master (its role is '" + server_.role + "'), so nothing was asked of it");
@@ -114,7 +125,17 @@ Handshake::Progress Handshake::after_role()
 
 Handshake::Progress Handshake::after_select()
 {
-    return ask(learns_run_id_ ? Step::info : Step::done);
+    return needs_.run_id ? ask(Step::info) : after_info();
+}
+
+Handshake::Progress Handshake::after_info()
+{
+    return needs_.scripts ? ask(Step::script) : after_script();
+}
+
+Handshake::Progress Handshake::after_script()
+{
+    return ask(needs_.acknowledged_by > 0 ? Step::wait : Step::done);
 }
 
 Handshake::Progress Handshake::reply(resp::Value const& value)
@@ -134,6 +155,10 @@ Handshake::Progress Handshake::reply(resp::Value const& value)
         break;
     case Step::info:
         return info_reply(value);
+    case Step::script:
+        return script_reply(value);
+    case Step::wait:
+        return wait_reply(value);
     case Step::done:
         break;
     }
@@ -143,7 +168,7 @@ Handshake::Progress Handshake::reply(resp::Value const& value)
 Handshake::Progress Handshake::hello_reply(resp::Value const& value)
 {
     if (value.is_error()) {
-        if (!wants_older_login(value.as_string()))
+        if (!wants_older_login(meaning_of(value.as_string()), !password_.empty()))
             return refuse(value);
         server_.protocol = 2;
         return password_.empty() ? after_login() : ask(Step::auth);
@@ -175,6 +200,27 @@ Handshake::Progress Handshake::info_reply(resp::Value const& value)
                 " letters and digits, by which another process is known after a failover: use Redis or Valkey "
                 "themselves, or switch delay_after_failover off");
     server_.run_id = run_id;
+    return after_info();
+}
+
+Handshake::Progress Handshake::script_reply(resp::Value const& value)
+{
+    if (value.is_error()) {
+        auto const meaning = meaning_of(value.as_string());
+        if (meaning == ErrorMeaning::command_unavailable || meaning == ErrorMeaning::login_missing)
+            return refuse(value);
+    }
+    // a claim reports other errors with its key
+    return after_script();
+}
+
+Handshake::Progress Handshake::wait_reply(resp::Value const& value)
+{
+    if (value.is_error()) {
+        auto const meaning = meaning_of(value.as_string());
+        if (meaning == ErrorMeaning::command_unavailable || meaning == ErrorMeaning::permission_missing)
+            return refuse(value);
+    }
     return ask(Step::done);
 }
 
@@ -197,93 +243,6 @@ bool Handshake::read_server(resp::Value const& value)
             server_.role = harmless(text);
     }
     return !server_.server.empty();
-}
-
-Handshake::Progress Handshake::refuse(errc error, bool fatal, std::string detail)
-{
-    refusal_ = Refusal{make_error_code(error), std::move(detail), fatal};
-    return Progress::refused;
-}
-
-Handshake::Progress Handshake::refuse(resp::Value const& value)
-{
-    if (!value.is_error())
-        return refuse(errc::protocol_error, false, "an answer to the login that is none");
-    auto const error = value.as_string();
-    auto const words = harmless(error);
-    auto const word = value.error_word();
-    auto const user = username_.empty() ? std::string("the default user") : "user '" + username_ + "'";
-    // a new password may reach the server before it reaches the program
-    bool const for_good = credentials_ == nullptr || !was_accepted_;
-
-    if (word == "WRONGPASS" || contains(error, "invalid password") || contains(error, "invalid username-password"))
-        return refuse(
-            errc::authentication_failed, for_good,
-            "the server refused the login of " + user + " (" + words + "): correct user or password");
-    if (word == "NOAUTH" || contains(error, "Authentication required"))
-        return refuse(
-            errc::authentication_failed, true,
-            "the server asks for a password and none is configured (" + words + "): configure user and password");
-    if (step_ == Step::auth && (contains(error, "no password is set") || contains(error, "without any password")))
-        return refuse(
-            errc::authentication_failed, true,
-            "a password is configured, and the server has none (" + words + "): remove it, or is this another server?");
-    if (step_ == Step::auth && contains(error, "wrong number of arguments"))
-        return refuse(
-            errc::authentication_failed, true,
-            "the server knows no users (" + words + "): configure a password alone, or use Redis 6 or newer");
-    if (word == "NOPERM" && step_ == Step::select)
-        return refuse(
-            errc::permission_denied, true,
-            user + " may not SELECT database " + std::to_string(database_) + " (" + words +
-                "): grant +select, or use database 0");
-    if (word == "NOPERM" && step_ == Step::role)
-        return refuse(
-            errc::permission_denied, true,
-            user + " may not ask whether the server is the master (" + words + "): grant +role");
-    if (word == "NOPERM" && step_ == Step::info)
-        return refuse(
-            errc::permission_denied, true,
-            user + " may not ask for the server's run id (" + words +
-                "): grant +info, or switch delay_after_failover off");
-    if (word == "NOPERM")
-        return refuse(errc::permission_denied, true, user + " may not log in (" + words + "): grant +@connection");
-    if (word == "DENIED")
-        return refuse(
-            errc::permission_denied, true,
-            "the server takes no connections from here (" + words + "): set a password or protected-mode no there");
-    bool const is_passing = word == "LOADING" || word == "MASTERDOWN" || word == "BUSY" || word == "TRYAGAIN" ||
-                            word == "CLUSTERDOWN" || word == "MISCONF" || word == "OOM" ||
-                            contains(error, "max number of clients");
-    if (step_ == Step::select && !is_passing)
-        return refuse(
-            errc::wrong_database, true,
-            "the server refused database " + std::to_string(database_) + " (" + words +
-                "): use one that it has, 0 in a cluster");
-    return refuse(errc::store_refused, false, "the server refused the login for now: " + words);
-}
-
-std::string Handshake::harmless(std::string_view text, std::size_t most) const
-{
-    constexpr std::string_view mask = "***";
-    // the error for an unknown command repeats its arguments, which include the password at login
-    constexpr std::string_view arguments = ", with args";
-    std::string result;
-    // a password that crosses the end of the limit is still found and hidden completely
-    while (!text.empty() && result.size() < most) {
-        if (!password_.empty() && text.starts_with(password_)) {
-            result += mask;
-            text.remove_prefix(password_.size());
-        } else if (text.starts_with(arguments)) {
-            break;
-        } else {
-            result += text.front();
-            text.remove_prefix(1);
-        }
-    }
-    result.resize(std::min(result.size(), most));
-    std::ranges::replace_if(result, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-    return result;
 }
 
 } // namespace tenure::redis

@@ -48,7 +48,8 @@ ConnectionMachine::ConnectionMachine(
     RedisConfig const& config, ConnectionOptions options, std::function<std::uint64_t()> random)
     : options_(std::move(options))
     , connect_timeout_(config.connect_timeout)
-    , handshake_(config, options_.master_only, options_.learns_run_id)
+    , handshake_(
+          config, {options_.master_only, options_.learns_run_id, options_.proves_scripts, options_.acknowledged_by})
     , backoff_(config.reconnect_backoff, std::move(random))
 {
 }
@@ -345,7 +346,7 @@ void ConnectionMachine::fail(Refusal why, Instant now)
     actions_.emplace_back(DropStream{});
     answer_written();
     if (failure_.fatal) {
-        deadline_ = now + backoff_.after_refusal();
+        deadline_ = now + (options_.carries_leases ? backoff_.after_refusal() : backoff_.after_rejection());
         fail_for_good(now);
     } else {
         retry(was_ready, unanswered, now);
@@ -364,7 +365,8 @@ void ConnectionMachine::retry(bool was_ready, std::size_t unanswered, Instant no
 {
     auto const pause = !was_ready                     ? backoff_.after_failure()
                        : now - ready_since_ >= proven ? backoff_.after_loss()
-                                                      : backoff_.after_short_life();
+                       : options_.carries_leases      ? backoff_.after_short_life()
+                                                      : backoff_.after_rejection();
     deadline_ = now + pause;
     auto const repeated = (was_ready ? losses_ : failed_attempts_).happened(failure_.detail, now);
     log(repeated ? LogLevel::warning : LogLevel::debug,

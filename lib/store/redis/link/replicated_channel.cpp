@@ -98,6 +98,12 @@ std::shared_ptr<Shortfall const> ReplicatedChannel::shortfall_of(Outcome const& 
         auto const error = classify(wait.reply.as_string());
         if (error.reconnect)
             channel_->reconnect();
+        if (error.meaning == ErrorMeaning::command_unavailable)
+            return make(
+                {error.error,
+                 "this server or proxy refuses WAIT, which replicas=" + std::to_string(wanted_.acknowledged_by) +
+                     " needs (" + error.words + "): let the proxy pass WAIT, or switch replicas off",
+                 true, false});
         return make(
             {error.error, error.words + (error.advice.empty() ? std::string() : "; " + error.advice), error.fatal,
              false});

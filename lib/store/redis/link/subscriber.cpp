@@ -190,11 +190,24 @@ void Subscriber::subscribed(std::string const& name, std::uint64_t connection, O
     }
     *channel = State::refused;
     if (!std::exchange(refusal_logged_, true))
+        log_refusal(name, error);
+    channels_.notify(name, WatchEvent::unavailable);
+}
+
+void Subscriber::log_refusal(std::string const& name, ServerError const& error) const
+{
+    if (error.meaning == ErrorMeaning::command_unavailable)
+        runtime_->log(
+            LogLevel::warning,
+            server_name_ +
+                ": this server or proxy has no subscriptions, so waiters poll and wake later; let the "
+                "proxy pass SUBSCRIBE, or switch notifications off (" +
+                error.words + ")");
+    else
         runtime_->log(
             LogLevel::warning,
             server_name_ + ": may not subscribe to " + name + ", so waiters poll and wake later; grant " +
                 (in_shards() ? "+ssubscribe" : "+subscribe") + " and &" + name + " (" + error.words + ")");
-    channels_.notify(name, WatchEvent::unavailable);
 }
 
 void Subscriber::state_changed(std::uint64_t connection, ConnectionState state)

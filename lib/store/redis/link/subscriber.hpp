@@ -20,6 +20,8 @@
 namespace tenure::redis
 {
 
+struct ServerError;
+
 /** Makes the name of a store in lines of waiters: 32 random hex digits. */
 [[nodiscard]] std::string make_waiter_name(Runtime& runtime);
 
@@ -81,6 +83,7 @@ private:
     void subscribe_wanted();
     [[nodiscard]] std::vector<std::string> channels_in(State state);
     void subscribed(std::string const& name, std::uint64_t connection, Outcome outcome);
+    void log_refusal(std::string const& name, ServerError const& error) const;
     void state_changed(std::uint64_t connection, ConnectionState state);
     void pushed(resp::Value const& push);
     void interrupted();

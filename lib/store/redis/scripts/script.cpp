@@ -3,6 +3,7 @@
 #include "scripts.hpp"
 
 #include "store/redis/link/command_channel.hpp"
+#include "store/redis/wire/error_meaning.hpp"
 
 #include <openssl/evp.h>
 
@@ -60,9 +61,17 @@ void run_script_once(CommandChannel& channel, ScriptCall const& call, bool by_te
     channel.execute(std::move(command), call.not_after, std::move(handler));
 }
 
+bool is_unknown_script(resp::Value const& reply)
+{
+    if (!reply.is_error())
+        return false;
+    auto const text = reply.as_string();
+    return meaning_of(text) == ErrorMeaning::script_unknown || is_command_unavailable(text);
+}
+
 bool is_unknown_script(Outcome const& outcome)
 {
-    return outcome.delivery == Delivery::answered && outcome.reply.error_word() == "NOSCRIPT";
+    return outcome.delivery == Delivery::answered && is_unknown_script(outcome.reply);
 }
 
 void run_script(std::shared_ptr<CommandChannel> const& channel, ScriptCall call, OutcomeHandler handler)

@@ -49,10 +49,11 @@ struct ScriptCall {
 /** Runs the script by its name, or by its text. */
 void run_script_once(CommandChannel& channel, ScriptCall const& call, bool by_text, OutcomeHandler handler);
 
-/** The server does not know the script by its name: nothing has run. */
+/** The server does not know the script by its name, or has no EVALSHA: nothing has run. */
 [[nodiscard]] bool is_unknown_script(Outcome const& outcome);
+[[nodiscard]] bool is_unknown_script(resp::Value const& reply);
 
-/** Runs the script by its name and, where the server does not know it (NOSCRIPT: nothing has run), by its text. */
+/** Runs the script by its name, and by its text if the server does not know the name. */
 void run_script(std::shared_ptr<CommandChannel> const& channel, ScriptCall call, OutcomeHandler handler);
 
 } // namespace tenure::redis

@@ -24,8 +24,10 @@ constexpr auto first_hint_pause = 50ms;
 constexpr int hint_rounds = 6;
 // Interval of queries while no subscription is in force.
 constexpr auto unwatched_period = 10s;
-// Delay of the search for another sentinel when a subscription ends.
+// Delay of the search for another sentinel when a subscription ends. After some that ended early it doubles, up to the
+// interval above.
 constexpr auto unwatched_pause = 1s;
+constexpr int losses_before_it_doubles = 3;
 
 } // namespace
 
@@ -139,18 +141,32 @@ void MasterResolver::listen(SentinelQuery::Result&& result)
             auto const self = weak.lock();
             if (!self)
                 return;
+            self->watched_since_ = self->runtime_->now();
             self->again_ = self->query_ != nullptr;
             self->start_query();
         };
         handlers.lost = [weak = weak_from_this()] {
             // soon, to listen to another sentinel
-            if (auto const self = weak.lock(); self && self->query_ == nullptr)
-                self->query_later(unwatched_pause);
+            if (auto const self = weak.lock())
+                self->unwatched();
         };
         listener_ = std::make_shared<FailoverListener>(
             runtime_, connect_, settings_.master_name, settings_.name, std::move(handlers));
     }
     listener_->listen(std::move(result.answered), result.silent, master_);
+}
+
+void MasterResolver::unwatched()
+{
+    auto const now = runtime_->now();
+    bool const lasted = watched_since_ && now - *watched_since_ >= unwatched_period;
+    watched_since_.reset();
+    if (lasted)
+        lost_early_ = 0;
+    int const doublings = std::max(lost_early_ - losses_before_it_doubles + 1, 0);
+    lost_early_ = std::min(lost_early_ + 1, 8);
+    if (query_ == nullptr)
+        query_later(std::min<std::chrono::milliseconds>(unwatched_pause * (1 << doublings), unwatched_period));
 }
 
 void MasterResolver::found(MasterVote::Found const& found)

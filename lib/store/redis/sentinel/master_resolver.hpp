@@ -65,6 +65,8 @@ private:
     void found(MasterVote::Found const& found);
     void hinted(ServerAddress address);
     void listen(SentinelQuery::Result&& result);
+    /// a subscription was lost
+    void unwatched();
     void answer_requests(Answer const& answer);
     void query_later(std::chrono::milliseconds pause)
     {
@@ -89,6 +91,10 @@ private:
     int hint_rounds_ = 0;
     /// changes may have been missed after the pending query began: another one is due
     bool again_ = false;
+    /// begin of the subscription at a sentinel; unset: none is in force
+    std::optional<Instant> watched_since_;
+    /// subscriptions in a row that ended early or never began
+    int lost_early_ = 0;
     std::vector<Follower> followers_;
     /// for the next query: soon after a hint, periodically without a subscription
     Timer timer_;

@@ -125,7 +125,8 @@ make_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig const& config
     streams = with_address_map(std::move(streams), config.address_map);
     auto const name = describe(config);
 
-    auto const to_sentinel = connect_like(runtime, sentinel_login(config), streams, {.name = name, .quiet = true});
+    auto const to_sentinel =
+        connect_like(runtime, sentinel_login(config), streams, {.name = name, .quiet = true, .carries_leases = false});
     auto ask = [to_sentinel](ServerAddress const& sentinel) {
         return to_sentinel(sentinel)("sentinel " + to_string(sentinel));
     };
@@ -134,8 +135,9 @@ make_backend(std::shared_ptr<Runtime> runtime, RedisSentinelConfig const& config
         std::move(ask));
 
     auto const server = server_config(config);
-    auto const to_master =
-        connections_to(runtime, server, master_streams(resolver, streams), {.name = name, .master_only = true});
+    auto const to_master = connections_to(
+        runtime, server, master_streams(resolver, streams),
+        {.name = name, .master_only = true, .proves_scripts = true});
     auto connect = [resolver, to_master](std::string_view purpose) {
         auto connection = to_master(purpose);
         resolver->follow(connection, [raw = connection.get()](ServerAddress const&) { raw->hurry(); });

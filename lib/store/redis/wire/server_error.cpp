@@ -42,6 +42,20 @@ bool mentions(std::string_view text, std::string_view part)
     return text.find(part) != std::string_view::npos;
 }
 
+std::string unavailable_advice(std::string_view words)
+{
+    constexpr std::string_view needed =
+        "leases need Redis 6 or newer, or Valkey, with scripts: connect to the server itself, or let the proxy pass "
+        "SET, GET, EVAL and EVALSHA";
+    auto const names = [words](std::string_view part) {
+        auto const same = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
+        return !std::ranges::search(words, part, same).empty();
+    };
+    if (names("eval") || names("script") || names("lua"))
+        return "this server or proxy refuses scripts; " + std::string(needed);
+    return "this server or proxy refuses a command; " + std::string(needed);
+}
+
 // "... no permissions to run the 'del' command": +del
 std::string permission_advice(std::string_view words)
 {
@@ -101,6 +115,7 @@ ServerError with(std::string_view words, errc error, bool fatal, bool reconnect,
 {
     ServerError result;
     result.error = error;
+    result.meaning = meaning_of(words);
     result.fatal = fatal;
     result.reconnect = reconnect;
     result.words = words;
@@ -130,14 +145,26 @@ ServerError classify(std::string_view reply)
         return with(
             words, errc::key_conflict, true, false,
             "another program wrote the key that counts fencing tokens: delete that key");
-    if (mentions(words, "unknown command"))
-        return with(words, errc::wrong_server, true, false, "leases need Redis 6 or newer, or Valkey, with scripts");
+    switch (meaning_of(words)) {
+    case ErrorMeaning::command_unavailable:
+        return with(words, errc::wrong_server, true, false, unavailable_advice(words));
+    case ErrorMeaning::permission_missing:
+        return with(words, errc::permission_denied, true, false, permission_advice(words));
+    case ErrorMeaning::login_missing:
+        return with(words, errc::authentication_failed, true, false, "give user and password");
+    case ErrorMeaning::login_wrong:
+        return with(words, errc::authentication_failed, true, false, "check user and password");
+    default:
+        break;
+    }
     // BUSY, MISCONF, OOM, NOREPLICAS, TRYAGAIN, CLUSTERDOWN, too many clients, and errors of later versions
     return with(words, errc::store_refused, false, false, "");
 }
 
 bool concerns_single_key(ServerError const& error) noexcept
 {
+    if (error.meaning == ErrorMeaning::command_unavailable)
+        return false;
     return error.error == errc::permission_denied || error.error == errc::key_conflict ||
            error.error == errc::wrong_server ||
            (error.error == errc::store_refused &&

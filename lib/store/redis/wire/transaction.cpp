@@ -2,6 +2,7 @@
 // Transactions: MULTI, their commands, and EXEC.
 #include "transaction.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,7 @@ void TransactionReplies::begin(std::size_t commands)
     ran_apart_ = false;
     result_ = {};
     apart_.clear();
+    refused_.clear();
 }
 
 TransactionReplies::Progress TransactionReplies::take(resp::Value&& reply)
@@ -68,8 +70,7 @@ TransactionReplies::Progress TransactionReplies::take_queued(resp::Value&& reply
         return Progress::more;
     if (!reply.is_error())
         return Progress::malformed;
-    if (result_.is_null())
-        result_ = std::move(reply);
+    refused_.emplace_back(commands_ - missing_, std::move(reply));
     return Progress::more;
 }
 
@@ -84,12 +85,13 @@ TransactionReplies::Progress TransactionReplies::take_last(resp::Value&& reply)
         return Progress::done;
     }
     if (!reply.is_error()) {
-        bool const ran = result_.is_null() && reply.type() == resp::Type::array && reply.elements().size() == commands_;
-        if (!ran)
+        if (reply.type() != resp::Type::array || reply.elements().size() + refused_.size() != commands_)
             return Progress::malformed;
-        result_ = std::move(reply);
+        result_ = refused_.empty() ? std::move(reply) : with_refused(reply);
         return Progress::done;
     }
+    if (!refused_.empty())
+        result_ = std::move(refused_.front().second);
     auto const word = reply.error_word();
     if (word == "EXECABORT") {
         // the first refusal says more than the generic abort
@@ -103,6 +105,15 @@ TransactionReplies::Progress TransactionReplies::take_last(resp::Value&& reply)
     result_ = std::move(reply);
     // If a server before Redis 7 refuses EXEC because of a permission, it continues to queue commands.
     return discarded ? Progress::done : Progress::done_for_good;
+}
+
+resp::Value TransactionReplies::with_refused(resp::Value const& ran)
+{
+    std::vector<resp::Value> replies(ran.elements().begin(), ran.elements().end());
+    for (auto& [at, refusal] : refused_)
+        replies.insert(replies.begin() + static_cast<std::ptrdiff_t>(at), std::move(refusal));
+    refused_.clear();
+    return resp::Value::list(resp::Type::array, std::move(replies));
 }
 
 resp::Value TransactionReplies::take_result()

@@ -100,20 +100,24 @@ public:
     [[nodiscard]] bool ran_apart() const noexcept { return ran_apart_; }
 
     /** EXEC's array with a reply to each command; or an error: nothing ran. If the commands `ran_apart`, an array with
-     *  the error for MULTI and a reply to each command. */
+     *  the error for MULTI and a reply to each command. A proxy may refuse a command itself, and pass EXEC on: then the
+     *  refusal is the reply to that command, and the others ran. */
     [[nodiscard]] resp::Value take_result();
 
 private:
     [[nodiscard]] Progress take_first(resp::Value&& reply);
     [[nodiscard]] Progress take_queued(resp::Value&& reply);
     [[nodiscard]] Progress take_last(resp::Value&& reply);
+    [[nodiscard]] resp::Value with_refused(resp::Value const& ran);
 
     std::size_t commands_ = 0;
     /// missing replies, including the reply to EXEC
     std::size_t missing_ = 0;
     bool ran_apart_ = false;
-    /// the first error instead of QUEUED, then the answer
+    /// the answer
     resp::Value result_;
+    /// the commands that were answered with an error instead of QUEUED, by their number
+    std::vector<std::pair<std::size_t, resp::Value>> refused_;
     /// if the commands ran separately: the replies so far
     std::vector<resp::Value> apart_;
 };

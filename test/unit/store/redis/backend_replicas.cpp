@@ -290,6 +290,18 @@ TEST_CASE("a user that may not wait is told the permission", "[redis][replicas]"
     CHECK_THAT(unconfirmed.detail, ContainsSubstring("grant +wait"));
 }
 
+TEST_CASE("a proxy that refuses WAIT ends the claim with the option that needs it", "[redis][replicas]")
+{
+    ReplicasSetting setting;
+    auto const reply = setting.claim(named_key("a"));
+    setting.runtime->run_ready();
+    setting.answer({Value::status("OK"), Value::error("ERR unknown command 'WAIT'")});
+    auto const& unconfirmed = std::get<Unconfirmed>(reply->value());
+    CHECK(unconfirmed.error == errc::wrong_server);
+    CHECK(unconfirmed.fatal);
+    CHECK_THAT(unconfirmed.detail, ContainsSubstring("refuses WAIT, which replicas="));
+}
+
 TEST_CASE("a refused claim is told at once, and a script sent again has a WAIT of its own", "[redis][replicas]")
 {
     ReplicasSetting setting;

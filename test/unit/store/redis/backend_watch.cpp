@@ -245,6 +245,19 @@ TEST_CASE("a refused channel is unavailable, to later watchers too, and spoils n
     CHECK(setting.last().sent.size() == 2);
 }
 
+TEST_CASE("a proxy without subscriptions is asked once, and the log says what to let through", "[redis][watch]")
+{
+    WatchSetting setting;
+    Events events;
+    auto a = setting.watch("x", events);
+    setting.runtime->run_ready();
+    setting.last().answer(Value::error("ERR handle request, command 'SUBSCRIBE' is not allowed"));
+    CHECK(events == Events{WatchEvent::unavailable});
+    CHECK(setting.runtime->logged("let the proxy pass SUBSCRIBE") == 1);
+    setting.runtime->run_for(1min);
+    CHECK(setting.last().sent.size() == 1);
+}
+
 TEST_CASE("a server that cannot subscribe for now is asked again later", "[redis][watch]")
 {
     WatchSetting setting;

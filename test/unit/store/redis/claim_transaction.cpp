@@ -366,6 +366,92 @@ TEST_CASE("where MULTI is refused, what was taken is given back, and no claim en
     CHECK_THAT(refused.detail, ContainsSubstring("+multi +exec"));
 }
 
+TEST_CASE("where a proxy has no MULTI, keys that were taken get their token by a script", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    auto const taken = test.claim("a");
+    auto const held = test.claim("b");
+    test.runtime->run_ready();
+    test.answer(test.executed({Value::status("OK")}));
+    test.answer(
+        test.array(
+            {Value::error("ERR unsupported command 'MULTI'"), Value::status("OK"), Value(),
+             Value::text("1700000000000000")}),
+        true);
+    auto const words = test.words(2);
+    REQUIRE(words.size() == 6);
+    CHECK(
+        Words(words.begin(), words.begin() + 5) ==
+        Words{"EVAL", redis::scripts::draw().text, "2", "tenure:fence", "a"});
+    test.answer(Value::text("1700000000000009"));
+    CHECK(std::get<Granted>(taken->value()).fencing_token == 1'700'000'000'000'009U);
+    CHECK(test.words(3).at(1) == redis::scripts::survey().sha);
+    test.answer(test.array({Value::integer(-1), Value::integer(700), Value::integer(0)}));
+    CHECK(std::holds_alternative<Busy>(held->value()));
+    CHECK(test.runtime->logged("does not run the transactions of claims") == 1);
+
+    // and later claims are scripts, also on later connections
+    test.connection().become(ConnectionState::ready);
+    auto const later = test.claim("c");
+    test.runtime->run_ready();
+    CHECK(test.words(4).at(1) == redis::scripts::first_free().sha);
+    test.answer(test.array({Value::integer(0), Value::text("1700000000000010")}));
+    CHECK(std::get<Granted>(later->value()).fencing_token == 1'700'000'000'000'010U);
+}
+
+TEST_CASE("where EXEC or EVALSHA is not available, nothing ran, and a script claims each key", "[redis][claims]")
+{
+    auto const* const refusal = GENERATE("ERR unknown command 'EXEC'", "ERR unknown command 'EVALSHA'");
+    CAPTURE(refusal);
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    auto const first = test.claim("a");
+    auto const second = test.claim("b");
+    test.runtime->run_ready();
+    test.answer(test.executed({Value::status("OK")}));
+    test.answer(Value::error(refusal));
+    REQUIRE(test.connection().unanswered() == 2);
+    CHECK(test.words(2).at(0) == "EVALSHA");
+    CHECK(test.words(2).at(3) == "a");
+    CHECK(test.words(3).at(3) == "b");
+    // the script by its name is refused as well
+    test.answer(Value::error("ERR unknown command 'EVALSHA'"));
+    CHECK(test.words(4).at(0) == "EVAL");
+    test.answer(test.array({Value::integer(0), Value::text("1700000000000002")}));
+    test.answer(test.array({Value::integer(0), Value::text("1700000000000003")}));
+    CHECK(std::holds_alternative<Granted>(first->value()));
+    CHECK(std::holds_alternative<Granted>(second->value()));
+}
+
+TEST_CASE("a draw that a proxy refuses by its name is sent by its text", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    auto const reply = test.claim("a");
+    test.answer(test.executed({Value::status("OK")}, Value::error("ERR unsupported command 'EVALSHA'")));
+    CHECK(test.words(1).at(0) == "EVAL");
+    test.answer(Value::text("1700000000000007"));
+    CHECK(std::get<Granted>(reply->value()).fencing_token == 1'700'000'000'000'007U);
+}
+
+TEST_CASE("where no script runs at all the claim ends for good, and is not sent again", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    auto const reply = test.claim("a");
+    test.answer(Value::error("ERR unknown command 'EVALSHA'"));
+    test.answer(Value::error("ERR unknown command 'EVALSHA'"));
+    test.answer(Value::error("ERR unknown command 'EVAL'"));
+    auto const& refused = expect_refused(reply->value());
+    CHECK(refused.error == errc::wrong_server);
+    CHECK(refused.fatal);
+    CHECK_THAT(refused.detail, ContainsSubstring("this server or proxy refuses scripts"));
+    CHECK(test.connection().unanswered() == 0);
+}
+
 TEST_CASE("a transaction of several that did not run is asked for key by key", "[redis][claims]")
 {
     auto const error = GENERATE(

@@ -109,7 +109,11 @@ TEST_CASE("a server that does not know HELLO gets AUTH and is spoken to in RESP2
 {
     auto const* const reply = GENERATE(
         "-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `secret`, \r\n",
-        "-NOPROTO unsupported protocol version\r\n", "-ERR unknown command 'hello'\r\n");
+        "-NOPROTO unsupported protocol version\r\n", "-ERR unknown command 'hello'\r\n",
+        // proxies: unsupported, not allowed, and one that takes nothing but AUTH before the login
+        "-unsupported command 'hello'\r\n", "-ERR handle request, command 'HELLO' is not allowed\r\n",
+        "-NOAUTH Authentication required.\r\n", "-ERR NOAUTH Authentication required\r\n",
+        "-NOAUTH HELLO must be called with the client already authenticated\r\n");
     ConnectionFixture test(with_password("secret"));
     auto const outcome = test.ask(Command("GET", "key"));
     test.runtime->run_ready();
@@ -131,9 +135,6 @@ TEST_CASE("a refused login lets nothing else out")
     auto const [reply, error, fatal] = GENERATE(
         RefusedLogin{
             "-WRONGPASS invalid username-password pair or user is disabled.\r\n", errc::authentication_failed, true},
-        RefusedLogin{
-            "-NOAUTH HELLO must be called with the client already authenticated\r\n", errc::authentication_failed,
-            true},
         RefusedLogin{"-ERR invalid password\r\n", errc::authentication_failed, true},
         RefusedLogin{"-DENIED Redis is running in protected mode\r\n", errc::permission_denied, true},
         RefusedLogin{"-LOADING Redis is loading the dataset in memory\r\n", errc::store_refused, false},
@@ -165,6 +166,114 @@ TEST_CASE("a refused login lets nothing else out")
     CHECK_FALSE((*outcome)->detail.empty());
     CHECK((*outcome)->detail.find("secret") == std::string::npos);
     CHECK(test.runtime->logged("secret") == 0);
+}
+
+TEST_CASE("what AUTH is answered after HELLO was refused is final")
+{
+    auto const [reply, error, fatal] = GENERATE(
+        RefusedLogin{"-NOAUTH Authentication required.\r\n", errc::authentication_failed, true},
+        RefusedLogin{"-ERR invalid password\r\n", errc::authentication_failed, true},
+        RefusedLogin{"-ERR Client sent AUTH, but no password is set\r\n", errc::authentication_failed, true},
+        RefusedLogin{"-ERR unsupported command 'AUTH'\r\n", errc::authentication_failed, true},
+        RefusedLogin{"-ERR wrong number of arguments for 'auth' command\r\n", errc::authentication_failed, true},
+        RefusedLogin{"-LOADING Redis is loading the dataset in memory\r\n", errc::store_refused, false});
+    INFO(reply);
+    ConnectionFixture test(with_password("secret", "worker"));
+    auto const outcome = test.ask(Command("SET", "key", "value"), 50ms);
+    test.runtime->run_ready();
+    test.stream().accept();
+    test.runtime->run_ready();
+    test.stream().send("-NOAUTH Authentication required.\r\n");
+    (void)test.received();
+    test.stream().send(reply);
+    CHECK(test.received().empty());
+    CHECK(test.stream().closed);
+    test.runtime->run_while_not([&] { return outcome->has_value(); }, 50ms);
+    REQUIRE(outcome->has_value());
+    CHECK((*outcome)->error == error);
+    CHECK((*outcome)->fatal == fatal);
+    CHECK((*outcome)->detail.find("none is configured") == std::string::npos);
+    CHECK((*outcome)->detail.find("secret") == std::string::npos);
+}
+
+TEST_CASE("a server that asks for a password is told from one whose password is missing here")
+{
+    ConnectionFixture test;
+    auto const outcome = test.ask(Command("GET", "key"));
+    test.runtime->run_ready();
+    test.stream().accept();
+    test.runtime->run_ready();
+    test.stream().send("-NOAUTH Authentication required.\r\n");
+    test.runtime->run_ready();
+    REQUIRE(outcome->has_value());
+    CHECK((*outcome)->error == errc::authentication_failed);
+    CHECK((*outcome)->detail.find("none is configured") != std::string::npos);
+}
+
+TEST_CASE("a server that refuses scripts gets no request")
+{
+    auto const [reply, error, fatal] = GENERATE(
+        RefusedLogin{"-ERR unsupported command 'EVAL'\r\n", errc::wrong_server, true},
+        RefusedLogin{
+            "-ERR unknown command 'EVAL', with args beginning with: 'return 1' '0' \r\n", errc::wrong_server, true},
+        RefusedLogin{"-ERR command eval not support for normal user\r\n", errc::wrong_server, true},
+        RefusedLogin{"-NOAUTH Authentication required.\r\n", errc::authentication_failed, true});
+    INFO(reply);
+    ConnectionFixture test({}, {.proves_scripts = true});
+    auto const outcome = test.ask(Command("SET", "key", "value"));
+    test.runtime->run_ready();
+    test.stream().accept();
+    test.runtime->run_ready();
+    test.stream().send(hello_reply);
+    CHECK(test.received() == encoded(Command("HELLO", 3)) + encoded(Command("EVAL", "return 1", 0)));
+    test.stream().send(reply);
+    CHECK(test.received().empty());
+    REQUIRE(outcome->has_value());
+    CHECK((*outcome)->delivery == Delivery::not_sent);
+    CHECK((*outcome)->error == error);
+    CHECK((*outcome)->fatal == fatal);
+    CHECK_FALSE(test.connection->ready());
+}
+
+TEST_CASE("a server without WAIT gets no claim that waits for replicas")
+{
+    auto const [reply, error, fatal] = GENERATE(
+        RefusedLogin{"-ERR unknown command 'WAIT'\r\n", errc::wrong_server, true},
+        RefusedLogin{
+            "-NOPERM this user has no permissions to run the 'wait' command\r\n", errc::permission_denied, true});
+    INFO(reply);
+    ConnectionFixture test({}, {.acknowledged_by = 2});
+    auto const outcome = test.ask(Command("SET", "key", "value"));
+    test.runtime->run_ready();
+    test.stream().accept();
+    test.runtime->run_ready();
+    test.stream().send(hello_reply);
+    CHECK(test.received() == encoded(Command("HELLO", 3)) + encoded(Command("WAIT", 0, 1)));
+    test.stream().send(reply);
+    CHECK(test.received().empty());
+    REQUIRE(outcome->has_value());
+    CHECK((*outcome)->error == error);
+    CHECK((*outcome)->fatal == fatal);
+    CHECK((*outcome)->detail.find("replicas=2") != std::string::npos);
+}
+
+TEST_CASE("what says nothing about scripts ends the login well, and requests tell the rest")
+{
+    auto const* const reply = GENERATE(
+        ":1\r\n", "-NOPERM this user has no permissions to run the 'eval' command\r\n",
+        "-LOADING Redis is loading the dataset in memory\r\n", "-wrong number of arguments for 'eval' command\r\n",
+        "-ERR Lua scripts without any input keys are not supported\r\n", "-upstream failure\r\n");
+    INFO(reply);
+    ConnectionFixture test({}, {.proves_scripts = true});
+    auto const outcome = test.ask(Command("SET", "key", "value"));
+    test.runtime->run_ready();
+    test.stream().accept();
+    test.runtime->run_ready();
+    test.stream().send(hello_reply);
+    (void)test.received();
+    test.stream().send(reply);
+    CHECK(test.received() == encoded(Command("SET", "key", "value")));
+    CHECK(test.connection->ready());
 }
 
 TEST_CASE("a refused database lets nothing else out")

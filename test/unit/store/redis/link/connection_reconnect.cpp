@@ -326,6 +326,30 @@ TEST_CASE("a connection that worked is back soon, one that breaks at once is not
     CHECK(test.runtime->now() - before > 50 * 50ms);
 }
 
+TEST_CASE("pauses grow where no lease depends on a connection that is ended at once, up to a minute")
+{
+    ConnectionFixture test({}, {.carries_leases = false});
+    test.open();
+    auto last = 0ms;
+    for (int i = 0; i < 12; ++i) {
+        auto const count = test.streams.count();
+        auto const lost_at = test.runtime->now();
+        test.cut();
+        test.runtime->run_while_not([&] { return test.streams.count() > count; }, 61s);
+        REQUIRE(test.streams.count() == count + 1);
+        last = std::chrono::duration_cast<std::chrono::milliseconds>(test.runtime->now() - lost_at);
+        CHECK(last <= 60s);
+        test.become_ready();
+    }
+    CHECK(last >= 30s);
+    // one that lasts counts as the first again
+    test.runtime->run_for(2s);
+    auto const count = test.streams.count();
+    test.cut();
+    test.runtime->run_for(100ms);
+    CHECK(test.streams.count() == count + 1);
+}
+
 TEST_CASE("a connection without requests comes back by itself")
 {
     ConnectionFixture test;

@@ -162,6 +162,25 @@ TEST_CASE("where MULTI is refused, all replies are handed over, and that the com
     CHECK((*test.after)->reply == Value::text("x"));
 }
 
+TEST_CASE("a command that a proxy refuses by itself has its refusal as the reply, and the others ran")
+{
+    TransactionFixture test(GENERATE(2, 3));
+    auto const first = GENERATE(true, false);
+    if (first)
+        test.send("+OK\r\n-ERR unsupported command\r\n+QUEUED\r\n*1\r\n:7\r\n");
+    else
+        test.send("+OK\r\n+QUEUED\r\n-ERR unsupported command\r\n*1\r\n:7\r\n");
+    REQUIRE(test.asked->has_value());
+    CHECK((*test.asked)->delivery == Delivery::answered);
+    CHECK_FALSE((*test.asked)->ran_apart);
+    auto const replies = (*test.asked)->reply.elements();
+    REQUIRE(replies.size() == 2);
+    CHECK(replies[first ? 0 : 1] == Value::error("ERR unsupported command"));
+    CHECK(replies[first ? 1 : 0] == Value::integer(7));
+    test.send("$1\r\nx\r\n");
+    CHECK((*test.after)->reply == Value::text("x"));
+}
+
 TEST_CASE("replies that no transaction has drop the connection, and leave the outcome unknown")
 {
     auto const* const replies = GENERATE(

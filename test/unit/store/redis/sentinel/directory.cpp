@@ -347,6 +347,26 @@ TEST_CASE("where no sentinel lets us listen they are asked now and then", "[redi
     CHECK(follower.told == std::vector{test.server(2)});
 }
 
+TEST_CASE("sentinels that end each subscription at once are asked with growing pauses", "[redis][sentinel]")
+{
+    DirectorySetting test;
+    test.settle(test.server(1));
+    std::vector<std::chrono::milliseconds> pauses;
+    for (int i = 0; i < 8; ++i) {
+        auto& watched = test.watched();
+        watched.become(ConnectionState::ready);
+        watched.become(ConnectionState::backing_off);
+        auto const lost_at = test.runtime->now();
+        REQUIRE(test.runtime->run_while_not([&] { return test.asked() == 3; }, 11s));
+        pauses.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(test.runtime->now() - lost_at));
+        test.answer(0, test.server(1));
+        test.answer(1, test.server(1));
+    }
+    CHECK(pauses.front() <= 1s);
+    CHECK(std::ranges::is_sorted(pauses));
+    CHECK(pauses.back() >= 9s);
+}
+
 TEST_CASE("another sentinel is listened to when the one that was goes away", "[redis][sentinel]")
 {
     DirectorySetting test;
