@@ -68,20 +68,42 @@ constexpr std::array rules{
     Rule{"lease not found", {.error = errc::store_refused, .lease_not_found = true}},
 };
 
+/// for words of another server or of a proxy
+GatewayVerdict verdict_on(unsigned status)
+{
+    switch (status) {
+    case 401: // UNAUTHENTICATED
+        return {
+            .error = errc::authentication_failed,
+            .fatal = true,
+            .wants_token = true,
+            .advice = "the server or a proxy before it asks for another login: check user and password"};
+    case 403: // PERMISSION_DENIED
+        return {.error = errc::permission_denied, .fatal = true, .advice = grant_advice};
+    case 404:
+    case 405:
+    case 501: // UNIMPLEMENTED
+        return {
+            .error = errc::wrong_server,
+            .fatal = true,
+            .advice = "leases need the JSON gateway of etcd 3.4 or newer, below /v3/"};
+    case 413:
+        return {.error = errc::store_refused, .fatal = true, .advice = "raise the proxy's limit of a request's size"};
+    default:
+        break;
+    }
+    // request timed out, leader changed, server stopped ...: the proposal may be pending
+    if (status >= 500)
+        return {.error = errc::store_unavailable, .executed = Executed::maybe, .another_member = true};
+    return {.error = errc::store_refused};
+}
+
 GatewayVerdict verdict_on(std::string_view words, unsigned status)
 {
     for (auto const& rule : rules)
         if (words.find(rule.part) != std::string_view::npos)
             return rule.verdict;
-    if (status == 404)
-        return {
-            .error = errc::wrong_server,
-            .fatal = true,
-            .advice = "leases need the JSON gateway of etcd 3.4 or newer, below /v3/"};
-    // request timed out, leader changed, server stopped ...: the proposal may be pending
-    if (status >= 500)
-        return {.error = errc::store_unavailable, .executed = Executed::maybe, .another_member = true};
-    return {.error = errc::store_refused};
+    return verdict_on(status);
 }
 
 std::string words_of(std::string_view body)

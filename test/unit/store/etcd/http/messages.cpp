@@ -201,6 +201,16 @@ TEST_CASE("errors of the gateway are distinguished", "[etcd]")
          {"etcdserver: request timed out", "etcdserver: leader changed", "etcdserver: server stopped"})
         CHECK(of(503, words).executed == Executed::maybe);
     CHECK(classify(404, "404 page not found\n").error == errc::wrong_server);
+    // a proxy's words, whatever they are
+    CHECK(classify(401, "<html>Unauthorized</html>").error == errc::authentication_failed);
+    CHECK(classify(401, "<html>Unauthorized</html>").wants_token);
+    CHECK(classify(401, "<html>Unauthorized</html>").fatal);
+    CHECK(classify(403, "<html>Forbidden</html>").error == errc::permission_denied);
+    CHECK(classify(403, "<html>Forbidden</html>").fatal);
+    CHECK(of(501, "Method Not Allowed").error == errc::wrong_server);
+    CHECK(classify(405, "").fatal);
+    CHECK(classify(413, "<html>Request Entity Too Large</html>").fatal);
+    CHECK_FALSE(classify(502, "<html>Bad Gateway</html>").fatal);
     CHECK(classify(400, "Client sent an HTTP request to an HTTPS server.\n").error == errc::tls_failed);
     CHECK(classify(200, R"({"error":{"grpc_code":14,"message":"etcdserver: no leader"}})").another_member);
     // what a server says steers no terminal
