@@ -94,6 +94,7 @@ target_sources(
     store/redis/cluster/multi_slot_claim.cpp
     store/redis/cluster/multi_slot_operations.cpp
     store/redis/cluster/multi_slot_probe.cpp
+    store/redis/cluster/open_slots.cpp
     store/redis/cluster/redirect.cpp
     store/redis/cluster/remote_line.cpp
     store/redis/cluster/slot_channel.cpp

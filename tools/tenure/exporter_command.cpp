@@ -107,7 +107,7 @@ private:
             ranges.push_back(watched.range);
         WatchedKeys keys;
         keys.ranges = watched_;
-        keys.look = co_await look_at_keys(store_, std::move(ranges), answer_limit);
+        keys.look = co_await look_at_readable_keys(store_, std::move(ranges), answer_limit);
         keys.taken_at = std::chrono::system_clock::now();
         bool const is_up = !keys.look.error;
         if (is_up != was_up_ || first_)

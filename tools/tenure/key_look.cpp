@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "key_look.hpp"
 
+#include "each_key.hpp"
 #include "time_limit.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -26,6 +27,22 @@ asio::awaitable<KeyLook> look_at_keys(Store store, std::vector<KeyRangePtr> rang
         }
         auto const& states = std::get<1>(result);
         look.states.insert(look.states.end(), states.begin(), states.end());
+    }
+    co_return look;
+}
+
+asio::awaitable<KeyLook>
+look_at_readable_keys(Store store, std::vector<KeyRangePtr> ranges, std::chrono::milliseconds limit)
+{
+    auto look = co_await look_at_keys(store, ranges, limit / 2);
+    bool const may_hide_others = ranges.size() > 1 || ranges.front()->count > 1;
+    if (!look.error || !may_hide_others)
+        co_return look;
+    auto each = co_await look_at_each_key(store, std::move(ranges), limit / 2);
+    if (!each.all_unread()) {
+        look.error = {};
+        look.states = std::move(each.states);
+        look.unread = std::move(each.unread);
     }
     co_return look;
 }

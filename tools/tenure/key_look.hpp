@@ -6,6 +6,8 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,14 +16,20 @@ namespace tenure::tool
 
 /** The answer of a store about keys. */
 struct KeyLook {
+    /// no key could be read
     error_code error;
     /// one for each key, in the order of the ranges; empty if there was an error
     std::vector<KeyState> states;
+    /// keys that could not be read, although others could: their positions among the states, and why
+    std::map<std::size_t, std::string> unread = {};
 };
 
 /** Queries the holders of the keys, and gives up after the limit with asio::error::operation_aborted. */
 [[nodiscard]] asio::awaitable<KeyLook>
 look_at_keys(Store store, std::vector<KeyRangePtr> ranges, std::chrono::milliseconds limit);
+/** The same, where a key that cannot be read hides no other: half of the limit is for a question about each key. */
+[[nodiscard]] asio::awaitable<KeyLook>
+look_at_readable_keys(Store store, std::vector<KeyRangePtr> ranges, std::chrono::milliseconds limit);
 /** The same for one lock. */
 [[nodiscard]] asio::awaitable<KeyLook> look_at_lock(Store store, std::string key, std::chrono::milliseconds limit);
 

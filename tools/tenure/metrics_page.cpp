@@ -33,7 +33,8 @@ using Labels = std::vector<ClientMetric::Label>;
 /// slots that are shown one by one; of a larger pool those that are held first
 constexpr std::size_t most_slots = 1024;
 
-constexpr std::array<std::string_view, 6> state_names{"free", "held", "evicted", "resting", "kept", "foreign"};
+constexpr std::array<std::string_view, 7> state_names{"free", "held",    "evicted", "resting",
+                                                      "kept", "foreign", "unknown"};
 
 MetricFamily make_gauge(std::string name, std::string help)
 {
@@ -62,7 +63,8 @@ struct KeyFamilies {
     MetricFamily up = make_gauge("tenure_store_up", "1: the store has answered this scrape, 0: it has not.");
     MetricFamily size = make_gauge("tenure_pool_size", "Slots of the pool; 1 for a lock or an election.");
     MetricFamily slots = make_gauge(
-        "tenure_slots", "Slots by state: free, held, evicted, resting (in quarantine), kept (detached), foreign.");
+        "tenure_slots",
+        "Slots by state: free, held, evicted, resting (in quarantine), kept (detached), foreign, unknown (not read).");
     MetricFamily since = make_gauge(
         "tenure_slot_held_since_timestamp_seconds", "When the holder made its claim, in seconds since 1970.");
     MetricFamily remaining = make_gauge(
@@ -86,14 +88,17 @@ struct KeyFamilies {
     }
 
     void add_range(
-        Labels const& labels, KeyRange const& range, std::span<KeyState const> states,
+        Labels const& labels, KeyRange const& range, KeyLook const& look, std::size_t first,
         std::chrono::system_clock::time_point taken_at)
     {
+        auto const states = std::span(look.states).subspan(first, range.count);
         add(size, labels, static_cast<double>(states.size()));
         std::array<std::size_t, state_names.size()> counts{};
         std::size_t shown = 0;
         for (auto const& state : states) {
-            auto const name = state_name(holder_of(state));
+            auto const position = first + static_cast<std::size_t>(&state - states.data());
+            auto const name =
+                look.unread.contains(position) ? std::string_view("unknown") : state_name(holder_of(state));
             for (std::size_t index = 0; index < state_names.size(); ++index)
                 counts[index] += name == state_names[index] ? 1U : 0U;
             if (name == "held" && shown++ < most_slots)
@@ -124,13 +129,13 @@ std::vector<MetricFamily> families_of(Store const& store, WatchedKeys const& key
     KeyFamilies families;
     Labels const of_store = with({}, "store", store.describe());
     add(families.up, of_store, keys.look.error ? 0 : 1);
-    std::span<KeyState const> rest(keys.look.states);
+    std::size_t first = 0;
     for (auto const& watched : keys.ranges) {
-        if (rest.size() < watched.range->count)
+        if (keys.look.states.size() < first + watched.range->count)
             break;
         auto const labels = with(with(of_store, "kind", kind_of(watched)), "name", watched.range->prefix);
-        families.add_range(labels, *watched.range, rest.first(watched.range->count), keys.taken_at);
-        rest = rest.subspan(watched.range->count);
+        families.add_range(labels, *watched.range, keys.look, first, keys.taken_at);
+        first += watched.range->count;
     }
     return std::move(families).take();
 }

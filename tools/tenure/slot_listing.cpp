@@ -27,6 +27,7 @@ namespace
 
 /// beyond that, a table of mostly free slots hides the others
 constexpr std::ptrdiff_t most_free_shown = 32;
+constexpr std::size_t most_unread_shown = 5;
 
 using SystemTime = std::chrono::system_clock::time_point;
 
@@ -69,8 +70,11 @@ bool is_nobodys(Holder const& holder) noexcept
 }
 
 /** The text of the column of holders. */
-std::string holder_text(SlotListing const& listing, KeyState const& state)
+std::string holder_text(SlotListing const& listing, std::size_t position)
 {
+    if (listing.unread.contains(position))
+        return "unknown: see below";
+    auto const& state = listing.states[position];
     if (state.kind == KeyState::Kind::free)
         return "free";
     auto const holder = holder_of(state);
@@ -83,7 +87,11 @@ std::string holder_text(SlotListing const& listing, KeyState const& state)
 
 std::ptrdiff_t count_of(SlotListing const& listing, KeyState::Kind kind)
 {
-    return std::ranges::count(listing.states, kind, &KeyState::kind);
+    std::ptrdiff_t count = 0;
+    for (std::size_t position = 0; position < listing.states.size(); ++position)
+        if (listing.states[position].kind == kind && !listing.unread.contains(position))
+            ++count;
+    return count;
 }
 
 bool is_pool(SlotListing const& listing)
@@ -106,6 +114,20 @@ std::string describe_ranges(SlotListing const& listing)
     return text;
 }
 
+/** Why the store could not tell of keys: the first ones, and the number of the others. */
+std::vector<std::string> unread_lines(SlotListing const& listing)
+{
+    std::vector<std::string> lines;
+    for (auto const& [position, why] : listing.unread) {
+        if (lines.size() == most_unread_shown) {
+            lines.push_back("and " + std::to_string(listing.unread.size() - lines.size()) + " more");
+            break;
+        }
+        lines.push_back(printable(name_of(listing, position)) + ": unknown: " + printable(why, 2048));
+    }
+    return lines;
+}
+
 boost::json::object json_of(SlotListing const& listing, std::size_t position)
 {
     auto const& state = listing.states[position];
@@ -115,6 +137,11 @@ boost::json::object json_of(SlotListing const& listing, std::size_t position)
         object["slot"] = listing.ranges.front()->first + state.index;
     object["key"] =
         printable(is_pool(listing) ? listing.ranges.front()->key(state.index) : name_of(listing, position), 2048);
+    if (auto const why = listing.unread.find(position); why != listing.unread.end()) {
+        object["state"] = "unknown";
+        object["why"] = printable(why->second, 2048);
+        return object;
+    }
     object["state"] = state_name(holder);
     if (holder.kind == Holder::Kind::worker)
         object["worker"] = holder.name;
@@ -156,14 +183,15 @@ std::vector<std::string> table_lines(SlotListing const& listing, bool color)
     Table table(headings, color);
     for (std::size_t position = 0; position < listing.states.size(); ++position) {
         auto const& state = listing.states[position];
-        if (state.kind == KeyState::Kind::free && !show_free)
+        bool const unread = listing.unread.contains(position);
+        if (state.kind == KeyState::Kind::free && !show_free && !unread)
             continue;
         auto const held = state.kind != KeyState::Kind::free;
         auto const holder = holder_of(state);
         auto const duration = held_for(listing, state, holder);
         std::vector<Table::Cell> row{
             printable(name_of(listing, position)),
-            {holder_text(listing, state), style_of(holder)},
+            {holder_text(listing, position), unread ? Style::bad : style_of(holder)},
             since(listing, duration),
             or_dash(duration),
             held ? or_dash(state.remaining) : "-",
@@ -173,12 +201,16 @@ std::vector<std::string> table_lines(SlotListing const& listing, bool color)
         table.add(std::move(row));
     }
     auto const total = std::ssize(listing.states);
+    auto const unread = std::ssize(listing.unread);
     auto lines = table.lines();
     lines.insert(
         lines.begin(), describe_ranges(listing) + " on " + listing.store + ": " +
-                           std::to_string(total - free - resting - kept) + " of " + std::to_string(total) + " held" +
-                           (resting > 0 ? ", " + std::to_string(resting) + " resting" : "") +
-                           (kept > 0 ? ", " + std::to_string(kept) + " kept" : ""));
+                           std::to_string(total - free - resting - kept - unread) + " of " + std::to_string(total) +
+                           " held" + (resting > 0 ? ", " + std::to_string(resting) + " resting" : "") +
+                           (kept > 0 ? ", " + std::to_string(kept) + " kept" : "") +
+                           (unread > 0 ? ", " + std::to_string(unread) + " unknown" : ""));
+    for (auto& line : unread_lines(listing))
+        lines.push_back(std::move(line));
     return lines;
 }
 
@@ -204,9 +236,12 @@ std::string as_json(SlotListing const& listing)
     object["range"] = describe_ranges(listing);
     object["taken_at"] = utc_time(listing.taken_at);
     object["count"] = listing.states.size();
-    object["held"] = std::ssize(listing.states) - count_of(listing, KeyState::Kind::free) - resting - kept;
+    auto const unread = std::ssize(listing.unread);
+    object["held"] = std::ssize(listing.states) - count_of(listing, KeyState::Kind::free) - resting - kept - unread;
     object["resting"] = resting;
     object["kept"] = kept;
+    if (unread > 0)
+        object["unknown"] = unread;
     object["keys"] = std::move(keys);
     return boost::json::serialize(object) + "\n";
 }

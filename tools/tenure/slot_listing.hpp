@@ -5,6 +5,8 @@
 #include <tenure/key_range.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,8 @@ struct SlotListing {
     /// of all slots of the pool, or of each lock
     std::vector<KeyState> states;
     std::chrono::system_clock::time_point taken_at;
+    /// why the store could not tell of a key, by its position among the states
+    std::map<std::size_t, std::string> unread = {};
 };
 
 /** A table for a person. Free slots are shown, unless there are many: then their number. */

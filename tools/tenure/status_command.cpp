@@ -1,5 +1,6 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #include "command.hpp"
+#include "each_key.hpp"
 #include "exit_code.hpp"
 #include "help.hpp"
 #include "live_screen.hpp"
@@ -48,10 +49,13 @@ CommandHelp status_help()
              {"tenure status --lock stock --lock orders", "two locks"},
              {"tenure status --pool shard: --size 4 --watch", "again each second, until ^C"}},
         .exit_codes = {
-            {"0", "shown"}, {"64", "the command line is wrong"}, {"69", "the store cannot be reached or refuses"}}};
+            {"0", "shown"},
+            {"64", "the command line is wrong"},
+            {"69", "the store cannot be reached or refuses, also for some keys only: these are shown as unknown"}}};
 }
 
 constexpr std::chrono::seconds between_pictures{1};
+constexpr std::chrono::seconds each_key_limit{5};
 
 struct StatusSettings {
     StoreSettings store;
@@ -135,35 +139,53 @@ private:
         pause_.cancel();
     }
 
-    asio::awaitable<error_code> look(std::vector<KeyState>& states)
+    asio::awaitable<error_code> look(SlotListing& listing)
     {
         for (auto const& range : ranges_) {
             auto const result = co_await store_.async_inspect(
                 range, asio::bind_cancellation_slot(stop_asking_.slot(), asio::as_tuple(asio::use_awaitable)));
-            if (std::get<0>(result))
-                co_return std::get<0>(result);
-            if (stopped_)
-                break;
+            auto const error = std::get<0>(result);
+            if (stopped_ || (error && !may_hide_others()))
+                co_return error;
+            if (error) {
+                auto const rest = co_await look_at_each(listing);
+                co_return rest ? error : error_code();
+            }
             auto const& found = std::get<1>(result);
-            states.insert(states.end(), found.begin(), found.end());
+            listing.states.insert(listing.states.end(), found.begin(), found.end());
         }
         co_return error_code();
+    }
+
+    [[nodiscard]] bool may_hide_others() const { return ranges_.size() > 1 || ranges_.front()->count > 1; }
+
+    /** One key that cannot be read makes the store refuse all of its range.
+     *  @returns true if no key can be read */
+    asio::awaitable<bool> look_at_each(SlotListing& listing)
+    {
+        auto each = co_await look_at_each_key(store_, ranges_, each_key_limit);
+        bool const nothing = each.all_unread();
+        listing.states = std::move(each.states);
+        listing.unread = std::move(each.unread);
+        co_return nothing;
     }
 
     asio::awaitable<int> show()
     {
         for (;;) {
-            std::vector<KeyState> states;
-            auto const error = co_await look(states);
+            SlotListing listing{store_.describe(), ranges_, {}, {}};
+            auto const error = co_await look(listing);
             if (stopped_)
                 co_return success;
+            listing.taken_at = std::chrono::system_clock::now();
+            bool const complete = !error && listing.unread.empty();
             if (error)
                 tell(error);
             else
-                print({store_.describe(), ranges_, std::move(states), std::chrono::system_clock::now()});
+                print(std::move(listing));
             // a watched store may become available again, but a closed output does not
             if (!settings_.watch || !std::cout)
-                co_return error ? exit_code_for(error) : success;
+                co_return error ? exit_code_for(error) : complete ? success : store_failed;
             pause_.expires_after(between_pictures);
             co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
             if (stopped_)

@@ -6,10 +6,6 @@
 namespace tenure::tool
 {
 
-namespace
-{
-
-/** The library's own words, except those that speak of its C++ interface or of pools alone. */
 std::string words_for(error_code error)
 {
     if (error == errc::timed_out)
@@ -28,8 +24,6 @@ std::string words_for(error_code error)
         return "the round trip to the store leaves nothing of the ttl: use a longer --ttl";
     return error.message();
 }
-
-} // namespace
 
 std::string explain(Store const& store, error_code error)
 {

@@ -10,6 +10,9 @@
 namespace tenure::tool
 {
 
+/** The library's own words for an error, except those that speak of its C++ interface or of pools alone. */
+[[nodiscard]] std::string words_for(error_code error);
+
 /** The message about a failed operation: the error, the server's message if there is one, and which
  * store it was. */
 [[nodiscard]] std::string explain(Store const& store, error_code error);

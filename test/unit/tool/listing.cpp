@@ -53,6 +53,24 @@ TEST_CASE("columns of a table are as wide as their widest cell", "[tool]")
     CHECK(table.text() == "A      LONG\nwider  x\ny\n");
 }
 
+TEST_CASE("a key that the store could not tell about hides no other, and its reason is shown", "[tool]")
+{
+    auto listing = listing_of({held(0, "host:12/" + secret), {}, {}});
+    listing.states[1].index = 1;
+    listing.states[2].index = 2;
+    listing.unread[1] = "hash slot 77 is being moved to 10.0.0.2:6379";
+    auto const table = as_table(listing);
+    CHECK_THAT(table, ContainsSubstring("1 of 3 held, 1 unknown"));
+    CHECK_THAT(table, ContainsSubstring("host:12"));
+    CHECK_THAT(table, ContainsSubstring("1: unknown: hash slot 77 is being moved to 10.0.0.2:6379"));
+    auto const json = boost::json::parse(as_json(listing)).as_object();
+    CHECK(json.at("held").as_int64() == 1);
+    CHECK(json.at("unknown").as_int64() == 1);
+    CHECK(json.at("keys").as_array().at(1).as_object().at("state") == "unknown");
+    CHECK(json.at("keys").as_array().at(1).as_object().at("why") == "hash slot 77 is being moved to 10.0.0.2:6379");
+    CHECK(json.at("keys").as_array().at(2).as_object().at("state") == "free");
+}
+
 TEST_CASE("what a server sends cannot reach the terminal as a command", "[tool]")
 {
     CHECK(printable("\x1b[2Jname\n\xc3\xa9") == "?[2Jname???");

@@ -3,8 +3,10 @@
 #include "operations.hpp"
 
 #include "cluster.hpp"
+#include "open_slots.hpp"
 
 #include "store/redis/server_context.hpp"
+#include "store/redis/wire/server_error.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -18,6 +20,9 @@ namespace tenure::redis
 namespace
 {
 
+// size of the reply of a thousand nodes
+constexpr std::size_t nodes_reply_bytes = std::size_t{1} * 1024 * 1024;
+
 struct ClusterExamination {
     std::shared_ptr<Cluster> cluster;
     ExamineSettings settings;
@@ -25,7 +30,7 @@ struct ClusterExamination {
     Deadline not_after;
     ReplyHandler<Findings> handler;
     Findings findings = {};
-    /// number of masters without findings yet
+    /// findings that are still to come: two parts of each master
     std::size_t missing = 0;
 };
 using ExaminationPtr = std::shared_ptr<ClusterExamination>;
@@ -46,6 +51,31 @@ void add(ClusterExamination& all, ServerAddress const& master, Findings findings
     }
 }
 
+void part_done(ClusterExamination& all)
+{
+    if (--all.missing == 0)
+        std::move(all.handler)(std::move(all.findings));
+}
+
+/** An open slot is served by its master, and yet new claims on its keys are refused. */
+void examine_open_slots(ExaminationPtr const& all, ServerAddress const& address, CommandChannel& channel)
+{
+    resp::Command question("CLUSTER", "NODES");
+    question.expect_reply_bytes(nodes_reply_bytes);
+    channel.execute(std::move(question), all->not_after, [all, address](Outcome const& outcome) {
+        // without an answer the other part says that the master is unreachable
+        if (outcome.succeeded() && outcome.reply.is_string())
+            all->findings.push_back(judge_open_slots(read_open_slots(outcome.reply.as_string()), address));
+        else if (outcome.delivery == Delivery::answered)
+            all->findings.push_back(
+                {Finding::Severity::unverified, "hash slots",
+                 to_string(address) +
+                     ": may not be asked (CLUSTER NODES: " + classify(outcome.reply.as_string()).words + ")",
+                 "an open hash slot refuses new claims: grant +cluster|nodes, or see redis-cli --cluster check"});
+        part_done(*all);
+    });
+}
+
 void examine_masters(ExaminationPtr const& all)
 {
     auto const& cluster = all->cluster;
@@ -59,7 +89,7 @@ void examine_masters(ExaminationPtr const& all)
         all->findings.push_back(
             {Finding::Severity::error, "cluster", covered,
              "leases on keys of the other slots cannot be had or renewed: bring their masters back"});
-    all->missing = masters.size();
+    all->missing = 2 * masters.size();
     for (auto const& address : masters) {
         auto& node = cluster->nodes().at(address);
         node.used = all->not_after.at();
@@ -67,9 +97,9 @@ void examine_masters(ExaminationPtr const& all)
             cluster->runtime(), node.channel, ServerSettings{cluster->name() + " at " + to_string(address)});
         examine(server, all->settings, all->ttl, all->not_after, [all, address](Findings findings) {
             add(*all, address, std::move(findings));
-            if (--all->missing == 0)
-                std::move(all->handler)(std::move(all->findings));
+            part_done(*all);
         });
+        examine_open_slots(all, address, *node.channel);
     }
     if (masters.empty())
         finish_later(all);

@@ -116,10 +116,12 @@ resp::Value given_up_reply(Redirect const& redirect, resp::Value&& reply)
     if (redirect.kind == Redirect::Kind::moved)
         return resp::Value::error(
             std::string(stuck_word) + " too often: the nodes do not agree yet who serves " + slot + ", last named " +
-            where);
+            where + "; if it stays so, the slot is open (tenure doctor names the command that closes it)");
     if (redirect.kind == Redirect::Kind::ask)
         return resp::Value::error(
-            std::string(migrating_word) + " " + slot + " is being moved to " + where + ", and new claims wait for it");
+            std::string(migrating_word) + " " + slot + " is being moved to " + where +
+            ", and new claims wait for it; if no resharding is running, close the slot (tenure doctor names the "
+            "command)");
     return std::move(reply);
 }
 
