@@ -52,6 +52,7 @@ target_sources(
     net/name_lookup.cpp
     net/network_stream.cpp
     net/stream_dial.cpp
+    net/system_limits.cpp
     net/tcp_stream.cpp
     net/unix_stream.cpp
     runtime/asio_runtime.cpp

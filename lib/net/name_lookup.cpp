@@ -2,6 +2,8 @@
 // NameLookup: getaddrinfo on a detached thread.
 #include "name_lookup.hpp"
 
+#include "system_limits.hpp"
+
 #include "runtime/fork_guard.hpp"
 #include "runtime/library_thread.hpp"
 
@@ -26,9 +28,6 @@ namespace tenure::net
 namespace
 {
 
-/// limit of threads of one process that wait for a name server; each ends when its lookup returns
-constexpr int most_threads = 64;
-
 /** Counts the running threads. A child of fork has none of its parent's. */
 class Threads
 {
@@ -39,7 +38,7 @@ public:
         std::uint64_t const now = engine::fork_generation();
         if (generation_.exchange(now) != now)
             count_.store(0);
-        if (count_.fetch_add(1) < most_threads)
+        if (count_.fetch_add(1) < LookupPlace::most)
             return true;
         count_.fetch_sub(1);
         return false;
@@ -79,6 +78,27 @@ error_code error_of(int result) noexcept
     }
 }
 
+/** Without descriptors the system's resolver fails like a name service that is down. */
+StreamError failure_of(int result)
+{
+    auto const error = error_of(result);
+    if (!error)
+        return {};
+    if (auto const limit = lack_of_descriptors())
+        return {limit, explain_system_error(limit), false};
+    return {error, {}, false};
+}
+
+StreamError too_many_lookups()
+{
+    return {
+        asio::error::try_again,
+        std::to_string(LookupPlace::most) +
+            " lookups of names are under way in this process, which is its limit: check the name server, or use an "
+            "address instead of a name",
+        false};
+}
+
 NameLookup::Addresses addresses_in(addrinfo const* found)
 {
     NameLookup::Addresses addresses;
@@ -95,6 +115,17 @@ NameLookup::Addresses addresses_in(addrinfo const* found)
 
 } // namespace
 
+LookupPlace::LookupPlace() noexcept
+    : taken_(threads.begin())
+{
+}
+
+LookupPlace::~LookupPlace()
+{
+    if (taken_)
+        threads.end();
+}
+
 struct NameLookup::Shared {
     /// null after the lookup was destroyed. Written on the strand, under `handing_over`; threads also read it under
     /// that mutex
@@ -110,7 +141,7 @@ NameLookup::NameLookup(std::shared_ptr<Runtime> runtime, std::string const& host
     timer_ = runtime_->call_at(runtime_->now() + patience, [weak = std::weak_ptr(shared_)] {
         if (auto const shared = weak.lock(); shared && shared->lookup != nullptr) {
             shared->lookup->timer_ = 0;
-            shared->lookup->answered(asio::error::timed_out, {});
+            shared->lookup->answered({asio::error::timed_out, {}, false}, {});
         }
     });
     look_up(host);
@@ -125,8 +156,8 @@ NameLookup::~NameLookup()
 
 void NameLookup::look_up(std::string const& host)
 {
-    auto const answer = [this](error_code error, Addresses addresses) {
-        runtime_->post([shared = shared_, error, addresses = std::move(addresses)]() mutable {
+    auto const answer = [this](StreamError error, Addresses addresses) {
+        runtime_->post([shared = shared_, error = std::move(error), addresses = std::move(addresses)]() mutable {
             if (shared->lookup != nullptr)
                 shared->lookup->answered(error, std::move(addresses));
         });
@@ -134,18 +165,23 @@ void NameLookup::look_up(std::string const& host)
     error_code not_numeric;
     if (auto const address = asio::ip::make_address(host, not_numeric); !not_numeric) {
         answer({}, {address});
-    } else if (!threads.begin()) {
-        answer(asio::error::try_again, {});
-    } else {
-        try {
-            start_library_thread("tenure-lookup", [shared = shared_, host] {
-                run(host, *shared);
-                threads.end();
-            }).detach();
-        } catch (std::system_error const& error) {
-            threads.end();
-            answer(error_code(error.code().value(), boost::system::system_category()), {});
-        }
+        return;
+    }
+    LookupPlace place;
+    if (!place.taken()) {
+        answer(too_many_lookups(), {});
+        return;
+    }
+    try {
+        start_library_thread("tenure-lookup", [shared = shared_, host, place = std::move(place)] {
+            run(host, *shared);
+        }).detach();
+    } catch (std::system_error const& error) {
+        error_code const code(error.code().value(), boost::system::system_category());
+        answer(
+            {code, "no thread can be started for the lookup (" + code.message() + "): raise the limit of threads",
+             false},
+            {});
     }
 }
 
@@ -155,7 +191,7 @@ try {
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
-    auto const error = error_of(::getaddrinfo(host.c_str(), nullptr, &hints, &found));
+    auto error = failure_of(::getaddrinfo(host.c_str(), nullptr, &hints, &found));
     auto addresses = addresses_in(found);
     if (found != nullptr)
         ::freeaddrinfo(found);
@@ -163,14 +199,14 @@ try {
     std::lock_guard const lock(handing_over);
     if (shared.lookup != nullptr)
         shared.lookup->runtime_->post(
-            [shared = shared.lookup->shared_, error, addresses = std::move(addresses)]() mutable {
+            [shared = shared.lookup->shared_, error = std::move(error), addresses = std::move(addresses)]() mutable {
                 if (shared->lookup != nullptr)
                     shared->lookup->answered(error, std::move(addresses));
             });
 } catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the timer ends the wait
 }
 
-void NameLookup::answered(error_code error, Addresses addresses)
+void NameLookup::answered(StreamError const& error, Addresses addresses)
 {
     runtime_->cancel(std::exchange(timer_, 0));
     // the handler may destroy this lookup

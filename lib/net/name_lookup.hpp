@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "stream.hpp"
+
 #include <tenure/backend/runtime.hpp>
 
 #include <boost/asio/ip/address.hpp>
@@ -10,12 +12,35 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tenure::net
 {
 
 using boost::system::error_code;
+
+/** One of the places of this process for lookups that wait for a name server. Each needs a thread. */
+class LookupPlace
+{
+public:
+    /// places of one process
+    static constexpr int most = 64;
+
+    /** Takes a place if one is free. */
+    LookupPlace() noexcept;
+    LookupPlace(LookupPlace&& other) noexcept
+        : taken_(std::exchange(other.taken_, false))
+    {
+    }
+    LookupPlace& operator=(LookupPlace&&) = delete;
+    ~LookupPlace();
+
+    [[nodiscard]] bool taken() const noexcept { return taken_; }
+
+private:
+    bool taken_;
+};
 
 /** Resolves the addresses of a host. Used once; everything runs on the strand.
  *
@@ -25,7 +50,15 @@ class NameLookup
 {
 public:
     using Addresses = std::vector<asio::ip::address>;
-    using Handler = std::function<void(error_code, Addresses)>;
+    /** An error has a detail if a limit of this process or machine caused it, not the name service. */
+    using Handler = std::function<void(StreamError const&, Addresses)>;
+
+    /** The text of a failed lookup. */
+    [[nodiscard]] static std::string explain(std::string const& host, StreamError const& error)
+    {
+        return error.detail.empty() ? "cannot resolve " + host + ": " + error.code.message()
+                                    : "no connection to " + host + ": " + error.detail;
+    }
 
     /** The lookup fails without an answer after this time. */
     static constexpr std::chrono::seconds patience{30};
@@ -42,7 +75,7 @@ private:
 
     void look_up(std::string const& host);
     static void run(std::string const& host, Shared& shared) noexcept;
-    void answered(error_code error, Addresses addresses);
+    void answered(StreamError const& error, Addresses addresses);
 
     std::shared_ptr<Runtime> runtime_;
     /// null after the call

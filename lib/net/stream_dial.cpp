@@ -2,6 +2,8 @@
 // TcpDial: connects to the first address that answers.
 #include "stream_dial.hpp"
 
+#include "system_limits.hpp"
+
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
 
@@ -62,14 +64,14 @@ TcpDial::TcpDial(
 void TcpDial::start()
 {
     lookup_.emplace(
-        runtime_, host_, [weak = weak_from_this()](error_code error, NameLookup::Addresses const& addresses) {
+        runtime_, host_, [weak = weak_from_this()](StreamError const& error, NameLookup::Addresses const& addresses) {
             auto const self = weak.lock();
             if (!self || !self->handler_)
                 return;
             for (auto const& address : addresses)
                 self->endpoints_.emplace_back(address, self->port_);
             if (error)
-                self->tell({error, "cannot resolve " + self->host_ + ": " + error.message(), false});
+                self->tell({error.code, NameLookup::explain(self->host_, error), false});
             else
                 self->try_next(asio::error::host_not_found);
         });
@@ -89,7 +91,8 @@ void TcpDial::try_next(error_code last)
     if (!handler_)
         return;
     if (tried_ == endpoints_.size()) {
-        std::string detail = "cannot connect to " + host_ + " port " + std::to_string(port_) + ": " + last.message();
+        std::string detail =
+            "cannot connect to " + host_ + " port " + std::to_string(port_) + ": " + explain_system_error(last);
         if (tried_ > 1)
             detail += " (the last of " + std::to_string(tried_) + " addresses)";
         tell({last, std::move(detail), false});

@@ -2,6 +2,7 @@
 #include "stream_dial.hpp"
 #include "stream_kinds.hpp"
 #include "stream_socket.hpp"
+#include "system_limits.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -28,6 +29,14 @@ namespace ssl = asio::ssl;
 StreamError tls_failure(std::string detail)
 {
     return {make_error_code(errc::tls_failed), std::move(detail), true};
+}
+
+/** For errors that a lack of descriptors may have caused: OpenSSL reads certificates from files. */
+StreamError unless_no_descriptor_is_left(StreamError failure)
+{
+    if (auto const limit = lack_of_descriptors())
+        return {limit, failure.detail + ": " + explain_system_error(limit), false};
+    return failure;
 }
 
 /** Stream over TLS, by OpenSSL. */
@@ -113,19 +122,22 @@ private:
         if (!error && tls_.ca_file.empty()) {
             context_.set_default_verify_paths(error);
             if (error)
-                return tls_failure("the system's certificates cannot be read: " + error.message());
+                return unless_no_descriptor_is_left(
+                    tls_failure("the system's certificates cannot be read: " + error.message()));
         } else if (!error) {
             context_.load_verify_file(tls_.ca_file, error);
             if (error)
-                return tls_failure("CA file " + tls_.ca_file + ": " + error.message());
+                return unless_no_descriptor_is_left(tls_failure("CA file " + tls_.ca_file + ": " + error.message()));
         }
         if (!error && !tls_.certificate_file.empty()) {
             context_.use_certificate_chain_file(tls_.certificate_file, error);
             if (error)
-                return tls_failure("client certificate " + tls_.certificate_file + ": " + error.message());
+                return unless_no_descriptor_is_left(
+                    tls_failure("client certificate " + tls_.certificate_file + ": " + error.message()));
             context_.use_private_key_file(tls_.key_file, ssl::context::pem, error);
             if (error)
-                return tls_failure("client key " + tls_.key_file + ": " + error.message());
+                return unless_no_descriptor_is_left(
+                    tls_failure("client key " + tls_.key_file + ": " + error.message()));
         }
         return error ? tls_failure(error.message()) : StreamError();
     }
@@ -164,10 +176,10 @@ private:
     {
         auto const verdict = SSL_get_verify_result(layer_->native_handle());
         if (tls_.verify && verdict != X509_V_OK)
-            return tls_failure(
+            return unless_no_descriptor_is_left(tls_failure(
                 "the certificate of " + host_ + " is refused: " + X509_verify_cert_error_string(verdict) +
                 " (expected for '" + tls_.server_name + "', trusted by " +
-                (tls_.ca_file.empty() ? std::string("the system's certificates") : tls_.ca_file) + ")");
+                (tls_.ca_file.empty() ? std::string("the system's certificates") : tls_.ca_file) + ")"));
         if (error.category() == asio::error::get_ssl_category())
             return tls_failure(
                 "TLS handshake with " + host_ + ": " + error.message() + ": does the server speak TLS on port " +

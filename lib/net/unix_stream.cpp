@@ -2,6 +2,7 @@
 #include "stream_dial.hpp"
 #include "stream_kinds.hpp"
 #include "stream_socket.hpp"
+#include "system_limits.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -75,7 +76,7 @@ private:
         if (events() == nullptr)
             return;
         if (error)
-            events()->on_connected({error, "cannot connect to " + path_ + ": " + error.message(), false});
+            events()->on_connected({error, "cannot connect to " + path_ + ": " + explain_system_error(error), false});
         else
             events()->on_connected({});
     }

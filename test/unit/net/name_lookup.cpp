@@ -8,12 +8,16 @@
 #include <boost/asio/io_context.hpp>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tenure::net
 {
@@ -24,16 +28,39 @@ namespace
 struct Answer {
     error_code error;
     NameLookup::Addresses addresses;
+    std::string words;
+};
+
+/** While it lives this process has no descriptor left. */
+class NoDescriptorLeft
+{
+public:
+    NoDescriptorLeft()
+    {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        auto none = before_;
+        none.rlim_cur = 0;
+        ::setrlimit(RLIMIT_NOFILE, &none);
+    }
+    NoDescriptorLeft(NoDescriptorLeft const&) = delete;
+    NoDescriptorLeft& operator=(NoDescriptorLeft const&) = delete;
+    ~NoDescriptorLeft() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_{};
 };
 
 /** A loop that ends by itself once there is an answer. */
-std::optional<Answer> look_up(std::string const& host)
+std::optional<Answer> look_up(std::string const& host, bool without_descriptors = false)
 {
     asio::io_context context;
     auto const runtime = engine::make_asio_runtime(context.get_executor(), silent_log_sink());
+    std::optional<NoDescriptorLeft> limit;
+    if (without_descriptors)
+        limit.emplace();
     std::optional<Answer> answer;
-    NameLookup const lookup(runtime, host, [&](error_code error, NameLookup::Addresses addresses) {
-        answer = Answer{error, std::move(addresses)};
+    NameLookup const lookup(runtime, host, [&](StreamError const& error, NameLookup::Addresses addresses) {
+        answer = Answer{error.code, std::move(addresses), error.text()};
     });
     CHECK_FALSE(answer);
     context.run();
@@ -70,13 +97,38 @@ TEST_CASE("a name that cannot be one has no addresses")
     CHECK(found->addresses.empty());
 }
 
+TEST_CASE("a lookup without a descriptor names the limit, not the name service")
+{
+    auto const found = look_up("localhost", true);
+    REQUIRE(found);
+    CHECK(found->error == boost::system::errc::too_many_files_open);
+    CHECK_THAT(found->words, Catch::Matchers::ContainsSubstring("no file descriptor left (Too many open files)"));
+    CHECK_THAT(found->words, Catch::Matchers::ContainsSubstring("ulimit -n"));
+}
+
+TEST_CASE("more lookups at a time than this process allows are told so, and addresses need no place")
+{
+    std::vector<LookupPlace> places(LookupPlace::most);
+    auto const found = look_up("localhost");
+    REQUIRE(found);
+    CHECK(found->error);
+    CHECK_THAT(found->words, Catch::Matchers::StartsWith("64 lookups of names are under way in this process"));
+    auto const numeric = look_up("127.0.0.1");
+    REQUIRE(numeric);
+    CHECK_FALSE(numeric->error);
+    places.clear();
+    auto const later = look_up("localhost");
+    REQUIRE(later);
+    CHECK_FALSE(later->error);
+}
+
 TEST_CASE("a lookup that is dropped tells nothing, and leaves the loop nothing to do")
 {
     asio::io_context context;
     auto const runtime = engine::make_asio_runtime(context.get_executor(), silent_log_sink());
     bool told = false;
     for (auto const* const host : {"127.0.0.1", "localhost"})
-        std::make_unique<NameLookup>(runtime, host, [&](error_code, NameLookup::Addresses const&) {
+        std::make_unique<NameLookup>(runtime, host, [&](StreamError const&, NameLookup::Addresses const&) {
             told = true;
         }).reset();
     context.run();

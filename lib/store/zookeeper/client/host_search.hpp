@@ -46,10 +46,10 @@ public:
         for (std::size_t i = 0; i < servers.size(); ++i)
             lookups_.emplace_back(
                 runtime, servers[i].host,
-                [this, i, server = servers[i]](net::error_code error, net::NameLookup::Addresses const& found) {
+                [this, i, server = servers[i]](net::StreamError const& error, net::NameLookup::Addresses const& found) {
                     if (error)
-                        result_.error += (result_.error.empty() ? "" : "; ") + ("cannot resolve " + server.host) +
-                                         ": " + error.message();
+                        result_.error +=
+                            (result_.error.empty() ? "" : "; ") + net::NameLookup::explain(server.host, error);
                     add(i, server.port, found);
                 });
     }
