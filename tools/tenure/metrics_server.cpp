@@ -30,7 +30,7 @@ using asio::ip::tcp;
 using Request = http::request<http::empty_body>;
 using Response = http::response<http::string_body>;
 
-/// more at a time are closed unanswered
+/// one more ends the connection that has been silent for the longest time; if all are being answered it is closed
 constexpr std::size_t most_connections = 32;
 /// a connection that is silent for longer is closed
 constexpr std::chrono::seconds silence_limit{30};
@@ -89,6 +89,29 @@ Response make_response(Request const& request, http::status status, std::string 
 
 } // namespace
 
+/** Registers a connection while it waits for a request. */
+class MetricsServer::Silence
+{
+public:
+    Silence(std::list<Silence*>& all, beast::tcp_stream& stream)
+        : all_(all)
+        , stream_(stream)
+        , place_(all.insert(all.end(), this))
+    {
+    }
+    Silence(Silence const&) = delete;
+    Silence& operator=(Silence const&) = delete;
+    ~Silence() { all_.erase(place_); }
+
+    /** The pending read of the connection fails. */
+    void end() { stream_.cancel(); }
+
+private:
+    std::list<Silence*>& all_;
+    beast::tcp_stream& stream_;
+    std::list<Silence*>::iterator place_;
+};
+
 MetricsServer::MetricsServer(asio::any_io_executor executor, std::string const& address, MetricsPages pages)
     : acceptor_(listen(executor, address))
     , pages_(std::move(pages))
@@ -120,10 +143,21 @@ asio::awaitable<void> MetricsServer::accept()
             // too many open files, say: a scrape is lost, the lease is not
             pause.expires_after(pause_after_failure);
             co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
-        } else if (open_ < most_connections) {
+        } else if (open_ < most_connections || close_longest_silent()) {
             asio::co_spawn(acceptor_.get_executor(), serve(std::move(std::get<1>(accepted))), asio::detached);
         }
     }
+}
+
+bool MetricsServer::close_longest_silent()
+{
+    if (silent_.empty())
+        return false;
+    // it is still registered when the next connection comes before its read has failed
+    auto* const longest = silent_.front();
+    silent_.splice(silent_.end(), silent_, silent_.begin());
+    longest->end();
+    return true;
 }
 
 asio::awaitable<void> MetricsServer::serve(tcp::socket socket)
@@ -136,7 +170,11 @@ asio::awaitable<void> MetricsServer::serve(tcp::socket socket)
         http::request_parser<http::empty_body> parser;
         parser.header_limit(longest_header);
         stream.expires_after(silence_limit);
-        auto const read = co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
+        std::tuple<boost::system::error_code, std::size_t> read;
+        {
+            Silence const silence(silent_, stream);
+            read = co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
+        }
         if (std::get<0>(read))
             break;
         auto const& request = parser.get();

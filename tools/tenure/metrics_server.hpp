@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <list>
 #include <string>
 
 namespace tenure::tool
@@ -41,13 +42,19 @@ public:
     [[nodiscard]] std::string url() const;
 
 private:
+    class Silence;
+
     [[nodiscard]] asio::awaitable<void> accept();
     [[nodiscard]] asio::awaitable<void> serve(asio::ip::tcp::socket socket);
+    /** Ends the connection that has been silent for the longest time; false: all are being answered. */
+    [[nodiscard]] bool close_longest_silent();
 
     asio::ip::tcp::acceptor acceptor_;
     MetricsPages pages_;
     /// connections that are being served
     std::size_t open_ = 0;
+    /// connections that have sent no whole request yet, the longest silent one first; each registers itself
+    std::list<Silence*> silent_;
 };
 
 } // namespace tenure::tool

@@ -10,8 +10,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <iterator>
+#include <list>
 #include <string>
 #include <vector>
 
@@ -160,6 +162,30 @@ TEST_CASE("an exporter shows holders, free slots, leaders and whether the store 
     }));
     exporter.process().signal(SIGTERM);
     CHECK(exporter.exit_code() == 0);
+}
+
+TEST_CASE("connections that say nothing hold up no scrape", "[integration][tool]")
+{
+    require_metrics();
+    RedisServer server;
+    auto const address = free_address();
+    ToolProcess exporter({"exporter", "--lock", "nightly", "--metrics", address}, server.url());
+    REQUIRE(exporter.says("serving"));
+    auto const colon = address.rfind(':');
+    std::list<boost::asio::ip::tcp::iostream> silent;
+    for (int i = 0; i < 40; ++i) {
+        silent.emplace_back().connect(address.substr(0, colon), address.substr(colon + 1));
+        // half a request
+        silent.back() << "GET /metrics HTTP/1.1\r\n" << std::flush;
+    }
+    auto const begin = std::chrono::steady_clock::now();
+    CHECK_THAT(get(address, "/metrics"), ContainsSubstring("tenure_store_up{"));
+    CHECK(std::chrono::steady_clock::now() - begin < 5s);
+    // the last ones are still served
+    silent.back() << "Host: test\r\nConnection: close\r\n\r\n" << std::flush;
+    silent.back().expires_after(10s);
+    std::string const late{std::istreambuf_iterator<char>(silent.back()), {}};
+    CHECK_THAT(late, ContainsSubstring("tenure_store_up{"));
 }
 
 TEST_CASE("an exporter takes a password and shows none", "[integration][tool]")
