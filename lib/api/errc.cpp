@@ -33,9 +33,9 @@ char const* describe(errc value) noexcept
     case errc::protocol_error:
         return "the server sent what the protocol does not allow: check that host and port are those of the store";
     case errc::key_conflict:
-        return "the keys hold values without expiry, which can never free: use another prefix or key, or delete them "
-               "by "
-               "hand";
+        return "another program's value is in the way: a key without expiry never frees (use another key or prefix, or "
+               "delete it by hand), and a broken counter of fencing tokens must be deleted; Store::diagnostics() names "
+               "the key";
     case errc::ttl_too_short:
         return "the round trip to the store leaves nothing of the ttl: use a longer ttl";
     case errc::lease_lost:

@@ -19,7 +19,7 @@ std::string words_for(error_code error)
     if (error == errc::wrong_server)
         return "the server is not of the kind that the URL names";
     if (error == errc::key_conflict)
-        return "another program uses the key";
+        return "another program wrote the key, or the counter of fencing tokens";
     if (error == errc::ttl_too_short)
         return "the round trip to the store leaves nothing of the ttl: use a longer --ttl";
     return error.message();
