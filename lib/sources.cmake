@@ -82,6 +82,7 @@ target_sources(
     store/redis/pool_claim.cpp
     store/redis/range_cache.cpp
     store/redis/releases.cpp
+    store/redis/renewal_batch.cpp
     store/redis/renewals.cpp
     store/redis/replies.cpp
     store/redis/server_context.cpp
@@ -112,6 +113,7 @@ target_sources(
     store/redis/link/connection_machine.cpp
     store/redis/link/connection_machine_replies.cpp
     store/redis/link/hedged_link.cpp
+    store/redis/link/pace.cpp
     store/redis/link/replicated_channel.cpp
     store/redis/link/stream.cpp
     store/redis/link/subscriber.cpp

@@ -47,12 +47,32 @@ void ClaimWindow::begin(Deadline not_after, Turn turn)
     arm(runtime_->now());
 }
 
-void ClaimWindow::ended() noexcept
+void ClaimWindow::ended(std::uint64_t series) noexcept
 try {
+    if (series != series_)
+        return;
     --begun_;
+    let_next_begin_soon();
+} catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the next end of a claim or the timer tries again
+}
+
+void ClaimWindow::let_next_begin_soon()
+{
     if (!waiting_.empty())
         next_.post(*runtime_, weak_from_this(), &ClaimWindow::let_next_begin);
-} catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the next end of a claim or the timer tries again
+}
+
+void ClaimWindow::begin_anew()
+{
+    ++series_;
+    begun_ = 0;
+    let_next_begin_soon();
+}
+
+void ClaimWindow::resize(std::size_t size)
+{
+    size_ = std::max<std::size_t>(size, 1);
+    let_next_begin_soon();
 }
 
 void ClaimWindow::let_next_begin()

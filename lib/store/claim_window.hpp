@@ -35,22 +35,26 @@ public:
         Place() = default;
         explicit Place(std::shared_ptr<ClaimWindow> window) noexcept
             : window_(std::move(window))
+            , series_(window_->series_)
         {
         }
         Place(Place&&) noexcept = default;
         Place& operator=(Place&& other) noexcept
         {
             std::swap(window_, other.window_);
+            std::swap(series_, other.series_);
             return *this;
         }
         ~Place()
         {
             if (window_)
-                window_->ended();
+                window_->ended(series_);
         }
 
     private:
         std::shared_ptr<ClaimWindow> window_;
+        /// `ClaimWindow::series_` when the claim began
+        std::uint64_t series_ = 0;
     };
 
     /** Takes the claim's turn, or why it gets none: its deadline has passed, its owner has given up, or the window was
@@ -79,6 +83,13 @@ public:
     /** Reports the failure to all waiting claims: no server can answer them. Each call is posted. */
     void fail_all(Failure const& failure);
 
+    /** The claims that have begun no longer count: the connection that carries them is silent, and another one carries
+     *  those that follow. */
+    void begin_anew();
+
+    /** Sets the most claims that may have begun; at least 1. */
+    void resize(std::size_t size);
+
     /** Number of claims that wait. */
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
     /** Number of claims that have begun. */
@@ -95,7 +106,8 @@ private:
     };
     using Queue = std::map<std::uint64_t, Waiting>;
 
-    void ended() noexcept;
+    void ended(std::uint64_t series) noexcept;
+    void let_next_begin_soon();
     void let_next_begin();
     void tick();
     void drop_overdue(Instant now);
@@ -107,8 +119,10 @@ private:
 
     std::shared_ptr<Runtime> runtime_;
     std::size_t size_;
-    /// places that are taken
+    /// places of this series that are taken
     std::size_t begun_ = 0;
+    /// counts calls of `begin_anew`
+    std::uint64_t series_ = 0;
     /// by the order in which they came
     Queue waiting_;
     /// the deadlines of `waiting_`, except for those without an end

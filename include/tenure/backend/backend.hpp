@@ -347,9 +347,9 @@ public:
      *
      *  The engine passes all renewals that are due in one call, so a store can send one request for many keys; stores
      *  without such a request use `renew_each`. Each claim gets its own answer: a refused renewal does not affect the
-     *  others, and an unresponsive node does not delay the answers of another node. Without a connection the answer is
-     *  `Failure::not_sent` at once: a renewal never waits inside the store. A renewal whose `Claim::mark` has ended
-     * must not be written; check it right before the request is written. */
+     *  others, and an unresponsive node does not delay the answers of another node. A renewal waits for its turn on a
+     *  working connection until its `not_after`; without a connection the answer is `Failure::not_sent` at once. A
+     *  renewal whose `Claim::mark` has ended must not be written; check it right before the request is written. */
     virtual void renew(std::vector<RenewRequest> requests, RenewHandler handler) = 0;
 
     /** Frees a key, quarantines it, or keeps it taken for a time (`ReleaseRequest::keep_for`) if, and only if, it has

@@ -25,7 +25,7 @@ struct TokenRequest {
     std::uint32_t index = 0;
     std::string owner;
     std::uint64_t token = 0;
-    Instant not_after{};
+    Deadline not_after{};
 };
 /** The server accepted the token. From now on it accepts and grants only greater ones. */
 struct TokenAccepted {

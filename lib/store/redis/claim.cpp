@@ -25,13 +25,16 @@ struct RangePart {
 class RangeClaim : public std::enable_shared_from_this<RangeClaim>
 {
 public:
-    RangeClaim(ServerPtr server, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+    RangeClaim(ServerPtr server, PendingClaim&& claim)
         : server_(std::move(server))
-        , request_(std::move(request))
-        , handler_(std::move(handler))
+        , claim_(std::move(claim))
+        , request_(claim_.request)
         , pages_(page_count(*request_.range))
     {
     }
+    RangeClaim(RangeClaim const&) = delete;
+    RangeClaim& operator=(RangeClaim const&) = delete;
+    ~RangeClaim() = default;
 
     void start()
     {
@@ -80,13 +83,14 @@ private:
             auto const keys = server_->ranges().part(range, first / part_size);
             resp::Command command("EXISTS");
             command.reserve(keys->bytes().size() + 16);
-            command.add(*keys);
+            command.add(*keys).set_urgency(claim_.urgency);
             if (first + part.count < range->count)
                 command.leave_with_next();
             server_->channel()->execute(
                 std::move(command), request_.not_after,
                 [self = shared_from_this(), part](Outcome const& outcome) { self->counted(part, outcome); });
         }
+        claim_.urgency = resp::Urgency::step;
     }
 
     /** Handles the number of existing keys of a part. Replies arrive in the order of the requests. */
@@ -107,6 +111,7 @@ private:
         auto call = claim_call(*server_, script(), request_, survey_, {}, may_close);
         call.keys = part_ ? encode_keys(*request_.range, part_->first, part_->count)
                           : server_->ranges().keys(request_.range, page_);
+        call.urgency = std::exchange(claim_.urgency, resp::Urgency::step);
         run_script(server_->channel(), std::move(call), [self = shared_from_this()](Outcome const& outcome) {
             self->answered(outcome);
         });
@@ -170,11 +175,12 @@ private:
         return busy_reply(server_->ranges(), request_.range, server_->runtime().now(), seen);
     }
 
-    void finish(ClaimReply reply) { std::move(handler_)(std::move(reply)); }
+    void finish(ClaimReply reply) { std::move(claim_.handler)(std::move(reply)); }
 
     ServerPtr server_;
-    ClaimRequest request_;
-    ReplyHandler<ClaimReply> handler_;
+    PendingClaim claim_;
+    /// of `claim_`
+    ClaimRequest& request_;
     std::uint32_t pages_;
     std::uint32_t page_ = 0;
     /// tries only these keys of the single page first
@@ -191,40 +197,42 @@ private:
 
 // A first attempt has a new owner, so no key can have it already. It needs no GET, which Redis 6 refuses in SET NX and
 // which transfers values of other programs. Later attempts use the script, which extends a claim that it finds.
-void claim_named_key(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
+void claim_named_key(ServerPtr const& server, PendingClaim&& claim)
 {
-    resp::Command command("SET", resp::KeyOf{*request.range, 0}, request.owner, "NX", "PX", request.lifetime().count());
-    if (request.with_others)
+    auto const not_after = claim.request.not_after;
+    resp::Command command(
+        "SET", resp::KeyOf{*claim.request.range, 0}, claim.request.owner, "NX", "PX", claim.request.lifetime().count());
+    command.set_urgency(claim.urgency);
+    if (claim.request.with_others)
         command.leave_with_next();
-    auto const not_after = request.not_after;
     server->channel()->execute(
-        std::move(command), not_after,
-        [server, request = std::move(request), handler = std::move(handler)](Outcome&& outcome) mutable {
+        std::move(command), not_after, [server, claim = std::move(claim)](Outcome&& outcome) mutable {
+            auto const& request = claim.request;
             if (outcome.delivery == Delivery::answered && outcome.reply.is_ok())
-                std::move(handler)(
+                std::move(claim.handler)(
                     confirmed(*server, *request.range, Granted{0, 0, request.ttl, outcome.since, nullptr}, outcome));
             else if (outcome.delivery == Delivery::answered && outcome.reply.is_null())
-                claim_held_key(server, std::move(request), std::move(handler));
+                claim_held_key(server, std::move(claim));
             else
-                std::move(handler)(ClaimReply(failure_of(*server, outcome, request.range->describe())));
+                std::move(claim.handler)(ClaimReply(failure_of(*server, outcome, request.range->describe())));
         });
 }
 
 } // namespace
 
-void claim(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
+void claim(ServerPtr const& server, PendingClaim&& claim)
 {
-    server->channel()->note_ttl(request.ttl);
-    if (!request.fencing && may_claim_by_set(*server, request))
-        claim_named_key(server, std::move(request), std::move(handler));
+    server->channel()->note_ttl(claim.request.ttl);
+    if (!claim.request.fencing && may_claim_by_set(*server, claim.request))
+        claim_named_key(server, std::move(claim));
     else
-        std::make_shared<RangeClaim>(server, std::move(request), std::move(handler))->start();
+        std::make_shared<RangeClaim>(server, std::move(claim))->start();
 }
 
-void claim_held_key(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler)
+void claim_held_key(ServerPtr const& server, PendingClaim&& claim)
 {
-    auto const claim = std::make_shared<RangeClaim>(server, std::move(request), std::move(handler));
-    claim->start_held();
+    claim.urgency = resp::Urgency::step;
+    std::make_shared<RangeClaim>(server, std::move(claim))->start_held();
 }
 
 bool may_claim_by_set(ServerContext const& server, ClaimRequest const& request)

@@ -7,6 +7,8 @@
 #include "server_context.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
+#include <store/claim_window.hpp>
+
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/one_shot.hpp>
 
@@ -21,16 +23,26 @@ namespace tenure::redis
 struct PendingClaim {
     ClaimRequest request;
     ReplyHandler<ClaimReply> handler;
+    /// kept until the answer: another claim begins then
+    store::ClaimWindow::Place place = {};
+    /// of its next command: a claim that has begun goes before new ones
+    resp::Urgency urgency = resp::Urgency::first;
 };
 using PendingClaims = std::vector<PendingClaim>;
+
+/** Takes a place among the claims that the server answers now. False: there is none, and the claim must wait. */
+[[nodiscard]] bool take_place(ServerContext& server, PendingClaim& claim);
+
+/** Calls `begin` when the claim has a place. If it gets none before its deadline, the claim is answered. */
+void await_place(ServerPtr const& server, PendingClaim claim, OneShot<void(PendingClaim&&)> begin);
 
 /** Claims the first free key of the range. A named key without fencing takes one command; other ranges take one script
  *  call per page until a key is free. If an earlier attempt of the owner is unanswered, the whole range is searched
  *  for it first. */
-void claim(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
+void claim(ServerPtr const& server, PendingClaim&& claim);
 
 /** Continues a claim after a SET that found its key held. */
-void claim_held_key(ServerPtr const& server, ClaimRequest&& request, ReplyHandler<ClaimReply> handler);
+void claim_held_key(ServerPtr const& server, PendingClaim&& claim);
 
 /** True if `SET NX` suffices: a first attempt at a single key, which with fencing also needs a transaction. A claim
  * that waits in line uses the script, because it probably finds the key held. */
@@ -60,12 +72,16 @@ void claim_from_pool(ServerPtr const& server, PendingClaims claims, OneShot<void
  *  again. */
 [[nodiscard]] Deadline earliest_deadline(PendingClaims const& claims);
 
+/** Of a call that is about to be written: notes the progress of its claims, and takes out those that are too late. They
+ *  are answered after the caller has returned. */
+void drop_late(ServerContext& server, PendingClaims& claims, Instant now);
+
 /** Calls the handler of each claim. */
 template <class ReplyTo>
 void answer_all(PendingClaims& claims, ReplyTo reply_to)
 {
-    for (auto& [request, handler] : claims)
-        std::move(handler)(ClaimReply(reply_to(request)));
+    for (auto& claim : claims)
+        std::move(claim.handler)(ClaimReply(reply_to(claim.request)));
 }
 
 /** Makes the reply to a grant: a failure if too few replicas have acknowledged it. */

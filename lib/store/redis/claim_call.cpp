@@ -15,6 +15,78 @@
 namespace tenure::redis
 {
 
+namespace
+{
+
+/// A claim whose turn did not come: the server may be the cause.
+Failure not_begun(ServerContext& server, Failure failure)
+{
+    if (!failure.was_dropped() || server.channel()->connected())
+        return failure;
+    return Failure::not_sent(
+        errc::store_unavailable, server.where() + ": not connected: " + server.channel()->last_error());
+}
+
+} // namespace
+
+bool take_place(ServerContext& server, PendingClaim& claim)
+{
+    auto* const window = server.channel()->claims();
+    if (window == nullptr || !window->has_room())
+        return false;
+    claim.place = window->begin_now();
+    return true;
+}
+
+void await_place(ServerPtr const& server, PendingClaim claim, OneShot<void(PendingClaim&&)> begin)
+{
+    struct Waiting {
+        PendingClaim claim;
+        OneShot<void(PendingClaim&&)> begin;
+    };
+    auto const waiting = std::make_shared<Waiting>(std::move(claim), std::move(begin));
+    auto const& deadline = waiting->claim.request.not_after;
+    auto const wait_for_turn = [server, waiting](store::ClaimWindow& window) {
+        window.begin(waiting->claim.request.not_after, [server, waiting](auto&& turn) {
+            if (auto* const failure = std::get_if<Failure>(&turn)) {
+                std::move(waiting->claim.handler)(ClaimReply(not_begun(*server, std::move(*failure))));
+                return;
+            }
+            waiting->claim.place = std::get<store::ClaimWindow::Place>(std::move(turn));
+            std::move(waiting->begin)(std::move(waiting->claim));
+        });
+    };
+    if (auto* const window = server->channel()->claims()) {
+        wait_for_turn(*window);
+        return;
+    }
+    server->channel()->await_server(deadline, [server, waiting, wait_for_turn] {
+        if (auto* const window = server->channel()->claims())
+            wait_for_turn(*window);
+        else
+            // its first command ends with the reason
+            std::move(waiting->begin)(std::move(waiting->claim));
+    });
+}
+
+void drop_late(ServerContext& server, PendingClaims& claims, Instant now)
+{
+    PendingClaims late;
+    std::erase_if(claims, [&](PendingClaim& claim) {
+        auto const& deadline = claim.request.not_after;
+        if (!deadline.over(now)) {
+            deadline.progressed(now);
+            return false;
+        }
+        late.push_back(std::move(claim));
+        return true;
+    });
+    if (!late.empty())
+        server.runtime().post([late = std::move(late)]() mutable {
+            answer_all(late, [](ClaimRequest const&) { return Failure::dropped(); });
+        });
+}
+
 ScriptCall claim_call(
     ServerContext const& server, Script const& script, ClaimRequest const& request, bool survey,
     std::span<PendingClaim const> others, bool may_close)

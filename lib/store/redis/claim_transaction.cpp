@@ -38,7 +38,7 @@ bool is_answer_to_set(resp::Value const& reply)
     return reply.is_ok() || reply.is_null() || reply.is_error();
 }
 
-class ClaimTransaction : public std::enable_shared_from_this<ClaimTransaction>
+class ClaimTransaction final : public resp::LateCommand, public std::enable_shared_from_this<ClaimTransaction>
 {
 public:
     ClaimTransaction(ServerPtr server, PendingClaims claims, OneShot<void()> answered)
@@ -50,20 +50,34 @@ public:
 
     void send()
     {
+        resp::Command command(shared_from_this());
+        command.set_urgency(claims_.front().urgency);
+        server_->channel()->execute(
+            std::move(command), earliest_deadline(claims_),
+            [self = shared_from_this()](Outcome&& outcome) { self->answered(std::move(outcome)); });
+    }
+
+    [[nodiscard]] std::optional<resp::Command> compose(Instant now) override
+    {
+        drop_late(*server_, claims_, now);
+        if (claims_.empty())
+            return std::nullopt;
         resp::Transaction transaction(claims_.size() * bytes_of_claim + bytes_of_draw);
-        for (auto const& [request, handler] : claims_)
+        for (auto const& claim : claims_) {
+            auto const& request = claim.request;
             transaction.add(
                 "SET", resp::KeyOf{*request.range, 0}, request.owner, "NX", "PX", request.lifetime().count());
+        }
         transaction.add(scripts::draw().one_key_by_name, server_->fence());
-        server_->channel()->execute(
-            std::move(transaction).end(), earliest_deadline(claims_),
-            [self = shared_from_this()](Outcome&& outcome) { self->answered(std::move(outcome)); });
+        return std::move(transaction).end();
     }
 
 private:
     void answered(Outcome&& outcome)
     {
         std::move(answered_)();
+        if (claims_.empty())
+            return;
         if (outcome.delivery == Delivery::not_sent && claims_.size() > 1 && !outcome.fatal)
             send_each_alone(std::nullopt);
         else if (outcome.ran_apart)
@@ -84,10 +98,12 @@ private:
     /** @param reason  why the transaction was refused: the answer for claims whose deadline has passed */
     void send_each_alone(std::optional<Failure> const& reason)
     {
-        for (auto& [request, handler] : claims_) {
+        for (auto& claim : claims_) {
+            if (reason)
+                claim.handler = or_refused(std::move(claim.handler), *reason);
+            claim.urgency = resp::Urgency::step;
             PendingClaims alone;
-            alone.push_back(
-                {std::move(request), reason ? or_refused(std::move(handler), *reason) : std::move(handler)});
+            alone.push_back(std::move(claim));
             claim_in_transaction(server_, std::move(alone), [] {});
         }
     }
@@ -172,7 +188,7 @@ private:
                 owners.add(claims_[i].request.owner);
             }
         resp::Command draw("EVAL", scripts::draw().text, keys.count() + 1, server_->fence());
-        draw.add(keys).add(owners);
+        draw.add(keys).add(owners).set_urgency(resp::Urgency::step);
         auto const shortest =
             std::ranges::min_element(claims_, {}, [](PendingClaim const& claim) { return claim.request.ttl; });
         auto const not_after = Deadline(outcome.since + shortest->request.ttl / 3).with_one_attempt();
@@ -218,11 +234,12 @@ private:
     {
         auto const replies = outcome.reply.elements();
         for (std::size_t i = 0; i < claims_.size(); ++i) {
-            auto& [request, handler] = claims_[i];
+            auto& claim = claims_[i];
             if (replies[i].is_null()) {
-                claim_held_key(server_, std::move(request), std::move(handler));
+                claim_held_key(server_, std::move(claim));
                 continue;
             }
+            auto& [request, handler, place, urgency] = claim;
             if (replies[i].is_error()) {
                 std::move(handler)(ClaimReply(server_->refuse(replies[i], request.range->describe())));
                 continue;

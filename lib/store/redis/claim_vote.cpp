@@ -27,13 +27,16 @@ namespace
 class VotingClaim : public std::enable_shared_from_this<VotingClaim>
 {
 public:
-    VotingClaim(ServerPtr server, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+    VotingClaim(ServerPtr server, PendingClaim&& claim)
         : server_(std::move(server))
-        , request_(std::move(request))
-        , handler_(std::move(handler))
+        , claim_(std::move(claim))
+        , request_(claim_.request)
         , key_(request_.range->key(0))
     {
     }
+    VotingClaim(VotingClaim const&) = delete;
+    VotingClaim& operator=(VotingClaim const&) = delete;
+    ~VotingClaim() = default;
 
     void start()
     {
@@ -48,9 +51,9 @@ public:
     {
         auto request = request_;
         request.fencing = false;
-        claim(server_, std::move(request), [self = shared_from_this()](ClaimReply reply) {
-            self->searched(std::move(reply));
-        });
+        auto then = [self = shared_from_this()](ClaimReply reply) { self->searched(std::move(reply)); };
+        claim(server_, {std::move(request), std::move(then), {}, claim_.urgency});
+        claim_.urgency = resp::Urgency::step;
     }
 
 private:
@@ -61,6 +64,7 @@ private:
         // all replies arrived in time or none counts: a grant needs its token
         if (step + 1 < steps)
             command.leave_with_next();
+        command.set_urgency(claim_.urgency);
         server_->channel()->execute(
             std::move(command), request_.not_after, [self = shared_from_this(), step](Outcome outcome) {
                 self->outcomes_[step] = std::move(outcome);
@@ -126,11 +130,12 @@ private:
         return Granted{0, std::max(*last, static_cast<std::uint64_t>(now->count())), request_.ttl, since, nullptr};
     }
 
-    void finish(ClaimReply reply) { std::move(handler_)(std::move(reply)); }
+    void finish(ClaimReply reply) { std::move(claim_.handler)(std::move(reply)); }
 
     ServerPtr server_;
-    ClaimRequest request_;
-    ReplyHandler<ClaimReply> handler_;
+    PendingClaim claim_;
+    /// of `claim_`
+    ClaimRequest const& request_;
     std::string key_;
     std::array<Outcome, steps> outcomes_;
     std::size_t unanswered_ = steps;
@@ -138,21 +143,32 @@ private:
     std::optional<Granted> found_;
 };
 
-} // namespace
-
-void claim_vote(ServerPtr const& server, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+/** @param pending  has its place */
+void begin_vote(ServerPtr const& server, PendingClaim&& pending)
 {
-    if (!request.fencing) {
-        claim(server, std::move(request), std::move(handler));
+    if (!pending.request.fencing) {
+        claim(server, std::move(pending));
         return;
     }
-    server->channel()->note_ttl(request.ttl);
-    bool const may_hold_it = request.earliest_attempt.has_value();
-    auto const claim = std::make_shared<VotingClaim>(server, std::move(request), std::move(handler));
+    server->channel()->note_ttl(pending.request.ttl);
+    bool const may_hold_it = pending.request.earliest_attempt.has_value();
+    auto const claim = std::make_shared<VotingClaim>(server, std::move(pending));
     if (may_hold_it)
         claim->search();
     else
         claim->start();
+}
+
+} // namespace
+
+void claim_vote(ServerPtr const& server, ClaimRequest request, ReplyHandler<ClaimReply> handler)
+{
+    PendingClaim pending{std::move(request), std::move(handler)};
+    if (take_place(*server, pending))
+        begin_vote(server, std::move(pending));
+    else
+        await_place(
+            server, std::move(pending), [server](PendingClaim&& claim) { begin_vote(server, std::move(claim)); });
 }
 
 } // namespace tenure::redis

@@ -12,7 +12,8 @@
 namespace tenure::redis
 {
 
-/** Claims on one server, grouped into calls.
+/** Claims on one server, grouped into calls. At most as many have begun as the server needs to be busy
+ *  (HedgedLink::most_claims); the others wait for their turn.
  *
  *  Claims of one turn of the loop share calls: a transaction for single keys with fencing, a script call for keys of
  *  one pool. A single claim is sent at once while no such call is pending, because waiting for others would cost it a
@@ -20,6 +21,10 @@ namespace tenure::redis
 class Claims : public std::enable_shared_from_this<Claims>
 {
 public:
+    /// Small enough that the server works on one call while this process prepares the next: with 64 pairs in flight,
+    /// calls of 32 take 1.36 times as many pairs per second as calls of 64.
+    static constexpr std::size_t owners_per_call = 32;
+
     explicit Claims(ServerPtr server)
         : server_(std::move(server))
     {
@@ -36,6 +41,7 @@ private:
         bool has_waited = false;
     };
 
+    void begin(PendingClaim pending);
     void gather(Gathered& gathered, PendingClaim pending);
     void flush_soon(std::shared_ptr<Gathered> gathered);
     void flush(Gathered& gathered);

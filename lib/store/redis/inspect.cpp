@@ -17,8 +17,6 @@ namespace tenure::redis
 namespace
 {
 
-// Pages are small, because each key may have up to 1 KiB of a foreign value.
-constexpr std::uint32_t keys_per_page = 512;
 constexpr std::size_t reply_bytes_per_key = 1200;
 
 class Inspection : public std::enable_shared_from_this<Inspection>
@@ -38,7 +36,7 @@ public:
     void call_page()
     {
         auto const first = static_cast<std::uint32_t>(keys_.size());
-        auto const count = std::min(keys_per_page, range_->count - first);
+        auto const count = std::min(keys_per_inspection, range_->count - first);
         ScriptCall call;
         call.script = &scripts::inspect();
         call.keys = encode_keys(*range_, first, count);

@@ -46,6 +46,7 @@ void call_for_key(
     call.keys = encode_keys(range, index, 1);
     call.values = std::move(values);
     call.not_after = std::move(not_after);
+    call.urgency = resp::Urgency::step;
     run_script(
         server->channel(), std::move(call), answer_by<Reply>(server, range.key(index), std::move(handler), read));
 }
@@ -122,6 +123,7 @@ void leave_line(ServerPtr const& server, KeyRangePtr range)
     if (server->channel()->generation() == 0 || !server->channel()->ready() || !server->may_line_up())
         return;
     resp::Command command("LREM", line_of(*range), 0, server->waiter());
+    command.set_urgency(resp::Urgency::step);
     server->channel()->execute(
         std::move(command), server->runtime().now() + leave_within,
         [server, range = std::move(range)](Outcome const& outcome) {

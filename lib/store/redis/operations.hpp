@@ -33,6 +33,9 @@ void withdraw_counted(ServerPtr const& server, WithdrawRequest request, CountedW
  *  is opened for it. */
 void leave_line(ServerPtr const& server, KeyRangePtr range);
 
+/** The most keys of one call of `inspect`. Each may have up to 1 KiB of a foreign value. */
+inline constexpr std::uint32_t keys_per_inspection = 512;
+
 /** Reads the holders of the range, page by page. */
 void inspect(ServerPtr const& server, KeyRangePtr range, Deadline not_after, ReplyHandler<InspectReply> handler);
 

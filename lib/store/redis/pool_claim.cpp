@@ -3,6 +3,7 @@
 #include "claim.hpp"
 
 #include "store/redis/scripts/scripts.hpp"
+#include "store/redis/wire/command.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -17,7 +18,7 @@ namespace tenure::redis
 namespace
 {
 
-class PoolClaim : public std::enable_shared_from_this<PoolClaim>
+class PoolClaim final : public resp::LateCommand, public std::enable_shared_from_this<PoolClaim>
 {
 public:
     PoolClaim(ServerPtr server, PendingClaims claims, OneShot<void()> answered)
@@ -28,24 +29,40 @@ public:
     {
     }
 
-    void send()
+    void send(bool by_text = false)
     {
+        by_text_ = by_text;
+        resp::Command command(shared_from_this());
+        command.set_urgency(by_text ? resp::Urgency::step : claims_.front().urgency);
+        server_->channel()->execute(
+            std::move(command), earliest_deadline(claims_),
+            [self = shared_from_this()](Outcome const& outcome) { self->answered(outcome); });
+    }
+
+    [[nodiscard]] std::optional<resp::Command> compose(Instant now) override
+    {
+        drop_late(*server_, claims_, now);
+        if (claims_.empty())
+            return std::nullopt;
         auto const& first = claims_.front().request;
         bool const may_close = server_->delays_after_failover();
         auto const& script = may_close ? scripts::first_free_each_after_failover() : scripts::first_free_each();
-        survey_ = survey_is_due(server_->ranges(), first, server_->runtime().now());
+        survey_ = survey_is_due(server_->ranges(), first, now);
         auto call = claim_call(*server_, script, first, survey_, std::span(claims_).subspan(1), may_close);
         call.keys = server_->ranges().keys(range_, 0);
-        call.not_after = earliest_deadline(claims_);
-        run_script(server_->channel(), std::move(call), [self = shared_from_this()](Outcome const& outcome) {
-            self->answered(outcome);
-        });
+        return command_of(call, by_text_);
     }
 
 private:
     void answered(Outcome const& outcome)
     {
+        if (is_unknown_script(outcome) && !by_text_) {
+            send(true);
+            return;
+        }
         std::move(answered_)();
+        if (claims_.empty())
+            return;
         if (outcome.delivery == Delivery::not_sent && !outcome.fatal)
             send_each_alone(std::nullopt);
         else if (concerns_single_key(outcome))
@@ -59,9 +76,10 @@ private:
     /** @param since  the call may have taken keys before one was refused, so each owner is searched for first */
     void send_each_alone(std::optional<Instant> since)
     {
-        for (auto& [request, handler] : claims_) {
-            request.earliest_attempt = since;
-            claim(server_, std::move(request), std::move(handler));
+        for (auto& pending : claims_) {
+            pending.request.earliest_attempt = since;
+            pending.urgency = resp::Urgency::step;
+            claim(server_, std::move(pending));
         }
     }
 
@@ -109,6 +127,8 @@ private:
     KeyRangePtr range_;
     /// a busy answer shall include the first expiry and the number of foreign keys
     bool survey_ = false;
+    /// sends the text of the script, because the server does not know its name
+    bool by_text_ = false;
 };
 
 } // namespace

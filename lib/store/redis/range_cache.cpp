@@ -16,6 +16,9 @@ using namespace std::chrono_literals;
 // The encoding of larger ranges is not cached, because it takes more than about a megabyte.
 constexpr std::uint32_t max_cached_count = 4 * max_keys_per_call;
 
+// With fewer notes, a look at all of them is cheap.
+constexpr std::size_t few = 64;
+
 // Ranges up to this size are surveyed with every busy answer, which costs less than the call itself.
 constexpr std::uint32_t small_range = 64;
 // Minimum time between surveys of a larger range.
@@ -76,13 +79,13 @@ void RangeCache::note_first_free(KeyRangePtr const& range, std::optional<std::ui
 
 RangeCache::Notes& RangeCache::notes(KeyRangePtr const& range)
 {
-    for (auto& entry : notes_)
-        if (!entry.range.owner_before(range) && !range.owner_before(entry.range))
-            return entry;
-    std::erase_if(notes_, [](Notes const& entry) { return entry.range.expired(); });
-    auto& entry = notes_.emplace_back();
-    entry.range = range;
-    return entry;
+    if (auto const known = notes_.find(range); known != notes_.end())
+        return known->second;
+    if (notes_.size() < few || notes_.size() >= sweep_at_) {
+        std::erase_if(notes_, [](auto const& entry) { return entry.first.expired(); });
+        sweep_at_ = 2 * notes_.size();
+    }
+    return notes_[range];
 }
 
 bool survey_is_due(RangeCache& ranges, ClaimRequest const& request, Instant now)

@@ -8,7 +8,9 @@
 #include <tenure/key_range.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -32,7 +34,6 @@ public:
     static constexpr std::uint32_t part_size = 128;
 
     struct Notes {
-        std::weak_ptr<KeyRange const> range;
         /// one per page; null until needed
         std::vector<EncodedKeys> pages;
         /// one per part; null until needed
@@ -62,8 +63,9 @@ public:
     [[nodiscard]] Notes& notes(KeyRangePtr const& range);
 
 private:
-    /// searched linearly: a program uses few ranges of more than one key
-    std::vector<Notes> notes_;
+    std::map<std::weak_ptr<KeyRange const>, Notes, std::owner_less<>> notes_;
+    /// where there are many notes, those on ranges that are gone are removed once there are so many
+    std::size_t sweep_at_ = 0;
 };
 
 [[nodiscard]] constexpr std::uint32_t page_count(KeyRange const& range) noexcept

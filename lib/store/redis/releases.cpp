@@ -18,9 +18,6 @@ namespace tenure::redis
 namespace
 {
 
-// as for claims
-constexpr std::size_t releases_per_call = 32;
-
 Script const& script_for(ServerContext const& server)
 {
     return server.announces_in_shard() ? scripts::release_in_shard() : scripts::release();
@@ -106,6 +103,7 @@ void Releases::send_script(Pending pending, bool by_text)
                                                          resting_value(claim->owner), claim->reuse_after.count())
                    : stem.empty() ? resp::Command(begin, key, claim->owner)
                                   : resp::Command(begin, key, claim->owner, name, stem);
+    command.set_urgency(resp::Urgency::step);
     server_->channel()->execute(
         std::move(command), until,
         [self = shared_from_this(), pending = std::move(pending), by_text](Outcome&& outcome) mutable {
@@ -127,6 +125,7 @@ void Releases::send_script(Batch batch)
     keys->add(batch.size());
     ScriptCall call;
     call.script = &script_for(*server_);
+    call.urgency = resp::Urgency::step;
     call.not_after = batch.front().request.not_after;
     for (auto const& [request, handler] : batch) {
         keys->add(request.claim->key());
@@ -177,6 +176,7 @@ void Releases::send_natively(Pending pending)
     auto command = server_->native_delete() == ServerContext::NativeDelete::delifeq
                        ? resp::Command("DELIFEQ", key, claim.owner)
                        : resp::Command("DELEX", key, "IFEQ", claim.owner);
+    command.set_urgency(resp::Urgency::step);
     auto const not_after = pending.request.not_after;
     server_->channel()->execute(
         std::move(command), not_after,

@@ -21,6 +21,9 @@ namespace tenure::redis
 class Releases : public std::enable_shared_from_this<Releases>
 {
 public:
+    /// as for claims
+    static constexpr std::size_t releases_per_call = 32;
+
     explicit Releases(ServerPtr server)
         : server_(std::move(server))
     {

@@ -2,16 +2,15 @@
 // Renewals: batches of renewals.
 #include "renewals.hpp"
 
+#include "renewal_batch.hpp"
 #include "replies.hpp"
 #include "store/redis/scripts/scripts.hpp"
 
 #include <tenure/errc.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace tenure::redis
@@ -20,137 +19,114 @@ namespace tenure::redis
 namespace
 {
 
-using namespace std::chrono_literals;
-
-constexpr std::size_t claims_per_call = 100;
-
-// A renewal does not wait for a connection. A connection that breaks now would keep it in its queue, so it must be
-// written soon or not at all.
-constexpr auto longest_wait = 100ms;
-
-/** Answers all requests of the batch in one call of its handler. */
-template <class Batch, class ReplyTo>
-void answer(Batch const& batch, ReplyTo reply_to)
+/** The command waits for its turn on a working connection, before everything but other renewals. */
+resp::Command as_renewal(resp::Command command)
 {
-    std::vector<RenewAnswer> answers;
-    answers.reserve(batch.pending.size());
-    for (auto const& pending : batch.pending)
-        answers.push_back({pending.number, reply_to(pending.request)});
-    (*batch.handler)(answers);
+    command.set_urgency(resp::Urgency::renewal).need_connection();
+    return command;
 }
 
 } // namespace
 
 void Renewals::add(std::vector<RenewRequest> requests, RenewHandler handler)
 {
-    Batch all;
-    all.handler = std::make_shared<RenewHandler const>(std::move(handler));
-    all.pending.reserve(requests.size());
+    auto const all = std::make_shared<RenewalBatch>(server_, std::make_shared<RenewHandler const>(std::move(handler)));
+    all->pending().reserve(requests.size());
     for (auto& request : requests) {
         server_->channel()->note_ttl(request.ttl);
-        all.pending.push_back({std::move(request), all.pending.size()});
+        all->pending().push_back({std::move(request), all->pending().size()});
     }
-    server_->runtime().post(
-        [self = shared_from_this(), all = std::move(all)]() mutable { self->begin(std::move(all)); });
+    server_->runtime().post([self = shared_from_this(), all] { self->begin(*all); });
 }
 
-void Renewals::begin(Batch all)
+void Renewals::begin(RenewalBatch& all)
 {
-    drop_ended(all);
-    if (all.pending.empty())
+    all.drop_ended();
+    all.answer_ended();
+    if (all.pending().empty())
         return;
-    if (!server_->channel()->ready()) {
+    if (!server_->channel()->connected()) {
         auto const why = Failure::not_sent(
             errc::store_unavailable, server_->where() + ": not connected: " + server_->channel()->last_error());
-        answer(all, [&why](RenewRequest const&) { return RenewReply(why); });
+        all.answer([&why](RenewRequest const&) { return RenewReply(why); });
         return;
     }
-    auto const by_lifetime = [](Pending const& a, Pending const& b) {
+    auto const by_lifetime = [](RenewalBatch::Pending const& a, RenewalBatch::Pending const& b) {
         return a.request.lifetime() < b.request.lifetime();
     };
-    if (!std::ranges::is_sorted(all.pending, by_lifetime)) // not needed if all leases have the same ttl
-        std::ranges::stable_sort(all.pending, by_lifetime);
-    Batch batch{{}, all.handler};
-    for (auto& pending : all.pending) {
-        bool const is_full = batch.pending.size() == claims_per_call;
-        if (is_full ||
-            (!batch.pending.empty() && batch.pending.front().request.lifetime() != pending.request.lifetime()))
-            send(std::exchange(batch, Batch{{}, all.handler}));
-        batch.pending.push_back(std::move(pending));
+    if (!std::ranges::is_sorted(all.pending(), by_lifetime)) // not needed if all leases have the same ttl
+        std::ranges::stable_sort(all.pending(), by_lifetime);
+    BatchPtr batch;
+    for (auto& pending : all.pending()) {
+        if (batch && (batch->pending().size() == claims_per_call ||
+                      batch->pending().front().request.lifetime() != pending.request.lifetime()))
+            send(std::exchange(batch, nullptr));
+        if (!batch)
+            batch = std::make_shared<RenewalBatch>(server_, all.handler());
+        batch->pending().push_back(std::move(pending));
     }
-    send(std::move(batch));
+    send(batch);
 }
 
-void Renewals::send(Batch batch)
+void Renewals::send(BatchPtr const& batch)
 {
-    if (batch.pending.size() == 1 && server_->has_set_ifeq() && !server_->delays_after_failover())
-        send_natively(std::move(batch));
+    if (batch->pending().size() == 1 && server_->has_set_ifeq() && !server_->delays_after_failover())
+        send_natively(batch);
     else
-        send_script(std::move(batch));
+        send_script(batch);
 }
 
-void Renewals::drop_ended(Batch& batch)
+void Renewals::send_script(BatchPtr const& batch, bool by_text)
 {
-    Batch ended{{}, batch.handler};
-    std::erase_if(batch.pending, [&](Pending& pending) {
-        if (!pending.request.claim->mark.ended.load(std::memory_order_acquire))
-            return false;
-        ended.pending.push_back(std::move(pending));
-        return true;
-    });
-    if (!ended.pending.empty())
-        answer(ended, [](RenewRequest const&) { return Failure::not_sent(errc::released, "the lease is over"); });
+    if (by_text)
+        batch->compose_by_text();
+    server_->channel()->execute(
+        as_renewal(resp::Command(batch)), Deadline(batch->not_after()),
+        [self = shared_from_this(), batch](Outcome&& outcome) { self->answered(batch, outcome); });
 }
 
-void Renewals::send_script(Batch batch, bool by_text)
+void Renewals::answered(BatchPtr const& batch, Outcome const& outcome)
 {
-    drop_ended(batch);
-    if (batch.pending.empty())
+    batch->answer_ended();
+    if (batch->pending().empty())
         return;
-    auto keys = std::make_shared<resp::EncodedArguments>();
-    keys->add(batch.pending.size());
-    ScriptCall call;
-    bool const notes_ttl = server_->delays_after_failover();
-    call.script = notes_ttl ? &scripts::renew_noting_ttl() : &scripts::renew();
-    call.values.add(batch.pending.front().request.lifetime().count());
-    call.not_after = server_->runtime().now() + longest_wait;
-    std::string key;
-    for (auto const& [request, number] : batch.pending) {
-        request.claim->range->assign_key(request.claim->index, key);
-        keys->add(key);
-        call.values.add(request.claim->owner);
-        call.not_after = call.not_after.no_later_than(request.not_after);
-    }
-    if (notes_ttl)
-        call.values.add(server_->marker());
-    call.keys = std::move(keys);
-    run_script_once(
-        *server_->channel(), call, by_text,
-        [self = shared_from_this(), batch = std::move(batch), by_text](Outcome const& outcome) mutable {
-            if (!by_text && is_unknown_script(outcome))
-                self->send_script(std::move(batch), true);
-            else
-                self->answered(std::move(batch), outcome);
-        });
-}
-
-void Renewals::answered(Batch batch, Outcome const& outcome)
-{
-    if (batch.pending.size() > 1 && concerns_single_key(outcome)) {
-        auto const reason = server_->refuse(outcome.reply, "renewal");
-        for (auto& pending : batch.pending)
-            retry_alone(std::move(pending), batch.handler, reason);
+    if (outcome.delivery == Delivery::not_sent && !outcome.fatal && server_->channel()->connected() &&
+        batch->not_after() <= server_->runtime().now()) {
+        too_late(batch);
         return;
     }
-    auto const flags = read_renewed_flags(outcome.reply, batch.pending.size());
+    if (is_unknown_script(outcome) && !batch->by_text()) {
+        send_script(batch, true);
+        return;
+    }
+    if (batch->pending().size() > 1 && concerns_single_key(outcome)) {
+        retry_each_alone(*batch, server_->refuse(outcome.reply, "renewal"));
+        return;
+    }
+    auto const flags = read_renewed_flags(outcome.reply, batch->pending().size());
     std::size_t i = 0;
-    answer(batch, [&](RenewRequest const& request) -> RenewReply {
+    batch->answer([&](RenewRequest const& request) -> RenewReply {
         if (!flags)
             return failure_of(*server_, outcome, request.claim->key());
         if ((*flags)[i++] == '1')
             return renewed(request, outcome);
         return NotOwner{};
     });
+}
+
+void Renewals::too_late(BatchPtr const& batch)
+{
+    auto const now = server_->runtime().now();
+    auto const rest = std::make_shared<RenewalBatch>(server_, batch->handler());
+    std::erase_if(batch->pending(), [&](RenewalBatch::Pending& pending) {
+        if (pending.request.not_after <= now)
+            return false;
+        rest->pending().push_back(std::move(pending));
+        return true;
+    });
+    batch->answer([](RenewRequest const&) { return RenewReply(Failure::dropped()); });
+    if (!rest->pending().empty())
+        send(rest);
 }
 
 RenewReply Renewals::renewed(RenewRequest const& request, Outcome const& outcome) const
@@ -162,44 +138,52 @@ RenewReply Renewals::renewed(RenewRequest const& request, Outcome const& outcome
         server_->where() + ": " + request.claim->key() + ": the renewal does not count: " + outcome.shortfall->detail);
 }
 
-void Renewals::retry_alone(Pending pending, std::shared_ptr<RenewHandler const> const& handler, Failure reason)
+void Renewals::retry_each_alone(RenewalBatch& batch, Failure const& reason)
 {
     // If this call was not sent either, the refusal of the batch is the answer.
-    auto unless_sent = [handler, reason = std::move(reason)](std::span<RenewAnswer> answers) {
-        for (auto& answer : answers)
-            if (failed_as(answer.reply, Failure::Effect::not_sent))
-                answer.reply = reason;
-        (*handler)(answers);
-    };
-    Batch single{{}, std::make_shared<RenewHandler const>(std::move(unless_sent))};
-    single.pending.push_back(std::move(pending));
-    send_script(std::move(single));
+    auto const unless_sent =
+        std::make_shared<RenewHandler const>([handler = batch.handler(), reason](std::span<RenewAnswer> answers) {
+            for (auto& answer : answers)
+                if (failed_as(answer.reply, Failure::Effect::not_sent))
+                    answer.reply = reason;
+            (*handler)(answers);
+        });
+    for (auto& pending : batch.pending()) {
+        auto const single = std::make_shared<RenewalBatch>(server_, unless_sent);
+        single->pending().push_back(std::move(pending));
+        send_script(single);
+    }
+    batch.pending().clear();
 }
 
-void Renewals::send_natively(Batch single)
+void Renewals::send_natively(BatchPtr const& single)
 {
-    auto const& request = single.pending.front().request;
+    auto const& request = single->pending().front().request;
     auto const& claim = *request.claim;
     resp::Command command("SET");
     command.add(claim.key()).add(claim.owner).add("IFEQ").add(claim.owner).add("PX");
     command.add(request.lifetime().count());
-    auto const not_after = std::min(request.not_after, server_->runtime().now() + longest_wait);
+    // the lease may end while the command waits
+    Deadline const until(request.not_after, Deadline::Mark(request.claim, &claim.mark));
     server_->channel()->execute(
-        std::move(command), not_after,
-        [self = shared_from_this(), single = std::move(single)](Outcome const& outcome) mutable {
-            self->answered_natively(std::move(single), outcome);
-        });
+        as_renewal(std::move(command)), until,
+        [self = shared_from_this(), single](Outcome&& outcome) { self->answered_natively(single, outcome); });
 }
 
-void Renewals::answered_natively(Batch single, Outcome const& outcome)
+void Renewals::answered_natively(BatchPtr const& single, Outcome const& outcome)
 {
-    if (concerns_single_key(outcome) || is_command_unavailable(outcome)) {
-        auto& pending = single.pending.front();
-        auto reason = server_->refuse_native(outcome.reply, pending.request.claim->key());
-        retry_alone(std::move(pending), single.handler, std::move(reason));
+    // if it was not written, the lease may have ended meanwhile
+    single->drop_ended();
+    if (single->pending().empty()) {
+        single->answer_ended();
         return;
     }
-    answer(single, [&](RenewRequest const& request) -> RenewReply {
+    if (concerns_single_key(outcome) || is_command_unavailable(outcome)) {
+        retry_each_alone(
+            *single, server_->refuse_native(outcome.reply, single->pending().front().request.claim->key()));
+        return;
+    }
+    single->answer([&](RenewRequest const& request) -> RenewReply {
         if (outcome.delivery == Delivery::answered && outcome.reply.is_ok())
             return renewed(request, outcome);
         if (outcome.delivery == Delivery::answered && outcome.reply.is_null())

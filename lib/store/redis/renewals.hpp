@@ -13,11 +13,19 @@
 namespace tenure::redis
 {
 
+class RenewalBatch;
+
 /** Renewals on one server. Renewals of one call are sent together, up to 100 keys with one ttl per script call. Each
- *  gets its own answer, and a refused one does not affect the others. */
+ *  gets its own answer, and a refused one does not affect the others.
+ *
+ *  A renewal waits in the queue of a working connection until its `not_after`. Without a connection it fails at once.
+ */
 class Renewals : public std::enable_shared_from_this<Renewals>
 {
 public:
+    /// A script reads all keys of a call at once, and Lua takes at most 8,000 values.
+    static constexpr std::size_t claims_per_call = 100;
+
     explicit Renewals(ServerPtr server)
         : server_(std::move(server))
     {
@@ -26,29 +34,20 @@ public:
     void add(std::vector<RenewRequest> requests, RenewHandler handler);
 
 private:
-    struct Pending {
-        RenewRequest request;
-        /// position among the requests of its call
-        std::size_t number;
-    };
-    /** Some of the requests of a call. */
-    struct Batch {
-        std::vector<Pending> pending;
-        /// shared by all batches of the call
-        std::shared_ptr<RenewHandler const> handler;
-    };
+    friend RenewalBatch;
+    using BatchPtr = std::shared_ptr<RenewalBatch>;
 
-    void begin(Batch all);
-    void send(Batch batch);
-    void send_script(Batch batch, bool by_text = false);
-    void send_natively(Batch single);
-    void answered(Batch batch, Outcome const& outcome);
-    void answered_natively(Batch single, Outcome const& outcome);
+    void begin(RenewalBatch& all);
+    void send(BatchPtr const& batch);
+    void send_script(BatchPtr const& batch, bool by_text = false);
+    void send_natively(BatchPtr const& single);
+    void answered(BatchPtr const& batch, Outcome const& outcome);
+    void answered_natively(BatchPtr const& single, Outcome const& outcome);
+    /** Ends the renewals of a batch that were not written in time, and sends the others again. */
+    void too_late(BatchPtr const& batch);
     /// Makes the reply to an extended lease: a failure if too few replicas have acknowledged it.
     [[nodiscard]] RenewReply renewed(RenewRequest const& request, Outcome const& outcome) const;
-    void retry_alone(Pending pending, std::shared_ptr<RenewHandler const> const& handler, Failure reason);
-    /// Removes and answers leases that have expired by now, because they must not be written again.
-    static void drop_ended(Batch& batch);
+    void retry_each_alone(RenewalBatch& batch, Failure const& reason);
 
     ServerPtr server_;
 };

@@ -42,6 +42,7 @@ public:
         if (request_.reuse_after > std::chrono::milliseconds{0})
             call.values.add(resting_value(request_.owner)).add(request_.reuse_after.count());
         call.not_after = request_.not_after;
+        call.urgency = resp::Urgency::step;
         run_script(server_->channel(), std::move(call), [self = shared_from_this()](Outcome&& outcome) {
             self->answered(outcome);
         });

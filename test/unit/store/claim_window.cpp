@@ -195,4 +195,38 @@ TEST_CASE("a claim that throws in its turn gives its place to the next one")
     CHECK(test.began == std::vector{1, 3});
 }
 
+TEST_CASE("on a new connection others begin, and the end of an earlier claim lets none begin", "[claims]")
+{
+    WindowTest test(2);
+    for (int i = 1; i <= 6; ++i)
+        test.claim(i);
+    CHECK(test.began == std::vector{1, 2});
+    test.window->begin_anew();
+    test.runtime->run_ready();
+    CHECK(test.began == std::vector{1, 2, 3, 4});
+    test.end_first();
+    CHECK(test.window->begun() == 2);
+    CHECK(test.window->waiting() == 2);
+    test.places.pop_back();
+    test.runtime->run_ready();
+    CHECK(test.began == std::vector{1, 2, 3, 4, 5});
+}
+
+TEST_CASE("a window that grows lets waiting claims begin, and one that shrinks ends none", "[claims]")
+{
+    WindowTest test(2);
+    for (int i = 1; i <= 6; ++i)
+        test.claim(i);
+    test.window->resize(4);
+    test.runtime->run_ready();
+    CHECK(test.began == std::vector{1, 2, 3, 4});
+    test.window->resize(0);
+    test.end_first();
+    test.end_first();
+    test.end_first();
+    CHECK(test.began == std::vector{1, 2, 3, 4});
+    test.end_first();
+    CHECK(test.began == std::vector{1, 2, 3, 4, 5});
+}
+
 } // namespace tenure::test

@@ -202,7 +202,11 @@ public:
 
     void shortest_ttl(std::chrono::milliseconds ttl) override { cluster_->nodes().shortest_ttl(ttl); }
 
-    void drop_abandoned() override { cluster_->drop_abandoned(); }
+    void drop_abandoned() override
+    {
+        slots_->searches().drop_abandoned();
+        cluster_->drop_abandoned();
+    }
     [[nodiscard]] char const* no_quarantine() const noexcept override { return nullptr; }
     [[nodiscard]] char const* no_detach() const noexcept override { return nullptr; }
 

@@ -19,6 +19,10 @@ using namespace std::chrono_literals;
 
 // How long a node without slots is kept: pending replies arrive meanwhile, and a hanging request ends as lost.
 constexpr auto unneeded_grace = 1000ms;
+// With fewer waiting tasks each look at all of them is cheap.
+constexpr std::size_t few = 64;
+// A look at one task takes less than a tenth of this.
+constexpr auto pause_per_task = 1us;
 
 } // namespace
 
@@ -90,8 +94,20 @@ void Cluster::drop_abandoned()
     if (closed_)
         return;
     nodes_->drop_abandoned();
-    run_waiting([](Waiting const& waiting) { return waiting.until.abandoned(); });
+    look_due_ = !waiting_.empty();
+    drop_abandoned_tasks();
     arm();
+}
+
+void Cluster::drop_abandoned_tasks()
+{
+    auto const now = runtime_->now();
+    auto const many = waiting_.size();
+    if (!look_due_ || (many > few && now < look_after_))
+        return;
+    look_due_ = false;
+    look_after_ = now + pause_per_task * static_cast<Clock::rep>(many);
+    run_waiting([](Waiting const& waiting) { return waiting.until.abandoned(); });
 }
 
 void Cluster::run_waiting(std::function<bool(Waiting const&)> const& chosen)
@@ -134,7 +150,9 @@ void Cluster::tend()
 
 void Cluster::arm()
 {
-    auto const first = waiting_.empty() ? tend_at_ : std::min(tend_at_, waiting_.begin()->first);
+    auto first = waiting_.empty() ? tend_at_ : std::min(tend_at_, waiting_.begin()->first);
+    if (look_due_)
+        first = std::min(first, look_after_);
     if (closed_ || (timer_.pending() && timer_at_ == first))
         return;
     timer_at_ = first;
@@ -154,6 +172,7 @@ void Cluster::tick()
     }
     if (tend_at_ <= now)
         tend();
+    drop_abandoned_tasks();
     arm();
     for (auto const& task : tasks)
         task();

@@ -86,6 +86,7 @@ private:
     void map_changed();
     /** Removes the chosen tasks and runs them. */
     void run_waiting(std::function<bool(Waiting const&)> const& chosen);
+    void drop_abandoned_tasks();
     void tend();
     void arm();
     void tick();
@@ -97,6 +98,10 @@ private:
     /// for logs and errors, without secrets
     std::string name_;
     std::multimap<Instant, Waiting> waiting_;
+    /// a look at all waiting tasks takes at most a tenth of the time: none before this
+    Instant look_after_{};
+    /// an owner has given up since the last look
+    bool look_due_ = false;
     std::function<void()> changed_;
     std::function<void()> reachable_;
     std::function<void(ServerAddress const&, std::string const&)> channel_moved_;

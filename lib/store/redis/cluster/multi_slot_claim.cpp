@@ -43,6 +43,20 @@ public:
     {
     }
 
+    /** Begins when few other claims search for a free key. */
+    void start()
+    {
+        slots_->searches().begin(request_.not_after, [self = shared_from_this()](auto&& turn) {
+            if (auto* const failure = std::get_if<Failure>(&turn)) {
+                self->finish(std::move(*failure));
+                return;
+            }
+            self->place_ = std::get<store::ClaimWindow::Place>(std::move(turn));
+            self->probe_next();
+        });
+    }
+
+private:
     void probe_next()
     {
         bool const searching = request_.earliest_attempt.has_value();
@@ -50,12 +64,12 @@ public:
         auto const part = part_of(request_.range, next_, wanted);
         auto const deadline =
             request_.not_after.no_later_than(slots_->runtime().now() + (searching ? search_within : probe_within));
-        probe(slots_, part, request_.owner, deadline, searching, [self = shared_from_this(), part](Probes probes) {
-            self->probed(part, std::move(probes));
-        });
+        auto const urgency = next_ == 0 && !has_claimed_ ? resp::Urgency::first : resp::Urgency::step;
+        probe(
+            slots_, part, {request_.owner, deadline, searching, urgency},
+            [self = shared_from_this(), part](Probes probes) { self->probed(part, std::move(probes)); });
     }
 
-private:
     void probed(MultiSlotPart const& part, Probes probes)
     {
         next_ = part.end();
@@ -126,6 +140,9 @@ private:
 
     void claim_key(std::uint32_t index, bool own)
     {
+        // from now on the node of the key sets the pace
+        has_claimed_ = true;
+        place_ = {};
         ClaimRequest request = request_;
         request.range = single_key(*request_.range, index);
         // the line is in another slot
@@ -134,7 +151,7 @@ private:
         auto then = [self = shared_from_this(), index](ClaimReply reply) { self->claimed(index, std::move(reply)); };
         if (own) {
             // the claim is extended at its node, and follows a migrating slot
-            claim(slot.follows, std::move(request), std::move(then));
+            claim(slot.follows, {std::move(request), std::move(then), {}, resp::Urgency::step});
             return;
         }
         // a new claim: the search has not found the owner
@@ -187,6 +204,10 @@ private:
     std::shared_ptr<SlotContexts> slots_;
     ClaimRequest request_;
     ReplyHandler<ClaimReply> handler_;
+    /// while it searches for a free key
+    store::ClaimWindow::Place place_;
+    /// a key was claimed, successfully or not
+    bool has_claimed_ = false;
     /// the first key that was not probed yet
     std::uint32_t next_ = 0;
     /// keys that were free in a probe, in the order of the attempts
@@ -203,7 +224,7 @@ private:
 void multi_slot_claim(
     std::shared_ptr<SlotContexts> const& slots, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
-    std::make_shared<MultiSlotClaim>(slots, std::move(request), std::move(handler))->probe_next();
+    std::make_shared<MultiSlotClaim>(slots, std::move(request), std::move(handler))->start();
 }
 
 } // namespace tenure::redis

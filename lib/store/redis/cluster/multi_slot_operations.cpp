@@ -23,7 +23,6 @@ namespace
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t keys_per_inspection = 512;
 constexpr auto withdraw_probe_within = 2000ms;
 
 struct MultiSlotInspection {
@@ -108,7 +107,7 @@ void withdraw_from(std::shared_ptr<MultiSlotWithdrawal> const& all, std::uint32_
 {
     auto const part = part_of(all->request.range, first, largest_probe);
     auto const deadline = std::min(all->request.not_after, all->slots->runtime().now() + withdraw_probe_within);
-    probe(all->slots, part, all->request.owner, deadline, true, [all, part](Probes probes) {
+    probe(all->slots, part, {all->request.owner, deadline, true}, [all, part](Probes probes) {
         withdraw_found(all, part, std::move(probes));
     });
 }

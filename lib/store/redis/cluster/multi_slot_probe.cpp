@@ -42,6 +42,7 @@ ScriptCall call_for(Script const& script, KeyRange const& range, std::uint32_t i
     call.script = &script;
     call.keys = encode_keys(range, index, 1);
     call.not_after = deadline;
+    call.urgency = resp::Urgency::step;
     return call;
 }
 
@@ -100,9 +101,10 @@ void survey_from(std::shared_ptr<PartedSurvey> const& all, std::uint32_t first)
 } // namespace
 
 void probe(
-    std::shared_ptr<SlotContexts> const& slots, MultiSlotPart const& part, std::string const& owner, Deadline deadline,
-    bool searching, std::function<void(Probes)> handler)
+    std::shared_ptr<SlotContexts> const& slots, MultiSlotPart const& part, ProbeRequest const& request,
+    std::function<void(Probes)> handler)
 {
+    auto const& [owner, deadline, searching, urgency] = request;
     auto const probes = std::make_shared<Probes>();
     probes->keys.assign(part.count, KeyProbe::unreadable);
     auto const replies = std::make_shared<Gathering>(slots, [slots, probes, handler = std::move(handler), part] {
@@ -130,9 +132,12 @@ void probe(
         if (searching) {
             auto call = call_for(scripts::probe(), *part.range, part.first + i, deadline);
             call.values.add(owner);
+            call.urgency = urgency;
             run_script(slot.channel, std::move(call), std::move(answered));
         } else {
-            slot.channel->execute(resp::Command("EXISTS", key), deadline, std::move(answered));
+            resp::Command exists("EXISTS", key);
+            exists.set_urgency(urgency);
+            slot.channel->execute(std::move(exists), deadline, std::move(answered));
         }
     }
     replies->wait(deadline.at());

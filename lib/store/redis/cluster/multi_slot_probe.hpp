@@ -110,14 +110,21 @@ struct MultiSlotPart {
 // The most keys that are probed in one turn of the loop.
 inline constexpr std::uint32_t largest_probe = 4096;
 
+/** What a probe looks for. */
+struct ProbeRequest {
+    std::string owner;
+    /// keys without an answer then are unreadable
+    Deadline deadline;
+    /// for the owner: also waits for nodes that are known to be unreachable. false: no key is `own`
+    bool searching = false;
+    resp::Urgency urgency = resp::Urgency::step;
+};
+
 /** Probes keys on many nodes at once: one EXISTS per key, or a script if an owner is searched for. It reads no values,
- *  because a foreign value may exceed the limit of a reply, which ends the connection.
- *
- *  | @param deadline  keys without an answer then are unreadable
- *  @param searching  for the owner: also waits for nodes that are known to be unreachable. false: no key is `own` */
+ *  because a foreign value may exceed the limit of a reply, which ends the connection. */
 void probe(
-    std::shared_ptr<SlotContexts> const& slots, MultiSlotPart const& part, std::string const& owner, Deadline deadline,
-    bool searching, std::function<void(Probes)> handler);
+    std::shared_ptr<SlotContexts> const& slots, MultiSlotPart const& part, ProbeRequest const& request,
+    std::function<void(Probes)> handler);
 
 /** When the first key expires, and how many keys never expire, among the keys that were read before the deadline. */
 struct MultiSlotSurvey {

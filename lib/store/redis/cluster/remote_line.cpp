@@ -59,6 +59,7 @@ void run_on_line(
     call.script = &script;
     call.keys = std::move(keys);
     call.values = std::move(values);
+    call.urgency = resp::Urgency::step;
     call.not_after = not_after.no_later_than(node->runtime().now() + within);
     run_script(node->channel(), std::move(call), [awaited](Outcome&& outcome) {
         awaited->limit.cancel();

@@ -18,7 +18,8 @@ namespace
 
 using namespace std::chrono_literals;
 
-// How long a command may wait in the queue of one node before the owner of the slot is looked up again.
+// How long a command may wait in the queue of a node without a connection before the owner of the slot is looked up
+// again.
 constexpr auto longest_queueing = 100ms;
 
 } // namespace
@@ -79,17 +80,20 @@ private:
     {
         auto const address = node.address;
         // another node may serve the slot by then, so one lost node does not end the request
-        auto const until = not_after_.no_later_than(now() + longest_queueing).with_many_attempts();
+        auto const latest = node.channel->ready() ? not_after_.at() : now() + longest_queueing;
+        auto const until = not_after_.no_later_than(latest).with_many_attempts();
         asking_refused_ = {};
         if (asking) {
             resp::Command ask("ASKING");
-            ask.leave_with_next();
+            ask.leave_with_next().set_urgency(command_.urgency()).need_connection();
             node.channel->execute(std::move(ask), until, [self = shared_from_this()](Outcome outcome) {
                 if (outcome.delivery == Delivery::answered && outcome.reply.is_error())
                     self->asking_refused_ = std::move(outcome.reply);
             });
         }
-        node.channel->execute(command_.copy(), until, [self = shared_from_this(), address](Outcome outcome) {
+        auto command = command_.copy();
+        command.need_connection();
+        node.channel->execute(std::move(command), until, [self = shared_from_this(), address](Outcome outcome) {
             self->answered(address, std::move(outcome));
         });
     }
@@ -101,9 +105,10 @@ private:
             redirect_or_end(address, std::move(outcome));
             return;
         }
-        cluster().topology().refresh();
-        bool const is_final =
-            outcome.delivery == Delivery::unknown || outcome.fatal || cluster().closed() || not_after_.over(now());
+        if (!outcome.unwanted)
+            cluster().topology().refresh();
+        bool const is_final = outcome.delivery == Delivery::unknown || outcome.fatal || outcome.unwanted ||
+                              cluster().closed() || not_after_.over(now());
         if (is_final || !decide(rules_.not_sent(now()))) {
             if (!outcome.detail.empty())
                 outcome.detail = "node " + to_string(address) + ": " + outcome.detail;
@@ -206,6 +211,28 @@ bool SlotChannel::ready()
     if (node->channel->generation() != 0)
         cluster_->topology().refresh();
     return false;
+}
+
+bool SlotChannel::connected()
+{
+    auto* const node = cluster_->closed() ? nullptr : cluster_->serving(slot_);
+    return node != nullptr && (ready() || node->channel->connected());
+}
+
+store::ClaimWindow* SlotChannel::claims()
+{
+    auto const* const owner = cluster_->closed() ? nullptr : cluster_->topology().map().owner(slot_);
+    return owner == nullptr ? nullptr : cluster_->nodes().at(*owner).channel->claims();
+}
+
+void SlotChannel::await_server(Deadline const& until, std::function<void()> task)
+{
+    if (cluster_->closed()) {
+        cluster_->runtime()->post(std::move(task));
+        return;
+    }
+    cluster_->topology().refresh();
+    cluster_->wait(until, true, std::move(task));
 }
 
 std::string SlotChannel::last_error() const

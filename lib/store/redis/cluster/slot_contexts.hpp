@@ -12,10 +12,14 @@
 #include "store/redis/renewals.hpp"
 #include "store/redis/server_context.hpp"
 
+#include <store/claim_window.hpp>
+
 #include <tenure/key_range.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,6 +38,9 @@ public:
 
     void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) override;
     [[nodiscard]] bool ready() override;
+    [[nodiscard]] bool connected() override;
+    [[nodiscard]] store::ClaimWindow* claims() override;
+    void await_server(Deadline const& until, std::function<void()> task) override;
     [[nodiscard]] std::string last_error() const override;
     [[nodiscard]] ServerInfo const& server() const noexcept override;
     [[nodiscard]] std::uint64_t generation() const noexcept override;
@@ -83,9 +90,13 @@ struct SlotContext {
 class SlotContexts
 {
 public:
+    /// Claims of spread ranges that search for a free key at once: each search asks all nodes about many keys.
+    static constexpr std::size_t most_searches = 16;
+
     SlotContexts(std::shared_ptr<Cluster> cluster, bool delay_after_failover)
         : cluster_(std::move(cluster))
         , delays_after_failover_(delay_after_failover)
+        , searches_(std::make_shared<store::ClaimWindow>(cluster_->runtime(), most_searches))
     {
     }
 
@@ -99,6 +110,9 @@ public:
         return at(hash_slot(range.key(index)));
     }
 
+    /** The claims of spread ranges that search for a free key. */
+    [[nodiscard]] store::ClaimWindow& searches() noexcept { return *searches_; }
+
     /** Cached state of spread ranges. */
     [[nodiscard]] RangeCache& multi_slot_ranges() noexcept { return multi_slot_ranges_; }
 
@@ -107,6 +121,7 @@ private:
 
     std::shared_ptr<Cluster> cluster_;
     bool delays_after_failover_;
+    store::ClaimWindowPtr searches_;
     std::map<HashSlot, SlotContext> slots_;
     RangeCache multi_slot_ranges_;
 };

@@ -114,7 +114,8 @@ void Topology::ask(ServerAddress const& address, std::size_t refresh, bool by_sl
     auto& node = nodes_->at(address);
     node.used = runtime_->now();
     resp::Command question("CLUSTER", by_slots ? "SLOTS" : "SHARDS");
-    question.expect_reply_bytes(map_reply_bytes);
+    // requests wait for the map, so it does not wait behind them
+    question.expect_reply_bytes(map_reply_bytes).set_urgency(resp::Urgency::step);
     // another node may have the map too, so each gets only one attempt to connect
     node.channel->execute(
         std::move(question), Deadline(runtime_->now() + answer_within).with_one_attempt(),

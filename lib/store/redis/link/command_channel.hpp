@@ -3,10 +3,14 @@
 
 #include "connection.hpp"
 
+#include <store/claim_window.hpp>
+
+#include <tenure/backend/deadline.hpp>
 #include <tenure/clock.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +32,16 @@ public:
 
     /** True if a command would be written at once. */
     [[nodiscard]] virtual bool ready() = 0;
+
+    /** True if there is a connection, even if it is silent and another one is being opened beside it. */
+    [[nodiscard]] virtual bool connected() { return ready(); }
+
+    /** The claims of this process at the server; null: it is not known yet which server executes the commands. */
+    [[nodiscard]] virtual store::ClaimWindow* claims() = 0;
+
+    /** Calls the task on the strand when `claims` may have changed from null, at the latest at the deadline. Requires
+     *  null. */
+    virtual void await_server(Deadline const& until, std::function<void()> task) { (void)until, task(); }
 
     /** Why the channel is not ready, as text for people. */
     [[nodiscard]] virtual std::string last_error() const = 0;

@@ -47,11 +47,13 @@ public:
         machine_.execute(std::move(command), std::move(not_after), std::move(handler));
         // the server can begin while the rest is prepared; the posted `run` answers requests that are dropped here
         bool const is_idle = machine_.oldest_unanswered() == Instant::max();
-        if (ready() && !running_ && !more_follows && (is_idle || machine_.waiting() >= worth_a_write)) {
+        if (ready() && !running_ && !more_follows && (is_idle || machine_.writable() >= worth_a_write)) {
             write();
         }
-        if (machine_.waiting() > 0 || machine_.has_actions() || !ready())
+        if (machine_.writable() > 0 || machine_.has_actions() || !ready())
             run_soon();
+        else if (machine_.wake_at() != Instant::max())
+            arm_timer();
     }
 
     bool ready() const noexcept override { return machine_.state() == ConnectionState::ready; }
@@ -65,11 +67,22 @@ public:
 
     void drop_abandoned() override
     {
-        machine_.drop_abandoned();
-        run_soon();
+        machine_.drop_abandoned(runtime_->now());
+        if (machine_.has_actions())
+            run_soon();
+        else
+            arm_timer();
+    }
+
+    void hand_over(Connection& to) override
+    {
+        machine_.take_unwritten([&to](Request&& request) {
+            to.execute(std::move(request.command), std::move(request.not_after), std::move(request.handler));
+        });
     }
 
     void shortest_ttl(std::chrono::milliseconds ttl) override { machine_.shortest_ttl(ttl); }
+    void expect_delay(std::chrono::milliseconds delay) override { machine_.expect_delay(delay); }
 
     void hurry() override
     {
@@ -80,6 +93,7 @@ public:
     void on_state(std::function<void(ConnectionState)> handler) override { state_handler_ = std::move(handler); }
     void on_push(std::function<void(resp::Value const&)> handler) override { push_handler_ = std::move(handler); }
     Instant oldest_unanswered() const noexcept override { return machine_.oldest_unanswered(); }
+    Instant silent_since() const noexcept override { return machine_.silent_since(); }
     ServerInfo const& server() const noexcept override { return machine_.server(); }
     std::string last_error() const override { return machine_.last_error(); }
     void close() noexcept override;

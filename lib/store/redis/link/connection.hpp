@@ -62,6 +62,8 @@ struct Outcome {
     /// answered: the server refused MULTI, and ran the commands of the transaction separately. `reply` then has the
     /// error for MULTI and a reply to each command
     bool ran_apart = false;
+    /// not_sent: nothing of the command was still wanted when it would have been written (see LateCommand)
+    bool unwanted = false;
     /// answered: number of the login; requests with equal numbers used the same stream
     std::uint64_t login = 0;
     /// answered: set by ReplicatedChannel; null: nothing is missing, or no acknowledgement was requested
@@ -76,10 +78,11 @@ enum class ConnectionState { idle, connecting, ready, backing_off, failed, close
 
 /** One logical connection to one server, which reconnects automatically. Everything runs on the runtime's strand.
  *
- *  `execute` queues commands until the connection is ready (or `not_after`), then pipelines them in order. A request is
- *  written at once if no answer is pending; otherwise the requests of one turn of the loop leave in one write, or in a
- *  few if they are large. `Command::leave_with_next` keeps commands in one write. A written request is never cancelled.
- */
+ *  `execute` queues commands until the connection is ready (or `not_after`), then pipelines them: the most urgent ones
+ *  first, equally urgent ones in order. A request is written at once if no answer is pending; otherwise the requests of
+ *  one turn of the loop leave in one write, or in a few if they are large. A slow server gets no more requests than it
+ *  soon answers; only renewals never wait for that. `Command::leave_with_next` keeps commands in one write. A written
+ *  request is never cancelled. */
 class Connection
 {
 public:
@@ -102,8 +105,15 @@ public:
     /** Drops unwritten requests whose owners have given up (see Deadline): they end as not_sent. */
     virtual void drop_abandoned() = 0;
 
-    /** The shortest ttl of the held leases (zero: no leases): pauses between attempts stay short enough for it. */
+    /** Hands all unwritten requests over to another connection, because this one is silent. */
+    virtual void hand_over(Connection&) {}
+
+    /** The shortest ttl of the held leases (zero: no leases). Pauses between attempts stay short enough for it, and so
+     *  does what renewals wait for. */
     virtual void shortest_ttl(std::chrono::milliseconds) {}
+
+    /** Each answer may take so much longer, because the commands themselves do. */
+    virtual void expect_delay(std::chrono::milliseconds) {}
 
     /** Ends a pause between two attempts to connect, because there is news about the server. */
     virtual void hurry() {}
@@ -116,6 +126,10 @@ public:
 
     /** When the oldest unanswered request was written; Instant::max(): all are answered. */
     [[nodiscard]] virtual Instant oldest_unanswered() const noexcept = 0;
+
+    /** Since when an answer is missing while none came, because a server that answers slowly is not silent.
+     *  Instant::max(): all are answered. */
+    [[nodiscard]] virtual Instant silent_since() const noexcept { return oldest_unanswered(); }
 
     [[nodiscard]] virtual ServerInfo const& server() const noexcept = 0;
 

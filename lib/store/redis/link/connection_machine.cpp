@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -23,11 +24,19 @@ constexpr std::chrono::seconds proven{1};
 constexpr std::size_t longest_reason = 1024;
 /// limit of one write; the rest follows with a later timestamp
 constexpr std::size_t largest_write = std::size_t{256} * 1024;
+/// with fewer waiting requests each look at all of them is cheap
+constexpr std::size_t few = 64;
+/// a look at one request takes a hundredth of this
+constexpr std::chrono::microseconds pause_per_request{1};
+/// an answer that takes longer is late, whatever the ttl
+constexpr std::chrono::milliseconds longest_answer_of_all{500};
 
 std::string whole_milliseconds(Instant::duration duration)
 {
     return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count()) + " ms";
 }
+
+constexpr char const* too_late = "still unwritten when its time was over";
 
 /// unique among all connections of the process
 std::uint64_t next_login() noexcept
@@ -59,8 +68,7 @@ void ConnectionMachine::refuse_waiting(Predicate is_over, Refusal const& why)
 {
     queue_.take_waiting(is_over, [&](Request request) { not_sent(request, why); });
     earliest_not_after_ = Instant::max();
-    for (std::size_t i = queue_.written(); i < queue_.size(); ++i)
-        earliest_not_after_ = std::min(earliest_not_after_, queue_[i].not_after.at());
+    queue_.for_each_waiting([this](Request const& request) { note_deadline(request); });
 }
 
 // -- events --
@@ -79,14 +87,16 @@ void ConnectionMachine::execute(resp::Command&& command, Deadline&& not_after, O
     } else if (phase_ == Phase::closed || phase_ == Phase::failed) {
         not_sent(request, failure_);
     } else {
-        earliest_not_after_ = std::min(earliest_not_after_, request.not_after.at());
+        note_deadline(request);
         queue_.push(std::move(request));
     }
 }
 
-void ConnectionMachine::drop_abandoned()
+void ConnectionMachine::drop_abandoned(Instant now)
 {
-    refuse_waiting([](Request const& request) { return request.not_after.abandoned(); }, {});
+    look_due_ = queue_.waiting() > 0;
+    if (look_due_)
+        expire_waiting(now, true);
 }
 
 void ConnectionMachine::connected(StreamError const& error, Instant now)
@@ -129,9 +139,9 @@ void ConnectionMachine::written(StreamError const& error, std::size_t bytes, Ins
     if (!error || !has_stream())
         return;
     // requests that certainly were not sent wait for the next connection
-    while (queue_.written() > 0 && queue_[queue_.written() - 1].first_byte >= write_begin_ + bytes) {
+    while (!queue_.written().empty() && queue_.written().back().first_byte >= write_begin_ + bytes) {
+        note_deadline(queue_.written().back());
         queue_.unmark_written();
-        earliest_not_after_ = std::min(earliest_not_after_, queue_[queue_.written()].not_after.at());
     }
     lost(error, now);
 }
@@ -160,7 +170,9 @@ void ConnectionMachine::timeout(Instant now, StreamError const& overdue)
             begin_connect(now);
         }
     }
-    expire_waiting(now, false);
+    // on a connection that works the requests are just too late
+    bool const works = phase_ == Phase::ready && now - longest_answer_of_all < silent_since();
+    expire_waiting(now, works);
 }
 
 void ConnectionMachine::distrust(std::string_view what, Instant now)
@@ -208,8 +220,8 @@ bool ConnectionMachine::next(Action& action, Instant now)
         if (phase_ != Phase::login && phase_ != Phase::ready)
             return false;
         auto limit = options_.max_reply_bytes;
-        if (queue_.written() > 0)
-            limit = std::max(limit, queue_.front().command.expected_reply_bytes());
+        if (!queue_.written().empty())
+            limit = std::max(limit, queue_.written().front().command.expected_reply_bytes());
         resp::Value value;
         switch (parser_.next(value, limit)) {
         case resp::Parser::Status::incomplete:
@@ -227,7 +239,31 @@ bool ConnectionMachine::next(Action& action, Instant now)
 
 bool ConnectionMachine::has_output() const noexcept
 {
-    return phase_ == Phase::ready ? queue_.waiting() > 0 : phase_ == Phase::login && handshake_.has_bytes();
+    return phase_ == Phase::ready ? writable() > 0 : phase_ == Phase::login && handshake_.has_bytes();
+}
+
+std::size_t ConnectionMachine::writable() const noexcept
+{
+    if (phase_ != Phase::ready || unanswered_bytes() >= most_unanswered_bytes)
+        return 0;
+    return owes_too_much() ? queue_.waiting(resp::Urgency::renewal).size() : queue_.waiting();
+}
+
+bool ConnectionMachine::owes_too_much() const noexcept
+{
+    return queue_.owed() >= pace_.limit();
+}
+
+std::uint64_t ConnectionMachine::unanswered_bytes() const noexcept
+{
+    return queue_.written().empty() ? 0 : handed_out_ - queue_.written().front().first_byte;
+}
+
+Clock::duration ConnectionMachine::longest_answer() const noexcept
+{
+    auto const by_ttl = shortest_ttl_ / 12;
+    // a WAIT, and another one behind which it was sent
+    return 2 * delay_ + (shortest_ttl_.count() > 0 ? std::min(longest_answer_of_all, by_ttl) : longest_answer_of_all);
 }
 
 void ConnectionMachine::take_output(std::string& out, Instant now)
@@ -238,30 +274,56 @@ void ConnectionMachine::take_output(std::string& out, Instant now)
     }
     if (phase_ != Phase::ready)
         return;
-    if (now >= earliest_not_after_)
-        expire_waiting(now, true);
     write_begin_ = handed_out_;
-    while (queue_.waiting() > 0 && out.size() < largest_write) {
-        auto& request = queue_[queue_.written()];
-        auto const before = out.size();
-        // Only here is the receiving server process known. A connection stays with one process, so the run id from the
-        // login is valid for everything written on it.
-        if (request.command.wants_run_id())
-            request.command.set_run_id(server().run_id);
-        request.command.append_to(out);
-        request.since = now;
-        request.missing = request.command.expected_answers();
-        request.first_byte = handed_out_;
-        handed_out_ += out.size() - before;
-        queue_.mark_written();
-    }
+    if (queue_.owed() == 0)
+        pace_.begin_burst(now);
+    for (auto const urgency : {resp::Urgency::renewal, resp::Urgency::step, resp::Urgency::first})
+        write_all(out, urgency, now);
     if (queue_.waiting() == 0)
         earliest_not_after_ = Instant::max();
 }
 
+void ConnectionMachine::write_all(std::string& out, resp::Urgency urgency, Instant now)
+{
+    auto const& waiting = queue_.waiting(urgency);
+    bool const is_renewal = urgency == resp::Urgency::renewal;
+    while (!waiting.empty() && out.size() < largest_write && unanswered_bytes() < most_unanswered_bytes &&
+           (is_renewal || !owes_too_much()))
+        while (write_one(out, urgency, now) && !waiting.empty()) {
+        }
+}
+
+bool ConnectionMachine::write_one(std::string& out, resp::Urgency urgency, Instant now)
+{
+    auto& ring = queue_.waiting(urgency);
+    auto& request = ring.front();
+    bool const is_over = request.not_after.over(now);
+    if (is_over || !request.command.compose(now)) {
+        not_sent(request, {{}, is_over ? too_late : "", false}, !is_over);
+        ring.pop_front();
+        return false;
+    }
+    auto const before = out.size();
+    // Only here is the receiving server process known. A connection stays with one process, so the run id from the
+    // login is valid for everything written on it.
+    if (request.command.wants_run_id())
+        request.command.set_run_id(server().run_id);
+    request.command.append_to(out);
+    request.since = now;
+    request.not_after.progressed(now);
+    request.missing = request.expected = request.command.expected_answers();
+    request.first_byte = handed_out_;
+    handed_out_ += out.size() - before;
+    bool const more_follows = request.command.leaves_with_next();
+    queue_.mark_written(urgency);
+    return more_follows;
+}
+
 Instant ConnectionMachine::wake_at() const noexcept
 {
-    Instant when = queue_.waiting() > 0 ? earliest_not_after_ : Instant::max();
+    Instant when = Instant::max();
+    if (queue_.waiting() > 0)
+        when = look_due_ ? look_after_ : std::max(earliest_not_after_, look_after_);
     if (phase_ == Phase::connecting || phase_ == Phase::login || phase_ == Phase::backing_off)
         when = std::min(when, deadline_);
     return when;
@@ -289,7 +351,12 @@ ConnectionState ConnectionMachine::state() const noexcept
 
 Instant ConnectionMachine::oldest_unanswered() const noexcept
 {
-    return queue_.written() > 0 ? queue_.front().since : Instant::max();
+    return queue_.written().empty() ? Instant::max() : queue_.written().front().since;
+}
+
+Instant ConnectionMachine::silent_since() const noexcept
+{
+    return queue_.written().empty() ? Instant::max() : std::max(queue_.written().front().since, last_answer_);
 }
 
 // -- transitions --
@@ -338,7 +405,7 @@ void ConnectionMachine::become_ready(Instant now)
 void ConnectionMachine::fail(Refusal why, Instant now)
 {
     bool const was_ready = phase_ == Phase::ready;
-    auto const unanswered = queue_.written();
+    auto const unanswered = queue_.written().size();
     failure_ = std::move(why);
     if (!address_.empty())
         failure_.detail.insert(0, address_ + ": ");
@@ -374,48 +441,59 @@ void ConnectionMachine::retry(bool was_ready, std::size_t unanswered, Instant no
             how_often(repeated.value_or(Repeated())) +
             (unanswered > 0 ? "; requests without an answer: " + std::to_string(unanswered) : "") +
             "; trying again in " + whole_milliseconds(pause));
-    if (!was_ready)
-        // requests that wait for only one attempt fail with its error
-        refuse_waiting([](Request const& request) { return request.not_after.one_attempt(); }, failure_);
+    // requests that wait for no other connection, or after an attempt for only one, fail with its error
+    refuse_waiting(
+        [was_ready](Request const& request) {
+            return request.command.needs_connection() || (!was_ready && request.not_after.one_attempt());
+        },
+        failure_);
     enter(Phase::backing_off);
 }
 
 void ConnectionMachine::expire_waiting(Instant now, bool can_write)
 {
-    if (now < earliest_not_after_)
+    if (!look_due_ && now < earliest_not_after_)
         return;
+    auto const many = queue_.waiting();
+    if (many > few && now < look_after_)
+        return;
+    look_due_ = false;
+    look_after_ = many > few ? now + pause_per_request * static_cast<Clock::rep>(many) : Instant{};
     Refusal why{failure_.error, failure_.detail, false};
     if (!why.error && !can_write)
         why.error = make_error_code(errc::store_unavailable);
     if (why.detail.empty())
-        why.detail = "still unwritten when its time was over";
-    refuse_waiting([now](Request const& request) { return request.not_after.over(now); }, why);
+        why.detail = too_late;
+    queue_.take_waiting(
+        [now](Request const& request) { return request.not_after.over(now); },
+        [&](Request request) { not_sent(request, request.not_after.abandoned() ? Refusal() : why); });
+    earliest_not_after_ = Instant::max();
+    queue_.for_each_waiting([this](Request const& request) { note_deadline(request); });
 }
 
 void ConnectionMachine::answer_written()
 {
-    while (queue_.written() > 0) {
+    for (; !queue_.written().empty(); queue_.pop_written()) {
+        auto& request = queue_.written().front();
         Outcome outcome;
         outcome.delivery = Delivery::unknown;
-        outcome.since = queue_.front().since;
+        outcome.since = request.since;
         outcome.error = failure_.error;
         outcome.detail = failure_.detail;
-        complete(queue_.front(), std::move(outcome));
-        queue_.pop_front();
+        complete(request, std::move(outcome));
     }
 }
 
 void ConnectionMachine::refuse_all()
 {
-    while (!queue_.empty()) {
-        not_sent(queue_.front(), failure_);
-        queue_.pop_front();
-    }
+    assert(queue_.written().empty());
+    refuse_waiting([](Request const&) { return true; }, failure_);
 }
 
-void ConnectionMachine::not_sent(Request& request, Refusal const& why)
+void ConnectionMachine::not_sent(Request& request, Refusal const& why, bool unwanted)
 {
     Outcome outcome;
+    outcome.unwanted = unwanted;
     outcome.error = why.error;
     outcome.detail = why.detail;
     outcome.fatal = why.fatal;

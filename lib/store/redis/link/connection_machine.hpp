@@ -3,6 +3,8 @@
 
 #include "connection.hpp"
 #include "connection_handshake.hpp"
+#include "pace.hpp"
+#include "request_queue.hpp"
 #include "store/redis/wire/parser.hpp"
 #include "store/redis/wire/transaction.hpp"
 #include "stream.hpp"
@@ -12,7 +14,7 @@
 
 #include <tenure/log.hpp>
 
-#include <cassert>
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -23,95 +25,8 @@
 #include <utility>
 #include <variant>
 
-#include <boost/circular_buffer.hpp>
-
 namespace tenure::redis
 {
-
-/** One command on its way, from `execute` to its outcome. */
-struct Request {
-    Request(resp::Command&& what, Deadline&& until, OutcomeHandler&& whose) noexcept
-        : command(std::move(what))
-        , not_after(std::move(until))
-        , handler(std::move(whose))
-    {
-    }
-
-    resp::Command command;
-    Deadline not_after;
-    OutcomeHandler handler;
-    /// when it was handed to the stream
-    Instant since{};
-    /// replies or confirmations still to come
-    std::size_t missing = 1;
-    /// where its first byte is in all that this connection wrote since it was connected
-    std::uint64_t first_byte = 0;
-};
-
-/** The requests of a connection in order: first those that were written, then those that wait. A ring, so that a steady
- *  load allocates nothing here. */
-class RequestQueue
-{
-public:
-    [[nodiscard]] std::size_t size() const noexcept { return requests_.size(); }
-    [[nodiscard]] bool empty() const noexcept { return requests_.empty(); }
-    /** How many of the first were written. */
-    [[nodiscard]] std::size_t written() const noexcept { return written_; }
-    [[nodiscard]] std::size_t waiting() const noexcept { return size() - written_; }
-
-    /** `index` counts from the oldest. */
-    [[nodiscard]] Request& operator[](std::size_t index) noexcept { return requests_[index]; }
-    [[nodiscard]] Request const& operator[](std::size_t index) const noexcept { return requests_[index]; }
-    [[nodiscard]] Request& front() noexcept { return requests_.front(); }
-    [[nodiscard]] Request const& front() const noexcept { return requests_.front(); }
-
-    void push(Request&& request)
-    {
-        if (requests_.full())
-            requests_.set_capacity(requests_.empty() ? 16 : requests_.capacity() * 2);
-        requests_.push_back(std::move(request));
-    }
-
-    /** The oldest waiting request now counts as written. */
-    void mark_written() noexcept
-    {
-        assert(waiting() > 0);
-        ++written_;
-    }
-
-    /** The last written request waits again: not a byte of it left. */
-    void unmark_written() noexcept
-    {
-        assert(written_ > 0);
-        --written_;
-    }
-
-    void pop_front() noexcept
-    {
-        assert(!empty());
-        requests_.pop_front();
-        if (written_ > 0)
-            --written_;
-    }
-
-    /** Takes out each waiting request for which `is_over` is true, in order, and hands it to `take`. */
-    template <class Predicate, class Take>
-    void take_waiting(Predicate is_over, Take take)
-    {
-        std::size_t kept = written_;
-        for (std::size_t i = written_; i < size(); ++i) {
-            if (is_over(std::as_const(requests_[i])))
-                take(std::move(requests_[i]));
-            else if (kept++ != i)
-                requests_[kept - 1] = std::move(requests_[i]);
-        }
-        requests_.erase_end(size() - kept);
-    }
-
-private:
-    boost::circular_buffer<Request> requests_;
-    std::size_t written_ = 0;
-};
 
 /** Actions that the machine requests from its driver. */
 struct ConnectStream {
@@ -143,6 +58,13 @@ using Action = std::variant<std::monostate, ConnectStream, DropStream, Complete,
 class ConnectionMachine
 {
 public:
+    /// Most replies that a server may owe to requests other than renewals. A server in the same data centre is busy
+    /// with a tenth of it.
+    static constexpr std::size_t most_owed = 1024;
+    /// Most bytes of unanswered requests: a server closes a connection that has sent 1 GiB while it was blocked
+    /// (client-query-buffer-limit).
+    static constexpr std::size_t most_unanswered_bytes = std::size_t{16} * 1024 * 1024;
+
     ConnectionMachine(RedisConfig const& config, ConnectionOptions options, std::function<std::uint64_t()> random);
 
     // -- events --
@@ -150,8 +72,15 @@ public:
     /** Queues a request. Call `open` first if the machine is not open: it needs the time, and this function does not.
      */
     void execute(resp::Command&& command, Deadline&& not_after, OutcomeHandler&& handler);
-    /** Removes unwritten requests whose owners have given up. */
-    void drop_abandoned();
+    /** Removes unwritten requests whose owners have given up, now or, if many wait, at `wake_at`. */
+    void drop_abandoned(Instant now);
+    /** Takes out the unwritten requests in the order in which they would be written, and hands each to `take`. */
+    template <class Take>
+    void take_unwritten(Take take)
+    {
+        queue_.take_waiting([](Request const&) { return true; }, take);
+        earliest_not_after_ = Instant::max();
+    }
     void connected(StreamError const& error, Instant now);
     /** The address of the stream as "host:port" for messages; empty: the config has it. */
     void turned_to(std::string address) { address_ = std::move(address); }
@@ -162,7 +91,13 @@ public:
     /** A write ended. After an error the bytes from `bytes` on certainly were not sent. */
     void written(StreamError const& error, std::size_t bytes, Instant now);
     /** The shortest ttl of the held leases; zero: no leases. */
-    void shortest_ttl(std::chrono::milliseconds ttl) noexcept { backoff_.protect(ttl); }
+    void shortest_ttl(std::chrono::milliseconds ttl) noexcept
+    {
+        shortest_ttl_ = ttl;
+        backoff_.protect(ttl);
+    }
+    /** Each answer may take so much longer, because the commands themselves do. */
+    void expect_delay(std::chrono::milliseconds delay) noexcept { delay_ = delay; }
     /** Ends a pause between two attempts, because there is news about the server. */
     void hurry(Instant now);
     /** Call it at `wake_at` or later.
@@ -182,9 +117,12 @@ public:
     [[nodiscard]] bool has_actions() const noexcept { return !actions_.empty(); }
     [[nodiscard]] bool has_output() const noexcept;
     /** The number of requests that can be written now. */
-    [[nodiscard]] std::size_t waiting() const noexcept { return phase_ == Phase::ready ? queue_.waiting() : 0; }
+    [[nodiscard]] std::size_t writable() const noexcept;
     /** Appends the bytes to write, whose requests count as written from now on: read `now` just before. Drops expired
-     *  requests, so take actions afterwards. */
+     *  requests, so take actions afterwards.
+     *
+     *  The most urgent requests come first. Requests other than renewals wait while the server owes as many replies as
+     *  its pace allows, because renewals cannot overtake what was written. */
     void take_output(std::string& out, Instant now);
     /** When to call `timeout`; Instant::max(): never. */
     [[nodiscard]] Instant wake_at() const noexcept;
@@ -193,6 +131,8 @@ public:
     /** False if the machine needs `open` to connect. */
     [[nodiscard]] bool is_open() const noexcept { return phase_ != Phase::idle && phase_ != Phase::failed; }
     [[nodiscard]] Instant oldest_unanswered() const noexcept;
+    /** Since when an answer is missing while none came; Instant::max(): all are answered. */
+    [[nodiscard]] Instant silent_since() const noexcept;
     [[nodiscard]] ServerInfo const& server() const noexcept { return handshake_.server(); }
     [[nodiscard]] std::string const& last_error() const noexcept { return failure_.detail; }
 
@@ -215,7 +155,20 @@ private:
     /// refuses all requests; requires that no written request is unanswered
     void refuse_all();
     void answer_written();
-    void not_sent(Request& request, Refusal const& why);
+    void not_sent(Request& request, Refusal const& why, bool unwanted = false);
+    /// notes the end of `not_after` of a request that waits
+    void note_deadline(Request const& request) noexcept
+    {
+        earliest_not_after_ = std::min(earliest_not_after_, request.not_after.at());
+    }
+    [[nodiscard]] bool owes_too_much() const noexcept;
+    [[nodiscard]] std::uint64_t unanswered_bytes() const noexcept;
+    /// writes the oldest waiting request of this urgency, or drops it. True: the next one must leave with it
+    bool write_one(std::string& out, resp::Urgency urgency, Instant now);
+    /// writes requests of this urgency while there is room
+    void write_all(std::string& out, resp::Urgency urgency, Instant now);
+    /// how long an answer may take before less may be under way
+    [[nodiscard]] Clock::duration longest_answer() const noexcept;
     void complete(Request& request, Outcome outcome);
     void log(LogLevel level, std::string line);
     [[nodiscard]] bool has_stream() const noexcept;
@@ -226,7 +179,7 @@ private:
     bool take_reply(Action& action, resp::Value&& value, Instant now);
     bool take_transaction_reply(Action& action, resp::Value&& value, Instant now);
     bool take_confirmation(Action& action, resp::Value&& value, Instant now);
-    void answer_front(Action& action, resp::Value&& value);
+    void answer_front(Action& action, resp::Value&& value, Instant now);
     void protocol_failure(std::string detail, Instant now);
 
     ConnectionOptions const options_;
@@ -254,8 +207,19 @@ private:
     bool has_worked_ = false;
     /// see Outcome::login
     std::uint64_t login_ = 0;
+    /// limits the replies that the server owes to requests other than renewals
+    Pace pace_{most_owed};
+    /// see `shortest_ttl` and `expect_delay`
+    std::chrono::milliseconds shortest_ttl_{};
+    std::chrono::milliseconds delay_{};
+    /// when the last answer came
+    Instant last_answer_{};
     /// lower bound of `not_after` of the waiting requests
     Instant earliest_not_after_ = Instant::max();
+    /// a look at all waiting requests takes at most a hundredth of the time: none before this
+    Instant look_after_{};
+    /// an owner has given up since the last look
+    bool look_due_ = false;
     /// bytes of requests written on this connection, and the position where the current write begins
     std::uint64_t handed_out_ = 0;
     std::uint64_t write_begin_ = 0;

@@ -69,14 +69,15 @@ bool ConnectionMachine::take_value(Action& action, resp::Value&& value, Instant 
         take_login_reply(value, now);
         return false;
     }
+    last_answer_ = now;
     if (server().protocol == 2 && value.type() == resp::Type::array) {
         // RESP2 has no push type, so only earlier requests distinguish a message from a reply
-        bool const awaits_confirmation = queue_.written() > 0 && is_confirmed(queue_.front().command);
+        bool const awaits_confirmation = !queue_.written().empty() && is_confirmed(queue_.written().front().command);
         if (subscribed_ && is_message(value)) {
             action = DeliverPush{std::move(value)};
             return true;
         }
-        if ((awaits_confirmation || (subscribed_ && queue_.written() == 0)) && confirmation_kind(value))
+        if ((awaits_confirmation || (subscribed_ && queue_.written().empty())) && confirmation_kind(value))
             return take_confirmation(action, std::move(value), now);
     }
     return take_reply(action, std::move(value), now);
@@ -102,25 +103,25 @@ void ConnectionMachine::take_login_reply(resp::Value const& value, Instant now)
 
 bool ConnectionMachine::take_reply(Action& action, resp::Value&& value, Instant now)
 {
-    if (queue_.written() == 0) {
+    if (queue_.written().empty()) {
         protocol_failure("an unsolicited reply", now);
         return false;
     }
-    auto const& command = queue_.front().command;
+    auto const& command = queue_.written().front().command;
     if (command.answer() == Answer::transaction)
         return take_transaction_reply(action, std::move(value), now);
     if (is_confirmed(command) && !value.is_error()) {
         protocol_failure("a reply where a confirmation of a subscription was due", now);
         return false;
     }
-    answer_front(action, std::move(value));
+    answer_front(action, std::move(value), now);
     return true;
 }
 
 bool ConnectionMachine::take_transaction_reply(Action& action, resp::Value&& value, Instant now)
 {
     if (!transaction_.are_awaited())
-        transaction_.begin(queue_.front().command.transaction_size());
+        transaction_.begin(queue_.written().front().command.transaction_size());
     auto const progress = transaction_.take(std::move(value));
     switch (progress) {
     case TransactionReplies::Progress::more:
@@ -132,7 +133,7 @@ bool ConnectionMachine::take_transaction_reply(Action& action, resp::Value&& val
     case TransactionReplies::Progress::done_for_good:
         break;
     }
-    answer_front(action, transaction_.take_result());
+    answer_front(action, transaction_.take_result(), now);
     std::get<Complete>(action).outcome.ran_apart = transaction_.ran_apart();
     if (progress == TransactionReplies::Progress::done_for_good)
         fail(
@@ -142,24 +143,27 @@ bool ConnectionMachine::take_transaction_reply(Action& action, resp::Value&& val
     return true;
 }
 
-void ConnectionMachine::answer_front(Action& action, resp::Value&& value)
+void ConnectionMachine::answer_front(Action& action, resp::Value&& value, Instant now)
 {
-    auto& request = queue_.front();
+    auto& request = queue_.written().front();
+    if (request.command.urgency() != resp::Urgency::renewal)
+        pace_.answered({now - request.since, longest_answer(), request.expected, request.place}, now);
+    request.not_after.progressed(now);
     auto& done = action.emplace<Complete>();
     done.handler = std::move(request.handler);
     done.outcome.delivery = Delivery::answered;
     done.outcome.since = request.since;
     done.outcome.login = login_;
     done.outcome.reply.take(std::move(value));
-    queue_.pop_front();
+    queue_.pop_written();
 }
 
 bool ConnectionMachine::take_confirmation(Action& action, resp::Value&& value, Instant now)
 {
     auto const kind = *confirmation_kind(value);
     auto const& channel = value.elements()[1];
-    bool const is_awaited = queue_.written() > 0 && queue_.front().command.answer() == kind &&
-                            (channel.is_null() || queue_.front().command.names(channel.as_string()));
+    bool const is_awaited = !queue_.written().empty() && queue_.written().front().command.answer() == kind &&
+                            (channel.is_null() || queue_.written().front().command.names(channel.as_string()));
     if (!is_awaited) {
         if (begins(kind)) {
             protocol_failure("an unsolicited confirmation of a subscription", now);
@@ -171,9 +175,9 @@ bool ConnectionMachine::take_confirmation(Action& action, resp::Value&& value, I
     }
     if (begins(kind))
         subscribed_ = true;
-    if (--queue_.front().missing > 0)
+    if (--queue_.written().front().missing > 0)
         return false;
-    answer_front(action, std::move(value));
+    answer_front(action, std::move(value), now);
     return true;
 }
 

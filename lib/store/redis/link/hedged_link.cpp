@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 
 // Minimum time between reconnects to a server that says it is the wrong one, and between two hedges.
 constexpr auto reconnect_pause = 1s;
+// Answers that arrive together with the login of the second connection may be read after it.
+constexpr auto time_to_read = 20ms;
 
 } // namespace
 
@@ -28,6 +30,7 @@ std::shared_ptr<HedgedLink> HedgedLink::make(std::shared_ptr<Runtime> runtime, C
 HedgedLink::HedgedLink(Private, std::shared_ptr<Runtime> runtime, ConnectionFactory connect)
     : runtime_(std::move(runtime))
     , connect_(std::move(connect))
+    , claims_(std::make_shared<store::ClaimWindow>(runtime_, most_claims))
     , timer_(*runtime_)
 {
 }
@@ -70,6 +73,11 @@ bool HedgedLink::ready()
     return false;
 }
 
+bool HedgedLink::connected()
+{
+    return ready() || (other_ != nullptr && other_usable_ && other_->ready());
+}
+
 std::string HedgedLink::last_error() const
 {
     if (current_ == nullptr)
@@ -91,6 +99,7 @@ void HedgedLink::shortest_ttl(std::chrono::milliseconds ttl)
 
 void HedgedLink::drop_abandoned()
 {
+    claims_->drop_abandoned();
     for (auto const& connection : {current_, other_})
         if (connection != nullptr)
             connection->drop_abandoned();
@@ -128,6 +137,7 @@ void HedgedLink::close() noexcept
     closed_ = true;
     timer_.cancel();
     on_reachable_ = nullptr;
+    refuse_claims(make_error_code(errc::closed), "the connection was closed");
     if (other_ != nullptr)
         std::exchange(other_, nullptr)->close();
     if (current_ != nullptr)
@@ -138,11 +148,18 @@ void HedgedLink::give_up() noexcept
 {
     if (closed_)
         return;
+    refuse_claims(make_error_code(errc::store_unavailable), "another server took its place");
     if (other_ != nullptr)
         std::exchange(other_, nullptr)->give_up();
     if (current_ != nullptr)
         std::exchange(current_, nullptr)->give_up();
     close();
+}
+
+void HedgedLink::refuse_claims(error_code error, char const* why) noexcept
+try {
+    claims_->fail_all(Failure::not_sent(error, why));
+} catch (...) { // NOLINT(bugprone-empty-catch): out of memory: the claims that wait get no answer
 }
 
 Instant HedgedLink::oldest_unanswered() const noexcept
@@ -155,6 +172,7 @@ std::shared_ptr<Connection> HedgedLink::make_connection(std::string_view purpose
 {
     auto connection = connect_(purpose);
     connection->shortest_ttl(shortest_ttl_);
+    connection->expect_delay(delay_);
     connection->on_state([weak = weak_from_this(), raw = connection.get()](ConnectionState state) {
         if (auto const self = weak.lock())
             self->state_changed(raw, state);
@@ -177,9 +195,29 @@ void HedgedLink::state_changed(Connection const* connection, ConnectionState sta
     ++generation_;
     if (!timer_.pending())
         arm(runtime_->now() + patience());
+    // requests on a connection that was silent may be answered after all
+    reachable_due_ = connection == current_.get() && other_ != nullptr && other_usable_ &&
+                     other_->oldest_unanswered() != Instant::max();
+    if (reachable_due_)
+        arm(runtime_->now() + time_to_read);
+    else
+        tell_reachable();
+}
+
+void HedgedLink::tell_reachable()
+{
+    reachable_due_ = false;
     // a copy, because the handler may close this link
     if (auto const handler = on_reachable_)
         handler();
+}
+
+void HedgedLink::tell_reachable_if_silent()
+{
+    if (!reachable_due_ || !current_->ready())
+        return;
+    if (other_ == nullptr || runtime_->now() - patience() >= other_->silent_since())
+        tell_reachable();
 }
 
 void HedgedLink::replace_current(std::string_view purpose, bool keep_old_usable)
@@ -188,27 +226,37 @@ void HedgedLink::replace_current(std::string_view purpose, bool keep_old_usable)
     other_usable_ = keep_old_usable;
     other_ = std::exchange(current_, make_connection(purpose));
     other_until_ = runtime_->now() + longest_ttl_;
+    reachable_due_ = false;
+    if (other_ != nullptr)
+        other_->hand_over(*current_);
+    claims_->begin_anew();
     arm(runtime_->now() + patience());
+}
+
+void HedgedLink::swap_connections()
+{
+    std::swap(current_, other_);
+    other_->hand_over(*current_);
 }
 
 void HedgedLink::use_other_if_it_works()
 {
     if (other_ != nullptr && other_usable_ && !current_->ready() && other_->ready() &&
         other_->oldest_unanswered() == Instant::max())
-        std::swap(current_, other_);
+        swap_connections();
 }
 
 void HedgedLink::watch_silence()
 {
-    auto const silent_since = current_->oldest_unanswered();
+    auto const silent_since = current_->silent_since();
     auto const now = runtime_->now();
     if (silent_since == Instant::max() || now < silent_since + patience())
         return;
     if (other_ != nullptr) {
         // At most two connections: switch if the other one answers, and drop it if it is silent too.
-        auto const other_since = other_->oldest_unanswered();
+        auto const other_since = other_->silent_since();
         if (other_usable_ && other_->ready() && other_since == Instant::max())
-            std::swap(current_, other_);
+            swap_connections();
         bool const both_silent = other_since != Instant::max() && now >= other_since + patience();
         if (!both_silent || now < last_silence_ + reconnect_pause)
             return;
@@ -243,16 +291,20 @@ void HedgedLink::tick()
     postponed_ = false;
     use_other_if_it_works();
     watch_silence();
+    // the first connection has answered after all
+    if (other_ != nullptr && other_->oldest_unanswered() == Instant::max())
+        reachable_due_ = false;
     // A connection that is not ready may still hold requests, which reach the server once it connects.
     if (other_ != nullptr && (now >= other_until_ ||
                               (current_->ready() && other_->ready() && other_->oldest_unanswered() == Instant::max())))
         retire_other();
-    if (timer_.pending())
+    tell_reachable_if_silent();
+    if (closed_ || timer_.pending())
         return;
-    auto const oldest = current_->oldest_unanswered();
-    if (oldest != Instant::max() && oldest + patience() > now)
-        arm(oldest + patience());
-    else if (oldest != Instant::max() || other_ != nullptr)
+    auto const silent_since = current_->silent_since();
+    if (silent_since != Instant::max() && silent_since + patience() > now)
+        arm(silent_since + patience());
+    else if (silent_since != Instant::max() || other_ != nullptr)
         arm(now + patience() / 2);
 }
 

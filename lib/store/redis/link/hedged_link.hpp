@@ -6,6 +6,8 @@
 #include "runtime/repeat_schedule.hpp"
 #include "runtime/timer.hpp"
 
+#include <store/claim_window.hpp>
+
 #include <tenure/backend/runtime.hpp>
 
 #include <chrono>
@@ -20,10 +22,10 @@ namespace tenure::redis
 
 /** The link to one server: a connection, and a second one while the first is silent.
  *
- *  A silent connection must not cost leases while the server is reachable. When the oldest unanswered request is older
- *  than min(1 s, shortest held ttl / 6), new requests go to a second connection. The first is still read, because it
- *  may bring grants that must be given back. It is closed once all its requests are answered, or after one ttl. If the
- *  first answers again, requests can return to it. */
+ *  A silent connection must not cost leases while the server is reachable. When a request is unanswered and no answer
+ *  came for min(1 s, shortest held ttl / 6), new and unwritten requests go to a second connection. The first is still
+ *  read, because it may bring grants that must be given back. It is closed once all its requests are answered, or after
+ *  one ttl. If the first answers again, requests can return to it. */
 class HedgedLink final : public CommandChannel, public std::enable_shared_from_this<HedgedLink>
 {
     struct Private {
@@ -37,17 +39,26 @@ public:
     HedgedLink& operator=(HedgedLink const&) = delete;
     ~HedgedLink() override;
 
+    /** Most claims that have begun on one connection. More do not make the server faster (docs/contributors/
+     *  performance.md), and what has begun cannot be dropped one by one. */
+    static constexpr std::size_t most_claims = 256;
+
     /** Sends a command over the working connection. */
     void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) override;
 
     [[nodiscard]] bool ready() override;
+    [[nodiscard]] bool connected() override;
+    [[nodiscard]] store::ClaimWindow* claims() override { return claims_.get(); }
     [[nodiscard]] std::string last_error() const override;
     [[nodiscard]] ServerInfo const& server() const noexcept override { return server_; }
     /** Grows with each handshake. */
     [[nodiscard]] std::uint64_t generation() const noexcept override { return generation_; }
     [[nodiscard]] std::string place() const override { return server_.address; }
 
-    /** Sets the handler that is called each time the server becomes reachable. */
+    /** Sets the handler that is called each time the server becomes reachable. If a second connection was opened
+     * because the first was silent, it is called only if the first stays silent, because unanswered requests are then
+     * repeated.
+     */
     void on_reachable(std::function<void()> handler) { on_reachable_ = std::move(handler); }
 
     /** The shortest held ttl; zero: no leases. */
@@ -82,6 +93,11 @@ private:
     void state_changed(Connection const* connection, ConnectionState state);
     void replace_current(std::string_view purpose, bool keep_old_usable);
     void use_other_if_it_works();
+    void swap_connections();
+    void refuse_claims(error_code error, char const* why) noexcept;
+    void tell_reachable();
+    /** Tells it if the replaced connection is still silent. */
+    void tell_reachable_if_silent();
     void watch_silence();
     void arm(Instant when);
     void tick();
@@ -100,6 +116,10 @@ private:
     ServerInfo server_;
     std::uint64_t generation_ = 0;
     std::function<void()> on_reachable_;
+    /// the second connection works, and it is not known yet whether the first one has answered meanwhile
+    bool reachable_due_ = false;
+    /// claims that have begun on `current_`, and those that wait
+    store::ClaimWindowPtr claims_;
     std::chrono::milliseconds shortest_ttl_{};
     std::chrono::milliseconds delay_{};
     std::chrono::milliseconds longest_ttl_{std::chrono::seconds{1}};

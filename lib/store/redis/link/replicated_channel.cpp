@@ -29,6 +29,7 @@ void ReplicatedChannel::execute(resp::Command&& command, Deadline not_after, Out
     auto const index = group->sent.size();
     group->sent.push_back({std::move(handler), std::nullopt});
     group->not_after = std::max(group->not_after, not_after.at());
+    group->urgency = std::max(group->urgency, command.urgency());
     ++group->open;
     channel_->execute(std::move(command), not_after, [self = shared_from_this(), group, index](Outcome outcome) {
         self->answered(*group, index, std::move(outcome));
@@ -52,9 +53,11 @@ void ReplicatedChannel::wait()
     if (group == nullptr || group->open == 0)
         return;
     awaited_ = group;
-    channel_->execute(
-        resp::Command("WAIT", wanted_.acknowledged_by, wanted_.acknowledged_within.count()), group->not_after,
-        [self = shared_from_this(), group](Outcome outcome) { self->wait_answered(*group, std::move(outcome)); });
+    resp::Command wait("WAIT", wanted_.acknowledged_by, wanted_.acknowledged_within.count());
+    wait.set_urgency(group->urgency);
+    channel_->execute(std::move(wait), group->not_after, [self = shared_from_this(), group](Outcome outcome) {
+        self->wait_answered(*group, std::move(outcome));
+    });
     awaited_on_ = channel_->target();
 }
 

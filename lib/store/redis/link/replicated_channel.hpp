@@ -36,6 +36,8 @@ public:
     void execute(resp::Command&& command, Deadline not_after, OutcomeHandler handler) override;
 
     [[nodiscard]] bool ready() override { return channel_->ready(); }
+    [[nodiscard]] bool connected() override { return channel_->connected(); }
+    [[nodiscard]] store::ClaimWindow* claims() override { return channel_->claims(); }
     [[nodiscard]] std::string last_error() const override { return channel_->last_error(); }
     [[nodiscard]] ServerInfo const& server() const noexcept override { return channel_->server(); }
     [[nodiscard]] std::uint64_t generation() const noexcept override { return channel_->generation(); }
@@ -55,6 +57,8 @@ private:
         std::vector<Sent> sent;
         /// number of outcomes that were not passed on yet
         std::size_t open = 0;
+        /// of its least urgent command: the WAIT must not be written before it
+        resp::Urgency urgency = resp::Urgency::renewal;
         /// the latest `not_after` of the group
         Instant not_after = Instant::min();
         std::optional<Outcome> wait;

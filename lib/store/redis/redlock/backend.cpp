@@ -94,6 +94,7 @@ public:
 
     void drop_abandoned() override
     {
+        claims_->drop_abandoned();
         for (auto const& node : quorum_->nodes())
             node->drop_abandoned();
     }

@@ -4,7 +4,10 @@
 
 #include "majority_claim.hpp"
 
+#include <tenure/errc.hpp>
+
 #include <utility>
+#include <variant>
 
 namespace tenure::redlock
 {
@@ -12,6 +15,7 @@ namespace tenure::redlock
 Claims::Claims(QuorumPtr quorum)
     : quorum_(std::move(quorum))
     , candidates_(std::make_shared<ContendedKeys>())
+    , window_(std::make_shared<store::ClaimWindow>(quorum_->shared_runtime(), redis::Pace::first))
 {
 }
 
@@ -27,7 +31,18 @@ void Claims::claim(ClaimRequest request, ReplyHandler<ClaimReply> handler)
     auto const candidacy =
         std::make_shared<MajorityClaim>(quorum_, candidates_, weak_from_this(), std::move(request), std::move(handler));
     under_way_.insert_or_assign(candidacy->owner(), candidacy);
-    candidacy->start();
+    window_->begin(candidacy->not_after(), [candidacy](auto&& turn) {
+        if (auto* const failure = std::get_if<Failure>(&turn))
+            candidacy->refuse(std::move(*failure));
+        else
+            candidacy->start(std::get<store::ClaimWindow::Place>(std::move(turn)));
+    });
+}
+
+void Claims::decided(Clock::duration took, Clock::duration target, std::size_t place)
+{
+    pace_.answered({took, target, 1, place}, quorum_->runtime().now());
+    window_->resize(pace_.limit());
 }
 
 void Claims::stop(std::string_view owner)
@@ -41,6 +56,7 @@ void Claims::stop(std::string_view owner)
 
 void Claims::close()
 {
+    window_->fail_all(Failure::not_sent(errc::closed, "the store was closed"));
     auto const claims = std::exchange(under_way_, {});
     for (auto const& [owner, candidacy] : claims)
         candidacy->close();

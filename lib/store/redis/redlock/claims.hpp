@@ -4,6 +4,9 @@
 
 #include "quorum.hpp"
 
+#include <store/claim_window.hpp>
+#include <store/redis/link/hedged_link.hpp>
+#include <store/redis/link/pace.hpp>
 #include <tenure/backend/backend.hpp>
 #include <tenure/clock.hpp>
 
@@ -51,10 +54,14 @@ private:
     std::map<std::string, Instant, std::less<>> contended_until_;
 };
 
-/** The pending claims of this process. On the strand. */
+/** The pending claims of this process. As many vote at once as the servers decide soon; the others wait for their turn.
+ *  On the strand. */
 class Claims : public std::enable_shared_from_this<Claims>
 {
 public:
+    /// most claims that vote at once
+    static constexpr std::size_t most_voting = redis::HedgedLink::most_claims;
+
     explicit Claims(QuorumPtr quorum);
 
     /** Claims the first key of the range that is free on a majority. It answers once, by `not_after` or its own limit.
@@ -66,6 +73,18 @@ public:
     /** Stops the claim of an owner whose grant is being given back: it takes nothing more. */
     void stop(std::string_view owner);
 
+    /** Drops claims whose owners have given up before their turn came. */
+    void drop_abandoned() { window_->drop_abandoned(); }
+
+    /** A claim was decided, or gave up.
+     *  @param took    since its turn came
+     *  @param target  the longest that it should take
+     *  @param place   claims that voted when its turn came, with this one */
+    void decided(Clock::duration took, Clock::duration target, std::size_t place);
+
+    /** Claims that vote now. */
+    [[nodiscard]] std::size_t voting() const noexcept { return window_->begun(); }
+
     /** Call it when the nodes are closed: drops all claims, which then wait for no timer. Pending requests end with
      *  the answer of their node. */
     void close();
@@ -76,6 +95,9 @@ public:
 private:
     QuorumPtr quorum_;
     std::shared_ptr<ContendedKeys> candidates_;
+    store::ClaimWindowPtr window_;
+    /// sets the size of the window
+    redis::Pace pace_{most_voting};
     // by owner
     std::map<std::string, std::shared_ptr<MajorityClaim>, std::less<>> under_way_;
 };

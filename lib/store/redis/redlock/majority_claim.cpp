@@ -40,15 +40,28 @@ MajorityClaim::MajorityClaim(
     handlers_.push_back(std::move(handler));
 }
 
-void MajorityClaim::start()
+std::chrono::milliseconds MajorityClaim::patience() const noexcept
+{
+    return std::clamp<std::chrono::milliseconds>(request_.ttl / 4, 100ms, 1000ms);
+}
+
+void MajorityClaim::refuse(Failure failure)
+{
+    finish(std::move(failure));
+}
+
+void MajorityClaim::start(store::ClaimWindow::Place place)
 {
     auto const now = runtime().now();
+    place_ = std::move(place);
+    began_ = now;
+    if (auto const claims = claims_.lock())
+        voting_ = claims->voting();
     if (request_.not_after.over(now)) {
         runtime().post([self = shared_from_this()] { self->finish(Failure::dropped()); });
         return;
     }
-    auto const patience = std::clamp<std::chrono::milliseconds>(request_.ttl / 4, 100ms, 1000ms);
-    until_ = request_.not_after.no_later_than(now + patience);
+    until_ = request_.not_after.no_later_than(now + patience());
     arm(until_.at());
     // a new owner cannot hold the lock, so no read is needed unless others contend for it
     if (request_.range->count == 1 && !request_.earliest_attempt &&
@@ -195,7 +208,7 @@ void MajorityClaim::voted(std::size_t node, std::uint64_t round, ClaimReply repl
     // a grant beyond the majority also belongs to the lease
     if (granted && agreement_)
         quorum_->nodes()[node]->accept_token(
-            {key_, 0, request_.owner, agreement_->token(), until_.at()}, [](TokenReply const&) {});
+            {key_, 0, request_.owner, agreement_->token(), until_}, [](TokenReply const&) {});
     else if (std::holds_alternative<Busy>(reply) && !stopped_)
         take({node});
     votes_.cast(node, std::move(reply));
@@ -229,8 +242,7 @@ void MajorityClaim::propose(std::uint64_t token)
     for (std::size_t node = 0; node < quorum_->size(); ++node)
         if (agreement_->is_asked(node))
             quorum_->nodes()[node]->accept_token(
-                {key_, 0, request_.owner, token, until_.at()},
-                [self = shared_from_this(), node, round](TokenReply reply) {
+                {key_, 0, request_.owner, token, until_}, [self = shared_from_this(), node, round](TokenReply reply) {
                     if (self->phase_ == Phase::agreeing)
                         self->agreed(node, round, std::move(reply));
                 });
@@ -375,6 +387,7 @@ void MajorityClaim::rang()
             look();
         }
         break;
+    case Phase::waiting:
     case Phase::over:
         break;
     }
@@ -382,7 +395,11 @@ void MajorityClaim::rang()
 
 void MajorityClaim::finish(ClaimReply const& reply)
 {
+    if (phase_ != Phase::waiting)
+        if (auto const claims = claims_.lock())
+            claims->decided(runtime().now() - began_, patience() / 2, voting_);
     phase_ = Phase::over;
+    place_ = {};
     if (std::holds_alternative<Busy>(reply) && request_.range->count == 1)
         candidates_->note_contended(request_.range->key(0), runtime().now() + contention_memory);
     candidates_->remove(candidate_);

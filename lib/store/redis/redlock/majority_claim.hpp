@@ -34,7 +34,11 @@ public:
         QuorumPtr quorum, std::shared_ptr<ContendedKeys> candidates, std::weak_ptr<Claims> claims, ClaimRequest request,
         ReplyHandler<ClaimReply> handler);
 
-    void start();
+    /** Begins; `place` is kept until the answer. */
+    void start(store::ClaimWindow::Place place);
+
+    /** Its turn did not come: answers the failure. */
+    void refuse(Failure failure);
 
     /** Adds a request of the same owner, which gets the same answer. False if the answer was already given. */
     [[nodiscard]] bool join(ReplyHandler<ClaimReply>& handler);
@@ -46,13 +50,16 @@ public:
     void close();
 
     [[nodiscard]] std::string const& owner() const noexcept { return request_.owner; }
+    [[nodiscard]] Deadline const& not_after() const noexcept { return request_.not_after; }
 
 private:
-    enum class Phase { looking, voting, agreeing, completing, giving_back, pausing, over };
+    enum class Phase { waiting, looking, voting, agreeing, completing, giving_back, pausing, over };
 
     /// extra time for the remaining nodes, if their answers decide nothing
     static constexpr std::chrono::milliseconds grace{5};
 
+    /** How long it may take from its turn on. */
+    [[nodiscard]] std::chrono::milliseconds patience() const noexcept;
     [[nodiscard]] Runtime& runtime() const noexcept { return quorum_->runtime(); }
 
     // chooses a key
@@ -100,7 +107,12 @@ private:
     ClaimRequest request_;
     /// handlers of the engine, which may ask twice; empty: answered
     std::vector<ReplyHandler<ClaimReply>> handlers_;
-    Phase phase_ = Phase::looking;
+    Phase phase_ = Phase::waiting;
+    /// among the claims that vote; empty: its turn did not come, or it was answered
+    store::ClaimWindow::Place place_;
+    /// when its turn came, and how many claims voted then, with this one
+    Instant began_{};
+    std::size_t voting_ = 1;
     /// counts rounds of reading and voting, so that late replies are ignored
     std::uint64_t round_ = 0;
     /// the end of the wait for missing replies

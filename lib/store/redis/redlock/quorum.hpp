@@ -34,6 +34,7 @@ public:
     }
 
     [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
+    [[nodiscard]] std::shared_ptr<Runtime> const& shared_runtime() const noexcept { return runtime_; }
     [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
     [[nodiscard]] std::size_t majority() const noexcept { return nodes_.size() / 2 + 1; }
     /** The number of nodes that can prevent a majority. */

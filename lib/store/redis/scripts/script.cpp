@@ -17,7 +17,7 @@ namespace tenure::redis
 namespace
 {
 
-resp::Command command_of(ScriptCall const& call, std::string_view name, std::string_view script)
+resp::Command call_of(ScriptCall const& call, std::string_view name, std::string_view script)
 {
     resp::Command command(name);
     command.reserve(script.size() + call.keys->bytes().size() + call.values.bytes().size() + 96);
@@ -26,6 +26,7 @@ resp::Command command_of(ScriptCall const& call, std::string_view name, std::str
         command.add_run_id();
     if (call.reply_bytes != 0)
         command.expect_reply_bytes(call.reply_bytes);
+    command.set_urgency(call.urgency);
     return command;
 }
 
@@ -54,10 +55,17 @@ Script::Script(std::string source)
     one_key_by_name.add_all(std::string_view("EVALSHA"), sha, 1);
 }
 
+resp::Command command_of(ScriptCall const& call, bool by_text)
+{
+    return by_text ? call_of(call, "EVAL", call.script->text) : call_of(call, "EVALSHA", call.script->sha);
+}
+
 void run_script_once(CommandChannel& channel, ScriptCall const& call, bool by_text, OutcomeHandler handler)
 {
-    auto command =
-        by_text ? command_of(call, "EVAL", call.script->text) : command_of(call, "EVALSHA", call.script->sha);
+    auto command = command_of(call, by_text);
+    // the second call has waited for its turn already
+    if (by_text && call.urgency == resp::Urgency::first)
+        command.set_urgency(resp::Urgency::step);
     channel.execute(std::move(command), call.not_after, std::move(handler));
 }
 

@@ -3,6 +3,7 @@
 // the marker of `delay_after_failover`.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -38,7 +39,9 @@ end
 // The line of a range is a list with the names of the waiting stores. It only hints at the order, so its errors must
 // not fail a claim: each command is called by pcall. LPOS needs Redis 6.0.6.
 //
-// `join_line` answers '' or the error of the server. `in_front` is '1' for a waiter that an earlier release had named.
+// A line has at most `longest_line` names. `join_line` answers '' or the error of the server. `in_front` is '1' for a
+// waiter that an earlier release had named.
+inline constexpr std::size_t longest_line = 1024;
 inline constexpr std::string_view join_line_text = R"(
 local function join_line(line, name, in_front)
   local place = redis.pcall('LPOS', line, name)

@@ -44,7 +44,11 @@ struct ScriptCall {
     std::size_t reply_bytes = 0;
     /// the last value is the run id of the process that is to run the script
     bool with_run_id = false;
+    resp::Urgency urgency = resp::Urgency::first;
 };
+
+/** Makes the command that calls the script by its name, or by its text. */
+[[nodiscard]] resp::Command command_of(ScriptCall const& call, bool by_text);
 
 /** Runs the script by its name, or by its text. */
 void run_script_once(CommandChannel& channel, ScriptCall const& call, bool by_text, OutcomeHandler handler);

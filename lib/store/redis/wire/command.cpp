@@ -52,6 +52,19 @@ void Command::widen_head()
     head_size_ = size;
 }
 
+bool Command::compose_late(Instant now)
+{
+    auto made = late_->compose(now);
+    if (!made)
+        return false;
+    made->late_ = std::move(late_);
+    made->urgency_ = urgency_;
+    made->leaves_with_next_ = leaves_with_next_;
+    made->needs_connection_ = needs_connection_;
+    *this = std::move(*made);
+    return true;
+}
+
 bool Command::names(std::string_view argument) const noexcept
 {
     // walks bytes that this class has encoded, so only the end is checked

@@ -1,6 +1,7 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include <tenure/clock.hpp>
 #include <tenure/key_range.hpp>
 
 #include <array>
@@ -8,6 +9,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +39,8 @@ public:
     {
         return add_all(number);
     }
+
+    EncodedArguments& add(KeyOf const& key) { return add_all(key); }
 
     /** Appends several arguments with one growth of the buffer: separate appends cost more than the bytes of short
      *  arguments. */
@@ -157,6 +162,33 @@ private:
     std::size_t count_ = 0;
 };
 
+/** Which of the waiting requests a connection writes first. Requests of equal urgency leave in the order in which they
+ *  came. */
+enum class Urgency : std::uint8_t {
+    /// renewals: nothing that this process asks for may cost it a lease that it holds
+    renewal,
+    /// releases, withdrawals, and the later steps of claims that have begun
+    step,
+    /// the first steps of claims, and reads
+    first
+};
+
+class Command;
+
+/** Makes a command just before it is written, so that it contains only what is still wanted then. */
+class LateCommand
+{
+public:
+    LateCommand() = default;
+    LateCommand(LateCommand const&) = delete;
+    LateCommand& operator=(LateCommand const&) = delete;
+    virtual ~LateCommand() = default;
+
+    /** The command for what is still wanted; unset: nothing is. It is written at once, or after a redirect made again.
+     *  Called on the strand; sends nothing and calls no handler. */
+    [[nodiscard]] virtual std::optional<Command> compose(Instant now) = 0;
+};
+
 /** One command as an array of bulk strings, encoded while it is built. Or a whole transaction (see transaction.hpp),
  *  which is written, expires and is redirected as one command.
  *
@@ -199,6 +231,13 @@ public:
         write_head();
     }
 
+    /** Makes a command that is composed when it is written. */
+    explicit Command(std::shared_ptr<LateCommand> late) noexcept
+        : late_(std::move(late))
+        , answer_(Answer::reply)
+    {
+    }
+
     Command(Command&&) noexcept = default;
     Command& operator=(Command&&) noexcept = default;
     Command& operator=(Command const&) = delete;
@@ -212,6 +251,7 @@ public:
         return add_any(number);
     }
 
+    Command& add(KeyOf const& key) { return add_any(key); }
     Command& add(EncodedArguments const& more) { return add_any(more); }
 
     /** Adds the run id of the server process, which is known only when the command is written (`set_run_id`). Until
@@ -248,6 +288,25 @@ public:
         return *this;
     }
     [[nodiscard]] bool leaves_with_next() const noexcept { return leaves_with_next_; }
+
+    Command& set_urgency(Urgency urgency) noexcept
+    {
+        urgency_ = urgency;
+        return *this;
+    }
+    [[nodiscard]] Urgency urgency() const noexcept { return urgency_; }
+
+    /** Ends the command as not sent if the connection is lost before it is written, instead of waiting for the next
+     *  connection. */
+    Command& need_connection() noexcept
+    {
+        needs_connection_ = true;
+        return *this;
+    }
+    [[nodiscard]] bool needs_connection() const noexcept { return needs_connection_; }
+
+    /** Composes a late command; no effect on others. False: nothing of it is still wanted. */
+    [[nodiscard]] bool compose(Instant now) { return late_ == nullptr || compose_late(now); }
 
     [[nodiscard]] Answer answer() const noexcept { return answer_; }
 
@@ -308,6 +367,7 @@ private:
             widen_head();
     }
     void widen_head();
+    [[nodiscard]] bool compose_late(Instant now);
 
     static Answer answer_to(std::string_view name) noexcept;
 
@@ -320,10 +380,14 @@ private:
     std::size_t reply_bytes_ = 0;
     /// position of the run id in the bytes; 0: no run id
     std::size_t run_id_at_ = 0;
+    /// null: the command is complete
+    std::shared_ptr<LateCommand> late_;
     /// 0: not a transaction
     std::uint32_t transaction_size_ = 0;
     Answer answer_;
+    Urgency urgency_ = Urgency::first;
     bool leaves_with_next_ = false;
+    bool needs_connection_ = false;
 };
 
 } // namespace tenure::redis::resp

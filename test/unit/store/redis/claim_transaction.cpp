@@ -124,23 +124,94 @@ TEST_CASE("what waits for a connection keeps its own time limit, and joins nothi
     CHECK(test.connection().sent[2].not_after.at() == now + 2s);
 }
 
-TEST_CASE("a claim whose owner has given up goes alone, so that it can be dropped alone", "[redis][claims]")
+TEST_CASE("a claim whose owner has given up before it was written is left out", "[redis][claims]")
 {
     ClaimFixture test;
     test.connect();
     (void)test.occupy();
     auto const mark = std::make_shared<RequestMark>();
-    mark->ended = true;
     auto request = test.request_for(named_key("a"));
     request.not_after = {test.runtime->now() + 1s, mark};
-    (void)test.claim(std::move(request));
-    (void)test.claim("b");
+    auto const given_up = test.claim(std::move(request));
+    auto const wanted = test.claim("b");
+    mark->ended = true;
     test.runtime->run_ready();
-    REQUIRE(test.connection().sent.size() == 3);
-    CHECK(test.words(1).at(2) == "a");
-    CHECK(test.connection().sent[1].not_after.abandoned());
-    CHECK(test.words(2).at(2) == "b");
-    CHECK_FALSE(test.connection().sent[2].not_after.abandoned());
+    REQUIRE(test.connection().sent.size() == 2);
+    CHECK(test.words(1).at(2) == "b");
+    CHECK(std::get<Failure>(given_up->value()).was_dropped());
+    CHECK(mark->progressed == Instant{});
+    test.answer(test.executed({Value::status("OK")}));
+    test.answer(test.executed({Value::status("OK")}));
+    CHECK(std::holds_alternative<Granted>(wanted->value()));
+}
+
+TEST_CASE("each claim of a call notes when the call was written", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    (void)test.occupy();
+    std::vector<std::shared_ptr<RequestMark>> marks;
+    for (auto const* const key : {"a", "b"}) {
+        auto request = test.request_for(named_key(key));
+        request.not_after = {test.runtime->now() + 1s, marks.emplace_back(std::make_shared<RequestMark>())};
+        (void)test.claim(std::move(request));
+        CHECK(marks.back()->progressed == Instant{});
+    }
+    test.runtime->run_ready();
+    for (auto const& mark : marks)
+        CHECK(mark->progressed == test.runtime->now());
+}
+
+TEST_CASE("more claims than keep the server busy wait for their turn, and still leave together", "[redis][claims]")
+{
+    constexpr std::size_t more = 40;
+    ClaimFixture test;
+    test.connect();
+    std::vector<ClaimFixture::ReplyPtr> replies;
+    for (std::size_t i = 0; i < redis::HedgedLink::most_claims + more; ++i)
+        replies.push_back(test.claim("key:" + std::to_string(i)));
+    test.runtime->run_ready();
+    CHECK(test.link->claims()->begun() == redis::HedgedLink::most_claims);
+    CHECK(test.link->claims()->waiting() == more);
+    auto const calls = test.connection().sent.size();
+    // one alone, and the others by 32
+    CHECK(calls <= redis::HedgedLink::most_claims / 32 + 2);
+    CHECK(test.words(1).size() == 6 + 32 * 6);
+
+    SECTION("an answered call lets as many begin, in one call")
+    {
+        test.answer(test.executed({Value::status("OK")}));
+        test.answer(test.executed(std::vector<Value>(32, Value::status("OK"))));
+        CHECK(std::holds_alternative<Granted>(replies[32]->value()));
+        CHECK(test.link->claims()->waiting() == more - 33);
+        REQUIRE(test.connection().sent.size() >= calls + 1);
+        CHECK(test.words(test.connection().sent.size() - 1).size() > 6 + 30 * 6);
+    }
+    SECTION("a second connection beside a silent one has a window of its own")
+    {
+        test.runtime->run_for(1600ms);
+        REQUIRE(test.connections.made.size() == 2);
+        CHECK(test.link->claims()->waiting() == 0);
+        CHECK_FALSE(test.connections.made[1]->sent.empty());
+    }
+    SECTION("without a connection a claim ends with the reason, and not with the number of claims ahead of it")
+    {
+        test.connection().become(ConnectionState::backing_off);
+        test.runtime->run_for(11s);
+        CHECK(expect_not_sent(replies.back()->value()).detail.find("not connected") != std::string::npos);
+    }
+}
+
+TEST_CASE("a claim that has begun goes before new ones", "[redis][claims]")
+{
+    ClaimFixture test;
+    test.connect();
+    auto const reply = test.claim("held");
+    test.runtime->run_ready();
+    CHECK(test.connection().sent.back().urgency == redis::resp::Urgency::first);
+    test.answer(test.executed({Value()}));
+    REQUIRE(test.connection().sent.size() == 2);
+    CHECK(test.connection().sent.back().urgency == redis::resp::Urgency::step);
 }
 
 TEST_CASE("one held key among several is surveyed, and the others are granted", "[redis][claims]")

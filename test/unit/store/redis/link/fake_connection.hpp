@@ -31,6 +31,7 @@ public:
         redis::OutcomeHandler handler;
         /// `Command::leaves_with_next`
         bool with_next = false;
+        redis::resp::Urgency urgency = redis::resp::Urgency::first;
         bool open = true;
     };
 
@@ -43,10 +44,19 @@ public:
     // -- Connection --
     void execute(redis::resp::Command&& command, Deadline not_after, redis::OutcomeHandler handler) override
     {
+        if (!command.compose(runtime_.now())) {
+            runtime_.post([handler = std::move(handler)]() mutable {
+                redis::Outcome outcome;
+                outcome.unwanted = true;
+                std::move(handler)(std::move(outcome));
+            });
+            return;
+        }
         if (command.wants_run_id())
             command.set_run_id(info.run_id);
         sent.push_back(
-            {words_of(command.encoded()), not_after, runtime_.now(), std::move(handler), command.leaves_with_next()});
+            {words_of(command.encoded()), not_after, runtime_.now(), std::move(handler), command.leaves_with_next(),
+             command.urgency()});
     }
     [[nodiscard]] bool ready() const noexcept override { return state_ == redis::ConnectionState::ready; }
     [[nodiscard]] redis::ConnectionState state() const noexcept override { return state_; }

@@ -1,0 +1,65 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// RenewalBatch: the script call for leases that are still held.
+#include "renewal_batch.hpp"
+
+#include "store/redis/scripts/scripts.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <string_view>
+
+namespace tenure::redis
+{
+
+Instant RenewalBatch::not_after() const noexcept
+{
+    auto earliest = Instant::max();
+    for (auto const& [request, number] : pending_)
+        earliest = std::min(earliest, request.not_after);
+    return earliest;
+}
+
+void RenewalBatch::drop_ended()
+{
+    std::erase_if(pending_, [this](Pending& pending) {
+        if (!pending.request.claim->mark.ended.load(std::memory_order_acquire))
+            return false;
+        ended_.push_back(std::move(pending));
+        return true;
+    });
+}
+
+std::optional<resp::Command> RenewalBatch::compose(Instant)
+{
+    drop_ended();
+    if (pending_.empty())
+        return std::nullopt;
+    bool const notes_ttl = server_->delays_after_failover();
+    auto const& script = notes_ttl ? scripts::renew_noting_ttl() : scripts::renew();
+    resp::Command command(by_text_ ? std::string_view("EVAL") : std::string_view("EVALSHA"));
+    auto const& first = pending_.front().request;
+    command.reserve(
+        script.text.size() * (by_text_ ? 1 : 0) + 128 +
+        pending_.size() * (first.claim->range->prefix.size() + first.claim->owner.size() + 32));
+    command.add(by_text_ ? std::string_view(script.text) : std::string_view(script.sha)).add(pending_.size());
+    for (auto const& [request, number] : pending_)
+        command.add(resp::KeyOf{*request.claim->range, request.claim->index});
+    command.add(first.lifetime().count());
+    for (auto const& [request, number] : pending_)
+        command.add(request.claim->owner);
+    if (notes_ttl)
+        command.add(server_->marker());
+    return command;
+}
+
+void RenewalBatch::answer_ended()
+{
+    auto const ended = std::exchange(ended_, {});
+    call_handler(ended, [](RenewRequest const&) -> RenewReply {
+        return Failure::not_sent(errc::released, "the lease is over");
+    });
+}
+
+} // namespace tenure::redis
