@@ -1,0 +1,84 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <store/redis/link/stream.hpp>
+#include <tenure/backend/runtime.hpp>
+#include <tenure/clock.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenure::simulation
+{
+
+/** A Redis server that answers a number of requests a second, one after another, and never stops. It knows what claims
+ *  of free keys, renewals and releases need, and nothing else. */
+class SlowServer : public std::enable_shared_from_this<SlowServer>
+{
+public:
+    struct Settings {
+        /// commands a second; each command of a transaction is one
+        unsigned rate = 50;
+        /// each way
+        Clock::duration delay{};
+        /// bytes that a connection takes before the server has read them
+        std::size_t buffer = 0;
+    };
+
+    SlowServer(std::shared_ptr<Runtime> runtime, Settings const& settings);
+
+    /** Makes an unconnected stream to it. */
+    [[nodiscard]] std::shared_ptr<redis::Stream> connect();
+
+    /** What the server has seen that it should not. */
+    struct Seen {
+        /// connections that were logged in
+        unsigned connections = 0;
+        /// claims of an owner that had claimed before
+        unsigned claims_repeated = 0;
+        /// renewals of a key that was renewed a moment ago
+        unsigned renewals_repeated = 0;
+        std::uint64_t commands = 0;
+    };
+    [[nodiscard]] Seen const& seen() const noexcept { return seen_; }
+    /** A renewal of a key is repeated if it follows the last one within this time. */
+    void expect_renewals_after(Clock::duration pause) noexcept { renewal_pause_ = pause; }
+
+private:
+    class Connection;
+    using Words = std::vector<std::string>;
+    struct Entry {
+        std::string owner;
+        Instant expires{};
+        Instant renewed{};
+    };
+
+    void received(std::shared_ptr<Connection> const& connection);
+    void serve();
+    [[nodiscard]] std::string execute(Connection& connection, Words const& words);
+    [[nodiscard]] std::string run(Words const& words);
+    [[nodiscard]] std::string call_script(Words const& words);
+    [[nodiscard]] std::string renew(Words const& words);
+    [[nodiscard]] std::string release(Words const& words);
+    [[nodiscard]] std::string set(Words const& words);
+    [[nodiscard]] Entry* held(std::string const& key);
+
+    std::shared_ptr<Runtime> runtime_;
+    Settings settings_;
+    /// connections with commands to execute, one entry for each
+    std::deque<std::shared_ptr<Connection>> waiting_;
+    bool busy_ = false;
+    std::map<std::string, Entry> keys_;
+    std::map<std::string, unsigned> claims_of_;
+    std::uint64_t token_ = 0;
+    Clock::duration renewal_pause_{};
+    Seen seen_;
+};
+
+} // namespace tenure::simulation
