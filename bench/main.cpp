@@ -26,7 +26,7 @@ struct Part {
     /// not measured unless it is named
     bool on_demand = false;
 };
-constexpr std::array<Part, 20> parts{{
+constexpr std::array<Part, 21> parts{{
     {"floor", bench::measure_floor},
     {"pairs", bench::measure_pairs},
     {"peers", bench::measure_peers},
@@ -46,6 +46,7 @@ constexpr std::array<Part, 20> parts{{
     {"compile_time", bench::measure_compile_time},
     {"renewals", bench::measure_renewals},
     {"memory", bench::measure_memory},
+    {"many_leases", bench::measure_many_leases},
     {"curves", bench::measure_curves, true},
 }};
 
@@ -58,7 +59,7 @@ Measures tenure against a raw socket client on a redis-server of its own, and pr
   --only PART           only this part; may be repeated. Parts: floor pairs peers before latency
                         first_free handover fairness multi segments reentry
                         cluster_pairs redlock_latency redlock_throughput etcd
-                        zookeeper compile_time renewals memory; curves only if it is named
+                        zookeeper compile_time renewals memory many_leases; curves only if it is named
   --rounds N            interleaved rounds of each figure (7)
   --let-sleep           idle cores may sleep, so that figures across cores carry the time they take to wake; without
                         it they are kept awake where the kernel allows it, which is for root
@@ -70,14 +71,15 @@ Measures tenure against a raw socket client on a redis-server of its own, and pr
                         run its workloads in the same rounds, and print after/before
 
 With --workload it runs one workload against a server that is there already, and prints `result` and its values. Two
-builds of the program can so be compared. Workloads: pairs pool_pairs pair_latency contend
+builds of the program can so be compared. Workloads: pairs pool_pairs pair_latency hold_many contend
 
   --url URL             the store
-  --count N             keys, slots (contend: 1 is a lock), or for pair_latency the pairs (64)
+  --count N             keys, slots (contend: 1 is a lock), leases of 10 s (hold_many), or for pair_latency the pairs (64)
   --seconds S           length of the run (1)
   --hold MS             contend: how long each grant is held (0)
   --plain               neither fencing nor notifications; otherwise default options
-  --server-pid PID      pairs, pool_pairs: also report the CPU of this process
+  --server-pid PID      pairs, pool_pairs: also report the CPU of this process; hold_many: the process to pause
+  --pause MS            hold_many: pauses the server for so long at the end (0)
 )";
 
 struct Options {

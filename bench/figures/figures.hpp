@@ -74,6 +74,7 @@ void measure_reentry(Setting const& setting);
 void measure_renewals(Setting const& setting);
 /** What each of 100,000 leases of 10 s occupies, and what their renewals cost. */
 void measure_memory(Setting const& setting);
+void measure_many_leases(Setting const& setting);
 /** How pairs, memory and renewals grow with the number of leases; only on demand. */
 void measure_curves(Setting const& setting);
 /** What `#include <tenure/tenure.hpp>` costs. */

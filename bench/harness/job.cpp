@@ -42,6 +42,8 @@ std::vector<std::string> to_arguments(Job const& job)
         arguments.emplace_back("--plain");
     if (job.server != 0)
         arguments.insert(arguments.end(), {"--server-pid", std::to_string(job.server)});
+    if (job.pause_ms != 0)
+        arguments.insert(arguments.end(), {"--pause", std::to_string(job.pause_ms)});
     return arguments;
 }
 
@@ -70,6 +72,8 @@ Job parse_job(std::vector<std::string> const& arguments)
             job.hold_ms = parse_number<unsigned>(option, value);
         else if (option == "--server-pid")
             job.server = parse_number<pid_t>(option, value);
+        else if (option == "--pause")
+            job.pause_ms = parse_number<unsigned>(option, value);
         else
             throw std::invalid_argument("a workload has no option " + option);
     }

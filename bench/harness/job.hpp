@@ -24,8 +24,10 @@ struct Job {
     unsigned hold_ms = 0;
     /// default options; false: neither fencing nor notifications
     bool by_default = true;
-    /// the process whose CPU time is also reported; 0: none
+    /// the process whose CPU time is also reported, or that is paused; 0: none
     pid_t server = 0;
+    /// how long the server is paused, where the workload pauses it
+    unsigned pause_ms = 0;
 };
 
 /** What follows `--workload` on the command line. */

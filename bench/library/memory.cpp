@@ -9,9 +9,12 @@
 #include <boost/asio/this_coro.hpp>
 
 #include <malloc.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdint>
 #include <exception>
 #include <fstream>
 #include <stdexcept>
@@ -66,6 +69,42 @@ asio::awaitable<void> take(
     }
 }
 
+asio::awaitable<void> wait_for(asio::steady_timer& timer, double seconds)
+{
+    timer.expires_after(std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(seconds)));
+    co_await timer.async_wait(asio::deferred);
+}
+
+/** The renewals so far at an instant. */
+struct Renewed {
+    Steady::time_point when;
+    std::uint64_t renewals = 0;
+};
+
+/** Pauses the server, and adds to the result what that has cost each lease.
+ *  @param begin  of the time without a pause */
+asio::awaitable<void> pause_server(
+    tenure::Store store, asio::steady_timer& timer, double leases, Memory const before, Renewed const begin,
+    LeasesHeld const& held_for, Measurement& result)
+{
+    auto const usual = static_cast<double>(store.statistics().renewals - begin.renewals) / seconds_since(begin.when);
+    auto const at_pause = store.statistics();
+    auto const paused_at = Steady::now();
+    if (::kill(held_for.server, SIGSTOP) != 0)
+        throw std::runtime_error("the server cannot be paused");
+    std::chrono::duration<double> const pause = held_for.paused_for;
+    co_await wait_for(timer, pause.count());
+    ::kill(held_for.server, SIGCONT);
+    std::chrono::duration<double> const ttl = held_for.ttl;
+    co_await wait_for(timer, ttl.count());
+    auto const statistics = store.statistics();
+    auto const failed = static_cast<double>(statistics.renewals_failed - at_pause.renewals_failed);
+    auto const renewed = static_cast<double>(statistics.renewals - at_pause.renewals);
+    result.push_back(failed / leases);
+    result.push_back(renewed / (usual * seconds_since(paused_at)));
+    result.push_back((memory_in_use().allocated - before.allocated) / leases);
+}
+
 asio::awaitable<void>
 hold_leases(tenure::Store store, unsigned count, unsigned in_flight, LeasesHeld const& held_for, Measurement& result)
 {
@@ -95,11 +134,15 @@ hold_leases(tenure::Store store, unsigned count, unsigned in_flight, LeasesHeld 
 
     auto const cpu = cpu_seconds();
     auto const begin = Steady::now();
-    timer.expires_after(std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(held_for.seconds)));
-    co_await timer.async_wait(asio::deferred);
+    auto const renewals = store.statistics().renewals;
+    co_await wait_for(timer, held_for.seconds);
     result = {
         (held.allocated - before.allocated) / count, (held.resident - before.resident) / count,
         (cpu_seconds() - cpu) * 100 / seconds_since(begin)};
+    if (held_for.server != 0) {
+        Renewed const from{begin, renewals};
+        co_await pause_server(store, timer, count, before, from, held_for, result);
+    }
     auto const valid = std::ranges::count_if(leases, [](tenure::Lease const& lease) { return lease.valid(); });
     if (static_cast<unsigned>(valid) != count)
         throw std::runtime_error("of " + std::to_string(count) + " leases " + std::to_string(valid) + " are valid");

@@ -18,6 +18,14 @@ Measurement run_job(Job const& job)
         return pool_pairs(job.url, job.count, job.seconds, features, job.server);
     if (job.workload == "pair_latency")
         return pair_latency(job.url, job.count, features);
+    if (job.workload == "hold_many") {
+        LeasesHeld held;
+        held.ttl = std::chrono::seconds(10);
+        held.seconds = job.seconds;
+        held.paused_for = std::chrono::milliseconds(job.pause_ms);
+        held.server = job.pause_ms == 0 ? 0 : job.server;
+        return hold_many(job.url, job.count, 64, held);
+    }
     if (job.workload == "contend") {
         Contention contention;
         contention.slots = job.count;

@@ -55,10 +55,15 @@ struct LeasesHeld {
     std::chrono::milliseconds ttl{};
     /// from when every lease has been renewed once
     double seconds = 0;
+    /// a server that is paused for `paused_for` after that time; 0: none
+    pid_t server = 0;
+    std::chrono::milliseconds paused_for{};
 };
 
-/** Takes `leases` leases, `in_flight` at a time, and holds them all.
- *  @returns bytes of each as malloc counts them, and as the kernel does, and client CPU in percent of a core */
+/** Takes `leases` leases, `in_flight` at a time, and holds them all. All must be valid in the end.
+ *  @returns bytes of each as malloc counts them, and as the kernel does, and client CPU in percent of a core. If the
+ *  server is paused: also, from the pause until a ttl after it, failed renewals of each lease, and all renewals of each
+ *  over those of an equal time without a pause; and bytes of each after that, as malloc counts them */
 [[nodiscard]] Measurement
 hold_many(std::string const& url, unsigned leases, unsigned in_flight, LeasesHeld const& held);
 
