@@ -106,16 +106,18 @@ private:
             self.server_->received(self.shared_from_this());
         });
     }
+    /** The first command of `input_`; `at` is then its end. Unset: it is incomplete. */
+    [[nodiscard]] std::optional<Words> parse(std::size_t& at) const;
     void send_rest()
     {
-        if (rest_.empty())
+        if (rest_at_ == rest_.size())
             return;
         auto const taken = std::min(rest_.size() - rest_at_, room());
         send(std::string_view(rest_).substr(rest_at_, taken));
         rest_at_ += taken;
         if (rest_at_ == rest_.size())
             later(Clock::duration::zero(), [](Connection& self) {
-                auto const size = self.rest_.size();
+                auto const size = std::exchange(self.rest_at_, 0);
                 self.events_->on_written({}, size, std::exchange(self.rest_, {}));
             });
     }
@@ -136,8 +138,10 @@ private:
     bool reading_ = false;
     /// what arrived and was not executed
     std::string input_;
-    /// bytes on their way to the server and in `input_`
+    /// bytes on their way to the server and in `input_`, but for those of a command that is incomplete
     std::size_t unread_ = 0;
+    /// the first bytes of `input_`, which the server has read because their command is incomplete
+    std::size_t read_ahead_ = 0;
     /// of a write, and how much of it was taken
     std::string rest_;
     std::size_t rest_at_ = 0;
@@ -147,33 +151,42 @@ private:
 
 std::optional<SlowServer::Words> SlowServer::Connection::next_command()
 {
-    std::size_t at = 0;
+    std::size_t end = 0;
+    auto words = parse(end);
+    // an incomplete command is read, however small the buffer is
+    auto const read = words ? end : input_.size();
+    unread_ -= read - std::min(read, read_ahead_);
+    if (words) {
+        input_.erase(0, end);
+        read_ahead_ -= std::min(end, read_ahead_);
+    } else {
+        read_ahead_ = input_.size();
+    }
+    send_rest();
+    return words;
+}
+
+std::optional<SlowServer::Words> SlowServer::Connection::parse(std::size_t& at) const
+{
     auto const number = [&](char kind) -> std::optional<std::size_t> {
         auto const end = input_.find("\r\n", at);
-        if (end == std::string::npos || input_[at] != kind)
+        if (at >= input_.size() || end == std::string::npos || input_[at] != kind)
             return std::nullopt;
         auto const value = std::stoul(input_.substr(at + 1, end - at - 1));
         at = end + 2;
         return value;
     };
-    if (input_.empty())
-        return std::nullopt;
     auto const count = number('*');
     if (!count)
         return std::nullopt;
     Words words;
     for (std::size_t i = 0; i < *count; ++i) {
-        if (at >= input_.size())
-            return std::nullopt;
         auto const size = number('$');
         if (!size || at + *size + 2 > input_.size())
             return std::nullopt;
         words.push_back(input_.substr(at, *size));
         at += *size + 2;
     }
-    input_.erase(0, at);
-    unread_ -= at;
-    send_rest();
     return words;
 }
 

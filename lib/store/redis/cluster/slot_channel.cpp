@@ -34,6 +34,7 @@ public:
         , not_after_(std::move(not_after))
         , handler_(std::move(handler))
         , rules_(channel_->migration_, not_after_.at(), [runtime = cluster().runtime()] { return runtime->random(); })
+        , waited_for_map_(channel_->awaited_map_)
     {
     }
 
@@ -179,7 +180,7 @@ private:
     RedirectRules rules_;
     /// the node's error for the ASKING before the command; null: no error
     resp::Value asking_refused_;
-    bool waited_for_map_ = false;
+    bool waited_for_map_;
 };
 
 SlotChannel::SlotChannel(std::shared_ptr<Cluster> cluster, HashSlot slot, Migration migration)
@@ -232,7 +233,12 @@ void SlotChannel::await_server(Deadline const& until, std::function<void()> task
         return;
     }
     cluster_->topology().refresh();
-    cluster_->wait(until, true, std::move(task));
+    cluster_->wait(until, true, [self = shared_from_this(), task = std::move(task)] {
+        // what the task sends need not wait for the same failure again
+        self->awaited_map_ = true;
+        task();
+        self->awaited_map_ = false;
+    });
 }
 
 std::string SlotChannel::last_error() const

@@ -62,6 +62,8 @@ private:
     Migration migration_;
     /// the node that answered last
     ServerAddress answered_by_;
+    /// a task of `await_server` runs
+    bool awaited_map_ = false;
     /// the longest recorded ttl, for later nodes of the slot
     std::chrono::milliseconds longest_ttl_{};
 };

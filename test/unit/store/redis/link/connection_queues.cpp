@@ -194,8 +194,11 @@ TEST_CASE("a server that owes many replies gets no more requests but renewals")
     (void)test.ask(urgent(Urgency::renewal, "RENEWAL"));
     CHECK(names(test.received()) == std::vector<std::string>{"RENEWAL"});
     test.send("+OK\r\n");
-    // an answer that comes at once lets two more leave
-    CHECK(names(test.received()).size() == 2);
+    CHECK(names(test.received()).size() == 1);
+    // the answer to the last of them shows that the server bears more
+    for (std::size_t i = 1; i < redis::Pace::first; ++i)
+        test.send("+OK\r\n");
+    CHECK(names(test.received()).size() > redis::Pace::first);
 }
 
 TEST_CASE(
