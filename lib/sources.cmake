@@ -165,12 +165,17 @@ if(TENURE_ETCD)
       store/etcd/diagnose/findings.cpp
       store/etcd/http/base64.cpp
       store/etcd/http/client.cpp
+      store/etcd/http/client_endpoints.cpp
+      store/etcd/http/client_login.cpp
       store/etcd/http/connection.cpp
       store/etcd/http/exchange.cpp
       store/etcd/http/json_source.cpp
       store/etcd/http/messages.cpp
       store/etcd/http/reply_reader.cpp
+      store/etcd/http/request_queue.cpp
+      store/etcd/leases/keep_alives.cpp
       store/etcd/leases/leases.cpp
+      store/etcd/leases/proofs.cpp
       store/etcd/leases/rebind.cpp
       store/etcd/leases/renewals.cpp
   )

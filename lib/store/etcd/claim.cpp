@@ -2,6 +2,7 @@
 // Claims on etcd: a lease, a search for earlier attempts, and a put of the first free key.
 #include "operations.hpp"
 #include "steps.hpp"
+#include "store/etcd/http/limits.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -18,8 +19,6 @@ namespace tenure::etcd
 namespace
 {
 
-/// limit of held keys in the read after a conflict; a range with more is read page by page
-constexpr std::size_t keys_seen_on_conflict = 1024;
 /// after a conflict one of the first free keys is tried, chosen at random among this many
 constexpr std::size_t choice = 16;
 
@@ -67,12 +66,26 @@ struct Attempt {
     Attempt(ClusterPtr through, ClaimRequest what)
         : cluster(std::move(through))
         , request(std::move(what))
-        , state(cluster->owners.begin(request.owner, cluster->runtime().now()))
-        , number(state->attempt)
+        , state(cluster->owners.add(request.owner, cluster->runtime().now()))
     {
     }
 
-    [[nodiscard]] bool stopped() const noexcept { return state->withdrawn || state->attempt != number; }
+    /** Its turn has come; earlier attempts stop. */
+    void begin(store::ClaimWindow::Place where)
+    {
+        place->place = std::move(where);
+        number = ++state->attempt;
+        granted_before = state->granted;
+    }
+
+    [[nodiscard]] bool is_latest() const noexcept { return state->attempt == number; }
+    [[nodiscard]] bool stopped() const noexcept
+    {
+        return state->withdrawn || !is_latest() || state->granted != granted_before;
+    }
+
+    /** Of its next request. */
+    [[nodiscard]] Sender sender() { return {std::exchange(line, Line::later_steps), state.get(), place}; }
 
     /** The last put certainly had no effect. */
     void put_nothing()
@@ -81,12 +94,15 @@ struct Attempt {
             state->lease = nullptr;
     }
 
-    void give_lease_back()
+    /** It has its answer: another claim may begin. */
+    void end(bool was_granted)
     {
+        place->place.reset();
+        --state->open;
         // the owner keeps the lease of a put with unknown outcome, and the lease that a later attempt found on the key
-        if (lease != nullptr && state->lease != lease && state->granted != lease)
+        if (!was_granted && lease != nullptr && state->lease != lease && state->granted != lease)
             cluster->leases->give_back(std::move(lease));
-        if (state->lease == nullptr && state->attempt == number)
+        if (state->open == 0 && state->lease == nullptr)
             cluster->owners.forget(request.owner, state);
     }
 
@@ -98,7 +114,13 @@ struct Attempt {
     ClusterPtr cluster;
     ClaimRequest request;
     OwnerStatePtr state;
-    std::uint64_t number;
+    /// its number among the owner's attempts; 0: it waits for its turn
+    std::uint64_t number = 0;
+    /// of the next request
+    Line line = Line::first_steps;
+    std::shared_ptr<ClaimPlace> place = std::make_shared<ClaimPlace>();
+    /// `OwnerState::granted` when it began
+    LeasePtr granted_before = nullptr;
     LeasePtr lease = nullptr;
     /// a put has found its lease gone
     bool lapsed = false;
@@ -110,7 +132,6 @@ ClaimReply granted(Attempt& attempt, LeasePtr lease, std::uint32_t index, std::u
     auto const& request = attempt.request;
     attempt.state->lease = nullptr;
     attempt.state->granted = lease;
-    attempt.cluster->owners.forget(request.owner, attempt.state);
     Granted grant;
     grant.index = index;
     grant.fencing_token = request.fencing ? created : 0;
@@ -159,7 +180,7 @@ store::Coroutine<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
     auto const& request = attempt->request;
     for (std::optional<Keys> keys = whole(*request.range); keys;) {
         bool const by_lease = attempt->state->lease != nullptr;
-        auto read = read_page(attempt->cluster, *request.range, *keys, by_lease, request.not_after);
+        auto read = read_page(attempt->cluster, *request.range, *keys, by_lease, request.not_after, attempt->sender());
         auto const page = co_await read;
         if (attempt->stopped())
             co_return Failure::dropped();
@@ -169,7 +190,7 @@ store::Coroutine<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
     }
     if (attempt->state->lease != nullptr) {
         // The put may still arrive. Without its lease it fails.
-        auto undo = revoke(attempt->cluster, attempt->state->lease, request.not_after);
+        auto undo = revoke(attempt->cluster, attempt->state->lease, request.not_after, attempt->sender());
         undo.on_failure([attempt](Failure failure) {
             bool const refused = failure.effect == Failure::Effect::refused;
             return refused ? std::move(failure) : attempt->unknown("an earlier attempt is open");
@@ -203,14 +224,14 @@ std::uint32_t choose(Attempt const& attempt, OccupiedKeys const& occupied, bool 
 }
 
 /** Puts the key if it is absent, and otherwise reads which keys are held. */
-HttpRequest put_request(Attempt const& attempt, std::string const& key)
+HttpRequest put_request(Attempt& attempt, std::string const& key)
 {
     auto const& range = *attempt.request.range;
     auto const seen = std::min<std::size_t>(keys_seen_on_conflict, range.count + 64);
     Transaction transaction;
     transaction.if_absent(key).then_put(key, attempt.request.owner, attempt.lease->id);
     transaction.else_read(whole(range), {seen, true});
-    HttpRequest http_request{"kv/txn", transaction.body(), attempt.request.not_after};
+    HttpRequest http_request{"kv/txn", transaction.body(), attempt.request.not_after, attempt.sender()};
     http_request.reply_bytes = reply_bytes(range, seen);
     return http_request;
 }
@@ -237,6 +258,11 @@ store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
     auto& cluster = *attempt->cluster;
     auto const& request = attempt->request;
     auto const& range = *request.range;
+    if (attempt->stopped()) {
+        auto turn = next_turn(attempt->cluster);
+        co_await turn;
+        co_return Failure::dropped();
+    }
     if (request.earliest_attempt) {
         auto search = as_step(find_earlier_claim(attempt));
         auto found = co_await search;
@@ -249,13 +275,13 @@ store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
     bool conflict = false;
     for (;;) {
         if (attempt->lease == nullptr) {
-            auto take =
-                store::as_step(Leases::take(cluster.leases, request.lifetime(), request.ttl, request.not_after));
+            auto take = store::as_step(
+                Leases::take(cluster.leases, request.lifetime(), request.ttl, request.not_after, attempt->sender()));
             take.on_failure(not_written);
             attempt->lease = co_await take;
         }
         for (auto keys = must_read ? std::optional(whole(range)) : std::nullopt; keys;) {
-            auto read = read_page(attempt->cluster, range, *keys, true, request.not_after);
+            auto read = read_page(attempt->cluster, range, *keys, true, request.not_after, attempt->sender());
             read.on_failure(not_written);
             auto const page = co_await read;
             occupied.add(page);
@@ -291,8 +317,9 @@ store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
             co_return malformed_reply(cluster.where(), key);
         cluster.leases->prove(*attempt->lease, reply->header);
         if (reply->succeeded) {
-            if (attempt->stopped() || attempt->lease->revoked)
-                co_return attempt->unknown("another attempt has begun");
+            // a later attempt may have begun; the key is the owner's all the same
+            if (attempt->state->withdrawn || attempt->lease->revoked)
+                co_return attempt->unknown("the claim is being given back");
             auto const revision = reply->header.revision;
             co_return granted(*attempt, attempt->lease, index, revision, revision);
         }
@@ -310,10 +337,19 @@ store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
 void claim(ClusterPtr const& cluster, ClaimRequest request, ReplyHandler<ClaimReply> handler)
 {
     auto const attempt = std::make_shared<Attempt>(cluster, std::move(request));
-    claim_in_steps(attempt).start([attempt, handler = std::move(handler)](ClaimReply reply) mutable {
-        if (!std::holds_alternative<Granted>(reply))
-            attempt->give_lease_back();
-        handler(std::move(reply));
+    using Turn = std::variant<store::ClaimWindow::Place, Failure>;
+    auto not_after = attempt->request.not_after;
+    cluster->client->begin_claim(std::move(not_after), [attempt, handler = std::move(handler)](Turn&& turn) mutable {
+        if (auto* const failure = std::get_if<Failure>(&turn)) {
+            attempt->end(false);
+            handler(std::move(*failure));
+            return;
+        }
+        attempt->begin(std::get<0>(std::move(turn)));
+        claim_in_steps(attempt).start([attempt, handler = std::move(handler)](ClaimReply reply) mutable {
+            attempt->end(std::holds_alternative<Granted>(reply));
+            handler(std::move(reply));
+        });
     });
 }
 

@@ -16,10 +16,12 @@
 namespace tenure::etcd
 {
 
-/** State that the attempts of one owner share. An attempt without a put stops when a later one begins or the owner is
- *  withdrawn. */
+/** State that the attempts of one owner share. An attempt without a put stops when a later one begins, when another one
+ *  is granted, or when the owner is withdrawn. */
 struct OwnerState {
-    /// number of the latest attempt
+    /// number of attempts without an answer, including those that wait for their turn
+    std::size_t open = 0;
+    /// number of the latest attempt that has begun
     std::uint64_t attempt = 0;
     bool withdrawn = false;
     /// of a withdrawn owner: its lease has expired by then in any case
@@ -35,8 +37,8 @@ using OwnerStatePtr = std::shared_ptr<OwnerState>;
 class Owners
 {
 public:
-    /** Begins another attempt; earlier ones stop. */
-    [[nodiscard]] OwnerStatePtr begin(std::string const& owner, Instant now)
+    /** Adds an attempt, which waits for its turn. */
+    [[nodiscard]] OwnerStatePtr add(std::string const& owner, Instant now)
     {
         if (states_.size() >= prune_at_) {
             std::erase_if(states_, [now](auto const& entry) { return entry.second->over_at <= now; });
@@ -45,7 +47,7 @@ public:
         auto& state = states_[owner];
         if (state == nullptr)
             state = std::make_shared<OwnerState>();
-        ++state->attempt;
+        ++state->open;
         return state;
     }
 

@@ -2,6 +2,7 @@
 // Inspection and eviction on etcd.
 #include "operations.hpp"
 #include "steps.hpp"
+#include "store/etcd/http/limits.hpp"
 
 #include <store/ended_claim.hpp>
 
@@ -23,8 +24,6 @@ namespace tenure::etcd
 
 namespace
 {
-
-constexpr std::size_t most_looks = 1000;
 
 KeyState state_of(KeyValue const& entry, std::uint32_t index)
 {
@@ -76,7 +75,7 @@ store::Coroutine<InspectReply> inspect_in_steps(ClusterPtr cluster, KeyRangePtr 
         for (auto const& entry : page.found)
             if (auto const index = index_of(*range, entry.key)) {
                 states[*index] = state_of(entry, *index);
-                if (entry.lease != 0 && leased.size() < most_looks) {
+                if (entry.lease != 0 && leased.size() < most_leases_inspected) {
                     leased.push_back(*index);
                     calls.push_back({"lease/timetolive", lease_body(entry.lease), not_after});
                 }
@@ -100,7 +99,8 @@ constexpr std::chrono::seconds spare{1};
 void restart_ttl(ClusterContext& cluster, Lease const& lease)
 {
     auto const not_after = cluster.runtime().now() + std::chrono::seconds(lease.granted);
-    cluster.client->send({"lease/keepalive", lease_body(lease.id), not_after}, [](Outcome const&) {});
+    HttpRequest http_request{"lease/keepalive", lease_body(lease.id), not_after, {.line = Line::later_steps}};
+    cluster.client->send(std::move(http_request), [](Outcome const&) {});
 }
 
 /** Reads the holder and the length of its lease, gets a lease of that length, and exchanges the value in a transaction
@@ -108,9 +108,14 @@ void restart_ttl(ClusterContext& cluster, Lease const& lease)
 store::Coroutine<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest request)
 {
     auto const key = request.range->key(request.index);
+    Line line = Line::first_steps;
     auto const http_request = [&](std::string_view path, std::string body) {
         return HttpRequest{
-            .path = path, .body = std::move(body), .not_after = request.not_after, .reply_bytes = bytes_with_values};
+            .path = path,
+            .body = std::move(body),
+            .not_after = request.not_after,
+            .sender = {.line = std::exchange(line, Line::later_steps)},
+            .reply_bytes = most_page_bytes};
     };
     for (;;) {
         auto read = ask(cluster, http_request("kv/range", range_body({key, {}}, {})), key, parse_range);
@@ -131,7 +136,7 @@ store::Coroutine<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest req
         // The remaining time is not enough: a renewal before the exchange restores the full ttl, and changes nothing
         // that is compared.
         auto const ttl = std::chrono::seconds(std::max<std::int64_t>(held.granted_ttl, 0)) + spare;
-        auto grant_longer = grant(cluster, ttl, request.not_after);
+        auto grant_longer = grant(cluster, ttl, request.not_after, {.line = Line::later_steps});
         auto const lease = co_await grant_longer;
 
         Transaction transaction;

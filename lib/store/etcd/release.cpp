@@ -2,6 +2,7 @@
 // Release, detachment and withdrawal on etcd.
 #include "operations.hpp"
 #include "steps.hpp"
+#include "store/etcd/http/limits.hpp"
 
 #include <store/ended_claim.hpp>
 
@@ -16,6 +17,12 @@ namespace tenure::etcd
 
 namespace
 {
+
+/// of releases and withdrawals
+Sender sender()
+{
+    return {.line = Line::later_steps, .asks_again = true};
+}
 
 /** Makes a transaction that acts only if the key still belongs to the claim.
  *
@@ -65,7 +72,7 @@ store::Coroutine<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseReque
     LeasePtr lease;
     if (auto const stays_for = keeps ? *request.keep_for : claim.reuse_after;
         stays_for != std::chrono::milliseconds{0}) {
-        auto new_lease = grant(cluster, stays_for, request.not_after);
+        auto new_lease = grant(cluster, stays_for, request.not_after, sender());
         new_lease.on_failure(not_written);
         lease = co_await new_lease;
     }
@@ -80,9 +87,9 @@ store::Coroutine<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseReque
         transaction.then_delete(key);
     if (keeps)
         transaction.else_read({key, {}}, {});
-    HttpRequest http_request{"kv/txn", transaction.body(), request.not_after};
+    HttpRequest http_request{"kv/txn", transaction.body(), request.not_after, sender()};
     if (keeps)
-        http_request.reply_bytes = bytes_with_values;
+        http_request.reply_bytes = most_page_bytes;
     auto end = send(cluster->client, std::move(http_request));
     auto outcome = co_await end;
 
@@ -107,12 +114,17 @@ store::Coroutine<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseReque
 store::Coroutine<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRequest request)
 {
     auto const state = cluster->owners.find(request.owner);
-    if (state != nullptr)
+    if (state != nullptr) {
         state->withdrawn = true;
+        // what is not sent never will be; then only what was sent is to be ended
+        cluster->client->drop_unsent(state.get());
+        auto turn = next_turn(cluster);
+        co_await turn;
+    }
     if (state != nullptr && state->lease != nullptr) {
         state->over_at = cluster->runtime().now() + Clock::duration(std::chrono::seconds(state->lease->granted));
         // the key ends with the lease, and a pending put fails without it
-        auto end = revoke(cluster, state->lease, request.not_after);
+        auto end = revoke(cluster, state->lease, request.not_after, sender());
         auto const released = co_await end;
         state->lease = nullptr;
         cluster->owners.forget(request.owner, state);
@@ -120,7 +132,7 @@ store::Coroutine<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRe
     }
 
     for (std::optional<Keys> keys = whole(*request.range); keys;) {
-        auto read = read_page(cluster, *request.range, *keys, false, request.not_after);
+        auto read = read_page(cluster, *request.range, *keys, false, request.not_after, sender());
         auto const page = co_await read;
         auto const entry = std::ranges::find_if(page.found, [&](KeyValue const& found) {
             return found.value == request.owner && index_of(*request.range, found.key);
@@ -132,7 +144,7 @@ store::Coroutine<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRe
 
         LeasePtr resting_lease;
         if (request.reuse_after != std::chrono::milliseconds{0}) {
-            auto new_lease = grant(cluster, request.reuse_after, request.not_after);
+            auto new_lease = grant(cluster, request.reuse_after, request.not_after, sender());
             new_lease.on_failure(not_written);
             resting_lease = co_await new_lease; // an unused lease expires
         }
@@ -142,7 +154,8 @@ store::Coroutine<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRe
             transaction.then_delete(entry->key);
         else
             transaction.then_put(entry->key, resting_value(request.owner), resting_lease->id);
-        auto end = ask(cluster, {"kv/txn", transaction.body(), request.not_after}, entry->key, parse_transaction);
+        HttpRequest http_request{"kv/txn", transaction.body(), request.not_after, sender()};
+        auto end = ask(cluster, std::move(http_request), entry->key, parse_transaction);
         co_await end;
         // there may be another one
         keys->key = next_key(entry->key);

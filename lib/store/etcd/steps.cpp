@@ -2,6 +2,9 @@
 // Building blocks of requests to a cluster.
 #include "steps.hpp"
 
+#include "store/etcd/http/limits.hpp"
+
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -11,9 +14,13 @@ namespace tenure::etcd
 namespace
 {
 
-/// limit of keys in one read; larger ranges are read page by page
-constexpr std::size_t keys_per_page = 4096;
-constexpr std::size_t keys_with_values = 256;
+/** Limit of the keys in one read; larger ranges are read page by page. */
+std::size_t page_of(KeyRange const& range, bool keys_only) noexcept
+{
+    if (!keys_only)
+        return keys_per_page_with_values;
+    return std::min(keys_per_page, most_page_bytes / reply_bytes(range, 1));
+}
 
 } // namespace
 
@@ -50,25 +57,28 @@ std::size_t reply_bytes(KeyRange const& range, std::size_t keys) noexcept
     return 1024 + keys * (320 + (range.prefix.size() + 128) * 4 / 3);
 }
 
-store::Step<std::variant<RangeReply, Failure>>
-read_page(ClusterPtr const& cluster, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after)
+store::Step<std::variant<RangeReply, Failure>> read_page(
+    ClusterPtr const& cluster, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after,
+    Sender sender)
 {
-    auto const limit = keys_only ? keys_per_page : keys_with_values;
-    HttpRequest http_request{"kv/range", range_body(keys, {limit, keys_only}), std::move(not_after)};
-    http_request.reply_bytes = keys_only ? reply_bytes(range, limit) : bytes_with_values;
+    auto const limit = page_of(range, keys_only);
+    HttpRequest http_request{"kv/range", range_body(keys, {limit, keys_only}), std::move(not_after), std::move(sender)};
+    http_request.reply_bytes = keys_only ? reply_bytes(range, limit) : most_page_bytes;
     return ask(cluster, std::move(http_request), range.describe(), parse_range);
 }
 
-store::Step<Leases::Taken> grant(ClusterPtr const& cluster, std::chrono::milliseconds lifetime, Deadline not_after)
+store::Step<Leases::Taken>
+grant(ClusterPtr const& cluster, std::chrono::milliseconds lifetime, Deadline not_after, Sender sender)
 {
-    return store::as_step(Leases::grant(cluster->leases, lifetime, std::move(not_after)));
+    return store::as_step(Leases::grant(cluster->leases, lifetime, std::move(not_after), std::move(sender)));
 }
 
-store::Step<WithdrawReply> revoke(ClusterPtr const& cluster, LeasePtr lease, Deadline not_after)
+store::Step<WithdrawReply> revoke(ClusterPtr const& cluster, LeasePtr lease, Deadline not_after, Sender sender)
 {
     return store::Step<WithdrawReply>([leases = cluster->leases, lease = std::move(lease),
-                                       not_after = std::move(not_after)](ReplyHandler<WithdrawReply> handler) mutable {
-        leases->revoke(lease, std::move(not_after), std::move(handler));
+                                       not_after = std::move(not_after),
+                                       sender = std::move(sender)](ReplyHandler<WithdrawReply> handler) mutable {
+        leases->revoke(lease, std::move(not_after), std::move(sender), std::move(handler));
     });
 }
 

@@ -26,9 +26,6 @@ namespace tenure::etcd
 
 // -- the keys of a range --
 
-/// for reads with values of keys, which may be foreign
-inline constexpr std::size_t bytes_with_values = std::size_t{2} * 1024 * 1024;
-
 /** The interval that contains the keys of a range. Foreign keys may lie between them: `prefix1x` lies between
  *  `prefix1` and `prefix2`. */
 [[nodiscard]] Keys whole(KeyRange const& range);
@@ -75,15 +72,17 @@ ask(ClusterPtr const& cluster, HttpRequest http_request, std::string what,
 }
 
 /** Reads one page of a range (see `rest_of`). */
-[[nodiscard]] store::Step<std::variant<RangeReply, Failure>>
-read_page(ClusterPtr const& cluster, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after);
+[[nodiscard]] store::Step<std::variant<RangeReply, Failure>> read_page(
+    ClusterPtr const& cluster, KeyRange const& range, Keys const& keys, bool keys_only, Deadline not_after,
+    Sender sender = {});
 
 /** Gets a new lease. */
 [[nodiscard]] store::Step<Leases::Taken>
-grant(ClusterPtr const& cluster, std::chrono::milliseconds lifetime, Deadline not_after);
+grant(ClusterPtr const& cluster, std::chrono::milliseconds lifetime, Deadline not_after, Sender sender);
 
 /** Ends a lease. */
-[[nodiscard]] store::Step<WithdrawReply> revoke(ClusterPtr const& cluster, LeasePtr lease, Deadline not_after);
+[[nodiscard]] store::Step<WithdrawReply>
+revoke(ClusterPtr const& cluster, LeasePtr lease, Deadline not_after, Sender sender);
 
 /** Continues in the next turn of the loop. */
 [[nodiscard]] store::Step<std::monostate> next_turn(ClusterPtr const& cluster);

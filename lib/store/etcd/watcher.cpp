@@ -4,11 +4,14 @@
 
 #include "steps.hpp"
 #include "store/etcd/http/exchange.hpp"
+#include "store/etcd/http/limits.hpp"
 
 #include <tenure/errc.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -20,10 +23,17 @@ namespace
 
 using namespace std::chrono_literals;
 
-/// more streams are joined
+/// with more streams the small ones are joined
 constexpr std::size_t most_streams = 8;
 /// interval of the removal of ranges without watchers
 constexpr auto period = 10s;
+
+/** The longest request that creates this watch. */
+std::size_t create_bytes(Keys const& name)
+{
+    constexpr auto longest = std::numeric_limits<std::int64_t>::max();
+    return watch_body(longest, name, static_cast<std::uint64_t>(longest)).size();
+}
 
 } // namespace
 
@@ -93,21 +103,44 @@ void Watcher::begin()
 {
     if (closed_)
         return;
+    if (streams_.size() >= most_streams)
+        drop_small();
     std::vector<Keys> names;
-    auto const number = last_stream_ + 1;
-    bool const joins = streams_.size() >= most_streams;
-    for (auto& [name, entry] : watched_.entries())
-        if (auto& watched = entry.state; !watched.refused && (watched.stream == 0 || joins)) {
-            watched.stream = number;
-            names.push_back(name);
-        }
-    if (names.empty())
-        return;
-    if (joins)
-        drop_all();
-    last_stream_ = number;
-    streams_.try_emplace(number, cluster_->runtime(), std::move(names));
+    std::size_t bytes = 0;
+    for (auto const& [name, entry] : watched_.entries()) {
+        if (entry.state.refused || entry.state.stream != 0)
+            continue;
+        auto const more = create_bytes(name);
+        if (!names.empty() && bytes + more > most_watch_bytes)
+            begin_stream(std::exchange(names, {}), std::exchange(bytes, 0));
+        names.push_back(name);
+        bytes += more;
+    }
+    if (!names.empty())
+        begin_stream(std::move(names), bytes);
+}
+
+void Watcher::begin_stream(std::vector<Keys> names, std::size_t bytes)
+{
+    auto const number = ++last_stream_;
+    for (auto const& name : names)
+        watched_.find(name)->stream = number;
+    streams_.try_emplace(number, cluster_->runtime(), std::move(names), bytes);
     learn_revision(number);
+}
+
+void Watcher::drop_small()
+{
+    std::vector<std::uint64_t> small;
+    for (auto const& [number, stream] : streams_)
+        if (stream.bytes < most_watch_bytes / 2)
+            small.push_back(number);
+    for (auto const number : small) {
+        for (auto const& name : streams_.at(number).names)
+            if (auto* const watched = in_stream(name, number))
+                watched->stream = 0;
+        drop(number);
+    }
 }
 
 void Watcher::learn_revision(std::uint64_t number)
@@ -178,6 +211,9 @@ void Watcher::connected(std::uint64_t number)
         if (auto const* const watched = in_stream(name, number))
             http_request.body += watch_body(id, name, watched->next_revision);
     }
+    // a part that the gateway has not read when the first watch is confirmed must not be discarded
+    if (http_request.body.size() > certainly_read)
+        http_request.body.append(never_discarded, ' ');
     auto const connection = stream.connection;
     connection->start_stream(
         http_request, cluster_->client->token(), [weak = weak_from_this(), number](std::string_view line) {

@@ -12,6 +12,7 @@
 #include <net/backoff.hpp>
 #include <tenure/backend/backend.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,8 +27,8 @@ namespace tenure::etcd
 /** Watches ranges for deleted keys, over streams of the watch method; each stream has a separate connection.
  *
  *  HTTP/1.1 cannot add a watch to a running stream, so watches that begin in one turn of the loop share a stream, and
- *  too many streams are joined into one. A restarted watch resumes at its last revision and misses nothing, unless that
- *  revision was compacted. */
+ *  small streams are joined when there are many. A stream takes watches up to `most_watch_bytes`. A restarted watch
+ * resumes at its last revision and misses nothing, unless that revision was compacted. */
 class Watcher : public std::enable_shared_from_this<Watcher>
 {
 public:
@@ -56,8 +57,9 @@ private:
         std::uint64_t stream = 0;
     };
     struct Stream {
-        Stream(Runtime& runtime, std::vector<Keys> watched)
+        Stream(Runtime& runtime, std::vector<Keys> watched, std::size_t length)
             : names(std::move(watched))
+            , bytes(length)
             , limit(runtime)
         {
         }
@@ -65,12 +67,17 @@ private:
         std::shared_ptr<Connection> connection;
         /// in the order of their watch ids, which count from 1
         std::vector<Keys> names;
+        /// at most, of the requests that create its watches
+        std::size_t bytes;
         /// for connecting
         Timer limit;
     };
 
     void begin_soon();
     void begin();
+    void begin_stream(std::vector<Keys> names, std::size_t bytes);
+    /** Drops the streams that leave most of their room unused: their watches begin again together. */
+    void drop_small();
     void learn_revision(std::uint64_t number);
     void revision_learned(std::uint64_t number, Outcome outcome);
     void connect(std::uint64_t number);

@@ -67,7 +67,7 @@ store::Coroutine<Findings> examine_in_steps(ClusterPtr cluster, std::chrono::mil
         facts.alarms = parse_alarms(alarms.body);
 
     store::Step<Probe> probe([&](OneShot<void(Probe&&)> handler) {
-        Leases::grant(cluster->leases, facts.ttl, not_after)
+        Leases::grant(cluster->leases, facts.ttl, not_after, {})
             .start([handler = std::move(handler)](Leases::Taken taken) mutable { handler(Probe{std::move(taken)}); });
     });
     auto const granted = co_await probe;

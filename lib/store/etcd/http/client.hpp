@@ -3,18 +3,19 @@
 
 #include "connection.hpp"
 #include "exchange.hpp"
+#include "request_queue.hpp"
 
 #include <net/backoff.hpp>
 #include <runtime/once_per_turn.hpp>
 #include <runtime/repeated_causes.hpp>
 #include <runtime/timer.hpp>
+#include <store/claim_window.hpp>
 #include <store/coroutine.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/stores/etcd_config.hpp>
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,8 +28,10 @@ namespace tenure::etcd
 /** Client of a cluster: several connections to one of its endpoints, and the next endpoint if that fails, falls silent
  *  or knows no leader. Everything runs on the strand.
  *
- *  A request waits for a connection until its `not_after`. A written request is not cancelled: the client waits for its
- *  reply for at most ten seconds, also after a switch to another endpoint. */
+ *  A request waits for a connection until its `not_after`, in the queue of its `Line`. At most as many claims have
+ * begun as there are connections, so each of them gets its next step, and held leases are renewed beside any number of
+ *  claims. A written request is not cancelled: the client waits for its reply for at most ten seconds, also after a
+ *  switch to another endpoint. */
 class Client : public std::enable_shared_from_this<Client>
 {
 public:
@@ -44,6 +47,11 @@ public:
     /** Sends a request. The handler is never called inside this call. */
     void send(HttpRequest request, OutcomeHandler handler);
 
+    /** Waits for the turn of a claim (see store::ClaimWindow). */
+    void begin_claim(Deadline not_after, store::ClaimWindow::Turn turn);
+    /** Answers the unsent requests of this owner as not sent. */
+    void drop_unsent(OwnerTag owner);
+
     /** For errors: the store, and the current endpoint if it has several. */
     [[nodiscard]] std::string where() const;
 
@@ -54,7 +62,7 @@ public:
         backoff_.protect(ttl);
     }
     /** Drops unwritten requests whose owners have given up (see Deadline). */
-    void drop_abandoned() { pump(); }
+    void drop_abandoned();
 
     // -- for streams, which have separate connections --
 
@@ -71,18 +79,15 @@ public:
     [[nodiscard]] bool closed() const noexcept { return closed_; }
 
 private:
-    struct Pending {
-        HttpRequest request;
-        OutcomeHandler handler;
-        /// was sent before with a token that was refused
-        bool again = false;
-    };
+    using Pending = RequestQueue::Entry;
     struct Link {
         std::shared_ptr<Connection> connection;
         std::size_t endpoint = 0;
         /// epoch of its creation: connections of earlier epochs get no more requests
         std::uint64_t epoch = 0;
         Instant connect_by{};
+        /// of the claim whose step was written last; null: it was another request
+        std::weak_ptr<ClaimPlace> place = {};
     };
 
     /** True if the connection is to the current endpoint and in this state. */
@@ -94,10 +99,19 @@ private:
     void pump();
     void pump_soon();
     void drop_overdue();
-    [[nodiscard]] Connection* idle_connection() const noexcept;
+    [[nodiscard]] Link* idle_link() noexcept;
     void open_more();
     void open_one();
-    void dispatch(Connection& connection, Pending pending);
+    /** The connection is established, or idle again. */
+    void ready(Connection const* connection, std::uint64_t epoch);
+    /** True if the request may still be written, and is complete; else it was answered. */
+    [[nodiscard]] bool complete(Pending& pending);
+    void dispatch(Link& link, Pending pending);
+    void answered(Pending pending, Outcome outcome, std::uint64_t epoch, std::string const& sent_token);
+    /** Handles an error reply. True: the request goes out again. */
+    [[nodiscard]] bool refused(Pending& pending, Outcome& outcome, std::uint64_t epoch, std::string const& sent_token);
+    /** Notes that the present endpoint has answered. */
+    void note_answer(std::string_view path, Outcome const& outcome, std::uint64_t epoch);
     void lost(Connection const* connection, net::StreamError const& error);
     /** Nullopt: the connection is already gone. */
     [[nodiscard]] std::optional<Link> take_out(Connection const* connection);
@@ -109,14 +123,26 @@ private:
     void give_up_the_oldest();
     /** Handles an answer of a working connection that asks for another endpoint. */
     void switch_on_request(std::uint64_t epoch);
+    /** Gives up connections without an answer, and the endpoint if it answers nothing. */
     void look_for_silence();
+    [[nodiscard]] Clock::duration patience() const noexcept;
+    /** The endpoint has not answered: others may hold the places of its claims, and one connection tries the next. */
+    void fall_silent();
+    /** The store can be used (again). */
+    void reachable();
+    void probe();
     void authenticate(Connection& connection);
     void authenticated(std::uint64_t epoch, Outcome outcome);
     void fail_queue();
+    /** Without a connection renewals fail at once. */
+    void fail_renewals();
+    void answer_unsent(std::vector<Pending> all, Outcome const& outcome);
     /** No endpoint was reachable: requests that allow one attempt only fail with the cause. */
     void fail_single_attempts();
     void answer_later(OutcomeHandler handler, Outcome outcome);
     [[nodiscard]] Outcome not_sent() const;
+    /** As above, and certainly with an error. */
+    [[nodiscard]] Outcome not_connected() const;
     [[nodiscard]] std::string name_of(std::size_t endpoint) const;
     void arm();
     void tick();
@@ -131,7 +157,18 @@ private:
     std::size_t endpoint_;
     std::uint64_t endpoint_epoch_ = 0;
     std::vector<Link> links_;
-    std::deque<Pending> queue_;
+    /// requests that wait for a connection
+    RequestQueue queue_;
+    /// claims that have begun, or wait for their turn
+    store::ClaimWindowPtr window_;
+    /// when the present endpoint last answered a request that needs a majority; before: when it was chosen
+    Instant last_answer_{};
+    /// when the latest request was written that the present endpoint has answered with a majority
+    Instant latest_answered_{};
+    /// when the queued steps of claims were last told that the endpoint answers
+    Instant told_claims_{};
+    /// the last endpoint fell silent, and the present one has not answered: one connection tries it
+    bool doubtful_ = false;
     /// earliest time for a connection after failures
     Instant open_after_{};
     /// earliest time for an additional connection after one failed
@@ -152,6 +189,8 @@ private:
     bool reached_ = false;
     /// why attempts to connect failed: logged less and less often while an outage lasts
     RepeatedCauses failed_attempts_{RepeatSchedule::Ends::when_told};
+    /// a request failed or stayed unanswered since the store was last reachable: its sender asks again
+    bool owes_notice_ = true;
     /// an endpoint was reached before
     bool has_worked_ = false;
     /// opens a connection without waiting requests, because a renewal was not sent, or leases are held

@@ -2,6 +2,8 @@
 // Connection: one HTTP exchange at a time, or a stream.
 #include "connection.hpp"
 
+#include "limits.hpp"
+
 #include <net/stream_kinds.hpp>
 #include <tenure/errc.hpp>
 
@@ -12,14 +14,6 @@
 
 namespace tenure::etcd
 {
-
-namespace
-{
-
-/// limit of a line in a stream, and of a reply
-constexpr std::size_t longest_line = std::size_t{1024} * 1024;
-
-} // namespace
 
 std::string Connection::request_text(HttpRequest const& request, std::string_view token) const
 {
@@ -67,7 +61,7 @@ void Connection::start(std::string request, std::size_t reply_bytes, OutcomeHand
 void Connection::start_stream(
     HttpRequest const& request, std::string_view token, std::function<void(std::string_view)> line)
 {
-    reader_.emplace(longest_line, true);
+    reader_.emplace(most_line_bytes, true);
     line_ = std::move(line);
     write(request_text(request, token));
 }
@@ -176,7 +170,7 @@ void Connection::take_lines()
         line(std::string_view(partial_).substr(begin, end - begin));
     }
     partial_.erase(0, begin);
-    if (partial_.size() > longest_line)
+    if (partial_.size() > most_line_bytes)
         give_up({make_error_code(errc::protocol_error), "a line of a stream that is longer than 1 MiB", false});
 }
 

@@ -2,12 +2,18 @@
 // One request to the gateway of etcd and its outcome, and the meaning of its errors.
 #pragma once
 
+#include "limits.hpp"
+
+#include <store/claim_window.hpp>
+
 #include <tenure/backend/backend.hpp>
 #include <tenure/backend/one_shot.hpp>
 #include <tenure/clock.hpp>
 #include <tenure/errc.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,21 +51,54 @@ struct Outcome {
 };
 using OutcomeHandler = OneShot<void(Outcome&&)>;
 
+/** The queue in which a request waits for a connection. Each queue is first in, first out, and waits for those before
+ *  it. */
+enum class Line : std::uint8_t {
+    /// renewals and their proofs: held leases come first
+    renewals,
+    /// releases, withdrawals, and later steps of claims: what has begun is ended before anything else begins
+    later_steps,
+    /// first steps of everything else
+    first_steps
+};
+
+/// identifies the owner of a request, for its withdrawal; null: none
+using OwnerTag = void const*;
+
+/** The claim's place in the window of its client. */
+struct ClaimPlace {
+    /// empty: another claim has it
+    std::optional<store::ClaimWindow::Place> place;
+};
+
+/** The part of a client that sends a request. */
+struct Sender {
+    Line line = Line::first_steps;
+    OwnerTag owner = nullptr;
+    /// of a claim that has begun; null: the request belongs to no claim
+    std::shared_ptr<ClaimPlace> place = nullptr;
+    /// The engine asks again when the store becomes reachable. A request that is unsent then is answered as not sent,
+    /// so that it does not go out twice
+    bool asks_again = false;
+};
+
 /** A request to the gateway. */
 struct HttpRequest {
     /// below /v3/: "kv/txn"
     std::string_view path;
     std::string body;
-    /// dropped and answered as not sent, if still unwritten then
+    /// dropped and answered as not sent, if still unwritten then; gets the progress of the request
     Deadline not_after;
-    /// sent before others
-    bool urgent = false;
-    /// answered as not sent at once without a connection
+    Sender sender = {};
+    /// answered as not sent as soon as there is no connection
     bool only_if_connected = false;
     /// dropped if still unwritten when this claim has ended
     ClaimPtr unless_ended = nullptr;
     /// limit of the body of a good reply
-    std::size_t reply_bytes = std::size_t{64} * 1024;
+    std::size_t reply_bytes = most_reply_bytes;
+    /// completes the request right before it is written, so that it can carry what was added meanwhile; empty: it is
+    /// complete. False: nothing is left to send, and the handler gets an outcome that was not sent, without an error
+    std::function<bool(HttpRequest&)> complete = nullptr;
 };
 
 /** Meaning of an error reply of the gateway for leases. */

@@ -5,6 +5,7 @@
 #include "base64.hpp"
 #include "json.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <system_error>
@@ -318,10 +319,24 @@ std::optional<LeaseReply> parse_lease(std::string_view body)
     Tree tree(body);
     tree.enter_result();
     LeaseReply reply;
-    if (!tree || !header(*tree, reply.header) || !number(*tree, "TTL", reply.ttl) ||
+    if (!tree || !header(*tree, reply.header) || !number(*tree, "ID", reply.id) || !number(*tree, "TTL", reply.ttl) ||
         !number(*tree, "grantedTTL", reply.granted_ttl))
         return std::nullopt;
     return reply;
+}
+
+std::vector<LeaseReply> parse_leases(std::string_view body)
+{
+    std::vector<LeaseReply> replies;
+    while (!body.empty()) {
+        auto const end = std::min(body.find('\n'), body.size());
+        auto const reply = parse_lease(body.substr(0, end));
+        if (!reply)
+            break;
+        replies.push_back(*reply);
+        body.remove_prefix(std::min(end + 1, body.size()));
+    }
+    return replies;
 }
 
 std::optional<std::string> parse_token(std::string_view body)

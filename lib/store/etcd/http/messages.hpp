@@ -104,12 +104,15 @@ struct TransactionReply {
 /** Reply to the grant, renewal or read of a lease. */
 struct LeaseReply {
     Header header;
+    LeaseId id = 0;
     /// seconds; 0 or less: the lease does not exist
     std::int64_t ttl = 0;
     /// of a read: the ttl at the grant and after each renewal
     std::int64_t granted_ttl = 0;
 };
 [[nodiscard]] std::optional<LeaseReply> parse_lease(std::string_view body);
+/** The replies of a streaming method, one per line, up to the first line that is none: an error ends the stream. */
+[[nodiscard]] std::vector<LeaseReply> parse_leases(std::string_view body);
 
 [[nodiscard]] std::optional<std::string> parse_token(std::string_view body);
 

@@ -89,7 +89,8 @@ LeasePtr Leases::take_spare(std::int64_t seconds)
 }
 
 store::Coroutine<Leases::Taken> Leases::take(
-    std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after)
+    std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
+    Sender sender)
 {
     auto& client = *self->client_;
     for (;;) {
@@ -99,7 +100,8 @@ store::Coroutine<Leases::Taken> Leases::take(
         if (client.runtime().now() - lease->since < Clock::duration(ttl) / youth)
             co_return lease;
         // much cheaper than a new lease, because servers write nothing
-        auto keep_alive = send(self->client_, {"lease/keepalive", lease_body(lease->id), not_after});
+        auto keep_alive = send(self->client_, {"lease/keepalive", lease_body(lease->id), not_after, sender});
+        sender.line = Line::later_steps;
         auto outcome = co_await keep_alive;
         auto const reply = outcome.good() ? parse_lease(outcome.body) : std::nullopt;
         if (reply && reply->ttl > 0) {
@@ -111,13 +113,13 @@ store::Coroutine<Leases::Taken> Leases::take(
         if (outcome.delivery != Delivery::answered)
             co_return failure(std::move(outcome), client.where(), "lease");
     }
-    auto new_lease = store::as_step(grant(self, lifetime, not_after));
+    auto new_lease = store::as_step(grant(self, lifetime, not_after, sender));
     auto lease = co_await new_lease;
     co_return lease;
 }
 
 store::Coroutine<Leases::Taken>
-Leases::grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, Deadline not_after)
+Leases::grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, Deadline not_after, Sender sender)
 {
     auto& client = *self->client_;
     auto const lease = std::make_shared<Lease>();
@@ -127,7 +129,7 @@ Leases::grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, 
     lease->id = static_cast<LeaseId>(id >> 1U) | 1;
     lease->seconds = whole_seconds(lifetime);
     auto const term_before = self->raft_term_;
-    auto request = send(self->client_, {"lease/grant", grant_body(lease->id, lease->seconds), not_after});
+    auto request = send(self->client_, {"lease/grant", grant_body(lease->id, lease->seconds), not_after, sender});
     auto outcome = co_await request;
     if (outcome.delivery == Delivery::unknown)
         self->discard(lease);
@@ -183,13 +185,13 @@ void Leases::discard(LeasePtr const& lease)
 {
     if (client_->closed())
         return;
-    revoke(lease, client_->runtime().now() + revoke_limit, [](WithdrawReply const&) {});
+    revoke(lease, client_->runtime().now() + revoke_limit, {.line = Line::later_steps}, [](WithdrawReply const&) {});
 }
 
-void Leases::revoke(LeasePtr const& lease, Deadline not_after, ReplyHandler<WithdrawReply> handler)
+void Leases::revoke(LeasePtr const& lease, Deadline not_after, Sender sender, ReplyHandler<WithdrawReply> handler)
 {
     lease->revoked = true;
-    HttpRequest http_request{"lease/revoke", lease_body(lease->id), std::move(not_after)};
+    HttpRequest http_request{"lease/revoke", lease_body(lease->id), std::move(not_after), std::move(sender)};
     client_->send(std::move(http_request), [client = client_, handler = std::move(handler)](Outcome outcome) mutable {
         if (outcome.good() ||
             (outcome.delivery == Delivery::answered && classify(outcome.status, outcome.body).lease_not_found))

@@ -92,14 +92,15 @@ public:
 
     /** Takes a lease without keys, to which no pending request can bind a key. The caller proves it with the answer to
      *  its put. May complete at once.
-     *  @param ttl  the holder's part of the lifetime, of which a twentieth may have passed */
+     *  @param ttl     the holder's part of the lifetime, of which a twentieth may have passed
+     *  @param sender  of the first request; the others are later steps */
     [[nodiscard]] static store::Coroutine<Taken> take(
         std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl,
-        Deadline not_after);
+        Deadline not_after, Sender sender);
 
     /** Takes a new lease in any case. */
     [[nodiscard]] static store::Coroutine<Taken>
-    grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, Deadline not_after);
+    grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, Deadline not_after, Sender sender);
 
     /** Records the term in an answer that a majority took part in. A late answer sets the term back briefly: then a
      *  lease may count as older than it is, and be moved unnecessarily. */
@@ -115,7 +116,7 @@ public:
     void discard(LeasePtr const& lease);
 
     /** As above, with a reply. A lease that the server does not know counts as ended. */
-    void revoke(LeasePtr const& lease, Deadline not_after, ReplyHandler<WithdrawReply> handler);
+    void revoke(LeasePtr const& lease, Deadline not_after, Sender sender, ReplyHandler<WithdrawReply> handler);
 
     /** The lease of this store with this id that is still in use; null: unknown. */
     [[nodiscard]] LeasePtr known(LeaseId id) const;

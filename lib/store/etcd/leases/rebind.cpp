@@ -55,7 +55,7 @@ HttpRequest put_request(RenewRequest const& request, std::string const& key, Lea
     transaction.if_modified_at(key, held_key_of(claim).modified);
     transaction.then_put(key, claim.owner, lease.id).else_read({key, {}}, {0, true});
     HttpRequest http_request{"kv/txn", transaction.body(), request.not_after};
-    http_request.urgent = awaited;
+    http_request.sender.line = awaited ? Line::renewals : Line::later_steps;
     http_request.unless_ended = request.claim;
     http_request.reply_bytes = reply_bytes(*claim.range, 1);
     return http_request;
@@ -95,7 +95,8 @@ store::Coroutine<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest 
     auto const& claim = *request.claim;
     auto& held = held_key_of(claim);
     auto const key = claim.key();
-    auto new_lease = grant(cluster, request.lifetime(), request.not_after);
+    Sender const sender{.line = awaited ? Line::renewals : Line::later_steps};
+    auto new_lease = grant(cluster, request.lifetime(), request.not_after, sender);
     auto const lease = co_await new_lease;
 
     auto const forget_successor = [&] {

@@ -8,7 +8,6 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace tenure::etcd
@@ -16,9 +15,6 @@ namespace tenure::etcd
 
 namespace
 {
-
-/// by default the server accepts 128 operations in a transaction (--max-txn-ops)
-constexpr std::size_t keys_per_read = 100;
 
 /** Decides whether a read of the key proves the keep-alive of its lease; `good_until` may limit the result.
  *  @param since  before the keep-alive was written */
@@ -88,23 +84,16 @@ store::Coroutine<RenewReply> Renewals::renew(std::shared_ptr<Renewals> self, Ren
     auto const key = request.claim->key();
     auto& held = held_key_of(*request.claim);
     auto const lease = held.lease;
-    HttpRequest http_request{"lease/keepalive", lease_body(lease->id), request.not_after};
-    http_request.urgent = http_request.only_if_connected = true;
-    http_request.unless_ended = request.claim;
-    auto keep_alive = send(cluster->client, std::move(http_request));
-    auto outcome = co_await keep_alive;
-    if (!outcome.good())
-        co_return failure(std::move(outcome), cluster->where(), key);
-    auto const kept = parse_lease(outcome.body);
-    if (!kept) {
-        // a failed stream has the error in its body
-        auto const error = classify(500, outcome.body);
-        co_return Failure::unknown(error.error, cluster->where() + ": " + key + ": " + error.text());
-    }
+    store::Step<KeepAlives::Reply> keep_alive([&](KeepAlives::Handler handler) {
+        self->keep_alives_->add(lease->id, request.claim, request.not_after, std::move(handler));
+    });
+    auto const kept = co_await keep_alive;
 
-    auto proof = self->read_key(request);
+    store::Step<Proofs::Reply> proof(
+        [&](Proofs::Handler handler) { self->proofs_->add(request.claim, request.not_after, std::move(handler)); });
+    proof.on_failure([cluster](Failure failed) { return unproven(std::move(failed), cluster->where()); });
     auto const read = co_await proof;
-    auto reply = judge(*cluster, request, lease, outcome.since, *kept, read);
+    auto reply = judge(*cluster, request, lease, kept.since, kept.reply, read);
     auto const* const renewed = std::get_if<Renewed>(&reply);
     if (renewed == nullptr)
         co_return reply;
@@ -126,82 +115,6 @@ store::Coroutine<RenewReply> Renewals::renew(std::shared_ptr<Renewals> self, Ren
     if (std::holds_alternative<Failure>(moved))
         co_return reply;
     co_return moved;
-}
-
-store::Step<std::variant<RangeReply, Failure>> Renewals::read_key(RenewRequest const& request)
-{
-    return store::Step<std::variant<RangeReply, Failure>>(
-        [self = shared_from_this(), claim = request.claim,
-         not_after = request.not_after](OneShot<void(std::variant<RangeReply, Failure>&&)> handler) mutable {
-            self->verify_soon({std::move(claim), not_after, std::move(handler)});
-        });
-}
-
-void Renewals::verify_soon(PendingProof proof)
-{
-    auto batch = to_verify_.lock();
-    if (!batch) {
-        batch = std::make_shared<Batch>();
-        to_verify_ = batch;
-        cluster_->runtime().post([self = shared_from_this(), batch] {
-            self->to_verify_.reset();
-            auto all = std::move(*batch);
-            for (std::size_t i = 0; i < all.size(); i += keys_per_read)
-                self->verify(take(all, i, std::min(i + keys_per_read, all.size())));
-        });
-    }
-    batch->push_back(std::move(proof));
-}
-
-Renewals::Batch Renewals::take(Batch& batch, std::size_t begin, std::size_t end)
-{
-    auto const first = std::make_move_iterator(batch.begin());
-    return Batch(first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end));
-}
-
-void Renewals::verify(Batch batch)
-{
-    Transaction transaction;
-    HttpRequest http_request{"kv/txn", {}, Instant::max()};
-    http_request.reply_bytes = 4096;
-    for (auto const& proof : batch) {
-        transaction.then_read({proof.claim->key(), {}}, {0, true});
-        http_request.not_after = http_request.not_after.no_later_than(proof.not_after);
-        http_request.reply_bytes += reply_bytes(*proof.claim->range, 1);
-    }
-    http_request.body = transaction.body();
-    http_request.urgent = true;
-    cluster_->client->send(
-        std::move(http_request), [self = shared_from_this(), batch = std::move(batch)](Outcome outcome) mutable {
-            self->verified(std::move(batch), std::move(outcome));
-        });
-}
-
-void Renewals::verified(Batch batch, Outcome outcome)
-{
-    if (batch.size() > 1 && outcome.delivery == Delivery::answered && !outcome.good() &&
-        classify(outcome.status, outcome.body).error == errc::permission_denied) {
-        // a single unreadable key fails the whole read, so the others are read separately
-        auto const middle = batch.size() / 2;
-        verify(take(batch, 0, middle));
-        verify(take(batch, middle, batch.size()));
-        return;
-    }
-    auto const where = cluster_->where();
-    auto reply = outcome.good() ? parse_transaction(outcome.body) : std::nullopt;
-    if (reply)
-        cluster_->leases->note(reply->header);
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-        auto& proof = batch[i];
-        if (!outcome.good()) {
-            proof.handler(unproven(failure(Outcome(outcome), where, proof.claim->key()), where));
-        } else if (!reply || reply->reads.size() != batch.size()) {
-            proof.handler(malformed_reply(where, proof.claim->key()));
-        } else {
-            reply->reads[i].header = reply->header;
-            proof.handler(std::move(reply->reads[i]));
-        }
-    }
 }
 
 } // namespace tenure::etcd

@@ -1,6 +1,8 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "keep_alives.hpp"
+#include "proofs.hpp"
 #include "store/etcd/cluster_context.hpp"
 #include "store/etcd/http/messages.hpp"
 
@@ -12,47 +14,31 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <variant>
-#include <vector>
 
 namespace tenure::etcd
 {
 
 /** Renewals: keep-alives of leases, and reads that prove them. A member may answer a keep-alive although another
  *  leader was elected, which lets the lease expire earlier; and the answer says nothing about the key. So a read that
- *  a majority confirms must show the key unchanged, and the term of the leader.
- *
- *  The reads of renewals that are answered together are one request. */
+ *  a majority confirms must show the key unchanged, and the term of the leader. Everything runs on the strand. */
 class Renewals : public std::enable_shared_from_this<Renewals>
 {
 public:
     explicit Renewals(ClusterPtr cluster)
         : cluster_(std::move(cluster))
+        , keep_alives_(std::make_shared<KeepAlives>(cluster_->client))
+        , proofs_(std::make_shared<Proofs>(cluster_))
     {
     }
 
     void add(RenewRequest request, ReplyHandler<RenewReply> handler);
 
 private:
-    /** A pending read that proves a renewal. */
-    struct PendingProof {
-        ClaimPtr claim;
-        Instant not_after{};
-        OneShot<void(std::variant<RangeReply, Failure>&&)> handler;
-    };
-    using Batch = std::vector<PendingProof>;
-
     static store::Coroutine<RenewReply> renew(std::shared_ptr<Renewals> self, RenewRequest request);
-    /** Reads the claim's key from a majority, together with the keys of other renewals. */
-    [[nodiscard]] store::Step<std::variant<RangeReply, Failure>> read_key(RenewRequest const& request);
-    void verify_soon(PendingProof proof);
-    [[nodiscard]] static Batch take(Batch& batch, std::size_t begin, std::size_t end);
-    void verify(Batch batch);
-    void verified(Batch batch, Outcome outcome);
 
     ClusterPtr cluster_;
-    /// reads of this turn, sent at its end; owned by the task that sends them
-    std::weak_ptr<Batch> to_verify_;
+    std::shared_ptr<KeepAlives> keep_alives_;
+    std::shared_ptr<Proofs> proofs_;
 };
 
 // -- keys that move to another lease (rebind.cpp) --

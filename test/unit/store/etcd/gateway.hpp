@@ -37,9 +37,9 @@ public:
     /// of every answer
     static constexpr auto round_trip = 1ms;
 
-    EtcdGateway()
+    explicit EtcdGateway(std::uint32_t connections = EtcdConfig{}.connections)
         : backend(etcd::make_backend(
-              runtime, EtcdConfig{{{"127.0.0.1", 2379}}},
+              runtime, config_of(connections),
               [this](std::shared_ptr<Runtime> const& strand, EtcdConfig const&, Endpoint const&) {
                   streams_.push_back(std::make_shared<FakeStream>(strand));
                   return streams_.back();
@@ -157,6 +157,10 @@ public:
     std::string forbidden;
     /// requests with this text are not carried out yet
     std::string withheld;
+    /// leases of one keep-alive request that are read; the others get no answer
+    std::size_t leases_per_request = 1000;
+    /// the most leases that one request has kept
+    std::size_t kept_together = 0;
     /// called when a request is there, before it is carried out
     std::function<void(std::string const& path)> on_request;
     std::string last_transaction;
@@ -164,6 +168,13 @@ public:
     std::string lease_of_key;
 
 private:
+    static EtcdConfig config_of(std::uint32_t connections)
+    {
+        EtcdConfig config{{{"127.0.0.1", 2379}}};
+        config.connections = connections;
+        return config;
+    }
+
     template <class Reply, class Ask>
     Reply answer_of(Ask ask)
     {
@@ -227,7 +238,7 @@ private:
         if (on_request)
             on_request(path);
         if (path == "lease/keepalive")
-            return R"({"result":{)" + header(term_of_keep_alives) + (forgotten ? "" : R"(,"TTL":"20")") + "}}";
+            return keep_alives(request);
         if (path == "lease/grant")
             return "{" + header(term_of_grants) + R"(,"TTL":")" + string_at(request, "TTL") + R"("})";
         if (path == "lease/timetolive")
@@ -245,11 +256,39 @@ private:
                R"("})";
     }
 
+    /** A line for each lease, up to `leases_per_request` of them. */
+    std::string keep_alives(std::string const& request)
+    {
+        std::string lines;
+        std::size_t count = 0;
+        for (auto at = request.find(R"("ID")"); at != std::string::npos && count < leases_per_request;
+             at = request.find(R"("ID")", at + 1)) {
+            ++count;
+            lines += R"({"result":{)" + header(term_of_keep_alives) + R"(,"ID":")" +
+                     string_at(request.substr(at), "ID") + (forgotten ? R"("}})" : R"(","TTL":"20"}})") + "\n";
+        }
+        kept_together = std::max(kept_together, count);
+        return lines;
+    }
+
+    /** True if all comparisons of the key's last change hold. */
+    [[nodiscard]] bool unchanged(std::string const& body) const
+    {
+        for (auto at = body.find(R"("mod_revision")"); at != std::string::npos;
+             at = body.find(R"("mod_revision")", at + 1))
+            if (lease_of_key.empty() || string_at(body.substr(at), "mod_revision") != std::to_string(modified_))
+                return false;
+        return true;
+    }
+
     std::string transaction(std::string const& body)
     {
         last_transaction = body;
-        if (body.find("request_put") == std::string::npos && body.find("request_delete_range") == std::string::npos)
+        if (body.find("request_put") == std::string::npos && body.find("request_delete_range") == std::string::npos) {
+            if (!unchanged(body))
+                return "{" + header(term_of_transactions) + "}";
             return "{" + header(term_of_transactions) + R"(,"succeeded":true,"responses":[)" + reads(body) + "]}";
+        }
         // the default, version 0, is left out
         bool const absent_wanted = body.find(R"("target")") == std::string::npos;
         auto const as_wanted = [&](std::string const& name, std::uint64_t value) {

@@ -91,9 +91,6 @@ TEST_CASE("a move whose answer is lost is found by a later renewal", "[etcd]")
     REQUIRE(gateway.lease_of_key != earlier);
     auto const later = gateway.lease_of_key;
     gateway.mute = false;
-    // the connection was given up with the request
-    CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
-    gateway.run_for(10ms);
     // the keep-alive was for the earlier lease, so this counts from the grant of the one that the key bears
     auto const now = gateway.runtime->now();
     auto const first = gateway.renew(claim);
@@ -142,10 +139,8 @@ TEST_CASE("a holder relies only on the remaining time of the key if it moves lat
     SECTION("the next renewal makes another move, and then it has no effect")
     {
         gateway.withheld = "nothing";
+        // the client leaves the connection that has not answered, and uses another one by now
         gateway.run_for(5s);
-        // the client leaves a member that has not answered a request by now
-        CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
-        gateway.run_for(10ms);
         auto const now = gateway.runtime->now();
         auto const third = gateway.renew(claim);
         REQUIRE(renewed(third));
@@ -159,8 +154,6 @@ TEST_CASE("a holder relies only on the remaining time of the key if it moves lat
     SECTION("it comes before the next move, whose lease has no use then")
     {
         gateway.run_for(5s);
-        CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
-        gateway.run_for(10ms);
         gateway.begin_renewal(claim, EtcdGateway::ttl);
         REQUIRE(gateway.take("lease/grant") == 1);
         gateway.let_go();
@@ -185,8 +178,6 @@ TEST_CASE("a renewal that cannot make an open move void is worth what that one l
     gateway.run_for(10ms);
     auto const after_grant = gateway.runtime->now();
     gateway.run_for(6s);
-    CHECK(failed_as(gateway.renew(claim), Failure::Effect::not_sent));
-    gateway.run_for(10ms);
     auto const began = gateway.runtime->now();
     gateway.withheld = "lease/grant";
     std::optional<RenewReply> reply;

@@ -14,13 +14,13 @@ TEST_CASE("an owner that was withdrawn is forgotten when its lease has lapsed, w
 {
     constexpr Instant start{1h};
     etcd::Owners owners;
-    auto const withdrawn = owners.begin("withdrawn", start);
+    auto const withdrawn = owners.add("withdrawn", start);
     withdrawn->withdrawn = true;
     withdrawn->over_at = start + 10s;
-    auto const open = owners.begin("open", start);
+    auto const open = owners.add("open", start);
     auto const many = [&](char const* kind, Instant now) {
         for (int i = 0; i < 200; ++i)
-            static_cast<void>(owners.begin(kind + std::to_string(i), now));
+            static_cast<void>(owners.add(kind + std::to_string(i), now));
     };
     many("early", start + 9s);
     CHECK(owners.find("withdrawn") == withdrawn);

@@ -6,6 +6,7 @@
 
 #include "store/etcd/backend.hpp"
 #include "store/etcd/http/base64.hpp"
+#include "store/etcd/http/limits.hpp"
 
 #include <tenure/backend/backend.hpp>
 
@@ -107,6 +108,8 @@ public:
     std::uint64_t too_much_at = 0;
     std::uint64_t revision = 6;
     int watches = 0;
+    /// requests of the method, each of which creates watches
+    std::vector<std::string> watch_requests;
 
 private:
     [[nodiscard]] bool names_forbidden(std::string const& text) const
@@ -120,9 +123,10 @@ private:
 
     void answer(std::shared_ptr<FakeStream> const& stream, std::string const& request)
     {
-        if (request.starts_with("POST /v3/watch"))
+        if (request.starts_with("POST /v3/watch")) {
+            watch_requests.push_back(request);
             begin_watches(stream, request);
-        else if (withholds)
+        } else if (withholds)
             withheld_.emplace_back(stream, request);
         else if (names_forbidden(request))
             reply(*stream, "403 Forbidden", R"({"error":"etcdserver: permission denied","code":7})");
@@ -234,4 +238,41 @@ TEST_CASE("what is too much for one line is passed over, and watched from there 
     member.run_for(2s);
     CHECK(watch->last_is(WatchEvent::in_force));
     CHECK(member.watches == 3);
+}
+
+TEST_CASE("thousands of watches are spread over requests that the gateway reads to their end", "[etcd]")
+{
+    Member member;
+    std::vector<std::shared_ptr<Member::Heard>> all;
+    for (int i = 0; i < 3000; ++i)
+        all.push_back(member.watch("k" + std::to_string(i)));
+    auto const in_force = [&] {
+        return std::ranges::count_if(all, [](auto const& heard) { return heard->last_is(WatchEvent::in_force); });
+    };
+    member.run_for(100ms);
+    CHECK(in_force() == 3000);
+    CHECK(member.watch_requests.size() >= 3);
+    CHECK(member.watch_requests.size() <= 8);
+    // a part that is unread when the first watch is confirmed would be discarded
+    std::string const unread(etcd::never_discarded, ' ');
+    for (auto const& request : member.watch_requests) {
+        CHECK(request.ends_with(unread));
+        CHECK(request.size() < etcd::most_watch_bytes + etcd::never_discarded + 1024);
+    }
+    member.watch_requests.clear();
+    member.lose_streams();
+    member.run_for(2s);
+    CHECK(in_force() == 3000);
+    CHECK(member.watch_requests.size() <= 8);
+}
+
+TEST_CASE("a few watches are one short request", "[etcd]")
+{
+    Member member;
+    auto const first = member.watch("a");
+    auto const second = member.watch("b");
+    member.run_for(100ms);
+    REQUIRE(member.watch_requests.size() == 1);
+    CHECK(member.watch_requests.front().size() < 1024);
+    CHECK(second->last_is(WatchEvent::in_force));
 }

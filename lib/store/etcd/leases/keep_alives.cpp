@@ -1,0 +1,144 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// KeepAlives: batches, and their answers.
+#include "keep_alives.hpp"
+
+#include "store/etcd/http/exchange.hpp"
+#include "store/etcd/http/limits.hpp"
+
+#include <tenure/errc.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <string>
+
+namespace tenure::etcd
+{
+
+void KeepAlives::add(LeaseId lease, ClaimPtr claim, Instant not_after, Handler handler)
+{
+    if (auto const found = unsent_.find(lease); found != unsent_.end()) {
+        auto& wanted = found->second.first->wanted[found->second.second];
+        wanted.not_after = std::max(wanted.not_after, not_after);
+        wanted.handlers.push_back(std::move(handler));
+        return;
+    }
+    Wanted wanted{lease, std::move(claim), not_after, {}};
+    wanted.handlers.push_back(std::move(handler));
+    add(std::move(wanted));
+}
+
+void KeepAlives::add(Wanted wanted)
+{
+    auto const bytes = lease_body(wanted.lease).size();
+    auto batch = open_.lock();
+    bool const is_new = batch == nullptr || batch->bytes + bytes > most_keep_alive_bytes;
+    if (is_new) {
+        batch = std::make_shared<Batch>();
+        open_ = batch;
+    }
+    auto const not_after = wanted.not_after;
+    unsent_[wanted.lease] = {batch.get(), batch->wanted.size()};
+    batch->bytes += bytes;
+    batch->wanted.push_back(std::move(wanted));
+    if (!is_new)
+        return;
+    HttpRequest http_request{"lease/keepalive", {}, not_after};
+    http_request.sender = {.line = Line::renewals, .asks_again = true};
+    http_request.only_if_connected = true;
+    http_request.complete = [self = shared_from_this(), batch](HttpRequest& request) {
+        self->shut(batch);
+        return self->compose(*batch, request);
+    };
+    client_->send(std::move(http_request), [self = shared_from_this(), batch](Outcome outcome) {
+        self->ended(batch, std::move(outcome));
+    });
+}
+
+void KeepAlives::shut(BatchPtr const& batch)
+{
+    if (open_.lock() == batch)
+        open_.reset();
+    for (auto const& wanted : batch->wanted)
+        if (auto const found = unsent_.find(wanted.lease); found != unsent_.end() && found->second.first == batch.get())
+            unsent_.erase(found);
+}
+
+bool KeepAlives::compose(Batch& batch, HttpRequest& request)
+{
+    auto const now = client_->runtime().now();
+    std::vector<Wanted> kept;
+    for (auto& wanted : batch.wanted)
+        if (wanted.claim->mark.ended.load(std::memory_order_acquire)) {
+            answer_later(std::move(wanted), Failure::not_sent(errc::released, "the lease is over"));
+        } else if (now >= wanted.not_after) {
+            answer_later(std::move(wanted), Failure::dropped());
+        } else {
+            request.body += lease_body(wanted.lease);
+            kept.push_back(std::move(wanted));
+        }
+    batch.wanted = std::move(kept);
+    return !batch.wanted.empty();
+}
+
+void KeepAlives::ended(BatchPtr const& batch, Outcome outcome)
+{
+    shut(batch);
+    auto all = std::move(*batch);
+    if (outcome.good()) {
+        answered(std::move(all), outcome);
+        return;
+    }
+    bool const waited_too_long = outcome.delivery == Delivery::not_sent && !outcome.error;
+    auto const now = client_->runtime().now();
+    std::vector<Wanted> failed;
+    for (auto& wanted : all.wanted)
+        // the deadline of the request is that of its first lease
+        if (waited_too_long && now < wanted.not_after)
+            add(std::move(wanted));
+        else
+            failed.push_back(std::move(wanted));
+    fail(std::move(failed), outcome);
+}
+
+void KeepAlives::answered(Batch batch, Outcome const& outcome)
+{
+    auto const replies = parse_leases(outcome.body);
+    auto const count = std::min(replies.size(), batch.wanted.size());
+    std::size_t next = 0;
+    for (; next < count && replies[next].id == batch.wanted[next].lease; ++next)
+        answer(batch.wanted[next], Kept{replies[next], outcome.since});
+    if (next == 0) {
+        // a failed stream has the error in its body
+        auto const error = classify(500, outcome.body);
+        for (auto& wanted : batch.wanted)
+            answer(
+                wanted,
+                Failure::unknown(error.error, client_->where() + ": " + wanted.claim->key() + ": " + error.text()));
+        return;
+    }
+    // the server has not read the others
+    for (; next < batch.wanted.size(); ++next)
+        add(std::move(batch.wanted[next]));
+}
+
+void KeepAlives::answer(Wanted& wanted, Reply const& reply)
+{
+    for (auto& handler : std::exchange(wanted.handlers, {}))
+        handler(Reply(reply));
+}
+
+void KeepAlives::answer_later(Wanted wanted, Failure failure)
+{
+    client_->runtime().post([wanted = std::move(wanted), failure = std::move(failure)]() mutable {
+        answer(wanted, Reply(std::move(failure)));
+    });
+}
+
+void KeepAlives::fail(std::vector<Wanted> all, Outcome const& outcome)
+{
+    for (auto& wanted : all)
+        answer(wanted, failure(Outcome(outcome), client_->where(), wanted.claim->key()));
+}
+
+} // namespace tenure::etcd
