@@ -113,8 +113,11 @@ private:
     {
         server_->transactions_refused(refusal.as_string());
         auto const reason = server_->refuse(refusal, "claim");
-        for (auto& [request, handler] : claims_)
-            claim(server_, std::move(request), or_refused(std::move(handler), reason));
+        for (auto& pending : claims_) {
+            pending.handler = or_refused(std::move(pending.handler), reason);
+            pending.urgency = resp::Urgency::step;
+            claim(server_, std::move(pending));
+        }
     }
 
     /** MULTI was refused, so each SET took effect separately and no token belongs to it. */
