@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 """Runs ctest and reports: one line of progress, then failures with their output, what was skipped and why, the ten
-slowest tests, and as the last line "N passed, N failed". scripts/test calls it.
+slowest tests, the table of the fleet if its tests ran, and as the last line "N passed, N failed". scripts/test calls it.
 
   run_tests.py PRESET [--strict] [CTEST_ARGUMENT...]
     --strict   a skipped test has failed, unless this machine allows no network namespaces
@@ -77,6 +77,12 @@ def reason(case):
     return " ".join(words.split())
 
 
+def fleet_table(cases):
+    """The rows that the fleet's tests have printed (test/fleet/row.cpp), under one header."""
+    lines = [line for case in cases if case.get("name").startswith("fleet: ") for line in output_of(case).splitlines()]
+    return list(dict.fromkeys(line for line in lines if line.startswith("| ")))
+
+
 def main(arguments):
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
@@ -109,6 +115,9 @@ def main(arguments):
         print("\nthe slowest:")
         for case in slowest:
             print(f"  {float(case.get('time')):6.1f} s  {case.get('name')}")
+    if table := fleet_table(cases):
+        print("\nthe fleet:")
+        print("\n".join(table))
     not_passed = len(failed) + (len(missing) if strict else 0)
     print(f"\n{len(cases)} tests in {time.monotonic() - began:.0f} s")
     # a ctest that ends badly without a failed test has failed, too

@@ -1,0 +1,83 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+// One of several copies of one memory image, which was taken while the process had a connected store and held nothing.
+//   copied_process URL KEY TTL_MS WAIT_MS
+// Prints `ready` when the image may be taken. SIGUSR1 resumes the copy, which acquires the lock: it prints `held` or
+// the error. It ends at the next SIGUSR1.
+#include "copied_image.hpp"
+
+#include <tenure/tenure.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <signal.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace
+{
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+void wait_for_signal()
+{
+    sigset_t wanted;
+    ::sigemptyset(&wanted);
+    ::sigaddset(&wanted, SIGUSR1);
+    int number = 0;
+    ::sigwait(&wanted, &number);
+}
+
+void acquire(tenure::Store const& store, char** argument)
+{
+    tenure::Lock const lock{store, {.key = argument[2], .ttl = std::chrono::milliseconds{std::stoll(argument[3])}}};
+    store.async_ready(10s, asio::use_future).get();
+    std::cout << "ready" << std::endl;
+    wait_for_signal();
+    tenure::test::resume_copied_image();
+    tenure::AcquireOptions options;
+    options.wait = std::chrono::milliseconds{std::stoll(argument[4])};
+    auto const result = lock.async_acquire(options, asio::as_tuple(asio::use_future)).get();
+    auto const& error = std::get<0>(result);
+    std::cout << (error ? error.message() : "held") << std::endl;
+    wait_for_signal();
+}
+
+void run(char** argument)
+{
+    // before there is another thread
+    sigset_t wanted;
+    ::sigemptyset(&wanted);
+    ::sigaddset(&wanted, SIGUSR1);
+    ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
+
+    asio::io_context context{1};
+    auto work = asio::make_work_guard(context);
+    std::thread thread{[&] { context.run(); }};
+    tenure::StoreOptions options;
+    options.worker_name = "copy";
+    acquire(tenure::connect(context.get_executor(), argument[1], options), argument);
+    work.reset();
+    thread.join();
+}
+
+} // namespace
+
+int main(int count, char** argument)
+try {
+    if (count != 5)
+        throw std::runtime_error("usage: copied_process URL KEY TTL_MS WAIT_MS");
+    run(argument);
+} catch (std::exception const& error) {
+    std::fprintf(stderr, "copied_process: %s\n", error.what());
+    return 1;
+}
