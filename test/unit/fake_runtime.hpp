@@ -40,7 +40,11 @@ public:
     [[nodiscard]] Instant now() const noexcept override { return runtime_->now(); }
     [[nodiscard]] std::chrono::sys_seconds wall_clock() const noexcept override { return runtime_->wall_clock(); }
     [[nodiscard]] std::uint64_t random() override { return runtime_->random(); }
-    void random_bytes(std::span<std::byte> bytes) override { runtime_->random_bytes(bytes); }
+    void random_bytes(std::span<std::byte> bytes) override
+    {
+        runtime_->random_bytes(bytes);
+        drawn.insert(drawn.end(), bytes.begin(), bytes.end());
+    }
     [[nodiscard]] asio::any_io_executor const& user_executor() const noexcept override
     {
         return runtime_->user_executor();
@@ -60,6 +64,8 @@ public:
 
     /// what the engine takes for the store's own thread; nothing runs on it
     std::shared_ptr<engine::OwnThread> thread;
+    /// all that `random_bytes` has given
+    std::vector<std::byte> drawn;
 
     /** Runs all that is ready now, and what that makes ready, without any time passing. */
     void run_ready() { time_.run_ready(); }

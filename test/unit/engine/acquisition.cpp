@@ -6,6 +6,7 @@
 #include <boost/asio/error.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
@@ -58,6 +59,27 @@ TEST_CASE("two acquisitions never share an owner")
     test.runtime->run_ready();
     REQUIRE(test.backend->claims.size() == 2);
     CHECK(test.backend->claims[0].request.owner != test.backend->claims[1].request.owner);
+}
+
+TEST_CASE(
+    "an owner's random part is drawn after its acquisition has begun, so that copies of the process never share one")
+{
+    ScriptedStore test;
+    Lock const lock(*test.store, {.key = "k", .ttl = 3s});
+    for (std::size_t acquisitions = 1; acquisitions <= 3; ++acquisitions) {
+        // what was drawn before an image was taken is the same in all of its copies
+        test.runtime->drawn.clear();
+        Attempt<Lease> attempt;
+        attempt.start(lock);
+        test.runtime->run_ready();
+        REQUIRE(test.backend->claims.size() == acquisitions);
+        std::string digits;
+        for (auto const byte : test.runtime->drawn)
+            for (auto const half : {std::to_integer<unsigned>(byte) >> 4U, std::to_integer<unsigned>(byte) & 0xfU})
+                digits += "0123456789abcdef"[half];
+        REQUIRE(digits.size() == 32);
+        CHECK(test.backend->claims.back().request.owner.ends_with("/" + digits));
+    }
 }
 
 TEST_CASE("a cancelled acquisition abandons its claim, and keeps no store open for it")
