@@ -7,6 +7,20 @@
 namespace tenure::fleet
 {
 
+namespace
+{
+
+constexpr std::size_t name_size = 300;
+
+} // namespace
+
+std::string key_name(std::string_view prefix, std::size_t index)
+{
+    auto name = std::string{prefix} + std::to_string(index) + ":";
+    name.resize(name_size, 'n');
+    return name;
+}
+
 void Endings::count(error_code error)
 {
     if (!error)
@@ -19,11 +33,13 @@ void Endings::count(error_code error)
         ++errors[error.message()];
 }
 
-Acquisitions::Acquisitions(Client& client, std::string prefix, std::size_t keys, std::size_t at_once)
+Acquisitions::Acquisitions(
+    Client& client, std::string prefix, std::size_t keys, std::size_t at_once, std::chrono::milliseconds its_ttl)
     : client_(client)
     , prefix_(std::move(prefix))
     , keys_(keys)
     , at_once_(at_once)
+    , ttl_(its_ttl)
 {
 }
 
@@ -39,7 +55,7 @@ void Acquisitions::next()
 {
     if (next_ == keys_)
         return;
-    Lock const lock{client_.store(), {.key = key(next_++), .ttl = ttl}};
+    Lock const lock{client_.store(), {.key = key_name(prefix_, next_++), .ttl = ttl_}};
     lock.async_acquire({.wait = wait}, [self = shared_from_this()](error_code error, Lease lease) {
         self->endings_.count(error);
         if (!error) {

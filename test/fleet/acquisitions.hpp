@@ -11,17 +11,22 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tenure::fleet
 {
 
-/// of every lease of the fleet
+/// of leases
 inline constexpr std::chrono::milliseconds ttl{30'000};
 /// of every acquisition that does not have to wait for another holder
 inline constexpr std::chrono::milliseconds wait{30'000};
 /// later than its wait, no acquisition may end
 inline constexpr std::chrono::milliseconds end_slack{5'000};
+
+/** The prefix, the number, and so much more that a server which puts thousands of names into one request meets its
+ * limit (F3). */
+[[nodiscard]] std::string key_name(std::string_view prefix, std::size_t index);
 
 /** How acquisitions ended. */
 struct Endings {
@@ -40,9 +45,11 @@ struct Endings {
 class Acquisitions : public std::enable_shared_from_this<Acquisitions>
 {
 public:
-    /** @param keys  `prefix` and a number from 0 on
+    /** @param keys  how many: `key_name(prefix, 0)` and so on
      *  @param at_once  how many are under way at a time */
-    Acquisitions(Client& client, std::string prefix, std::size_t keys, std::size_t at_once);
+    Acquisitions(
+        Client& client, std::string prefix, std::size_t keys, std::size_t at_once,
+        std::chrono::milliseconds its_ttl = ttl);
 
     /** Begins. */
     void start();
@@ -57,8 +64,6 @@ public:
     void begin_to_count_renewed();
     /** Leases that are valid and were renewed since. */
     [[nodiscard]] std::size_t renewed() const;
-    /** The key of an index. */
-    [[nodiscard]] std::string key(std::size_t index) const { return prefix_ + std::to_string(index); }
 
 private:
     void next();
@@ -67,6 +72,7 @@ private:
     std::string prefix_;
     std::size_t keys_;
     std::size_t at_once_;
+    std::chrono::milliseconds ttl_;
     /// index of the key that is acquired next
     std::size_t next_ = 0;
     Endings endings_;

@@ -46,5 +46,7 @@ struct Case {
 [[nodiscard]] Row run_waiters(Servers& servers, Size size);
 /** 10,000 leases and 2,000 waiters, and all connections cut at once. */
 [[nodiscard]] Row run_reconnect(Servers& servers, Size size);
+/** 10,000 leases of a client that dies, and a restart of all servers afterwards. */
+[[nodiscard]] Row run_death(Servers& servers, Size size);
 
 } // namespace tenure::fleet

@@ -49,9 +49,14 @@ Client::Client(std::string const& url)
 
 Client::~Client()
 {
-    call([this] { store_.reset(); });
+    die();
+}
+
+void Client::die()
+{
     context_.stop();
-    thread_.join();
+    if (thread_.joinable())
+        thread_.join();
 }
 
 std::chrono::nanoseconds Client::cpu()

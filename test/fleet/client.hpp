@@ -48,8 +48,11 @@ public:
     explicit Client(std::string const& url);
     Client(Client const&) = delete;
     Client& operator=(Client const&) = delete;
-    /** Operations under way end without their handlers. */
     ~Client();
+
+    /** Its thread ends, as if the process were killed: nothing that is held is released, and no handler is called
+     * afterwards. The members below cannot be used afterwards. */
+    void die();
 
     [[nodiscard]] Store const& store() const noexcept { return *store_; }
     [[nodiscard]] asio::io_context& context() noexcept { return context_; }

@@ -21,7 +21,7 @@ Crowd::Crowd(Client& client, std::string const& prefix, std::size_t keys)
     : client_(client)
 {
     for (std::size_t i = 0; i < keys; ++i)
-        cells_.push_back({Lock{client.store(), {.key = prefix + std::to_string(i), .ttl = ttl}}});
+        cells_.push_back({Lock{client.store(), {.key = key_name(prefix, i), .ttl = ttl}}});
 }
 
 void Crowd::start(std::size_t waiters, std::chrono::milliseconds limit)

@@ -23,7 +23,7 @@ namespace tenure::fleet
 class Crowd : public std::enable_shared_from_this<Crowd>
 {
 public:
-    /** @param keys  `prefix` and a number from 0 on */
+    /** @param keys  how many: `key_name(prefix, 0)` and so on */
     Crowd(Client& client, std::string const& prefix, std::size_t keys);
 
     /** All begin to wait. @param limit  how long each waits at most */

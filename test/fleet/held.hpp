@@ -20,8 +20,9 @@ inline constexpr std::chrono::milliseconds renewal_limit = ttl / 2;
 
 /** Acquires the keys, 64 at a time, and waits for the end of that. @return null if not all were granted, which is noted
  */
-[[nodiscard]] std::shared_ptr<Acquisitions>
-hold(Client& client, Measure& measure, std::string const& prefix, std::size_t keys);
+[[nodiscard]] std::shared_ptr<Acquisitions> hold(
+    Client& client, Measure& measure, std::string const& prefix, std::size_t keys,
+    std::chrono::milliseconds their_ttl = ttl);
 
 /** Waits until their renewals are about to begin. */
 void wait_for_renewals(Client& client, Acquisitions& held);

@@ -25,7 +25,10 @@ constexpr std::array all_cases{
     Case{"restart", "10,000 leases; all servers are killed and started again", true, false, run_restart},
     Case{"burst", "10,000 acquisitions at once beside 1,000 held leases", false, false, run_burst},
     Case{"waiters", "20,000 waiters on 100 keys", false, false, run_waiters},
-    Case{"reconnect", "10,000 leases and 2,000 waiters; all connections are cut at once", true, true, run_reconnect}};
+    Case{"reconnect", "10,000 leases and 2,000 waiters; all connections are cut at once", true, true, run_reconnect},
+    Case{
+        "death", "10,000 leases of a client that dies; afterwards all servers are killed and started again", true,
+        false, run_death}};
 
 /** Uses memory for scratch files, unless the environment names a directory: a server's fsync must not wait for a
  * disk. */

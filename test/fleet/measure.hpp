@@ -22,6 +22,8 @@ public:
     void add(Endings const& endings);
     /** Notes a broken rule. */
     void broken(std::string rule) { row_.breaches.push_back(std::move(rule)); }
+    /** Adds to what is printed below a broken rule. */
+    void explain(std::string const& text) { row_.evidence.push_back(text); }
     void note(std::string text) { row_.note += (row_.note.empty() ? "" : ", ") + std::move(text); }
     /** All of these must have been granted. */
     void check_all_granted(Endings const& endings, std::size_t asked);

@@ -22,11 +22,10 @@ struct Row {
     std::uint64_t failed = 0;
     /// leases that ended without a release
     std::uint64_t lost = 0;
-    /// renewals that reached the server, or may have, and failed, for each lease that the case held: each costs the
-    /// server another one
-    double retries = 0;
-    /// renewals for which there was no connection, for each lease
-    double not_sent = 0;
+    /// renewals that stayed unanswered, for each lease that the case held: each costs the server another one
+    double unanswered = 0;
+    /// renewals that a server refused, or for which there was no connection, for each lease
+    double refused = 0;
     /// the least time between a renewal and the cancellation that it prevented; 0: nothing was renewed
     std::chrono::nanoseconds margin{};
     /// from the first acquisition to the end of the case
