@@ -29,6 +29,7 @@ void Endings::count(error_code error)
         ++timed_out;
     else
         ++failed;
+    unexpected += error && error != errc::timed_out && error != errc::store_unavailable;
     if (error)
         ++errors[error.message()];
 }

@@ -33,6 +33,9 @@ struct Endings {
     std::uint64_t granted = 0;
     std::uint64_t timed_out = 0;
     std::uint64_t failed = 0;
+    /// of those that failed: with another error than `store_unavailable`, which a claim gets that waited behind others
+    /// of its process until its wait was over
+    std::uint64_t unexpected = 0;
     /// messages of the errors
     std::map<std::string, std::uint64_t> errors;
 

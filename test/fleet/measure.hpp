@@ -28,7 +28,7 @@ public:
     /** All of these must have been granted. */
     void check_all_granted(Endings const& endings, std::size_t asked);
     /** More demand must not make the store slower: at least half as many grants as a control run at this rate makes
-     * before the waits end, and no failure but the end of a wait. */
+     * before the waits end. All others end by then, with `timed_out` or `store_unavailable`. */
     void check_capacity(Endings const& endings, std::size_t asked, double control_rate);
     /** The row, with the figures of the store since the constructor. @param leases  that the case held */
     [[nodiscard]] Row finish(std::size_t leases);
