@@ -69,6 +69,13 @@ void Crowd::measure_gap()
     longest_gap_ = std::max<std::chrono::nanoseconds>(longest_gap_, Clock::now() - last_grant_);
 }
 
+std::chrono::nanoseconds Crowd::longest_gap() const noexcept
+{
+    // a crowd that never ends has a gap that lasts
+    return endings_.all() == waiters_ ? longest_gap_
+                                      : std::max<std::chrono::nanoseconds>(longest_gap_, Clock::now() - last_grant_);
+}
+
 double Crowd::rate() const noexcept
 {
     auto const time = std::chrono::duration<double>(last_grant_ - started_).count();

@@ -38,7 +38,7 @@ public:
     /** Grants whose fencing token was not greater than that of the holder before. */
     [[nodiscard]] std::uint64_t tokens_out_of_order() const noexcept { return tokens_out_of_order_; }
     /** The longest time without a grant while waiters waited. */
-    [[nodiscard]] std::chrono::nanoseconds longest_gap() const noexcept { return longest_gap_; }
+    [[nodiscard]] std::chrono::nanoseconds longest_gap() const noexcept;
     /** Grants a second, from the start to the last one. */
     [[nodiscard]] double rate() const noexcept;
 
@@ -63,6 +63,7 @@ private:
     std::uint64_t lost_ = 0;
     std::uint64_t double_holdings_ = 0;
     std::uint64_t tokens_out_of_order_ = 0;
+    /// between two grants, or between the last one and the end of all waiters
     std::chrono::nanoseconds longest_gap_{};
     Instant started_{};
     Instant last_grant_{};
