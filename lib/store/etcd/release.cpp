@@ -21,7 +21,7 @@ namespace
 /// of releases and withdrawals
 Sender sender()
 {
-    return {.line = Line::later_steps, .asks_again = true};
+    return {.line = Line::later_steps};
 }
 
 /** Makes a transaction that acts only if the key still belongs to the claim.

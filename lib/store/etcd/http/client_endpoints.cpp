@@ -201,9 +201,6 @@ void Client::reachable()
 {
     if (std::exchange(reached_, true) || !std::exchange(owes_notice_, false))
         return;
-    answer_unsent(
-        queue_.take_if([](HttpRequest const& request) { return request.sender.asks_again; }), not_connected());
-    owes_notice_ = false;
     runtime_->post([weak = weak_from_this()] {
         if (auto const self = weak.lock(); self && self->reachable_)
             self->reachable_();

@@ -77,9 +77,6 @@ struct Sender {
     OwnerTag owner = nullptr;
     /// of a claim that has begun; null: the request belongs to no claim
     std::shared_ptr<ClaimPlace> place = nullptr;
-    /// The engine asks again when the store becomes reachable. A request that is unsent then is answered as not sent,
-    /// so that it does not go out twice
-    bool asks_again = false;
 };
 
 /** A request to the gateway. */

@@ -31,24 +31,44 @@ void KeepAlives::add(LeaseId lease, ClaimPtr claim, Instant not_after, Handler h
 void KeepAlives::add(Wanted wanted)
 {
     auto const bytes = lease_body(wanted.lease).size();
-    auto batch = open_.lock();
-    bool const is_new = batch == nullptr || batch->bytes + bytes > most_keep_alive_bytes;
-    if (is_new) {
-        batch = std::make_shared<Batch>();
-        open_ = batch;
+    if (open_ == nullptr || open_->bytes + bytes > most_keep_alive_bytes) {
+        // full: it does not wait for its time
+        if (open_ != nullptr && !open_->queued)
+            send(BatchPtr(open_));
+        open_ = std::make_shared<Batch>();
     }
-    auto const not_after = wanted.not_after;
-    unsent_[wanted.lease] = {batch.get(), batch->wanted.size()};
-    batch->bytes += bytes;
-    batch->wanted.push_back(std::move(wanted));
-    if (!is_new)
+    unsent_[wanted.lease] = {open_.get(), open_->wanted.size()};
+    open_->bytes += bytes;
+    open_->wanted.push_back(std::move(wanted));
+    if (!open_->queued)
+        turn_.post(client_->runtime(), weak_from_this(), &KeepAlives::flush);
+}
+
+void KeepAlives::flush()
+{
+    if (open_ == nullptr || open_->queued)
         return;
-    HttpRequest http_request{"lease/keepalive", {}, not_after};
-    http_request.sender = {.line = Line::renewals, .asks_again = true};
+    if (pace_.allows(client_->runtime().now())) {
+        timer_.cancel();
+        send(BatchPtr(open_));
+    } else {
+        timer_.at(pace_.allows_at(), weak_from_this(), &KeepAlives::flush);
+    }
+}
+
+void KeepAlives::send(BatchPtr const& batch)
+{
+    batch->queued = true;
+    HttpRequest http_request{"lease/keepalive", {}, batch->wanted.front().not_after};
+    http_request.sender = {.line = Line::renewals};
     http_request.only_if_connected = true;
     http_request.complete = [self = shared_from_this(), batch](HttpRequest& request) {
         self->shut(batch);
-        return self->compose(*batch, request);
+        if (!self->compose(*batch, request))
+            return false;
+        batch->written = self->client_->runtime().now();
+        self->pace_.begins(*batch->written);
+        return true;
     };
     client_->send(std::move(http_request), [self = shared_from_this(), batch](Outcome outcome) {
         self->ended(batch, std::move(outcome));
@@ -57,8 +77,8 @@ void KeepAlives::add(Wanted wanted)
 
 void KeepAlives::shut(BatchPtr const& batch)
 {
-    if (open_.lock() == batch)
-        open_.reset();
+    if (open_ == batch)
+        open_ = nullptr;
     for (auto const& wanted : batch->wanted)
         if (auto const found = unsent_.find(wanted.lease); found != unsent_.end() && found->second.first == batch.get())
             unsent_.erase(found);
@@ -84,6 +104,10 @@ bool KeepAlives::compose(Batch& batch, HttpRequest& request)
 void KeepAlives::ended(BatchPtr const& batch, Outcome outcome)
 {
     shut(batch);
+    if (batch->written) {
+        pace_.ends(*batch->written);
+        turn_.post(client_->runtime(), weak_from_this(), &KeepAlives::flush);
+    }
     auto all = std::move(*batch);
     if (outcome.good()) {
         answered(std::move(all), outcome);

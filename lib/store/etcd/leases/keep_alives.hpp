@@ -1,14 +1,18 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "request_pace.hpp"
 #include "store/etcd/http/client.hpp"
 #include "store/etcd/http/messages.hpp"
 
+#include <runtime/once_per_turn.hpp>
+#include <runtime/timer.hpp>
 #include <tenure/backend/backend.hpp>
 
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -31,6 +35,7 @@ public:
 
     explicit KeepAlives(ClientPtr client)
         : client_(std::move(client))
+        , timer_(client_->runtime())
     {
     }
 
@@ -48,10 +53,17 @@ private:
         std::vector<Wanted> wanted;
         /// of the body with all of them
         std::size_t bytes = 0;
+        /// it waits for a connection
+        bool queued = false;
+        /// when its request was written; unset: it was not
+        std::optional<Instant> written = std::nullopt;
     };
     using BatchPtr = std::shared_ptr<Batch>;
 
     void add(Wanted wanted);
+    /** Sends what was collected in this turn, if its time has come. */
+    void flush();
+    void send(BatchPtr const& batch);
     /** Writes the body, without leases that need no keep-alive any longer. False: none is left. */
     [[nodiscard]] bool compose(Batch& batch, HttpRequest& request);
     /** No lease is added to the batch from now on. */
@@ -63,8 +75,12 @@ private:
     void fail(std::vector<Wanted> all, Outcome const& outcome);
 
     ClientPtr client_;
-    /// the last unsent batch; owned by its request
-    std::weak_ptr<Batch> open_;
+    /// the last batch, while leases are added to it; null: none
+    BatchPtr open_;
+    RequestPace pace_;
+    OncePerTurn turn_;
+    /// for a batch that waits for its time
+    Timer timer_;
     /// by lease: its unsent batch, and its place there
     std::map<LeaseId, std::pair<Batch*, std::size_t>> unsent_;
 };

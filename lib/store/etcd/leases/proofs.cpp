@@ -30,25 +30,44 @@ void Proofs::add(ClaimPtr claim, Instant not_after, Handler handler)
 
 void Proofs::add(Wanted wanted)
 {
-    auto batch = open_.lock();
-    if (batch != nullptr && batch->wanted.size() < keys_per_proof) {
-        batch->wanted.push_back(std::move(wanted));
-        return;
-    }
-    batch = std::make_shared<Batch>();
+    if (open_ == nullptr)
+        open_ = std::make_shared<Batch>();
+    auto const batch = open_;
     batch->wanted.push_back(std::move(wanted));
-    open_ = batch;
-    send(batch);
+    bool const full = batch->wanted.size() == keys_per_proof;
+    if (full)
+        open_ = nullptr;
+    if (batch->queued)
+        return;
+    if (full)
+        send(batch);
+    else
+        turn_.post(cluster_->runtime(), weak_from_this(), &Proofs::flush);
+}
+
+void Proofs::flush()
+{
+    if (open_ == nullptr || open_->queued)
+        return;
+    if (pace_.allows(cluster_->runtime().now())) {
+        timer_.cancel();
+        send(BatchPtr(open_));
+    } else {
+        timer_.at(pace_.allows_at(), weak_from_this(), &Proofs::flush);
+    }
 }
 
 void Proofs::send(BatchPtr const& batch)
 {
+    batch->queued = true;
     HttpRequest http_request{"kv/txn", {}, batch->wanted.front().not_after};
-    http_request.sender = {.line = Line::renewals, .asks_again = true};
+    http_request.sender = {.line = Line::renewals};
     http_request.only_if_connected = true;
     http_request.complete = [self = shared_from_this(), batch](HttpRequest& request) {
-        if (self->open_.lock() == batch)
-            self->open_.reset();
+        if (self->open_ == batch)
+            self->open_ = nullptr;
+        batch->written = self->cluster_->runtime().now();
+        self->pace_.begins(*batch->written);
         return self->compose(*batch, request);
     };
     cluster_->client->send(std::move(http_request), [self = shared_from_this(), batch](Outcome outcome) {
@@ -93,8 +112,12 @@ void Proofs::send_part(Batch& batch, std::size_t begin, std::size_t end, bool re
 
 void Proofs::ended(BatchPtr const& batch, Outcome outcome)
 {
-    if (open_.lock() == batch)
-        open_.reset();
+    if (open_ == batch)
+        open_ = nullptr;
+    if (batch->written) {
+        pace_.ends(*batch->written);
+        turn_.post(cluster_->runtime(), weak_from_this(), &Proofs::flush);
+    }
     auto all = std::move(*batch);
     auto const size = all.wanted.size();
     if (size > 1 && outcome.delivery == Delivery::answered && !outcome.good() &&

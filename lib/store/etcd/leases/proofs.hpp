@@ -1,9 +1,12 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
 #pragma once
 
+#include "request_pace.hpp"
 #include "store/etcd/cluster_context.hpp"
 #include "store/etcd/http/messages.hpp"
 
+#include <runtime/once_per_turn.hpp>
+#include <runtime/timer.hpp>
 #include <tenure/backend/backend.hpp>
 
 #include <cstddef>
@@ -33,6 +36,7 @@ public:
 
     explicit Proofs(ClusterPtr cluster)
         : cluster_(std::move(cluster))
+        , timer_(cluster_->runtime())
     {
     }
 
@@ -53,10 +57,16 @@ private:
         bool reads_all = false;
         /// number of keys that are read
         std::size_t reads = 0;
+        /// it waits for a connection
+        bool queued = false;
+        /// when its request was written; unset: it was not
+        std::optional<Instant> written = std::nullopt;
     };
     using BatchPtr = std::shared_ptr<Batch>;
 
     void add(Wanted wanted);
+    /** Sends what was collected in this turn, if its time has come. */
+    void flush();
     void send(BatchPtr const& batch);
     [[nodiscard]] bool compose(Batch& batch, HttpRequest& request);
     void ended(BatchPtr const& batch, Outcome outcome);
@@ -65,8 +75,12 @@ private:
     void send_part(Batch& batch, std::size_t begin, std::size_t end, bool reads_all);
 
     ClusterPtr cluster_;
-    /// the last unsent batch; owned by its request
-    std::weak_ptr<Batch> open_;
+    /// the last batch, while keys are added to it; null: none
+    BatchPtr open_;
+    RequestPace pace_;
+    OncePerTurn turn_;
+    /// for a batch that waits for its time
+    Timer timer_;
 };
 
 } // namespace tenure::etcd

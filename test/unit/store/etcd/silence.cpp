@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -26,11 +27,7 @@ public:
     explicit OneMember(std::uint32_t connections)
         : backend(etcd::make_backend(runtime, config_of(connections), member.streams()))
     {
-        backend->on_reachable([this] {
-            ++reached;
-            if (when_reachable)
-                when_reachable();
-        });
+        backend->on_reachable([this] { ++reached; });
         backend->shortest_ttl(10s);
     }
     OneMember(OneMember const&) = delete;
@@ -67,18 +64,10 @@ public:
         return claim;
     }
 
-    Answer<ReleaseReply> release(ClaimPtr const& claim)
-    {
-        auto answer = std::make_shared<std::optional<ReleaseReply>>();
-        backend->release({claim, runtime->now() + 60s}, [answer](ReleaseReply&& reply) { *answer = std::move(reply); });
-        return answer;
-    }
-
     std::shared_ptr<FakeRuntime> runtime = std::make_shared<FakeRuntime>();
     PacedMember member{runtime, 1000};
     std::shared_ptr<Backend> backend;
     int reached = 0;
-    std::function<void()> when_reachable;
 
 private:
     static EtcdConfig config_of(std::uint32_t connections)
@@ -126,30 +115,6 @@ TEST_CASE("claims that a silent connection leaves unanswered do not keep others 
     CHECK_FALSE(second->has_value());
     REQUIRE(third->has_value());
     CHECK(std::holds_alternative<Granted>(**third));
-}
-
-TEST_CASE("a release that is unsent when the store becomes reachable is not sent twice", "[etcd]")
-{
-    OneMember test(1);
-    auto const first = test.held("a");
-    auto const second = test.held("b");
-    test.member.silent = true;
-    // as the engine does
-    test.when_reachable = [&] {
-        static_cast<void>(test.release(first));
-        static_cast<void>(test.release(second));
-    };
-    static_cast<void>(test.release(first));
-    auto const unsent = test.release(second);
-    test.member.run_for(1500ms);
-    test.member.executed.clear();
-    test.member.silent = false;
-    test.member.run_for(100ms);
-    CHECK(test.reached == 2);
-    REQUIRE(unsent->has_value());
-    // the first one twice, because it was written before
-    CHECK(test.member.executed["kv/txn"] == 3);
-    CHECK(test.member.keys() == 0);
 }
 
 TEST_CASE("one connection that lost its request is given up while others are answered", "[etcd]")

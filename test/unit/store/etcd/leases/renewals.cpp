@@ -72,6 +72,7 @@ TEST_CASE("leases that a keep-alive request has not reached are kept by further 
         CHECK(std::holds_alternative<Renewed>(**reply));
     }
     CHECK(gateway.take("lease/keepalive") == 4);
+    CHECK(gateway.kept_together == 2);
 }
 
 TEST_CASE("an error in place of the first answer fails all renewals of a request", "[etcd]")
