@@ -43,7 +43,8 @@ void Pace::answered(Answer const& answer, Instant now) noexcept
     // Only a limit that was used is known to be bearable. The last place of a full window would take this long; while
     // that is little, the limit doubles with each round trip.
     bool const was_used = answer.place >= limit_ / 2;
-    if (was_used && answer.took * static_cast<Clock::rep>(limit_) <= answer.target / 2 * static_cast<Clock::rep>(answer.place))
+    if (was_used &&
+        answer.took * static_cast<Clock::rep>(limit_) <= answer.target / 2 * static_cast<Clock::rep>(answer.place))
         limit_ = std::min(most_, limit_ + answer.size);
 }
 
