@@ -103,7 +103,8 @@ class Login
 {
 public:
     explicit Login(bool learns_run_id)
-        : handshake_(config(), false, learns_run_id)
+        : handshake_(
+              config(), {.run_id = learns_run_id, .scripts = learns_run_id, .acknowledged_by = learns_run_id ? 1U : 0U})
     {
         handshake_.start();
     }

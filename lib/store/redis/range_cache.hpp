@@ -64,7 +64,7 @@ public:
 
 private:
     std::map<std::weak_ptr<KeyRange const>, Notes, std::owner_less<>> notes_;
-    /// where there are many notes, those on ranges that are gone are removed once there are so many
+    /// at this number of notes, notes on ranges that are gone are removed
     std::size_t sweep_at_ = 0;
 };
 

@@ -98,7 +98,7 @@ private:
     {
         auto const seconds = 4 + random_.below(12);
         auto const count = std::min(rate_ * seconds / commands_of_claim, 1200U);
-        // all claims one by one take so long, and renewals and releases have their part
+        // the time for all claims one by one, and a part for renewals and releases
         auto const wait = 3 * std::chrono::nanoseconds(1s) * commands_of_claim * count / rate_ / 2 + 2s;
         bool const at_once = random_.below(2) == 0;
         for (unsigned i = 0; i < count && outcome_.violation.empty(); ++i) {

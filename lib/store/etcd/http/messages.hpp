@@ -111,7 +111,8 @@ struct LeaseReply {
     std::int64_t granted_ttl = 0;
 };
 [[nodiscard]] std::optional<LeaseReply> parse_lease(std::string_view body);
-/** The replies of a streaming method, one per line, up to the first line that is none: an error ends the stream. */
+/** The replies of a streaming method, one per line, up to the first line that is not a reply: an error ends the stream.
+ */
 [[nodiscard]] std::vector<LeaseReply> parse_leases(std::string_view body);
 
 [[nodiscard]] std::optional<std::string> parse_token(std::string_view body);

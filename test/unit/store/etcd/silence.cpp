@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-// A single member that stays silent for a while: what is asked of it meanwhile, and when the store is reachable again.
+// A single member that stays silent for a while: the requests that it gets, and when the store is reachable again.
 // In virtual time, with a member that executes a number of requests a second.
 #include "paced_member.hpp"
 
