@@ -279,9 +279,12 @@ void World::strike()
     auto const until = now + std::chrono::milliseconds(random.between(50, 3000));
     if (kind < 4) {
         auto const first = random.below(static_cast<std::uint32_t>(nodes_.size()));
-        for (std::size_t i = 0; i < most; ++i)
-            (kind < 2 ? nodes_[(first + i) % nodes_.size()]->stopped_until
-                      : nodes_[(first + i) % nodes_.size()]->away_until) = until;
+        for (std::size_t i = 0; i < most; ++i) {
+            auto& node = *nodes_[(first + i) % nodes_.size()];
+            auto& ends = kind < 2 ? node.stopped_until : node.away_until;
+            // never shorter: a server without its data stays unavailable for a ttl
+            ends = std::max(ends, until);
+        }
     } else if (kind < 7) {
         auto& links = links_[random.below(static_cast<std::uint32_t>(links_.size()))];
         for (auto const& link : links)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace tenure::simulation
@@ -79,6 +80,9 @@ public:
     /// it is in `waiting_`
     bool waits = false;
 
+    /** The command of `input_` at `at`, which is then its end. Unset: it is incomplete. */
+    [[nodiscard]] std::optional<Words> parse(std::size_t& at) const;
+
 private:
     [[nodiscard]] Clock::duration delay() const noexcept { return server_->settings_.delay; }
     [[nodiscard]] std::size_t room() const noexcept
@@ -106,8 +110,6 @@ private:
             self.server_->received(self.shared_from_this());
         });
     }
-    /** The first command of `input_`; `at` is then its end. Unset: it is incomplete. */
-    [[nodiscard]] std::optional<Words> parse(std::size_t& at) const;
     void send_rest()
     {
         if (rest_at_ == rest_.size())
@@ -254,7 +256,28 @@ std::string SlowServer::execute(Connection& connection, Words const& words)
         connection.queued.push_back(words);
         return "+QUEUED\r\n";
     }
+    if (is_renewal(words))
+        look_for_repetition(connection, words);
     return run(words);
+}
+
+bool SlowServer::is_renewal(Words const& words)
+{
+    auto const& script = redis::scripts::renew();
+    return words.size() > 2 && (words[1] == script.sha || words[1] == script.text);
+}
+
+void SlowServer::look_for_repetition(Connection const& connection, Words const& renewal)
+{
+    auto const keys_of = [](Words const& words) {
+        auto const first = words.begin() + 3;
+        return std::set<std::string>(first, first + std::stol(words.at(2)));
+    };
+    auto const now_renewed = keys_of(renewal);
+    for (std::size_t at = 0; auto const waiting = connection.parse(at);)
+        if (is_renewal(*waiting))
+            for (auto const& key : keys_of(*waiting))
+                seen_.renewals_repeated += now_renewed.contains(key) ? 1U : 0U;
 }
 
 std::string SlowServer::run(Words const& words)
@@ -285,7 +308,7 @@ std::string SlowServer::set(Words const& words)
     if (held(key) != nullptr)
         return "_\r\n";
     auto const ttl = std::chrono::milliseconds(std::stol(words.back()));
-    keys_[key] = {owner, runtime_->now() + ttl, runtime_->now()};
+    keys_[key] = {owner, runtime_->now() + ttl};
     return "+OK\r\n";
 }
 
@@ -296,7 +319,7 @@ std::string SlowServer::call_script(Words const& words)
     };
     if (is(redis::scripts::draw()))
         return bulk(std::to_string(++token_));
-    if (is(redis::scripts::renew()))
+    if (is_renewal(words))
         return renew(words);
     if (is(redis::scripts::release()))
         return release(words);
@@ -304,6 +327,9 @@ std::string SlowServer::call_script(Words const& words)
         auto const mine = std::erase_if(keys_, [&](auto const& entry) { return entry.second.owner == words.at(4); });
         return bulk(std::to_string(mine));
     }
+    // the login's script, which does nothing
+    if (words.size() == 3)
+        return ":1\r\n";
     // a claim that searches for its owner first
     ++seen_.claims_repeated;
     auto const now = runtime_->now();
@@ -311,7 +337,7 @@ std::string SlowServer::call_script(Words const& words)
     auto* const entry = held(key);
     if (entry != nullptr && entry->owner != words.at(4))
         return "*3\r\n:-1\r\n:1000\r\n:0\r\n";
-    keys_[key] = {words.at(4), now + std::chrono::milliseconds(std::stol(words.at(5))), now};
+    keys_[key] = {words.at(4), now + std::chrono::milliseconds(std::stol(words.at(5)))};
     return "*2\r\n:0\r\n" + bulk(std::to_string(++token_));
 }
 
@@ -327,8 +353,6 @@ std::string SlowServer::renew(Words const& words)
         flags += is_owner ? '1' : '0';
         if (!is_owner)
             continue;
-        seen_.renewals_repeated += now < entry->renewed + renewal_pause_ ? 1U : 0U;
-        entry->renewed = now;
         entry->expires = now + ttl;
     }
     return bulk(flags);

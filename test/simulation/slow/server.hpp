@@ -42,13 +42,11 @@ public:
         unsigned connections = 0;
         /// claims of an owner that had claimed before
         unsigned claims_repeated = 0;
-        /// renewals of a key that was renewed a moment ago
+        /// renewals of a key that arrived before another one of it was executed
         unsigned renewals_repeated = 0;
         std::uint64_t commands = 0;
     };
     [[nodiscard]] Seen const& seen() const noexcept { return seen_; }
-    /** A renewal of a key is repeated if it follows the last one within this time. */
-    void expect_renewals_after(Clock::duration pause) noexcept { renewal_pause_ = pause; }
 
 private:
     class Connection;
@@ -56,7 +54,6 @@ private:
     struct Entry {
         std::string owner;
         Instant expires{};
-        Instant renewed{};
     };
 
     void received(std::shared_ptr<Connection> const& connection);
@@ -64,6 +61,9 @@ private:
     [[nodiscard]] std::string execute(Connection& connection, Words const& words);
     [[nodiscard]] std::string run(Words const& words);
     [[nodiscard]] std::string call_script(Words const& words);
+    [[nodiscard]] static bool is_renewal(Words const& words);
+    /** Counts the keys of this renewal that another waiting one names. */
+    void look_for_repetition(Connection const& connection, Words const& renewal);
     [[nodiscard]] std::string renew(Words const& words);
     [[nodiscard]] std::string release(Words const& words);
     [[nodiscard]] std::string set(Words const& words);
@@ -77,7 +77,6 @@ private:
     std::map<std::string, Entry> keys_;
     std::map<std::string, unsigned> claims_of_;
     std::uint64_t token_ = 0;
-    Clock::duration renewal_pause_{};
     Seen seen_;
 };
 

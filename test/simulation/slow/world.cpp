@@ -52,7 +52,6 @@ public:
                 runtime_, config,
                 [server = server_](std::shared_ptr<Runtime> const&, RedisConfig const&) { return server->connect(); }),
             StoreOptions{.worker_name = "process"});
-        server_->expect_renewals_after(ttl_ / 6);
     }
     World(World const&) = delete;
     World& operator=(World const&) = delete;
