@@ -108,5 +108,5 @@ TEST_CASE("a program with futures ends with the reason when a get() throws", "[r
     other.client().call("SET", "jobs:nightly", "not a lease");
     ServiceProcess conflicting({program, other.url()}, directory.file("conflicting.log"));
     CHECK(conflicting.wait_for(10s) == ExitStatus{1, 0});
-    CHECK(prints(conflicting, "a key without expiry never frees"));
+    CHECK(prints(conflicting, "another program's value is in the way"));
 }
