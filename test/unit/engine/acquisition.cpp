@@ -7,6 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstddef>
+#include <list>
 #include <optional>
 #include <set>
 #include <string>
@@ -64,13 +65,14 @@ TEST_CASE("two acquisitions never share an owner")
 TEST_CASE(
     "an owner's random part is drawn after its acquisition has begun, so that copies of the process never share one")
 {
+    // outlive what calls their handlers
+    std::list<Attempt<Lease>> attempts;
     ScriptedStore test;
     Lock const lock(*test.store, {.key = "k", .ttl = 3s});
     for (std::size_t acquisitions = 1; acquisitions <= 3; ++acquisitions) {
         // what was drawn before an image was taken is the same in all of its copies
         test.runtime->drawn.clear();
-        Attempt<Lease> attempt;
-        attempt.start(lock);
+        attempts.emplace_back().start(lock);
         test.runtime->run_ready();
         REQUIRE(test.backend->claims.size() == acquisitions);
         std::string digits;
