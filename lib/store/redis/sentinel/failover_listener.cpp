@@ -73,6 +73,7 @@ void FailoverListener::close() noexcept
 void FailoverListener::open(ServerAddress const& sentinel)
 {
     sentinel_ = sentinel;
+    loss_reported_ = false;
     auto const number = ++connection_number_;
     connection_ = connect_(sentinel);
     connection_->on_state([weak = weak_from_this(), number](ConnectionState state) {
@@ -89,11 +90,15 @@ void FailoverListener::open(ServerAddress const& sentinel)
 void FailoverListener::state_changed(ConnectionState state)
 {
     in_force_ = false;
-    if (state == ConnectionState::ready)
+    if (state == ConnectionState::ready) {
+        loss_reported_ = false;
         subscribe();
-    else if (state == ConnectionState::failed)
+    } else if (state == ConnectionState::failed) {
         drop();
-    if ((state == ConnectionState::failed || state == ConnectionState::backing_off) && handlers_.lost)
+    }
+    // further failed attempts of this connection are no news
+    bool const lost = state == ConnectionState::failed || state == ConnectionState::backing_off;
+    if (lost && !std::exchange(loss_reported_, true) && handlers_.lost)
         handlers_.lost();
 }
 

@@ -69,6 +69,8 @@ private:
     std::vector<ServerAddress> refused_by_;
     bool refusal_logged_ = false;
     bool in_force_ = false;
+    /// `lost` was called since the connection was opened or worked
+    bool loss_reported_ = false;
     bool closed_ = false;
 };
 

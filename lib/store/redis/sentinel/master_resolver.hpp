@@ -68,9 +68,14 @@ private:
     /// a subscription was lost
     void unwatched();
     void answer_requests(Answer const& answer);
+    /** Begins a query after the pause, or when an earlier one is due. */
     void query_later(std::chrono::milliseconds pause)
     {
-        timer_.after(pause, weak_from_this(), &MasterResolver::start_query);
+        auto const when = runtime_->now() + pause;
+        if (timer_.pending() && timer_at_ <= when)
+            return;
+        timer_at_ = when;
+        timer_.at(when, weak_from_this(), &MasterResolver::start_query);
     }
 
     std::shared_ptr<Runtime> runtime_;
@@ -98,6 +103,8 @@ private:
     std::vector<Follower> followers_;
     /// for the next query: soon after a hint, periodically without a subscription
     Timer timer_;
+    /// when `timer_` fires, while it is pending
+    Instant timer_at_{};
     bool closed_ = false;
 };
 

@@ -367,6 +367,19 @@ TEST_CASE("sentinels that end each subscription at once are asked with growing p
     CHECK(pauses.back() >= 9s);
 }
 
+TEST_CASE("failed attempts to reach a lost sentinel do not postpone the search for another", "[redis][sentinel]")
+{
+    DirectorySetting test;
+    test.settle(test.server(1));
+    auto& watched = test.watched();
+    watched.become(ConnectionState::ready);
+    for (int attempt = 0; attempt < 12; ++attempt) {
+        watched.become(ConnectionState::backing_off);
+        test.runtime->run_for(100ms);
+    }
+    CHECK(test.asked() == 3);
+}
+
 TEST_CASE("another sentinel is listened to when the one that was goes away", "[redis][sentinel]")
 {
     DirectorySetting test;
