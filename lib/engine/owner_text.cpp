@@ -76,9 +76,11 @@ std::string make_owner(std::string_view prefix, std::chrono::sys_seconds claimed
     // clamps clocks before 1970 or far in the future
     auto const second = std::clamp<std::int64_t>(claimed_at.time_since_epoch().count(), 0, 999'999'999'999);
     owner.append(prefix).append(std::to_string(second)).push_back('/');
+    auto at = owner.size();
+    owner.resize(at + random_digits);
     for (auto const byte : random) {
-        owner.push_back(hexadecimal[std::to_integer<unsigned>(byte) >> 4U]);
-        owner.push_back(hexadecimal[std::to_integer<unsigned>(byte) & 0xfU]);
+        owner[at++] = hexadecimal[std::to_integer<unsigned>(byte) >> 4U];
+        owner[at++] = hexadecimal[std::to_integer<unsigned>(byte) & 0xfU];
     }
     return owner;
 }

@@ -2,6 +2,7 @@
 // Runtime over Asio: random numbers, timers, and the log.
 #include "asio_runtime.hpp"
 
+#include "fresh_bytes.hpp"
 #include "log_queue.hpp"
 #include "own_thread.hpp"
 #include "split_mix.hpp"
@@ -78,7 +79,7 @@ public:
         return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     }
     [[nodiscard]] std::uint64_t random() override { return random_.next(); }
-    void random_bytes(std::span<std::byte> bytes) override { fill_from_kernel(bytes); }
+    void random_bytes(std::span<std::byte> bytes) override { fresh_.draw(bytes, Clock::now(), fill_from_kernel); }
     [[nodiscard]] asio::any_io_executor const& user_executor() const noexcept override
     {
         return thread_ ? thread_->user_executor() : user_executor_;
@@ -184,6 +185,7 @@ private:
     LogLevel log_level_;
     /// for jitter: nothing that it gives has to be unique
     SplitMix random_{make_seed()};
+    FreshBytes fresh_;
 
     // -- on the strand --
     TimerQueue timers_;

@@ -1,0 +1,65 @@
+// Part of tenure, under the Boost Software License 1.0 (see LICENSE).
+#pragma once
+
+#include <tenure/clock.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace tenure
+{
+
+/** Unique bytes for uses that follow each other closely, such as acquisitions that begin in one turn of the loop.
+ *
+ *  A call of the kernel costs as much as a tenth of an acquisition. So a draw that soon follows another one fetches
+ * more than it needs, for further draws within `lifetime`. That is shorter than the answer to a claim takes, and a
+ * claim that waits for its answer shares its owner with a copy of the process anyway. Older bytes are never handed out.
+ * Pure but for `fetch`; for one thread at a time. */
+class FreshBytes
+{
+public:
+    /// bytes that were fetched longer ago are dropped
+    static constexpr std::chrono::microseconds lifetime{50};
+    /// the most that is fetched at a time, for the largest bursts
+    static constexpr std::size_t most = 256;
+
+    /** Fills `bytes`.
+     *  @param fetch  fills a span from the kernel */
+    template <class Fetch>
+    void draw(std::span<std::byte> bytes, Instant now, Fetch const& fetch)
+    {
+        bool const in_burst = last_fetch_ && now < *last_fetch_ + lifetime;
+        if (!in_burst)
+            rest_ = {};
+        if (rest_.size() < bytes.size()) {
+            size_ = in_burst ? std::min(size_ * 2, most) : bytes.size();
+            last_fetch_ = now;
+            if (size_ <= bytes.size()) {
+                fetch(bytes);
+                return;
+            }
+            rest_ = std::span(bytes_).first(size_);
+            fetch(rest_);
+        }
+        for (auto& byte : bytes) {
+            // wiped, because the bytes may become an owner, which is a secret of its holder
+            byte = std::exchange(rest_.back(), std::byte{0});
+            rest_ = rest_.first(rest_.size() - 1);
+        }
+    }
+
+private:
+    std::array<std::byte, most> bytes_{};
+    /// what is left of `bytes_`
+    std::span<std::byte> rest_;
+    /// of the last fetch
+    std::size_t size_ = 0;
+    std::optional<Instant> last_fetch_;
+};
+
+} // namespace tenure
