@@ -162,8 +162,8 @@ private:
     std::size_t count_ = 0;
 };
 
-/** Which of the waiting requests a connection writes first. Requests of equal urgency leave in the order in which they
- *  came. */
+/** Which of the requests a connection writes first when they have to wait for answers. Requests of equal urgency leave
+ *  in the order in which they came. */
 enum class Urgency : std::uint8_t {
     /// renewals: nothing that this process asks for may cost it a lease that it holds
     renewal,
