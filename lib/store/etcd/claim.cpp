@@ -175,7 +175,7 @@ std::optional<ClaimReply> find_own(Attempt& attempt, RangeReply const& page)
 
 /** Searches the range for the claim, and ensures that no put of an earlier attempt takes effect later. */
 using EarlierClaim = std::variant<std::optional<ClaimReply>, Failure>;
-store::Coroutine<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
+store::Request<EarlierClaim> find_earlier_claim(AttemptPtr attempt)
 {
     auto const& request = attempt->request;
     for (std::optional<Keys> keys = whole(*request.range); keys;) {
@@ -253,7 +253,7 @@ std::optional<Failure> put_failed(Attempt& attempt, Outcome outcome, std::string
 
 /** Gets a lease, reads the range if it has several keys, and puts the key. If the put finds the key held, its
  *  transaction also reads the held keys. */
-store::Coroutine<ClaimReply> claim_in_steps(AttemptPtr attempt)
+store::Request<ClaimReply> claim_in_steps(AttemptPtr attempt)
 {
     auto& cluster = *attempt->cluster;
     auto const& request = attempt->request;

@@ -38,30 +38,7 @@ KeyState state_of(KeyValue const& entry, std::uint32_t index)
     return state;
 }
 
-/** Sends all requests at once, and completes with the outcomes, in their order. */
-store::Step<std::vector<Outcome>> send_all(ClusterPtr const& cluster, std::vector<HttpRequest> calls)
-{
-    struct Pending {
-        std::vector<Outcome> outcomes;
-        std::size_t open;
-        OneShot<void(std::vector<Outcome>&&)> handler;
-    };
-    return store::Step<std::vector<Outcome>>([cluster, calls = std::move(calls)](
-                                                 OneShot<void(std::vector<Outcome>&&)> handler) mutable {
-        auto const count = calls.size();
-        auto const pending = std::make_shared<Pending>(Pending{std::vector<Outcome>(count), count, std::move(handler)});
-        if (count == 0)
-            pending->handler({});
-        for (std::size_t i = 0; i < count; ++i)
-            cluster->client->send(std::move(calls[i]), [pending, i](Outcome outcome) {
-                pending->outcomes[i] = std::move(outcome);
-                if (--pending->open == 0)
-                    pending->handler(std::move(pending->outcomes));
-            });
-    });
-}
-
-store::Coroutine<InspectReply> inspect_in_steps(ClusterPtr cluster, KeyRangePtr range, Deadline not_after)
+store::Request<InspectReply> inspect_in_steps(ClusterPtr cluster, KeyRangePtr range, Deadline not_after)
 {
     std::vector<KeyState> states(range->count);
     for (std::uint32_t i = 0; i < range->count; ++i)
@@ -83,7 +60,9 @@ store::Coroutine<InspectReply> inspect_in_steps(ClusterPtr cluster, KeyRangePtr 
         keys = rest_of(*keys, page);
     }
 
-    auto read_leases = send_all(cluster, std::move(calls));
+    auto read_leases = store::all_of<Outcome>(calls.size(), [&](std::size_t i, OutcomeHandler handler) {
+        cluster->client->send(std::move(calls[i]), std::move(handler));
+    });
     auto const leases = co_await read_leases;
     // The remaining time of a lease may be refused or unknown; the owner is known nevertheless.
     for (std::size_t i = 0; i < leases.size(); ++i)
@@ -105,7 +84,7 @@ void restart_ttl(ClusterContext& cluster, Lease const& lease)
 
 /** Reads the holder and the length of its lease, gets a lease of that length, and exchanges the value in a transaction
  *  that compares. If the key has moved to another lease meanwhile, it is read again. */
-store::Coroutine<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest request)
+store::Request<EvictReply> evict_in_steps(ClusterPtr cluster, EvictRequest request)
 {
     auto const key = request.range->key(request.index);
     Line line = Line::first_steps;

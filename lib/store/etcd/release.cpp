@@ -63,7 +63,7 @@ KeyValue const* kept_before(TransactionReply const& reply, std::string const& va
     return found.value == value ? &found : nullptr;
 }
 
-store::Coroutine<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseRequest request)
+store::Request<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseRequest request)
 {
     auto const& claim = *request.claim;
     auto const key = claim.key();
@@ -111,7 +111,7 @@ store::Coroutine<ReleaseReply> release_in_steps(ClusterPtr cluster, ReleaseReque
     co_return Released{};
 }
 
-store::Coroutine<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRequest request)
+store::Request<WithdrawReply> withdraw_in_steps(ClusterPtr cluster, WithdrawRequest request)
 {
     auto const state = cluster->owners.find(request.owner);
     if (state != nullptr) {

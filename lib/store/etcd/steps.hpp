@@ -6,7 +6,7 @@
 #include "store/etcd/http/exchange.hpp"
 #include "store/etcd/http/messages.hpp"
 
-#include <store/coroutine.hpp>
+#include <store/request.hpp>
 #include <store/not_written.hpp>
 
 #include <tenure/key_range.hpp>

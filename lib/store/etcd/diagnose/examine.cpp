@@ -27,7 +27,7 @@ struct Probe {
     Leases::Taken taken;
 };
 
-store::Coroutine<Findings> examine_in_steps(ClusterPtr cluster, std::chrono::milliseconds ttl, Deadline not_after)
+store::Request<Findings> examine_in_steps(ClusterPtr cluster, std::chrono::milliseconds ttl, Deadline not_after)
 {
     Facts facts;
     facts.ttl = ttl;

@@ -10,7 +10,7 @@
 #include <runtime/repeated_causes.hpp>
 #include <runtime/timer.hpp>
 #include <store/claim_window.hpp>
-#include <store/coroutine.hpp>
+#include <store/request.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/stores/etcd_config.hpp>
 

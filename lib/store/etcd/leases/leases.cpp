@@ -88,7 +88,7 @@ LeasePtr Leases::take_spare(std::int64_t seconds)
     return nullptr;
 }
 
-store::Coroutine<Leases::Taken> Leases::take(
+store::Request<Leases::Taken> Leases::take(
     std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl, Deadline not_after,
     Sender sender)
 {
@@ -118,7 +118,7 @@ store::Coroutine<Leases::Taken> Leases::take(
     co_return lease;
 }
 
-store::Coroutine<Leases::Taken>
+store::Request<Leases::Taken>
 Leases::grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, Deadline not_after, Sender sender)
 {
     auto& client = *self->client_;

@@ -5,7 +5,7 @@
 #include "store/etcd/http/messages.hpp"
 
 #include <runtime/timer.hpp>
-#include <store/coroutine.hpp>
+#include <store/request.hpp>
 
 #include <tenure/backend/backend.hpp>
 
@@ -94,12 +94,12 @@ public:
      *  its put. May complete at once.
      *  @param ttl     the holder's part of the lifetime, of which a twentieth may have passed
      *  @param sender  of the first request; the others are later steps */
-    [[nodiscard]] static store::Coroutine<Taken> take(
+    [[nodiscard]] static store::Request<Taken> take(
         std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, std::chrono::milliseconds ttl,
         Deadline not_after, Sender sender);
 
     /** Takes a new lease in any case. */
-    [[nodiscard]] static store::Coroutine<Taken>
+    [[nodiscard]] static store::Request<Taken>
     grant(std::shared_ptr<Leases> self, std::chrono::milliseconds lifetime, Deadline not_after, Sender sender);
 
     /** Records the term in an answer that a majority took part in. A late answer sets the term back briefly: then a

@@ -90,7 +90,7 @@ Failure doubt(ClusterContext const& cluster, std::string const& key, char const*
 }
 
 // Moves the key in a transaction that binds it to the lease if it has not changed since; otherwise it reads the key.
-store::Coroutine<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest request, bool awaited)
+store::Request<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest request, bool awaited)
 {
     auto const& claim = *request.claim;
     auto& held = held_key_of(claim);

@@ -78,7 +78,7 @@ void Renewals::add(RenewRequest request, ReplyHandler<RenewReply> handler)
     move_to_new_lease(cluster_, std::move(request), true).start(std::move(handler));
 }
 
-store::Coroutine<RenewReply> Renewals::renew(std::shared_ptr<Renewals> self, RenewRequest request)
+store::Request<RenewReply> Renewals::renew(std::shared_ptr<Renewals> self, RenewRequest request)
 {
     auto const cluster = self->cluster_;
     auto const key = request.claim->key();

@@ -6,7 +6,7 @@
 #include "store/etcd/cluster_context.hpp"
 #include "store/etcd/http/messages.hpp"
 
-#include <store/coroutine.hpp>
+#include <store/request.hpp>
 
 #include <tenure/backend/backend.hpp>
 
@@ -34,7 +34,7 @@ public:
     void add(RenewRequest request, ReplyHandler<RenewReply> handler);
 
 private:
-    static store::Coroutine<RenewReply> renew(std::shared_ptr<Renewals> self, RenewRequest request);
+    static store::Request<RenewReply> renew(std::shared_ptr<Renewals> self, RenewRequest request);
 
     ClusterPtr cluster_;
     std::shared_ptr<KeepAlives> keep_alives_;
@@ -53,7 +53,7 @@ private:
 
 /** Renews a claim by moving its key to a new lease.
  *  @param awaited  a holder waits for it, and relies on the new lease */
-[[nodiscard]] store::Coroutine<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest request, bool awaited);
+[[nodiscard]] store::Request<RenewReply> move_to_new_lease(ClusterPtr cluster, RenewRequest request, bool awaited);
 
 /** True once per quarter of the ttl, so that failed moves are not repeated sooner. */
 [[nodiscard]] bool may_move(ClusterContext const& cluster, RenewRequest const& request);

@@ -1,5 +1,5 @@
 // Part of tenure, under the Boost Software License 1.0 (see LICENSE).
-#include "store/coroutine.hpp"
+#include "store/request.hpp"
 
 #include <tenure/errc.hpp>
 
@@ -48,7 +48,7 @@ store::Step<Number> never_begins()
     return store::Step<Number>([](OneShot<void(Number&&)> const&) { throw std::runtime_error("no memory"); });
 }
 
-store::Coroutine<Text> begin_one_and_fail(Operations& operations, std::shared_ptr<int> owned)
+store::Request<Text> begin_one_and_fail(Operations& operations, std::shared_ptr<int> owned)
 {
     auto first = begin(operations);
     *owned += co_await first;
@@ -57,7 +57,7 @@ store::Coroutine<Text> begin_one_and_fail(Operations& operations, std::shared_pt
     co_return std::string("not reached");
 }
 
-store::Coroutine<Text> sum(Operations& operations, int steps, std::shared_ptr<int> owned)
+store::Request<Text> sum(Operations& operations, int steps, std::shared_ptr<int> owned)
 {
     int total = 0;
     for (int step = 0; step < steps; ++step) {
@@ -67,6 +67,17 @@ store::Coroutine<Text> sum(Operations& operations, int steps, std::shared_ptr<in
     auto last = at_once(*owned);
     total += co_await last;
     co_return std::to_string(total);
+}
+
+store::Request<Text> together(std::vector<OneShot<void(int&&)>>& waiting, std::size_t count)
+{
+    auto all = store::all_of<int>(
+        count, [&](std::size_t, OneShot<void(int&&)> handler) { waiting.push_back(std::move(handler)); });
+    std::string text;
+    auto const results = co_await all;
+    for (auto const result : results)
+        text += std::to_string(result);
+    co_return std::move(text);
 }
 
 } // namespace
@@ -115,6 +126,22 @@ TEST_CASE("a step whose handler is dropped takes the coroutine with it")
     CHECK(owned.use_count() == 1);
     CHECK(handler_owns.use_count() == 1);
     CHECK_FALSE(called);
+}
+
+TEST_CASE("operations that begin together complete with all results, in the order in which they began")
+{
+    std::vector<OneShot<void(int&&)>> waiting;
+    std::string reply = "none";
+    auto const take = [&](Text&& text) { reply = std::get<std::string>(text); };
+    together(waiting, 3).start(take);
+    REQUIRE(waiting.size() == 3);
+    waiting[2](3);
+    waiting[0](1);
+    CHECK(reply == "none");
+    waiting[1](2);
+    CHECK(reply == "123");
+    together(waiting, 0).start(take);
+    CHECK(reply.empty());
 }
 
 TEST_CASE("a coroutine that is never started leaves nothing behind")

@@ -4,12 +4,14 @@
 #include <tenure/backend/backend.hpp>
 
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace tenure::store
 {
@@ -22,7 +24,7 @@ namespace tenure::store
  *  Await named steps only: g++ 12 destroys some temporaries of a `co_await` expression twice. Parameters are taken by
  *  value. */
 template <class Reply>
-class [[nodiscard]] Coroutine
+class [[nodiscard]] Request
 {
 public:
     struct promise_type;
@@ -47,7 +49,7 @@ public:
         std::optional<Reply> reply;
         Run* run = nullptr;
 
-        Coroutine get_return_object() noexcept { return Coroutine(Frame(this)); }
+        Request get_return_object() noexcept { return Request(Frame(this)); }
         std::suspend_always initial_suspend() noexcept { return {}; }
         std::suspend_always final_suspend() noexcept { return {}; }
         void return_value(Reply value) { reply.emplace(std::move(value)); }
@@ -82,7 +84,7 @@ public:
     }
 
 private:
-    explicit Coroutine(Frame frame) noexcept
+    explicit Request(Frame frame) noexcept
         : frame_(std::move(frame))
     {
     }
@@ -95,7 +97,7 @@ inline constexpr bool ends_with_failure = false;
 template <class Value>
 inline constexpr bool ends_with_failure<std::variant<Value, Failure>> = true;
 
-/** An asynchronous operation for a `Coroutine` to await, once.
+/** An asynchronous operation for a `Request` to await, once.
  *
  *  @tparam Result  `std::variant<Value, Failure>`: awaiting it gives the value, and a failure ends the coroutine as its
  *  reply. Any other type is returned as it is. */
@@ -158,9 +160,46 @@ private:
     std::optional<Result> result_;
 };
 
-/** A coroutine as a step of another one. */
+/** Begins `count` operations at once, and completes with all results, in the order of their indexes.
+ *
+ *  @param start  called as `start(index, handler)`; an exception of it ends the request, as of any step */
+template <class Result, class Start>
+[[nodiscard]] Step<std::vector<Result>> all_of(std::size_t count, Start start)
+{
+    struct Pending {
+        std::vector<std::optional<Result>> results;
+        std::size_t open;
+        OneShot<void(std::vector<Result>&&)> handler;
+
+        void finish()
+        {
+            std::vector<Result> all;
+            all.reserve(results.size());
+            for (auto& result : results)
+                all.push_back(std::move(*result));
+            std::move(handler)(std::move(all));
+        }
+    };
+    return Step<std::vector<Result>>(
+        [count, start = std::move(start)](OneShot<void(std::vector<Result>&&)> handler) mutable {
+            auto const pending = std::make_shared<Pending>();
+            pending->results.resize(count);
+            pending->open = count;
+            pending->handler = std::move(handler);
+            if (count == 0)
+                pending->finish();
+            for (std::size_t i = 0; i < count; ++i)
+                start(i, [pending, i](Result result) {
+                    pending->results[i].emplace(std::move(result));
+                    if (--pending->open == 0)
+                        pending->finish();
+                });
+        });
+}
+
+/** A request as a step of another one. */
 template <class Result>
-[[nodiscard]] Step<Result> as_step(Coroutine<Result> steps)
+[[nodiscard]] Step<Result> as_step(Request<Result> steps)
 {
     return Step<Result>([steps = std::move(steps)](ReplyHandler<Result> handler) mutable {
         std::move(steps).start(std::move(handler));
