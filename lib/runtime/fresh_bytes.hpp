@@ -24,9 +24,9 @@ class FreshBytes
 {
 public:
     /// bytes that were fetched longer ago are dropped
-    static constexpr std::chrono::microseconds lifetime{50};
+    static constexpr std::chrono::microseconds lifetime{200};
     /// the most that is fetched at a time, for the largest bursts
-    static constexpr std::size_t most = 256;
+    static constexpr std::size_t most = 512;
 
     /** Fills `bytes`.
      *  @param fetch  fills a span from the kernel */

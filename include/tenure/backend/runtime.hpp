@@ -62,7 +62,7 @@ public:
     [[nodiscard]] virtual std::uint64_t random() = 0;
 
     /** Fills `bytes` with what no other process can guess and no copy of this process draws: for owners and other names
-     *  that must be unique. The kernel makes them in this call or, in a burst of calls, less than 50 microseconds
+     *  that must be unique. The kernel makes them in this call or, in a burst of calls, less than 200 microseconds
      *  before. In a simulation they follow from its seed. */
     virtual void random_bytes(std::span<std::byte> bytes) = 0;
 

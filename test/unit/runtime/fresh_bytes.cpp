@@ -57,7 +57,7 @@ TEST_CASE("draws that follow each other closely share fetches, which grow to a l
         (void)test.draw();
         test.now += 1us;
     }
-    CHECK(test.fetched == std::vector<std::size_t>{16, 32, 64, 128, 256, 256});
+    CHECK(test.fetched == std::vector<std::size_t>{16, 32, 64, 128, 256, 512});
 }
 
 TEST_CASE("no byte is handed out twice, or after its lifetime")
