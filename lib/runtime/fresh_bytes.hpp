@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <utility>
 
 namespace tenure
 {
@@ -46,11 +45,11 @@ public:
             rest_ = std::span(bytes_).first(size_);
             fetch(rest_);
         }
-        for (auto& byte : bytes) {
-            // wiped, because the bytes may become an owner, which is a secret of its holder
-            byte = std::exchange(rest_.back(), std::byte{0});
-            rest_ = rest_.first(rest_.size() - 1);
-        }
+        auto const drawn = rest_.last(bytes.size());
+        std::ranges::copy(drawn, bytes.begin());
+        // wiped, because the bytes may become an owner, which is a secret of its holder
+        std::ranges::fill(drawn, std::byte{0});
+        rest_ = rest_.first(rest_.size() - bytes.size());
     }
 
 private:

@@ -5,7 +5,6 @@
 #include <tenure/errc.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cassert>
 #include <chrono>
@@ -278,23 +277,33 @@ void ConnectionMachine::take_output(std::string& out, Instant now)
     write_begin_ = handed_out_;
     if (queue_.owed() == 0)
         pace_.begin_burst(now);
-    using enum resp::Urgency;
-    // Claims go first where nothing has to wait: the next ones then begin together, in larger calls.
+    // Where nothing has to wait, releases do not overtake claims: the next claims then begin together, in larger calls.
     bool const all_fits = queue_.owed() + queue_.waiting() <= pace_.limit();
-    for (auto const urgency : all_fits ? std::array{renewal, first, step} : std::array{renewal, step, first})
+    write_all(out, resp::Urgency::renewal, now);
+    while (all_fits && queue_.waiting() > 0 && has_room(out) && !owes_too_much())
+        write_with_next(out, queue_.oldest(), now);
+    for (auto const urgency : {resp::Urgency::step, resp::Urgency::first})
         write_all(out, urgency, now);
     if (queue_.waiting() == 0)
         earliest_not_after_ = Instant::max();
 }
 
+bool ConnectionMachine::has_room(std::string const& out) const noexcept
+{
+    return out.size() < largest_write && unanswered_bytes() < most_unanswered_bytes;
+}
+
 void ConnectionMachine::write_all(std::string& out, resp::Urgency urgency, Instant now)
 {
-    auto const& waiting = queue_.waiting(urgency);
     bool const is_renewal = urgency == resp::Urgency::renewal;
-    while (!waiting.empty() && out.size() < largest_write && unanswered_bytes() < most_unanswered_bytes &&
-           (is_renewal || !owes_too_much()))
-        while (write_one(out, urgency, now) && !waiting.empty()) {
-        }
+    while (!queue_.waiting(urgency).empty() && has_room(out) && (is_renewal || !owes_too_much()))
+        write_with_next(out, urgency, now);
+}
+
+void ConnectionMachine::write_with_next(std::string& out, resp::Urgency urgency, Instant now)
+{
+    while (write_one(out, urgency, now) && !queue_.waiting(urgency).empty()) {
+    }
 }
 
 bool ConnectionMachine::write_one(std::string& out, resp::Urgency urgency, Instant now)

@@ -166,7 +166,11 @@ private:
     /// writes the oldest waiting request of this urgency, or drops it. True: the next one must leave with it
     bool write_one(std::string& out, resp::Urgency urgency, Instant now);
     /// writes requests of this urgency while there is room
+    [[nodiscard]] bool has_room(std::string const& out) const noexcept;
+    /** Writes all waiting requests of this urgency that may leave. */
     void write_all(std::string& out, resp::Urgency urgency, Instant now);
+    /** Writes a request, and those that leave with it. */
+    void write_with_next(std::string& out, resp::Urgency urgency, Instant now);
     /// how long an answer may take before less may be under way
     [[nodiscard]] Clock::duration longest_answer() const noexcept;
     void complete(Request& request, Outcome outcome);

@@ -10,6 +10,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include <boost/circular_buffer.hpp>
@@ -29,6 +30,8 @@ struct Request {
     resp::Command command;
     Deadline not_after;
     OutcomeHandler handler;
+    /// counts the requests of a connection, in the order in which they came
+    std::uint64_t number = 0;
     /// when it was handed to the stream
     Instant since{};
     /// replies or confirmations still to come
@@ -130,8 +133,23 @@ public:
 
     void push(Request&& request)
     {
+        request.number = ++last_number_;
         auto& ring = waiting(request.command.urgency());
         ring.push_back(std::move(request));
+    }
+
+    /** The urgency of the waiting request that came first. Requires a waiting request. */
+    [[nodiscard]] resp::Urgency oldest() const noexcept
+    {
+        auto const came = [this](std::size_t urgency) {
+            return waiting_[urgency].empty() ? std::numeric_limits<std::uint64_t>::max()
+                                             : waiting_[urgency].front().number;
+        };
+        std::size_t oldest = 0;
+        for (std::size_t urgency = 1; urgency < waiting_.size(); ++urgency)
+            if (came(urgency) < came(oldest))
+                oldest = urgency;
+        return static_cast<resp::Urgency>(oldest);
     }
 
     /** The oldest waiting request of this urgency now counts as written. */
@@ -185,6 +203,8 @@ private:
     std::array<RequestRing, 3> waiting_;
     /// see `owed`
     std::size_t owed_ = 0;
+    /// see `Request::number`
+    std::uint64_t last_number_ = 0;
 };
 
 } // namespace tenure::redis

@@ -83,18 +83,33 @@ struct LateEcho final : redis::resp::LateCommand {
 
 } // namespace
 
-TEST_CASE("renewals leave before releases, and releases before claims, each in the order in which they came")
+TEST_CASE("under a load, renewals leave before releases, and releases before claims, each in the order of arrival")
 {
     BusyConnection test;
+    // more than a new connection may owe at once
+    for (std::size_t i = 0; i < redis::Pace::first; ++i)
+        (void)test.ask(urgent(Urgency::first, "CLAIM0"));
     (void)test.ask(urgent(Urgency::first, "CLAIM1"));
     (void)test.ask(urgent(Urgency::step, "RELEASE1"));
     (void)test.ask(urgent(Urgency::renewal, "RENEWAL1"));
     (void)test.ask(urgent(Urgency::first, "CLAIM2"));
     (void)test.ask(urgent(Urgency::step, "RELEASE2"));
     (void)test.ask(urgent(Urgency::renewal, "RENEWAL2"));
-    CHECK(
-        test.write_all() ==
-        std::vector<std::string>{"RENEWAL1", "RENEWAL2", "RELEASE1", "RELEASE2", "CLAIM1", "CLAIM2"});
+    auto written = test.write_all();
+    CHECK(written.size() < redis::Pace::first + 6);
+    written.resize(5);
+    CHECK(written == std::vector<std::string>{"RENEWAL1", "RENEWAL2", "RELEASE1", "RELEASE2", "CLAIM0"});
+}
+
+TEST_CASE("while everything may leave at once, only renewals overtake")
+{
+    BusyConnection test;
+    (void)test.ask(urgent(Urgency::first, "CLAIM1"));
+    (void)test.ask(urgent(Urgency::step, "RELEASE1"));
+    (void)test.ask(urgent(Urgency::first, "CLAIM2"));
+    (void)test.ask(urgent(Urgency::renewal, "RENEWAL"));
+    (void)test.ask(urgent(Urgency::step, "RELEASE2"));
+    CHECK(test.write_all() == std::vector<std::string>{"RENEWAL", "CLAIM1", "RELEASE1", "CLAIM2", "RELEASE2"});
 }
 
 TEST_CASE("replies belong to the requests in the order in which these were written")
