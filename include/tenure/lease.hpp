@@ -27,6 +27,10 @@ namespace engine
 class Acquisition;
 class LeaseRecord;
 } // namespace engine
+namespace locks
+{
+struct EngineLease;
+} // namespace locks
 
 /** The state of a lease, as its holder sees it. */
 enum class LeaseState {
@@ -220,6 +224,7 @@ protected:
 
 private:
     friend engine::Acquisition;
+    friend locks::EngineLease;
     using RecordPtr = std::shared_ptr<engine::LeaseRecord>;
     using ReleaseHandler = asio::any_completion_handler<void(error_code, ReleaseOutcome)>;
     using WaitHandler = asio::any_completion_handler<void(error_code)>;

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 namespace tenure
 {
@@ -44,6 +45,12 @@ public:
 
     /** `LockConfig::key`. */
     [[nodiscard]] std::string const& key() const noexcept;
+
+protected:
+    /** For locks that are made of locks.
+     *  @param where  how errors name the config
+     *  @param key    how errors name its key */
+    Lock(Store store, LockConfig config, std::string where, std::string_view key);
 };
 
 } // namespace tenure

@@ -12,17 +12,23 @@ namespace tenure
 namespace
 {
 
-std::shared_ptr<engine::LeaseTarget> target_of(std::shared_ptr<engine::Handle> store, LockConfig config)
+std::shared_ptr<engine::LeaseTarget>
+target_of(std::shared_ptr<engine::Handle> store, LockConfig config, std::string where, std::string_view key)
 {
-    check_key("LockConfig::key", config.key);
+    check_key(where + "::" + std::string(key), config.key);
     return std::make_shared<engine::LeaseTarget>(
-        std::move(store), named_key(std::move(config.key)), "LockConfig", config.ttl, config.lease, config.note);
+        std::move(store), named_key(std::move(config.key)), std::move(where), config.ttl, config.lease, config.note);
 }
 
 } // namespace
 
 Lock::Lock(Store store, LockConfig config)
-    : Acquirable(target_of(store.handle_, std::move(config)))
+    : Lock(std::move(store), std::move(config), "LockConfig", "key")
+{
+}
+
+Lock::Lock(Store store, LockConfig config, std::string where, std::string_view key)
+    : Acquirable(target_of(store.handle_, std::move(config), std::move(where), key))
 {
 }
 

@@ -35,10 +35,10 @@ public:
 };
 
 /** A lease as the engine sees it. */
-struct EngineLease : Lease {
+struct EngineLease {
     [[nodiscard]] static std::shared_ptr<engine::LeaseRecord> const& record_of(Lease const& lease) noexcept
     {
-        return (lease.*&EngineLease::record)();
+        return lease.record_;
     }
 };
 

@@ -68,30 +68,43 @@ MultiAcquisition::MultiAcquisition(
 
 void MultiAcquisition::begin()
 {
-    if (!handler_)
-        return;
-    auto const wait = *options_.wait;
-    if (wait < milliseconds{0} || (is_try_ && wait != milliseconds{0}) || options_.prefer) {
-        refuse_options();
-        return;
-    }
-    if (wait > milliseconds{0}) {
-        deadline_ = engine::later(runtime_->now(), wait);
+    if (!ends_with_ && *options_.wait > milliseconds{0}) {
+        deadline_ = engine::later(runtime_->now(), *options_.wait);
         if (deadline_ != Instant::max())
             timer_.at(deadline_, weak_from_this(), [](MultiAcquisition& self) {
                 self.end_with(self.why_busy_ ? self.why_busy_ : make_error_code(errc::store_unavailable));
             });
     }
-    claim();
+    auto const self = shared_from_this();
+    in_steps(self).start([self](error_code error) { self->complete(error); });
 }
 
-void MultiAcquisition::refuse_options()
+/** Claims every missing lock at once. While others hold some of them, waits for the first of these. */
+store::Request<error_code> MultiAcquisition::in_steps(std::shared_ptr<MultiAcquisition> self)
 {
-    // a single lock refuses the same options, with a better error text
-    auto refused = [self = shared_from_this()](error_code error, Lease const&) {
-        self->runtime_->post([self, error] { self->end_with(error); });
-    };
-    locks_->target(0)->acquire(options_, is_try_, std::move(refused), {});
+    auto const wait = *self->options_.wait;
+    if (wait < milliseconds{0} || (self->is_try_ && wait != milliseconds{0}) || self->options_.prefer) {
+        // a single lock refuses the same options, with a better error text
+        auto refused = self->acquire({0}, self->options_);
+        co_await refused;
+    }
+    while (!self->ends_with_) {
+        auto missing = self->missing();
+        if (missing.empty())
+            co_return error_code();
+        auto claims = self->acquire(std::move(missing), {.wait = milliseconds{0}, .ttl = self->options_.ttl});
+        co_await claims;
+        while (self->first_busy_ && !self->ends_with_) {
+            if (wait == milliseconds{0})
+                co_return self->why_busy_;
+            auto const busy = *self->first_busy_;
+            for (auto later = busy + 1; later < self->parts_.size(); ++later)
+                self->parts_[later].lease = Lease();
+            auto wait_for_it = self->acquire({busy}, {.wait = self->time_left(), .ttl = self->options_.ttl});
+            co_await wait_for_it;
+        }
+    }
+    co_return *self->ends_with_;
 }
 
 void MultiAcquisition::end_with(error_code error)
@@ -100,12 +113,8 @@ void MultiAcquisition::end_with(error_code error)
         return;
     ends_with_ = error;
     auto const self = shared_from_this();
-    // counts the cancellations, so that the last answer does not complete the acquisition during them
-    ++missing_;
     for (auto& part : parts_)
         part.cancel.emit(asio::cancellation_type::terminal);
-    if (--missing_ == 0)
-        complete(error);
 }
 
 milliseconds MultiAcquisition::time_left() const
@@ -115,23 +124,49 @@ milliseconds MultiAcquisition::time_left() const
     return std::max(std::chrono::ceil<milliseconds>(deadline_ - runtime_->now()), milliseconds{1});
 }
 
-void MultiAcquisition::acquire(std::size_t position, milliseconds wait)
+std::vector<std::size_t> MultiAcquisition::missing()
 {
-    ++missing_;
-    locks_->target(position)->acquire(
-        {.wait = wait, .ttl = options_.ttl}, false,
-        [self = shared_from_this(), position](error_code error, Lease lease) {
-            if (!error && self->is_here(position) && self->missing_ > 1) {
-                // of many leases of one store only the last one is worth a task
-                --self->missing_;
-                self->parts_[position].lease = std::move(lease);
-                return;
-            }
-            self->runtime_->post([self, position, error, lease = std::move(lease)]() mutable {
-                self->answered(position, error, std::move(lease));
-            });
-        },
-        parts_[position].cancel.slot());
+    std::vector<std::size_t> positions;
+    for (std::size_t position = 0; position < parts_.size(); ++position) {
+        auto& lease = parts_[position].lease;
+        if (lease && !lease.token().cancelled())
+            continue;
+        lease = Lease();
+        positions.push_back(position);
+    }
+    return positions;
+}
+
+store::Step<MultiAcquisition::Answered>
+MultiAcquisition::acquire(std::vector<std::size_t> positions, AcquireOptions const& options)
+{
+    first_busy_.reset();
+    return store::Step<Answered>([self = shared_from_this(), positions = std::move(positions),
+                                  options](OneShot<void(Answered&&)> handler) mutable {
+        auto const together = std::make_shared<Together>(Together{positions.size(), std::move(handler)});
+        engine::Core::ClaimsTogether const in_one_write(self->locks_->core());
+        for (auto const position : positions)
+            self->acquire(position, options, together);
+    });
+}
+
+void MultiAcquisition::acquire(
+    std::size_t position, AcquireOptions const& options, std::shared_ptr<Together> const& together)
+{
+    auto answered = [self = shared_from_this(), position, together](error_code error, Lease lease) {
+        if (!error && self->is_here(position) && together->open > 1) {
+            // of many leases of one store only the last one is worth a task
+            --together->open;
+            self->parts_[position].lease = std::move(lease);
+            return;
+        }
+        self->runtime_->post([self, position, together, error, lease = std::move(lease)]() mutable {
+            self->answered(position, error, std::move(lease));
+            if (--together->open == 0)
+                std::move(together->handler)(Answered{});
+        });
+    };
+    locks_->target(position)->acquire(options, false, std::move(answered), parts_[position].cancel.slot());
 }
 
 bool MultiAcquisition::is_here(std::size_t position) const noexcept
@@ -139,69 +174,17 @@ bool MultiAcquisition::is_here(std::size_t position) const noexcept
     return locks_->target(position)->handle()->core().get() == &locks_->core();
 }
 
-void MultiAcquisition::claim()
-{
-    first_busy_ = parts_.size();
-    // counts this loop, so that no answer completes the acquisition before all requests are sent
-    ++missing_;
-    engine::Core::ClaimsTogether const together(locks_->core());
-    for (std::size_t position = 0; position < parts_.size(); ++position) {
-        auto& lease = parts_[position].lease;
-        if (lease && !lease.token().cancelled())
-            continue;
-        lease = Lease();
-        acquire(position, milliseconds{0});
-    }
-    if (--missing_ == 0)
-        decide();
-}
-
-void MultiAcquisition::wait_for(std::size_t position)
-{
-    first_busy_ = parts_.size();
-    acquire(position, time_left());
-}
-
 void MultiAcquisition::answered(std::size_t position, error_code error, Lease lease)
 {
-    --missing_;
     parts_[position].lease = std::move(lease);
     if (error == condition::try_later) {
-        if (position < first_busy_) {
+        if (position < first_busy_.value_or(parts_.size())) {
             first_busy_ = position;
             why_busy_ = error;
         }
-    } else if (error && !ends_with_) {
+    } else if (error) {
         end_with(error);
-        return;
     }
-    if (missing_ == 0)
-        decide();
-}
-
-void MultiAcquisition::decide()
-{
-    if (!handler_)
-        return;
-    if (ends_with_) {
-        complete(*ends_with_);
-        return;
-    }
-    if (first_busy_ < parts_.size()) {
-        if (*options_.wait == milliseconds{0}) {
-            complete(why_busy_);
-            return;
-        }
-        for (auto position = first_busy_ + 1; position < parts_.size(); ++position)
-            parts_[position].lease = Lease();
-        wait_for(first_busy_);
-        return;
-    }
-    // other locks are missing after the wait for a single one, or after the loss of a lease
-    if (std::ranges::all_of(parts_, [](Part const& part) { return part.lease && !part.lease.token().cancelled(); }))
-        complete({});
-    else
-        claim();
 }
 
 void MultiAcquisition::complete(error_code error)

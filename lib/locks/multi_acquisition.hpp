@@ -3,7 +3,9 @@
 
 #include "engine/completion.hpp"
 #include "runtime/timer.hpp"
+#include "store/request.hpp"
 
+#include <tenure/backend/one_shot.hpp>
 #include <tenure/backend/runtime.hpp>
 #include <tenure/lease_set.hpp>
 #include <tenure/lock.hpp>
@@ -73,6 +75,9 @@ public:
     ~MultiAcquisition() { timer_.forget(); }
 
 private:
+    /** All operations that began together are answered. */
+    struct Answered {
+    };
     struct Part {
         Lease lease;
         /// cancels its pending operation
@@ -82,19 +87,25 @@ private:
     /** Acquires a single lock without the machinery for several. */
     static void start_single(OrderedLocks const& locks, AcquireOptions const& options, bool is_try, Handler handler);
     void begin();
-    void refuse_options();
-    /** Ends with this error: the user cancelled, or the deadline has passed. */
+    [[nodiscard]] static store::Request<error_code> in_steps(std::shared_ptr<MultiAcquisition> self);
+    /** The acquisition ends with this error once all operations are answered: the user cancelled, or the deadline has
+     *  passed. */
     void end_with(error_code error);
-    /** Claims every missing lock without waiting. */
-    void claim();
-    /** Waits for this lock alone, until the deadline. */
-    void wait_for(std::size_t position);
-    void acquire(std::size_t position, std::chrono::milliseconds wait);
+
+    /** Operations that begin together. Each of their handlers owns it. */
+    struct Together {
+        /// number of unanswered operations
+        std::size_t open;
+        OneShot<void(Answered&&)> handler;
+    };
+    /** Acquires these locks, each alone; completes when all are answered. */
+    [[nodiscard]] store::Step<Answered> acquire(std::vector<std::size_t> positions, AcquireOptions const& options);
+    void acquire(std::size_t position, AcquireOptions const& options, std::shared_ptr<Together> const& together);
     void answered(std::size_t position, error_code error, Lease lease);
+    /** Positions of the locks without a valid lease. */
+    [[nodiscard]] std::vector<std::size_t> missing();
     /** The answers for this lock come on the strand of this acquisition. */
     [[nodiscard]] bool is_here(std::size_t position) const noexcept;
-    /** Called when all answers have arrived. */
-    void decide();
     void complete(error_code error);
 
     [[nodiscard]] std::chrono::milliseconds time_left() const;
@@ -107,10 +118,8 @@ private:
     Instant deadline_ = Instant::max();
     Timer timer_{*runtime_};
     std::vector<Part> parts_;
-    /// number of unanswered operations
-    std::size_t missing_ = 0;
-    /// the first lock that others hold, or whose store is temporarily unavailable
-    std::size_t first_busy_ = 0;
+    /// of the last operations: the first lock that others hold, or whose store is temporarily unavailable
+    std::optional<std::size_t> first_busy_;
     error_code why_busy_;
     /// set: the acquisition ends with this error once all operations are answered
     std::optional<error_code> ends_with_;

@@ -2,8 +2,8 @@
 // MultiLock: checks the named locks and starts acquisitions of all of them.
 #include <tenure/multi_lock.hpp>
 
-#include "lock_of.hpp"
 #include "multi_acquisition.hpp"
+#include "part_lock.hpp"
 
 #include "engine/core.hpp"
 #include "engine/lease_target.hpp"
@@ -96,7 +96,7 @@ std::vector<Lock> locks_of(Store const& store, MultiLockConfig config)
     locks.reserve(config.keys.size());
     for (auto& key : config.keys)
         locks.push_back(
-            locks::lock_of(store, {std::move(key), config.ttl, config.lease, config.note}, "MultiLockConfig", "keys"));
+            locks::PartLock(store, {std::move(key), config.ttl, config.lease, config.note}, "MultiLockConfig", "keys"));
     return locks;
 }
 

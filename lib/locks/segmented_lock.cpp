@@ -2,7 +2,7 @@
 // SegmentedLock: a MultiLock over the segments of the items.
 #include <tenure/segmented_lock.hpp>
 
-#include "lock_of.hpp"
+#include "part_lock.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -51,7 +51,7 @@ public:
 private:
     [[nodiscard]] Lock lock(std::string const& suffix) const
     {
-        return lock_of(
+        return PartLock(
             store_, {config_.prefix + suffix, config_.ttl, config_.lease, config_.note}, "SegmentedLockConfig",
             "prefix with the segment");
     }

@@ -25,7 +25,7 @@ MAY_INCLUDE = {
     "store/zookeeper/client": ["runtime", "config", "net", "store"],
     "engine/machines": [],
     "engine": ["runtime", "engine/machines"],
-    "locks": ["runtime", "engine"],
+    "locks": ["runtime", "store", "engine"],
     "testing": ["runtime", "store/memory"],
     "conformance": [],
     "prometheus": [],
